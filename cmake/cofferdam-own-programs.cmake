@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSL-1.0
+# Copyright the cofferdam authors. See LICENSE.
+#
+# cofferdam_own: what our tests, examples and benchmarks are compiled with, and nobody who uses the library.
+
+add_library(cofferdam_own INTERFACE)
+target_compile_features(cofferdam_own INTERFACE cxx_std_20)
+target_compile_options(cofferdam_own INTERFACE -Wall -Wextra -Wpedantic -Werror)
+# Our code keeps to what Asio has not deprecated; newer releases remove the rest.
+# Assertions make the standard library check indices and iterators.
+target_compile_definitions(cofferdam_own INTERFACE ASIO_NO_DEPRECATED _GLIBCXX_ASSERTIONS)
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # g++ 12 reports overlapping memcpy for "literal" + std::string, which is a false alarm (GCC 105651).
+  target_compile_options(cofferdam_own INTERFACE -Wno-restrict)
+endif()
+
+if(COFFERDAM_SANITIZE)
+  target_compile_options(cofferdam_own INTERFACE -fsanitize=${COFFERDAM_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(cofferdam_own INTERFACE -fsanitize=${COFFERDAM_SANITIZE})
+  if(COFFERDAM_SANITIZE MATCHES "undefined")
+    target_compile_options(cofferdam_own INTERFACE -fno-sanitize-recover=all)
+    target_link_options(cofferdam_own INTERFACE -fno-sanitize-recover=all)
+  endif()
+  if(COFFERDAM_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # g++ says that it does not follow fences; Asio before 1.38.2 has two of them.
+    target_compile_options(cofferdam_own INTERFACE -Wno-tsan)
+  endif()
+endif()
+
+# ccache when it is there. The settings let it store files that use a precompiled header.
+find_program(COFFERDAM_CCACHE ccache)
+mark_as_advanced(COFFERDAM_CCACHE)
+if(COFFERDAM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+                                  ${COFFERDAM_CCACHE})
+endif()
+set(CMAKE_PCH_INSTANTIATE_TEMPLATES ON)

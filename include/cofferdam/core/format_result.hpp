@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/captured.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/printable_text.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <signal.h>
+
+namespace cofferdam::inline v0 {
+
+/// How `format_result` shows a result.
+class format_options {
+ public:
+  format_options() = default;
+
+  /// How many characters (code points) of each stream are shown, half from its start and half from its end.
+  /// Counted before escaping and without the marker that stands where something was left out. 0 shows the marker only.
+  format_options& limit(std::size_t characters) & noexcept {
+    limit_ = characters;
+    return *this;
+  }
+  format_options&& limit(std::size_t characters) && noexcept { return std::move(limit(characters)); }
+  std::size_t limit() const noexcept { return limit_; }
+
+  /// Characters of each stream that are shown where nothing else was said.
+  static constexpr std::size_t default_limit = 20'000;
+
+ private:
+  std::size_t limit_ = default_limit;
+};
+
+namespace detail {
+
+/// `SIGKILL` for 9; the number where the signal has no name of its own, as real-time ones have not.
+inline std::string signal_name(int number) {
+  switch (number) {
+    case SIGHUP: return "SIGHUP";
+    case SIGINT: return "SIGINT";
+    case SIGQUIT: return "SIGQUIT";
+    case SIGILL: return "SIGILL";
+    case SIGTRAP: return "SIGTRAP";
+    case SIGABRT: return "SIGABRT";
+    case SIGBUS: return "SIGBUS";
+    case SIGFPE: return "SIGFPE";
+    case SIGKILL: return "SIGKILL";
+    case SIGUSR1: return "SIGUSR1";
+    case SIGSEGV: return "SIGSEGV";
+    case SIGUSR2: return "SIGUSR2";
+    case SIGPIPE: return "SIGPIPE";
+    case SIGALRM: return "SIGALRM";
+    case SIGTERM: return "SIGTERM";
+    case SIGCHLD: return "SIGCHLD";
+    case SIGCONT: return "SIGCONT";
+    case SIGSTOP: return "SIGSTOP";
+    case SIGTSTP: return "SIGTSTP";
+    case SIGTTIN: return "SIGTTIN";
+    case SIGTTOU: return "SIGTTOU";
+    case SIGURG: return "SIGURG";
+    case SIGXCPU: return "SIGXCPU";
+    case SIGXFSZ: return "SIGXFSZ";
+    case SIGVTALRM: return "SIGVTALRM";
+    case SIGPROF: return "SIGPROF";
+    case SIGSYS: return "SIGSYS";
+    default: return std::to_string(number);
+  }
+}
+
+/// \param utf8  valid UTF-8.
+inline std::size_t count_code_points(std::string_view utf8) noexcept {
+  return static_cast<std::size_t>(
+      std::count_if(utf8.begin(), utf8.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+/// Where the code point number `count` of valid UTF-8 starts; its size where there are fewer.
+inline std::size_t offset_of_code_point(std::string_view utf8, std::size_t count) noexcept {
+  std::size_t offset = 0;
+  while (offset < utf8.size()) {
+    if ((static_cast<unsigned char>(utf8[offset]) & 0xC0) != 0x80 && count-- == 0) break;
+    ++offset;
+  }
+  return offset;
+}
+
+inline void append_escaped(std::string& out, std::string_view text) {
+  for (const char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      default: out += c;
+    }
+  }
+}
+
+/// `<name>text</name>` and a line's end: one field of a rendered result. Nothing in a value can end it early.
+class result_fields {
+ public:
+  explicit result_fields(std::size_t limit) : limit_(limit) {}
+
+  /// \param text  a sentence of ours, which may quote a guest: any bytes. Bounded too, but not by the streams' limit.
+  void add(std::string_view name, std::string_view text) {
+    add(name, format_options::default_limit, printable_text(text), {}, text.size(), false);
+  }
+
+  void add(std::string_view name, const captured& stream) {
+    add(name, limit_, printable_text(stream.head_text()), printable_text(stream.tail_text()), stream.total(),
+        stream.cut() != 0);
+  }
+
+  std::string take() { return "<shell_results>\n" + out_ + "</shell_results>"; }
+
+ private:
+  // `start` is the whole text unless `is_cut`. The marker is a tag: `<` in guest text is escaped, so no output has one.
+  void add(std::string_view name, std::size_t limit, std::string_view start, std::string_view end, std::uint64_t total,
+           bool is_cut) {
+    out_.append("<").append(name).append(">");
+    const std::size_t start_length = count_code_points(start);
+    const std::size_t end_length = count_code_points(end);
+    if (start_length <= limit && end_length <= limit - start_length) {
+      append_escaped(out_, start);
+      if (is_cut) append_marker(total);
+      append_escaped(out_, end);
+    } else {
+      if (!is_cut) end = start;
+      const std::size_t end_count = is_cut ? end_length : start_length;
+      const std::size_t shown_end = std::min(end_count, limit - std::min(limit / 2, start_length));
+      const std::size_t shown_start = std::min(start_length, limit - shown_end);
+      append_escaped(out_, start.substr(0, offset_of_code_point(start, shown_start)));
+      append_marker(total);
+      append_escaped(out_, end.substr(offset_of_code_point(end, end_count - shown_end)));
+    }
+    out_.append("</").append(name).append(">\n");
+  }
+
+  void append_marker(std::uint64_t total) {
+    out_.append("\n<cut>part of the text is left out here; it had ")
+        .append(std::to_string(total))
+        .append(" bytes in all</cut>\n");
+  }
+
+  std::string out_;
+  std::size_t limit_;
+};
+
+}  // namespace detail
+
+/// Renders a result for a model to read:
+///
+/// ```
+/// <shell_results>
+/// <exit_code>0</exit_code>
+/// <stdout>...</stdout>
+/// <stderr>...</stderr>
+/// </shell_results>
+/// ```
+///
+/// Death by a signal is `<exit_code>-9</exit_code>` and `<signal>SIGKILL</signal>`. Where there is an `error_kind`, it
+/// stands in place of these, with `<details>` (the reason), `<advice>` where there is some, and whichever of the two
+/// streams had begun to arrive. A command that ran has `<advice>` last, where there is some.
+///
+/// Values are shown as `printable_text` makes them. Where the limit or the collector left something out stands
+/// `<cut>part of the text is left out here; it had 1048576 bytes in all</cut>`, on a line of its own. `&`, `<` and `>`
+/// are escaped in every value, so that no output can end its field, begin another or fake that mark.
+/// \return      valid UTF-8 without control characters but line feeds and tabs; no line end at its end.
+/// \par Cost    linear in what was kept.
+/// \par Source  Stirrup's `format_result`, prior-art 1.3, with S7 and S34 mended.
+inline std::string format_result(const command_result& result, format_options options = format_options()) {
+  detail::result_fields fields(options.limit());
+  if (result.kind() != error_kind::none) {
+    fields.add("error_kind", to_string(result.kind()));
+    fields.add("details", result.reason());
+    if (!result.advice().empty()) fields.add("advice", result.advice());
+    if (result.out().total() != 0) fields.add("stdout", result.out());
+    if (result.err().total() != 0) fields.add("stderr", result.err());
+    return fields.take();
+  }
+  if (result.term_signal() != 0) {
+    fields.add("exit_code", std::to_string(-result.term_signal()));
+    fields.add("signal", detail::signal_name(result.term_signal()));
+  } else {
+    fields.add("exit_code", std::to_string(result.exit_code()));
+  }
+  fields.add("stdout", result.out());
+  fields.add("stderr", result.err());
+  if (!result.advice().empty()) fields.add("advice", result.advice());
+  return fields.take();
+}
+
+}  // namespace cofferdam::inline v0

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <atomic>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline v0 {
+
+/// Takes a warning: one sentence, no line break. Called on the thread that met the reason; must not throw.
+using warning_handler = void (*)(std::string_view sentence);
+
+namespace detail {
+
+inline void print_warning(std::string_view sentence) {
+  const std::string line = "cofferdam: warning: " + std::string(sentence) + "\n";
+  std::fputs(line.c_str(), stderr);
+}
+
+inline std::atomic<warning_handler>& current_warning_handler() noexcept {
+  static std::atomic<warning_handler> handler{&print_warning};
+  return handler;
+}
+
+inline void warn(std::string_view sentence) { current_warning_handler().load()(sentence); }
+
+}  // namespace detail
+
+/// Sends the library's few warnings elsewhere; the default prints them to standard error. Like `std::set_terminate`,
+/// one for the whole program.
+/// \param handler  null restores the default.
+/// \return         the one before.
+inline warning_handler set_warning_handler(warning_handler handler) noexcept {
+  return detail::current_warning_handler().exchange(handler != nullptr ? handler : &detail::print_warning);
+}
+
+}  // namespace cofferdam::inline v0

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What a path may look like. Where it leads is for the kernel to say: see os/directory.hpp.
+
+namespace cofferdam::inline v0 {
+
+/// The longest path Linux takes in one call, without its NUL (PATH_MAX, limits.h).
+inline constexpr std::size_t longest_path = 4095;
+/// The longest single name in a path (NAME_MAX, limits.h).
+inline constexpr std::size_t longest_name = 255;
+
+namespace detail {
+
+/// The components of a path, empty ones and `.` left out.
+inline std::vector<std::string_view> path_components(std::string_view path) {
+  std::vector<std::string_view> parts;
+  for (std::size_t at = 0; at < path.size();) {
+    const std::size_t slash = std::min(path.find('/', at), path.size());
+    const std::string_view part = path.substr(at, slash - at);
+    if (!part.empty() && part != ".") parts.push_back(part);
+    at = slash + 1;
+  }
+  return parts;
+}
+
+/// How a path is shown in a sentence: quoted, escaped, and not at its full length.
+inline std::string shown_path(std::string_view path) {
+  constexpr std::size_t most = 200;
+  if (path.size() <= most) return "'" + one_line(path) + "'";
+  return "'" + one_line(path.substr(0, most)) + "...' (" + std::to_string(path.size()) + " bytes)";
+}
+
+inline std::string joined_path(std::string_view above, std::string_view below) {
+  if (above.empty() || above == ".") return std::string(below);
+  if (below.empty() || below == ".") return std::string(above);
+  std::string joined(above);
+  joined += '/';
+  joined += below;
+  return joined;
+}
+
+}  // namespace detail
+
+/// The one spelling of a path in the workspace, or "." for the workspace itself: `./a//b/` becomes `a/b`.
+///
+/// Lexical: looks at no file, follows no link. `~` is a name like any other. A path that passes may still lead out
+/// through a symbolic link; `directory` refuses that when the file is opened.
+/// \param  path  `/`-separated, any bytes but NUL. Relative to the workspace, or absolute and beneath `root`.
+/// \param  root  what the guest sees as the workspace's absolute path; empty where there is none. Compared component by
+///               component: `/w-evil/x` is not beneath `/w`.
+/// \throws       error{errc::invalid_argument}: empty, a NUL byte, more than 4095 bytes, a name of more than 255.
+///               error{errc::outside_workspace}: a `..` component, even a harmless one; absolute and not beneath `root`.
+/// \par Source   prior-art 1.6; path_resolution(7).
+inline std::string workspace_path_or_root(std::string_view path, std::string_view root = {}) {
+  if (path.empty()) throw error(errc::invalid_argument, "the path is empty: name a file, or '.' for the workspace itself");
+  if (path.find('\0') != std::string_view::npos)
+    throw error(errc::invalid_argument, "path " + detail::shown_path(path) + " holds a NUL byte, which no file name can");
+  std::vector<std::string_view> parts = detail::path_components(path);
+  for (const std::string_view part : parts) {
+    if (part == "..")
+      throw error(errc::outside_workspace,
+                  "path " + detail::shown_path(path) + " has a '..' component: name the file without it");
+    if (part.size() > longest_name)
+      throw error(errc::invalid_argument,
+                  "path " + detail::shown_path(path) + " has a name of more than 255 bytes, the longest Linux allows");
+  }
+  if (path.front() == '/') {
+    const std::vector<std::string_view> above = detail::path_components(root);
+    const bool beneath = !root.empty() && root.front() == '/' && parts.size() >= above.size() &&
+                         std::equal(above.begin(), above.end(), parts.begin());
+    if (!beneath)
+      throw error(errc::outside_workspace,
+                  "path " + detail::shown_path(path) + " is absolute: paths are relative to the workspace");
+    parts.erase(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(above.size()));
+  }
+  if (parts.empty()) return ".";
+  std::string clean;
+  clean.reserve(path.size());
+  for (const std::string_view part : parts) {
+    if (!clean.empty()) clean += '/';
+    clean += part;
+  }
+  if (clean.size() > longest_path)
+    throw error(errc::invalid_argument,
+                "path " + detail::shown_path(path) + " is longer than 4095 bytes, the longest Linux allows");
+  return clean;
+}
+
+/// The same for what has to be a name in the workspace: the workspace itself is refused.
+/// \throws       as `workspace_path_or_root`; also error{errc::invalid_argument} for `.` and whatever means the same.
+inline std::string workspace_path(std::string_view path, std::string_view root = {}) {
+  std::string clean = workspace_path_or_root(path, root);
+  if (clean == ".")
+    throw error(errc::invalid_argument,
+                "path " + detail::shown_path(path) + " is the workspace itself: name something in it");
+  return clean;
+}
+
+}  // namespace cofferdam::inline v0

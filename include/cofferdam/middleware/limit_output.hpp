@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/layer.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+namespace cofferdam::inline v0 {
+
+/// What `limit_output(most)` makes of an environment.
+template <code_exec_environment Inner>
+class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
+ public:
+  limit_output_layer(Inner inner, std::size_t most)
+      : layer<limit_output_layer<Inner>, Inner>(std::move(inner)), most_(most) {}
+
+  std::optional<command_result> admit(command& c) {
+    c.reduce_kept_output(most_);
+    return std::nullopt;
+  }
+
+ private:
+  std::size_t most_;
+};
+
+/// Keeps at most `most` bytes of each of a command's outputs: `provider | limit_output(64 * 1024)`.
+///
+/// The result has the first and the last half of that, and the exact totals; the command is not ended and not blocked.
+/// A command that asks for less keeps less. What `process::read` yields is not limited: it is never all in memory.
+/// \param  most  bytes of each stream; 0 keeps nothing and counts.
+/// \par Cost     0 allocations, 1 compare.
+class limit_output : public pipeable {
+ public:
+  explicit limit_output(std::size_t most) : most_(most) {}
+
+  template <code_exec_environment Inner>
+  limit_output_layer<Inner> attach(Inner inner) const {
+    return limit_output_layer<Inner>(std::move(inner), most_);
+  }
+
+ private:
+  std::size_t most_;
+};
+
+}  // namespace cofferdam::inline v0

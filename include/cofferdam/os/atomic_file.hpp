@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/os/detail/beneath.hpp>
+#include <cofferdam/os/unique_fd.hpp>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cofferdam::inline v0 {
+
+/// A file that is being written and appears whole, under its name, with `commit()`, or not at all. Made by
+/// `directory::create_file`.
+///
+/// Until then the bytes have no name at all where the file system allows that (O_TMPFILE), else one in the staging
+/// directory. A regular file or symbolic link of that name is replaced, never written through, so other hard links to
+/// the old file keep its content. Nothing is synced to disk: after a power cut the file system decides.
+/// \par Threads  one at a time. The destructor discards what was not committed.
+class atomic_file {
+ public:
+  atomic_file() = default;
+  atomic_file(atomic_file&&) = default;
+  atomic_file& operator=(atomic_file&& other) noexcept {
+    if (this != &other) {
+      discard();
+      parent_ = std::move(other.parent_);
+      staging_ = std::move(other.staging_);
+      data_ = std::move(other.data_);
+      path_ = std::move(other.path_);
+      name_ = std::move(other.name_);
+      temporary_ = std::exchange(other.temporary_, {});
+      mode_ = other.mode_;
+      replaces_ = other.replaces_;
+    }
+    return *this;
+  }
+  ~atomic_file() { discard(); }
+
+  /// Starts a file.
+  /// \param parent   the directory it will stand in; its descriptor, O_PATH is enough.
+  /// \param staging  where it may have a name before: a descriptor of a directory on the same file system, or empty for
+  ///                 `parent` itself. With a staging directory of its own a host that is killed leaves nothing in the tree.
+  /// \param name     one name, without `/`.
+  /// \param path     how sentences call the file.
+  /// \throws error{errc::not_a_file} where a directory, FIFO, socket or device has that name; permission_denied, io_error.
+  atomic_file(unique_fd parent, unique_fd staging, std::string name, std::string path)
+      : parent_(std::move(parent)), staging_(std::move(staging)), path_(std::move(path)), name_(std::move(name)) {
+    look_at_target();
+    data_.reset(detail::open_retried(workplace(), ".", O_TMPFILE | O_RDWR, 0600));
+    if (data_ && !is_linkable()) data_.reset();
+    if (data_) return;
+    if (errno == EACCES || errno == ENOSPC || errno == EROFS || errno == EDQUOT) throw failure(errno);
+    for (int i = 0; i < most_tries && !data_; ++i) {
+      std::string temporary = random_name();
+      data_.reset(detail::open_retried(workplace(), temporary.c_str(), O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW, 0600));
+      if (data_) temporary_ = std::move(temporary);
+      else if (errno != EEXIST) break;
+    }
+    if (!data_) throw failure(errno);
+  }
+
+  const std::string& path() const noexcept { return path_; }
+
+  /// Adds bytes at the end.
+  /// \throws error{errc::io_error} with the cause where the disk is full; error{errc::too_large} at a file-size limit.
+  void write(bytes_view content) {
+    while (!content.empty()) {
+      const ssize_t count = ::write(data_.get(), content.data(), content.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) throw failure(errno);
+      content = content.subspan(static_cast<std::size_t>(count));
+    }
+  }
+
+  /// Gives the file its name. After that this object is empty.
+  /// \param mode  permission bits, of which 0777 are used, whatever the umask; without it those of the file that is
+  ///              replaced, else 0644.
+  /// \throws      error{errc::not_a_file} where a directory has come into its place, io_error; then nothing has changed.
+  void commit(std::optional<unsigned> mode = {}) {
+    if (::fchmod(data_.get(), (mode ? *mode : mode_) & 0777U) != 0) throw failure(errno);
+    if (temporary_.empty() && !replaces_ && link_to(parent_.get(), name_)) {
+      forget();
+      return;
+    }
+    if (temporary_.empty()) {
+      if (!replaces_ && errno != EEXIST) throw failure(errno);
+      give_temporary_name();
+    }
+    if (::renameat(workplace(), temporary_.c_str(), parent_.get(), name_.c_str()) != 0) {
+      const int code = errno;
+      discard();
+      throw detail::name_error(code, "write", path_);
+    }
+    temporary_.clear();
+    forget();
+  }
+
+  /// Drops what was written; nothing has changed.
+  void discard() noexcept {
+    if (!temporary_.empty()) ::unlinkat(workplace(), temporary_.c_str(), 0);
+    temporary_.clear();
+    forget();
+  }
+
+ private:
+  static constexpr int most_tries = 16;
+  static constexpr unsigned default_mode = 0644;
+
+  int workplace() const noexcept { return staging_ ? staging_.get() : parent_.get(); }
+
+  error failure(int code) const { return detail::name_error(code, "write", path_); }
+
+  void forget() noexcept {
+    data_.reset();
+    staging_.reset();
+    parent_.reset();
+  }
+
+  void look_at_target() {
+    struct stat status {};
+    if (::fstatat(parent_.get(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+      if (errno != ENOENT) throw failure(errno);
+      return;
+    }
+    if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
+      throw error(errc::not_a_file, "write " + detail::shown_path(path_) + ": a " +
+                                        (S_ISDIR(status.st_mode) ? "directory" : "FIFO, socket or device") +
+                                        " has that name, and only a file is replaced");
+    replaces_ = true;
+    if (S_ISREG(status.st_mode)) mode_ = status.st_mode & 0777U;
+  }
+
+  // Giving an unnamed file a name takes /proc, or a kernel that lets us do without (Linux 6.10).
+  bool is_linkable() const noexcept {
+    return ::faccessat(AT_FDCWD, data_link().c_str(), F_OK, 0) == 0;
+  }
+
+  std::string data_link() const { return "/proc/self/fd/" + std::to_string(data_.get()); }
+
+  bool link_to(int directory, const std::string& name) const {
+    return ::linkat(AT_FDCWD, data_link().c_str(), directory, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  }
+
+  void give_temporary_name() {
+    for (int i = 0; i < most_tries; ++i) {
+      std::string temporary = random_name();
+      if (link_to(workplace(), temporary)) {
+        temporary_ = std::move(temporary);
+        return;
+      }
+      if (errno != EEXIST) break;
+    }
+    throw failure(errno);
+  }
+
+  static std::string random_name() {
+    std::array<unsigned char, 12> random{};
+    if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size()))
+      throw error(errc::io_error, "the system gave no random bytes for a temporary name",
+                  std::error_code(errno, std::system_category()));
+    std::string name = ".cofferdam-";
+    for (const unsigned char byte : random) {
+      name += "0123456789abcdef"[byte >> 4];
+      name += "0123456789abcdef"[byte & 15];
+    }
+    return name;
+  }
+
+  unique_fd parent_;
+  unique_fd staging_;
+  unique_fd data_;
+  std::string path_;
+  std::string name_;
+  std::string temporary_;  // in the workplace; empty while the data has no name
+  unsigned mode_ = default_mode;
+  bool replaces_ = false;
+};
+
+}  // namespace cofferdam::inline v0

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/listing_environment.hpp>
+#include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/os/unique_fd.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace cofferdam::inline v0 {
+
+/// Who keeps a path beneath a directory.
+enum class path_resolution {
+  kernel,     ///< `openat2(RESOLVE_BENEATH)`, and `component` where the kernel or a filter does not let us have it
+  component,  ///< name by name from held descriptors, symbolic links read by us: slower, works on every kernel
+};
+
+/// What symbolic links in a path do.
+enum class link_policy {
+  follow,  ///< are followed as long as they stay beneath the directory
+  refuse,  ///< are an error, wherever in the path they stand
+};
+
+namespace detail {
+
+// `errno` as one of our errors. For calls that take a path beneath a directory: there EXDEV and ELOOP mean that the path
+// left it, went through /proc, or turned in circles.
+inline error path_error(int code, std::string_view doing, std::string_view path) {
+  const std::string what = std::string(doing) + " " + shown_path(path) + ": ";
+  const std::error_code cause(code, std::system_category());
+  switch (code) {
+    case ENOENT: return error(errc::not_found, what + "there is no such file or directory", cause);
+    case ENOTDIR: return error(errc::not_a_directory, what + "a part of the path is not a directory", cause);
+    case EISDIR: return error(errc::not_a_file, what + "a directory is in its place", cause);
+    case EXDEV:
+    case ELOOP:
+      return error(errc::outside_workspace, what + "a symbolic link leads out of the directory, or in circles", cause);
+    case EACCES:
+    case EPERM:
+    case EROFS: return error(errc::permission_denied, what + cause.message(), cause);
+    case EEXIST: return error(errc::already_exists, what + "the name is taken", cause);
+    case ENOTEMPTY: return error(errc::not_empty, what + "the directory is not empty", cause);
+    case EFBIG:
+    case ENAMETOOLONG: return error(errc::too_large, what + cause.message(), cause);
+    case ENXIO: return error(errc::not_a_file, what + "a FIFO, socket or device is in its place", cause);
+    default: return error(errc::io_error, what + cause.message(), cause);
+  }
+}
+
+// For calls with single names, where EXDEV means two file systems and nothing about the path.
+inline error name_error(int code, std::string_view doing, std::string_view path) {
+  if (code == EXDEV)
+    return error(errc::io_error, std::string(doing) + " " + shown_path(path) + ": the two are on different file systems",
+                 std::error_code(code, std::system_category()));
+  return path_error(code, doing, path);
+}
+
+inline file_type type_of(const struct stat& status) noexcept {
+  if (S_ISREG(status.st_mode)) return file_type::regular;
+  if (S_ISDIR(status.st_mode)) return file_type::directory;
+  if (S_ISLNK(status.st_mode)) return file_type::symlink;
+  return file_type::other;
+}
+
+inline entry entry_of(std::string path, const struct stat& status) {
+  const file_type type = type_of(status);
+  const auto size = type == file_type::regular ? static_cast<std::uint64_t>(status.st_size) : 0;
+  return entry(std::move(path), type, size, status.st_mode & 0777U);
+}
+
+inline bool same_file(const struct stat& a, const struct stat& b) noexcept {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+inline int open_retried(int directory, const char* name, int flags, mode_t mode = 0) noexcept {
+  int fd = -1;
+  do {
+    fd = ::openat(directory, name, flags | O_CLOEXEC, mode);
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
+inline int openat2_once(int directory, const char* path, int flags, link_policy links) noexcept {
+  open_how how{};
+  how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC);
+  how.resolve = RESOLVE_BENEATH | (links == link_policy::refuse ? RESOLVE_NO_SYMLINKS : RESOLVE_NO_MAGICLINKS);
+  return static_cast<int>(::syscall(SYS_openat2, directory, path, &how, sizeof how));
+}
+
+// Reads the link that an O_PATH descriptor stands for, so that nobody can swap it. Empty, with `errno` set, on failure.
+inline std::string read_link(int link) {
+  std::array<char, longest_path + 1> target{};
+  const ssize_t length = ::readlinkat(link, "", target.data(), target.size());
+  if (length < 0) return {};
+  return std::string(target.data(), static_cast<std::size_t>(length));
+}
+
+// The walk. Every step opens one single name with O_NOFOLLOW from a descriptor that is known to be beneath the root, so no
+// swap can lead out; `..` in a link goes back to the root and down again, which needs no trust in what `..` is on disk.
+class component_walk {
+ public:
+  component_walk(int root, std::string_view path, link_policy links)
+      : root_(root), most_links_(links == link_policy::refuse ? 0 : 40) {  // 40: as the kernel has it, path_resolution(7)
+    prepend(path);
+  }
+
+  // A descriptor, or -1 with `errno` set.
+  int open(int flags) {
+    flags |= O_CLOEXEC;
+    while (!pending_.empty()) {
+      if (++steps_ > most_steps) return failed(ELOOP);
+      const std::string name = std::move(pending_.back());
+      pending_.pop_back();
+      if (name == "..") {
+        if (!go_up()) return -1;
+        continue;
+      }
+      const bool last = pending_.empty();
+      unique_fd next(open_retried(here(), name.c_str(), O_PATH | O_NOFOLLOW));
+      struct stat status {};
+      if (!next || ::fstat(next.get(), &status) != 0) return -1;
+      if (S_ISLNK(status.st_mode) && !(last && (flags & O_NOFOLLOW) != 0)) {
+        if (++links_ > most_links_) return failed(ELOOP);
+        const std::string target = read_link(next.get());
+        if (target.empty()) return failed(ENOENT);
+        if (target.front() == '/') return failed(EXDEV);
+        prepend(target);
+        continue;
+      }
+      if (last) return open_last(name, flags, status);
+      if (!S_ISDIR(status.st_mode)) return failed(ENOTDIR);
+      names_.push_back(name);
+      at_ = std::move(next);
+    }
+    return open_retried(here(), ".", flags & ~O_NOFOLLOW);
+  }
+
+ private:
+  static constexpr std::size_t most_steps = 65536;  // what 40 long links full of `..` could cost otherwise
+
+  int here() const noexcept { return at_ ? at_.get() : root_; }
+
+  static int failed(int code) noexcept {
+    errno = code;
+    return -1;
+  }
+
+  void prepend(std::string_view path) {
+    const std::vector<std::string_view> parts = path_components(path);
+    for (auto part = parts.rbegin(); part != parts.rend(); ++part) pending_.emplace_back(*part);
+  }
+
+  int open_last(const std::string& name, int flags, const struct stat& expected) {
+    unique_fd fd(open_retried(here(), name.c_str(), flags | O_NOFOLLOW));
+    if (!fd) {
+      if (errno == ELOOP && !S_ISLNK(expected.st_mode)) errno = EAGAIN;  // swapped for a link just now
+      return -1;
+    }
+    struct stat status {};
+    if (::fstat(fd.get(), &status) != 0) return -1;
+    if (S_ISLNK(status.st_mode) && !S_ISLNK(expected.st_mode)) return failed(EAGAIN);
+    return fd.release();
+  }
+
+  bool go_up() {
+    if (names_.empty()) {
+      errno = EXDEV;
+      return false;
+    }
+    names_.pop_back();
+    at_.reset();
+    for (const std::string& name : names_) {
+      if (++steps_ > most_steps) {
+        errno = ELOOP;
+        return false;
+      }
+      unique_fd next(open_retried(here(), name.c_str(), O_PATH | O_NOFOLLOW | O_DIRECTORY));
+      if (!next) {
+        if (errno == ENOTDIR || errno == ELOOP) errno = EAGAIN;  // swapped for a link just now
+        return false;
+      }
+      at_ = std::move(next);
+    }
+    return true;
+  }
+
+  int root_;
+  int most_links_;
+  unique_fd at_;
+  std::vector<std::string> names_;    // from the root to `at_`; none of them is a link
+  std::vector<std::string> pending_;  // still to go, the next one last
+  std::size_t steps_ = 0;
+  int links_ = 0;
+};
+
+inline unique_fd walk_beneath(int root, std::string_view path, int flags, link_policy links) {
+  constexpr int most_tries = 64;
+  for (int i = 0; i < most_tries; ++i) {
+    component_walk walk(root, path, links);
+    unique_fd fd(walk.open(flags));
+    if (fd || errno != EAGAIN) return fd;
+  }
+  return {};
+}
+
+// Opens what `path` names beneath `root`, following symbolic links that stay beneath it. Creates nothing.
+// Empty, with `errno` set, where that is not possible.
+inline unique_fd open_beneath(int root, const std::string& path, int flags, path_resolution how,
+                              link_policy links = link_policy::follow) {
+  if (how == path_resolution::kernel) {
+    constexpr int most_tries = 64;  // EAGAIN: something was renamed while the kernel followed a `..`
+    int fd = -1;
+    for (int i = 0; i < most_tries; ++i) {
+      fd = openat2_once(root, path.c_str(), flags, links);
+      if (fd >= 0 || (errno != EAGAIN && errno != EINTR)) break;
+    }
+    if (fd >= 0) return unique_fd(fd);
+    // EPERM may be a filter that does not know the call; the walk then gives the true answer.
+    if (errno != ENOSYS && errno != EPERM && errno != EAGAIN && errno != EINTR) return {};
+  }
+  return walk_beneath(root, path, flags, links);
+}
+
+// Which of the two ways this system has.
+inline path_resolution available_resolution(int root) noexcept {
+  const unique_fd probe(openat2_once(root, ".", O_PATH | O_DIRECTORY, link_policy::follow));
+  return probe ? path_resolution::kernel : path_resolution::component;
+}
+
+// chmod of what a descriptor stands for, O_PATH or not, never of a name. False with `errno` set.
+inline bool change_mode(int fd, mode_t mode) noexcept {
+  if (::fchmod(fd, mode) == 0) return true;
+  if (errno != EBADF) return false;
+  constexpr long fchmodat2 = 452;  // Linux 6.6; the number is the same everywhere
+  if (::syscall(fchmodat2, fd, "", mode, AT_EMPTY_PATH) == 0) return true;
+  if (errno != ENOSYS && errno != EPERM) return false;
+  const std::string link = "/proc/self/fd/" + std::to_string(fd);
+  return ::fchmodat(AT_FDCWD, link.c_str(), mode, 0) == 0;
+}
+
+inline std::pair<std::string, std::string> split_path(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return {".", path};
+  return {path.substr(0, slash), path.substr(slash + 1)};
+}
+
+}  // namespace detail
+}  // namespace cofferdam::inline v0

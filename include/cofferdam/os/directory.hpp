@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/listing_environment.hpp>
+#include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/os/atomic_file.hpp>
+#include <cofferdam/os/detail/beneath.hpp>
+#include <cofferdam/os/file_reader.hpp>
+#include <cofferdam/os/tree_walk.hpp>
+#include <cofferdam/os/unique_fd.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cofferdam::inline v0 {
+
+/// A directory, held by a descriptor, and access to what is beneath it that nobody can lead out of it: not by `..`, not
+/// by a symbolic link, not by swapping one for a directory between a look and a use, not through /proc.
+///
+/// It goes on meaning the same directory when that is renamed. Symbolic links in a path are followed as long as they
+/// stay beneath; one with an absolute target never does. Who may *move directories out* of this one can take open files
+/// along: that is a matter of permissions, not of names.
+///
+/// All members are synchronous. Most take microseconds; `walk`, `removal`, `open_file` and `create_file` give objects
+/// that do large work in pieces, so that a coroutine can let others run in between.
+/// \par Paths    relative, `/`-separated, any bytes but NUL, as `workspace_path` has them; "." is the directory itself.
+/// \par Errors   error{errc::invalid_argument, outside_workspace, not_found, not_a_directory, not_a_file,
+///               permission_denied, io_error}, with `errno` as the cause.
+/// \par Threads  const members from any thread.
+/// \par Source   openat2(2), open(2), path_resolution(7); attacks FS-01 to FS-09.
+class directory {
+ public:
+  directory() = default;
+
+  /// Opens a directory of the host. Symbolic links in `path` are followed: it is the caller's own.
+  /// \param resolution  `component` forces the slower way that old kernels need.
+  static directory open(const std::filesystem::path& path, path_resolution resolution = path_resolution::kernel) {
+    unique_fd fd(detail::open_retried(AT_FDCWD, path.c_str(), O_PATH | O_DIRECTORY));
+    if (!fd) throw host_error(errno, path);
+    fd = unique_fd::above_standard(std::move(fd));
+    if (!fd) throw host_error(errno, path);
+    return directory(std::move(fd), resolution);
+  }
+
+  /// Takes over a directory's descriptor; O_PATH is enough.
+  explicit directory(unique_fd fd, path_resolution resolution = path_resolution::kernel)
+      : fd_(std::move(fd)), resolution_(resolution) {
+    if (resolution_ == path_resolution::kernel) resolution_ = detail::available_resolution(fd_.get());
+  }
+
+  /// The descriptor (O_PATH), still owned; -1 for a default-constructed object.
+  int fd() const noexcept { return fd_.get(); }
+  /// How paths are resolved here.
+  path_resolution resolution() const noexcept { return resolution_; }
+
+  /// The directory at `path`, as an object of its own, which cannot be left for this one either.
+  directory subdirectory(std::string_view path, link_policy links = link_policy::follow) const {
+    return directory(open_directory_fd(path, links), resolution_);
+  }
+
+  /// An O_PATH descriptor of the directory at `path`, for a child to fchdir to. Above the three standard ones.
+  unique_fd open_directory_fd(std::string_view path, link_policy links = link_policy::follow) const {
+    const std::string clean = workspace_path_or_root(path);
+    if (clean == ".") {  // held already: that works without any permission
+      unique_fd same(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 3));
+      if (!same) throw detail::path_error(errno, "open directory", clean);
+      return same;
+    }
+    unique_fd fd = detail::open_beneath(fd_.get(), clean, O_PATH | O_DIRECTORY, resolution_, links);
+    if (!fd && errno == ELOOP && links == link_policy::refuse) errno = ENOTDIR;
+    if (fd) fd = unique_fd::above_standard(std::move(fd));
+    if (!fd) throw detail::path_error(errno, "open directory", clean);
+    return fd;
+  }
+
+  /// What stands at `path`; does not follow a symbolic link at its end.
+  entry stat(std::string_view path) const {
+    const std::string clean = workspace_path_or_root(path);
+    const unique_fd found = detail::open_beneath(fd_.get(), clean, O_PATH | O_NOFOLLOW, resolution_);
+    struct stat status {};
+    if (!found || ::fstat(found.get(), &status) != 0) throw detail::path_error(errno, "stat", clean);
+    return detail::entry_of(clean, status);
+  }
+
+  /// Where the symbolic link at `path` points, as it was written.
+  /// \throws error{errc::invalid_argument} where it is none.
+  std::string link_target(std::string_view path) const {
+    const std::string clean = workspace_path_or_root(path);
+    const unique_fd found = detail::open_beneath(fd_.get(), clean, O_PATH | O_NOFOLLOW, resolution_);
+    if (!found) throw detail::path_error(errno, "read link", clean);
+    std::string target = detail::read_link(found.get());
+    if (target.empty())
+      throw error(errc::invalid_argument, "read link " + detail::shown_path(clean) + ": it is no symbolic link",
+                  std::error_code(errno, std::system_category()));
+    return target;
+  }
+
+  /// Everything beneath the directory at `path`, at every depth, as paths relative to it, in byte order. Symbolic links
+  /// are listed, not entered. All at once: where the tree may be large and others wait, use `walk`.
+  /// \throws also error{errc::too_large} at the limit, instead of a list cut short.
+  std::vector<entry> list(std::string_view path, list_limit limit = list_limit()) const {
+    tree_walk walker = walk(path, limit);
+    std::vector<entry> entries;
+    while (std::optional<entry> found = walker.next()) entries.push_back(std::move(*found));
+    sort_entries(entries);
+    return entries;
+  }
+
+  /// The order of `list`, for who collected the entries of `walk`.
+  static void sort_entries(std::vector<entry>& entries) {
+    std::sort(entries.begin(), entries.end(), [](const entry& a, const entry& b) { return a.path() < b.path(); });
+  }
+
+  /// The same one entry at a time, in no order.
+  tree_walk walk(std::string_view path, list_limit limit = list_limit()) const {
+    const std::string clean = workspace_path_or_root(path);
+    return tree_walk(open_directory_fd(clean), clean, limit);
+  }
+
+  /// Makes a directory and its parents; no error where it is there already.
+  /// \param mode  permission bits of what is made, whatever the umask.
+  /// \throws      also error{errc::not_a_directory} where something else has one of the names.
+  void make_directory(std::string_view path, unsigned mode = 0755) const {
+    static_cast<void>(made_directory(workspace_path_or_root(path), mode));
+  }
+
+  /// Removes a file, or a directory with all it holds. Symbolic links are removed, not followed. All at once: where the
+  /// tree may be large and others wait, use `removal`.
+  /// \throws also error{errc::not_found} where there is nothing; error{errc::invalid_argument} for the directory itself.
+  void remove(std::string_view path) const {
+    tree_removal work = removal(path);
+    while (!work.step()) continue;
+  }
+
+  /// The same in steps.
+  tree_removal removal(std::string_view path) const {
+    const std::string clean = workspace_path(path);
+    const auto [above, name] = detail::split_path(clean);
+    return tree_removal(parent_fd(above, "remove", clean), name, clean);
+  }
+
+  /// The removal, in steps, of everything in this directory.
+  tree_removal removal_of_all() const { return tree_removal(open_directory_fd("."), "."); }
+
+  /// Gives what is at `from` the name `to`; replaces a file there. Links themselves are renamed, not what they point at.
+  /// \throws also error{errc::not_empty} where `to` is a directory with entries; error{errc::invalid_argument} where a
+  ///         directory is to go into itself.
+  void rename(std::string_view from, std::string_view to) const {
+    const std::string clean_from = workspace_path(from);
+    const std::string clean_to = workspace_path(to);
+    const auto [above_from, name_from] = detail::split_path(clean_from);
+    const auto [above_to, name_to] = detail::split_path(clean_to);
+    const unique_fd parent_from = parent_fd(above_from, "rename", clean_from);
+    const unique_fd parent_to = parent_fd(above_to, "rename to", clean_to);
+    if (::renameat(parent_from.get(), name_from.c_str(), parent_to.get(), name_to.c_str()) == 0) return;
+    if (errno == EINVAL)
+      throw error(errc::invalid_argument,
+                  "rename " + detail::shown_path(clean_from) + ": a directory cannot go into itself, " +
+                      detail::shown_path(clean_to),
+                  std::error_code(errno, std::system_category()));
+    if (errno == EEXIST) errno = ENOTEMPTY;
+    throw detail::name_error(errno, "rename", clean_from);
+  }
+
+  /// Sets the permission bits of a file or directory; of a link's target, where that is beneath.
+  /// \param mode  0 to 0777; other bits are dropped.
+  void set_mode(std::string_view path, unsigned mode) const {
+    const std::string clean = workspace_path_or_root(path);
+    const unique_fd found = detail::open_beneath(fd_.get(), clean, O_PATH, resolution_);
+    if (!found || !detail::change_mode(found.get(), mode & 0777U)) throw detail::path_error(errno, "set mode of", clean);
+  }
+
+  /// Opens a regular file for reading.
+  /// \throws also error{errc::not_a_file} for anything else, without blocking; for a link where `links` refuses it.
+  file_reader open_file(std::string_view path, link_policy links = link_policy::follow) const {
+    return file_reader::open(fd_.get(), workspace_path(path), resolution_, links);
+  }
+
+  /// A whole file.
+  /// \param most  bytes; a longer file is error{errc::too_large}.
+  bytes read_file(std::string_view path, std::size_t most) const {
+    file_reader reader = open_file(path);
+    return reader.read_rest(most);
+  }
+
+  /// Starts a file that appears with `atomic_file::commit`; makes missing parents at once.
+  /// \throws also error{errc::not_a_file} where a directory, FIFO, socket or device has the name.
+  atomic_file create_file(std::string_view path) const { return create_in(path, unique_fd()); }
+
+  /// The same, with the unfinished file kept in `staging`, a directory on the same file system that is no part of the
+  /// tree: so a host that is killed leaves nothing unfinished in the tree.
+  atomic_file create_file(std::string_view path, const directory& staging) const {
+    return create_in(path, staging.open_directory_fd("."));
+  }
+
+  /// A whole file, whole or not at all.
+  /// \param mode  permission bits; without it those of the file that is replaced, else 0644.
+  void write_file(std::string_view path, bytes_view content, std::optional<unsigned> mode = {}) const {
+    atomic_file file = create_file(path);
+    file.write(content);
+    file.commit(mode);
+  }
+
+ private:
+  static error host_error(int code, const std::filesystem::path& path) {
+    const error plain = detail::name_error(code, "open directory", path.native());
+    if (code == ELOOP)
+      return error(errc::io_error, "open directory " + detail::shown_path(path.native()) + ": too many symbolic links",
+                   plain.cause());
+    return plain;
+  }
+
+  unique_fd parent_fd(const std::string& above, std::string_view doing, std::string_view path) const {
+    unique_fd parent = detail::open_beneath(fd_.get(), above, O_PATH | O_DIRECTORY, resolution_);
+    if (!parent) throw detail::path_error(errno, doing, path);
+    return parent;
+  }
+
+  atomic_file create_in(std::string_view path, unique_fd staging) const {
+    const std::string clean = workspace_path(path);
+    const auto [above, name] = detail::split_path(clean);
+    return atomic_file(made_directory(above, 0755), std::move(staging), name, clean);
+  }
+
+  // Looks for the lowest directory there is, then goes down from it, making one after another.
+  unique_fd made_directory(const std::string& path, unsigned mode) const {
+    std::string there = path;
+    unique_fd at;
+    for (;;) {
+      at = detail::open_beneath(fd_.get(), there, O_PATH | O_DIRECTORY, resolution_);
+      if (at) break;
+      if (errno != ENOENT || there == ".") throw detail::path_error(errno, "make directory", path);
+      there = detail::split_path(there).first;
+    }
+    std::string_view rest = path;
+    rest.remove_prefix(there == "." ? 0 : there.size());
+    if (there == "." && path == ".") return at;
+    for (const std::string_view part : detail::path_components(rest)) {
+      const std::string name(part);
+      const bool made = ::mkdirat(at.get(), name.c_str(), static_cast<mode_t>(mode & 0777U)) == 0;
+      if (!made && errno != EEXIST) throw detail::path_error(errno, "make directory", path);
+      unique_fd below(detail::open_retried(at.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW));
+      struct stat status {};
+      if (!below || ::fstat(below.get(), &status) != 0) {
+        if (errno == ELOOP) errno = ENOTDIR;  // a dangling link, or one put there just now
+        throw detail::path_error(errno, "make directory", path);
+      }
+      if (made && (status.st_mode & 0777U) != (mode & 0777U) &&
+          !detail::change_mode(below.get(), (status.st_mode & S_ISGID) | (mode & 0777U)))
+        throw detail::path_error(errno, "make directory", path);
+      at = std::move(below);
+    }
+    return at;
+  }
+
+  unique_fd fd_;
+  path_resolution resolution_ = path_resolution::kernel;
+};
+
+}  // namespace cofferdam::inline v0

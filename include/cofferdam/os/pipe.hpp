@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/os/unique_fd.hpp>
+
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace cofferdam::inline v0 {
+
+/// Both ends of a pipe, closed on exec and numbered above the standard descriptors.
+class pipe_ends {
+ public:
+  unique_fd read_end;
+  unique_fd write_end;
+};
+
+namespace detail {
+
+inline unique_fd usable(unique_fd fd, const char* what) {
+  fd = unique_fd::above_standard(std::move(fd));
+  if (!fd) {
+    const std::error_code cause(errno, std::system_category());
+    throw error(errc::io_error, std::string(what) + ": " + cause.message() + "; raise the limit on open files, or run fewer commands at once", cause);
+  }
+  return fd;
+}
+
+inline void set_nonblocking(const unique_fd& fd) {
+  const int flags = ::fcntl(fd.get(), F_GETFL);
+  if (flags < 0 || ::fcntl(fd.get(), F_SETFL, flags | O_NONBLOCK) < 0)
+    throw error(errc::io_error, "a pipe cannot be made non-blocking", std::error_code(errno, std::system_category()));
+}
+
+/// write(2) that answers EPIPE and raises no SIGPIPE, whatever the host program does with that signal.
+inline ssize_t write_without_sigpipe(int fd, bytes_view data) noexcept {
+  sigset_t broken;
+  sigset_t before;
+  sigset_t pending;
+  ::sigemptyset(&broken);
+  ::sigaddset(&broken, SIGPIPE);
+  ::sigpending(&pending);
+  const bool was_pending = ::sigismember(&pending, SIGPIPE) == 1;
+  ::pthread_sigmask(SIG_BLOCK, &broken, &before);
+  const ssize_t written = ::write(fd, data.data(), data.size());
+  const int number = errno;
+  if (written < 0 && number == EPIPE && !was_pending) {
+    const timespec now{};
+    while (::sigtimedwait(&broken, nullptr, &now) < 0 && errno == EINTR) {
+    }
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = number;
+  return written;
+}
+
+}  // namespace detail
+
+/// Makes a pipe.
+/// \throws error{errc::io_error} where the system has no descriptor left.
+inline pipe_ends make_pipe() {
+  int fds[2] = {-1, -1};
+  if (::pipe2(fds, O_CLOEXEC) < 0) {
+    const std::error_code cause(errno, std::system_category());
+    throw error(errc::io_error, "pipe: " + cause.message() + "; raise the limit on open files, or run fewer commands at once", cause);
+  }
+  pipe_ends ends;
+  ends.read_end.reset(fds[0]);
+  ends.write_end.reset(fds[1]);
+  ends.read_end = detail::usable(std::move(ends.read_end), "pipe");
+  ends.write_end = detail::usable(std::move(ends.write_end), "pipe");
+  return ends;
+}
+
+}  // namespace cofferdam::inline v0

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/os/unique_fd.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace cofferdam::inline v0 {
+
+/// What a new process is made of. Strings may hold anything but NUL.
+class spawn_request {
+ public:
+  /// Paths to try for `execve`, in order, until one is found. At least one.
+  std::vector<std::string> candidates;
+  /// argv, the program's own name first.
+  std::vector<std::string> words;
+  /// "NAME=value"; the whole environment of the new process.
+  std::vector<std::string> variables;
+  /// Its working directory; -1 keeps ours. Borrowed.
+  int directory = -1;
+  /// Its standard input, output and error. Borrowed; above 2.
+  int input = -1;
+  int output = -1;
+  int error = -1;
+};
+
+/// At which step a process could not be started.
+enum class spawn_stage { none, clone, descriptors, directory, exec };
+
+/// A started process, or why there is none.
+class spawned {
+ public:
+  spawned(pid_t pid, unique_fd pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
+  spawned(spawn_stage stage, int number) : stage_(stage), cause_(number, std::system_category()) {}
+
+  bool ok() const noexcept { return stage_ == spawn_stage::none; }
+  /// The process, its session and its process group. Not reaped: the number stays ours until somebody does.
+  pid_t pid() const noexcept { return pid_; }
+  /// Readable once the process has ended.
+  unique_fd& pidfd() noexcept { return pidfd_; }
+  spawn_stage stage() const noexcept { return stage_; }
+  /// The system's own code for the failed step.
+  std::error_code cause() const noexcept { return cause_; }
+
+ private:
+  pid_t pid_ = -1;
+  unique_fd pidfd_;
+  spawn_stage stage_ = spawn_stage::none;
+  std::error_code cause_;
+};
+
+namespace detail {
+
+/// All that the child needs, made ready by the parent: between clone and exec nothing may allocate.
+class spawn_plan {
+ public:
+  explicit spawn_plan(const spawn_request& request) : request_(request) {
+    fill(candidates_, request.candidates);
+    fill(words_, request.words);
+    fill(variables_, request.variables);
+    if (::getrlimit(RLIMIT_NOFILE, &files_) == 0) {
+      constexpr rlim_t usual = 1024;
+      if (files_.rlim_cur < usual || files_.rlim_cur > files_.rlim_max) files_.rlim_cur = std::min(usual, files_.rlim_max);
+    }
+  }
+
+  const spawn_request& request() const noexcept { return request_; }
+  const char* const* candidates() const noexcept { return candidates_.data(); }
+  const char* const* words() const noexcept { return words_.data(); }
+  const char* const* variables() const noexcept { return variables_.data(); }
+  const rlimit& files() const noexcept { return files_; }
+
+  // Written by the child, in our memory, while we stand still.
+  spawn_stage stage = spawn_stage::none;
+  int number = 0;
+
+ private:
+  static void fill(std::vector<const char*>& pointers, const std::vector<std::string>& strings) {
+    pointers.reserve(strings.size() + 1);
+    for (const std::string& text : strings) pointers.push_back(text.c_str());
+    pointers.push_back(nullptr);
+  }
+
+  const spawn_request& request_;
+  std::vector<const char*> candidates_;
+  std::vector<const char*> words_;
+  std::vector<const char*> variables_;
+  rlimit files_{};
+};
+
+/// The kernel's own sigaction: the libc's would, in a child that shares our memory, be seen by sanitizers as ours.
+class kernel_sigaction {
+ public:
+  void (*handler)(int) = nullptr;
+  unsigned long flags = 0;
+  void (*restorer)() = nullptr;
+  std::uint64_t mask = 0;
+};
+
+// The child runs in our memory and on a stack of its own while this thread stands still (CLONE_VM | CLONE_VFORK). It
+// makes plain system calls only, through `syscall`, which no sanitizer intercepts.
+#if defined(__clang__)
+#define COFFERDAM_DETAIL_NO_SANITIZE __attribute__((no_sanitize("address", "thread", "undefined")))
+#else
+#define COFFERDAM_DETAIL_NO_SANITIZE __attribute__((no_sanitize_address, no_sanitize_thread, no_sanitize_undefined))
+#endif
+
+[[noreturn]] COFFERDAM_DETAIL_NO_SANITIZE inline void spawn_child_fails(spawn_plan& plan, spawn_stage stage) {
+  plan.number = errno;
+  plan.stage = stage;
+  for (;;) ::syscall(SYS_exit_group, 127);
+}
+
+COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
+  spawn_plan& plan = *static_cast<spawn_plan*>(argument);
+  const spawn_request& request = plan.request();
+
+  ::syscall(SYS_setsid);
+  const kernel_sigaction default_action;
+  for (int number = 1; number <= 64; ++number)
+    ::syscall(SYS_rt_sigaction, number, &default_action, nullptr, sizeof default_action.mask);
+
+  const int sources[3] = {request.input, request.output, request.error};
+  for (int target = 0; target <= 2; ++target)
+    if (::syscall(SYS_dup3, sources[target], target, 0) < 0) spawn_child_fails(plan, spawn_stage::descriptors);
+  if (request.directory >= 0 && ::syscall(SYS_fchdir, request.directory) < 0)
+    spawn_child_fails(plan, spawn_stage::directory);
+  if (::syscall(SYS_close_range, 3U, ~0U, 0U) < 0) {
+    // A kernel before 5.9, or a filter that forbids the call: one by one, up to the limit.
+    for (rlim_t fd = 3; fd < plan.files().rlim_max && fd < 1048576; ++fd) ::syscall(SYS_close, static_cast<int>(fd));
+  }
+
+  ::syscall(SYS_umask, 022);
+  const rlimit no_core{0, 0};
+  ::syscall(SYS_prlimit64, 0, RLIMIT_CORE, &no_core, nullptr);
+  ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &plan.files(), nullptr);
+  const std::uint64_t no_signals = 0;
+  ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &no_signals, nullptr, sizeof no_signals);
+
+  int worst = ENOENT;
+  for (const char* const* candidate = plan.candidates(); *candidate != nullptr; ++candidate) {
+    ::syscall(SYS_execve, *candidate, plan.words(), plan.variables());
+    if (errno == ENOENT || errno == ENOTDIR) continue;
+    worst = errno;
+    if (worst != EACCES) break;
+  }
+  errno = worst;
+  spawn_child_fails(plan, spawn_stage::exec);
+}
+
+#undef COFFERDAM_DETAIL_NO_SANITIZE
+
+}  // namespace detail
+
+/// Where `execve` shall look for a program: `word` itself where it holds a slash, else each absolute element of `path`.
+/// Empty and relative elements of `path` are passed over: they would mean the guest's current directory.
+inline std::vector<std::string> program_candidates(const std::string& word, std::string_view path) {
+  std::vector<std::string> candidates;
+  if (word.find('/') != std::string::npos) {
+    candidates.push_back(word);
+    return candidates;
+  }
+  while (!path.empty()) {
+    const std::size_t colon = path.find(':');
+    const std::string_view element = path.substr(0, colon);
+    path.remove_prefix(colon == std::string_view::npos ? path.size() : colon + 1);
+    if (element.empty() || element.front() != '/') continue;
+    std::string candidate(element);
+    candidate += '/';
+    candidate += word;
+    candidates.push_back(std::move(candidate));
+  }
+  return candidates;
+}
+
+/// Starts a process without copying the address space: this thread waits until the child has called `execve`, some
+/// hundred microseconds. The child leads a session and a process group of its own, has three descriptors, default
+/// signal actions, no blocked signal, umask 022, no core dumps, and the environment it is given.
+/// \return  the process, or the step that failed with the system's code. Never throws for what the child meets.
+inline spawned spawn(const spawn_request& request) {
+  if (request.candidates.empty()) return {spawn_stage::exec, ENOENT};
+  detail::spawn_plan plan(request);
+
+  constexpr std::size_t stack_size = 32 * 1024;
+  alignas(16) std::array<std::byte, stack_size> stack;
+  int pidfd = -1;
+
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // no handler of ours may run in the child
+  const int pid = ::clone(&detail::spawn_child, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD,
+                          &plan, &pidfd);
+  const int clone_error = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+
+  if (pid < 0) return {spawn_stage::clone, clone_error};
+  unique_fd owned(pidfd);
+  if (plan.stage != spawn_stage::none) {
+    siginfo_t ignored{};
+    while (::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(owned.get()), &ignored, WEXITED) < 0 && errno == EINTR) {
+    }
+    return {plan.stage, plan.number};
+  }
+  owned = unique_fd::above_standard(std::move(owned));
+  return {pid, std::move(owned)};
+}
+
+}  // namespace cofferdam::inline v0

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/listing_environment.hpp>
+#include <cofferdam/os/detail/beneath.hpp>
+#include <cofferdam/os/unique_fd.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cofferdam::inline v0 {
+
+namespace detail {
+
+struct close_directory {
+  void operator()(DIR* stream) const noexcept { ::closedir(stream); }
+};
+
+// The names in a directory but `.` and `..`, at most `most` of them. Takes the descriptor (not an O_PATH one).
+inline std::vector<std::string> names_in(unique_fd fd, std::size_t most, std::string_view doing, std::string_view path) {
+  const std::unique_ptr<DIR, close_directory> stream(::fdopendir(fd.get()));
+  if (!stream) throw path_error(errno, doing, path);
+  static_cast<void>(fd.release());
+  std::vector<std::string> names;
+  while (names.size() < most) {
+    errno = 0;
+    const dirent* const found = ::readdir(stream.get());
+    if (found == nullptr) {
+      if (errno != 0) throw path_error(errno, doing, path);
+      break;
+    }
+    const std::string_view name(found->d_name);
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  return names;
+}
+
+// A path of directories, held open, that one can go down and up without ever leaving the tree. Only the lowest few
+// descriptors are kept; going further up than that takes `..` and makes sure it is the directory that was left.
+class directory_stack {
+ public:
+  explicit directory_stack(unique_fd root) { push(std::move(root)); }
+
+  std::size_t depth() const noexcept { return levels_.size(); }
+  int fd() const noexcept { return levels_.back().fd.get(); }
+  const struct stat& status() const noexcept { return levels_.back().status; }
+
+  // False, with `errno` set, where `fd` is none.
+  bool push(unique_fd fd) {
+    struct stat status {};
+    if (!fd || ::fstat(fd.get(), &status) != 0) return false;
+    if (levels_.size() >= most_held) levels_[levels_.size() - most_held].fd.reset();
+    levels_.push_back(level{std::move(fd), status});
+    return true;
+  }
+
+  // False where the directory above is not above any more.
+  bool pop() {
+    level& above = levels_[levels_.size() - 2];
+    if (!above.fd) {
+      unique_fd fd(open_retried(levels_.back().fd.get(), "..", O_PATH | O_DIRECTORY | O_NOFOLLOW));
+      struct stat status {};
+      if (!fd || ::fstat(fd.get(), &status) != 0 || !same_file(status, above.status)) return false;
+      above.fd = std::move(fd);
+    }
+    levels_.pop_back();
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t most_held = 32;
+  struct level {
+    unique_fd fd;
+    struct stat status;
+  };
+  std::vector<level> levels_;
+};
+
+}  // namespace detail
+
+/// How much a listing may hold before it is error{errc::too_large}: it lives in memory.
+class list_limit {
+ public:
+  list_limit() = default;
+  /// \param count  names in the whole tree. Default 4,000,000.
+  list_limit& entries(std::size_t count) & {
+    entries_ = count;
+    return *this;
+  }
+  list_limit&& entries(std::size_t count) && { return std::move(entries(count)); }
+  /// \param bytes  of all paths together: a deep tree of long names has long paths. Default 512 MiB.
+  list_limit& path_bytes(std::size_t bytes) & {
+    path_bytes_ = bytes;
+    return *this;
+  }
+  list_limit&& path_bytes(std::size_t bytes) && { return std::move(path_bytes(bytes)); }
+
+  std::size_t entries() const noexcept { return entries_; }
+  std::size_t path_bytes() const noexcept { return path_bytes_; }
+
+ private:
+  std::size_t entries_ = 4'000'000;
+  std::size_t path_bytes_ = std::size_t{512} * 1024 * 1024;
+};
+
+/// Everything beneath a directory, one entry a call: a directory comes before what it holds, otherwise in no order.
+/// Symbolic links are reported and never entered. Depth costs neither stack nor descriptors.
+/// \par Threads  one at a time.
+class tree_walk {
+ public:
+  /// \param root  the directory's descriptor, O_PATH is enough.
+  /// \param path  how sentences call it.
+  tree_walk(unique_fd root, std::string path, list_limit limit = list_limit())
+      : stack_(std::move(root)), root_path_(std::move(path)), limit_(limit), left_(std::min(limit.entries(), SIZE_MAX - 1)) {
+    pending_.push_back(names_here());
+  }
+
+  /// The next entry, its path relative to the root; nothing at the end. What vanishes meanwhile is left out.
+  /// \throws error{errc::too_large} at the limit; permission_denied for a directory that cannot be read, which is the one
+  ///         that came last: calling again goes on behind it; io_error.
+  std::optional<entry> next() {
+    for (;;) {
+      if (enter_) enter();
+      std::vector<std::string>& names = pending_.back();
+      if (names.empty()) {
+        if (pending_.size() == 1) return std::nullopt;
+        pending_.pop_back();
+        if (!stack_.pop()) throw error(errc::io_error, "list " + detail::shown_path(root_path_) + ": the tree was moved");
+        const std::size_t slash = prefix_.rfind('/', prefix_.size() - 2);
+        prefix_.resize(slash == std::string::npos ? 0 : slash + 1);
+        continue;
+      }
+      name_ = std::move(names.back());
+      names.pop_back();
+      struct stat status {};
+      if (::fstatat(stack_.fd(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno == ENOENT) continue;
+        throw detail::path_error(errno, "list", detail::joined_path(root_path_, prefix_ + name_));
+      }
+      std::string path = prefix_ + name_;
+      if (path.size() > limit_.path_bytes() - used_bytes_)
+        throw error(errc::too_large, "list " + detail::shown_path(root_path_) + ": the paths take more than the " +
+                                         std::to_string(limit_.path_bytes()) +
+                                         " bytes that were allowed; name a smaller part of the tree");
+      used_bytes_ += path.size();
+      enter_ = S_ISDIR(status.st_mode);
+      return detail::entry_of(std::move(path), status);
+    }
+  }
+
+  /// Do not enter the directory that `next` gave last.
+  void skip() noexcept { enter_ = false; }
+
+ private:
+  std::vector<std::string> names_here() {
+    unique_fd readable(detail::open_retried(stack_.fd(), ".", O_RDONLY | O_DIRECTORY));
+    const std::string path = detail::joined_path(root_path_, prefix_);
+    if (!readable) throw detail::path_error(errno, "list", path);
+    std::vector<std::string> names = detail::names_in(std::move(readable), left_ + 1, "list", path);
+    if (names.size() > left_)
+      throw error(errc::too_large, "list " + detail::shown_path(root_path_) + ": more than the " +
+                                       std::to_string(limit_.entries()) +
+                                       " names that were allowed; name a smaller part of the tree");
+    left_ -= names.size();
+    return names;
+  }
+
+  void enter() {
+    enter_ = false;
+    unique_fd below(detail::open_retried(stack_.fd(), name_.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW));
+    if (!below && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) return;  // gone, or something else by now
+    if (!stack_.push(std::move(below)))
+      throw detail::path_error(errno, "list", detail::joined_path(root_path_, prefix_ + name_));
+    const std::size_t above = prefix_.size();
+    prefix_ += name_;
+    prefix_ += '/';
+    try {
+      pending_.push_back(names_here());
+    } catch (...) {
+      prefix_.resize(above);
+      stack_.pop();
+      throw;
+    }
+  }
+
+  detail::directory_stack stack_;
+  std::string root_path_;
+  std::string prefix_;
+  std::string name_;
+  std::vector<std::vector<std::string>> pending_;
+  list_limit limit_;
+  std::size_t left_;
+  std::size_t used_bytes_ = 0;
+  bool enter_ = false;
+};
+
+/// Removes a tree in small steps. Symbolic links are removed, never followed; a directory of ours without the needed
+/// permission bits is given them. Depth costs neither stack nor descriptors.
+/// \par Threads  one at a time.
+class tree_removal {
+ public:
+  /// All that the directory holds, but not the directory.
+  /// \param root  its descriptor, O_PATH is enough.
+  /// \param path  how sentences call it.
+  tree_removal(unique_fd root, std::string path) : stack_(std::move(root)), path_(std::move(path)), least_ours_(1) {
+    fill();
+  }
+
+  /// One name in a directory, with all it holds.
+  /// \throws error{errc::not_found} where there is nothing of that name.
+  tree_removal(unique_fd parent, std::string name, std::string path)
+      : stack_(std::move(parent)), path_(std::move(path)), least_ours_(2) {
+    struct stat status {};
+    if (::fstatat(stack_.fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+      throw detail::path_error(errno, "remove", path_);
+    std::vector<std::string> names;
+    names.push_back(std::move(name));
+    pending_.push_back(std::move(names));
+  }
+
+  /// Removes about `most` names more. True when nothing is left to do.
+  /// \throws error{errc::permission_denied, io_error}; what was removed stays removed.
+  bool step(std::size_t most = 1024) {
+    for (std::size_t done = 0; done < most; ++done) {
+      if (pending_.back().empty()) {
+        if (pending_.size() == 1) return true;
+        leave();
+      } else if (unlink(pending_.back().back(), 0)) {
+        pending_.back().pop_back();
+      } else if (errno == EISDIR || errno == EPERM) {  // EPERM: what POSIX says of a directory
+        enter(errno);
+      } else {
+        throw detail::name_error(errno, "remove", path_);
+      }
+    }
+    return false;
+  }
+
+ private:
+  static constexpr std::size_t most_names = 1'000'000;  // of one directory in memory; the rest comes in another round
+  static constexpr int most_rounds = 10'000;            // where somebody fills the tree while we empty it
+
+  // Takes the right to empty the directory we are in. False, with `errno` EACCES, where that is not ours to do.
+  bool take_over() noexcept {
+    const bool taken = stack_.depth() >= least_ours_ && detail::change_mode(stack_.fd(), 0700);
+    if (!taken) errno = EACCES;
+    return taken;
+  }
+
+  // True as well where the name is gone already.
+  bool unlink(const std::string& name, int flags) {
+    if (::unlinkat(stack_.fd(), name.c_str(), flags) == 0 || errno == ENOENT) return true;
+    if (errno != EACCES || !take_over()) return false;
+    return ::unlinkat(stack_.fd(), name.c_str(), flags) == 0 || errno == ENOENT;
+  }
+
+  unique_fd open_here(const char* name, int flags) {
+    unique_fd fd(detail::open_retried(stack_.fd(), name, flags | O_DIRECTORY | O_NOFOLLOW));
+    if (!fd && errno == EACCES && take_over())
+      fd.reset(detail::open_retried(stack_.fd(), name, flags | O_DIRECTORY | O_NOFOLLOW));
+    return fd;
+  }
+
+  void enter(int why_not_unlinked) {
+    unique_fd below = open_here(pending_.back().back().c_str(), O_PATH);
+    if (!below && (errno == ENOTDIR || errno == ELOOP || errno == ENOENT)) {
+      if (why_not_unlinked == EPERM) throw detail::name_error(EPERM, "remove", path_);
+      count_round();  // somebody swaps it: try again
+      return;
+    }
+    if (!stack_.push(std::move(below))) throw detail::name_error(errno, "remove", path_);
+    fill();
+  }
+
+  void fill() {
+    unique_fd readable = open_here(".", O_RDONLY);
+    if (!readable) throw detail::name_error(errno, "remove", path_);
+    pending_.push_back(detail::names_in(std::move(readable), most_names, "remove", path_));
+  }
+
+  void leave() {
+    if (!stack_.pop()) throw error(errc::io_error, "remove " + detail::shown_path(path_) + ": the tree was moved");
+    pending_.pop_back();
+    if (unlink(pending_.back().back(), AT_REMOVEDIR)) {
+      pending_.back().pop_back();
+      return;
+    }
+    if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR) throw detail::name_error(errno, "remove", path_);
+    count_round();
+  }
+
+  void count_round() {
+    if (++rounds_ > most_rounds)
+      throw error(errc::not_empty, "remove " + detail::shown_path(path_) + ": something keeps filling it");
+  }
+
+  detail::directory_stack stack_;
+  std::string path_;
+  std::size_t least_ours_;  // the depth from which on the directories are ours to change
+  std::vector<std::vector<std::string>> pending_;
+  int rounds_ = 0;
+};
+
+}  // namespace cofferdam::inline v0

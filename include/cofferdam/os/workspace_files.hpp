@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bulk_file_environment.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/listing_environment.hpp>
+#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/os/atomic_file.hpp>
+#include <cofferdam/os/directory.hpp>
+#include <cofferdam/os/file_reader.hpp>
+#include <cofferdam/os/tree_walk.hpp>
+
+#include <asio/cancellation_state.hpp>
+#include <asio/post.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+namespace detail {
+
+/// The most that is read or written before others have a turn.
+inline constexpr std::size_t file_turn = 1024 * 1024;
+
+/// The same for names that are listed or removed.
+inline constexpr std::size_t names_a_turn = 512;
+
+/// Lets whatever else waits on the executor run. Throws error{errc::cancelled} where we have been cancelled.
+inline awaitable<void> yield_turn(std::string doing) {
+  co_await asio::post(asio::use_awaitable);
+  const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+  if (state.cancelled() != asio::cancellation_type::none) throw error(errc::cancelled, doing + ": cancelled");
+}
+
+/// Files of a directory, one after another, for `put_files` elsewhere.
+class directory_source final : public file_source {
+ public:
+  directory_source(std::shared_ptr<const directory> root, std::vector<file_request> requests)
+      : root_(std::move(root)), requests_(std::move(requests)) {}
+
+  awaitable<std::optional<file_header>> next() override {
+    reader_.reset();
+    if (at_ == requests_.size()) co_return std::nullopt;
+    const file_request& wanted = requests_[at_++];
+    std::optional<file_header> header;
+    try {
+      const entry found = root_->stat(wanted.path());
+      if (found.is_directory()) {
+        header.emplace(wanted.path(), wanted.destination(), file_type::directory, 0, found.mode());
+      } else {
+        reader_.emplace(root_->open_file(wanted.path()));
+        header.emplace(wanted.path(), wanted.destination(), file_type::regular, reader_->size(), reader_->mode());
+      }
+    } catch (const error& failure) {
+      header.emplace(wanted.path(), failure);
+    }
+    co_return header;
+  }
+
+  awaitable<bytes> read(std::size_t most) override {
+    if (!reader_) co_return bytes();
+    co_await yield_turn("read '" + reader_->path() + "'");
+    co_return reader_->read(std::min(most, file_turn));
+  }
+
+ private:
+  std::shared_ptr<const directory> root_;
+  std::vector<file_request> requests_;
+  std::size_t at_ = 0;
+  std::optional<file_reader> reader_;
+};
+
+}  // namespace detail
+
+/// The files of a workspace that lies on this machine: the file half of an environment, for the backends whose guests
+/// work in a host directory. Everything happens beneath a held directory descriptor, by the kernel's own rules, so that
+/// a guest which swaps names meanwhile leads nowhere. Big files move in turns of at most 1 MiB.
+/// \par Threads  one executor at a time.
+class workspace_files {
+ public:
+  /// \param root      the workspace.
+  /// \param path      its absolute path as the guest sees it: paths beneath it are understood too.
+  /// \param staging   where unfinished files lie, on the same file system; none: beside their targets.
+  workspace_files(directory root, std::string path, std::optional<directory> staging)
+      : root_(std::make_shared<const directory>(std::move(root))),
+        path_(std::move(path)),
+        staging_(std::move(staging)) {}
+
+  const directory& root() const noexcept { return *root_; }
+
+  /// The path as it is beneath the root, or "." for the root itself.
+  std::string beneath(std::string_view path) const { return workspace_path_or_root(path, path_); }
+
+  awaitable<bytes> read_file(std::string path, std::size_t most) {
+    const std::string clean = workspace_path(path, path_);
+    file_reader reader = root_->open_file(clean);
+    if (reader.size() <= detail::file_turn) co_return reader.read_rest(most);
+    if (reader.size() > most) throw reader.larger_than(most);
+    bytes content;
+    content.reserve(reader.size());
+    for (;;) {
+      const bytes piece = reader.read(detail::file_turn);
+      if (piece.empty()) co_return content;
+      if (piece.size() > most - content.size()) throw reader.larger_than(most);
+      content.insert(content.end(), piece.begin(), piece.end());
+      co_await detail::yield_turn("read '" + path + "'");
+    }
+  }
+
+  awaitable<void> write_file(std::string path, bytes_view content) {
+    const std::string clean = workspace_path(path, path_);
+    atomic_file file = create(clean);
+    while (!content.empty()) {
+      const bytes_view piece = content.first(std::min(content.size(), detail::file_turn));
+      file.write(piece);
+      content = content.subspan(piece.size());
+      if (!content.empty()) co_await detail::yield_turn("write '" + path + "'");
+    }
+    file.commit();
+  }
+
+  awaitable<entry> stat(std::string path) { co_return root_->stat(beneath(path)); }
+  awaitable<std::vector<entry>> list(std::string path) {
+    tree_walk walk = root_->walk(beneath(path));
+    std::vector<entry> entries;
+    while (std::optional<entry> found = walk.next()) {
+      entries.push_back(std::move(*found));
+      if (entries.size() % detail::names_a_turn != 0) continue;
+      co_await detail::yield_turn("list '" + path + "'");
+    }
+    directory::sort_entries(entries);
+    co_return entries;
+  }
+  awaitable<void> make_directory(std::string path) {
+    root_->make_directory(beneath(path));
+    co_return;
+  }
+  awaitable<void> remove(std::string path) {
+    tree_removal removal = root_->removal(workspace_path(path, path_));
+    for (;;) {
+      const bool done = removal.step(detail::names_a_turn);
+      if (done) co_return;
+      co_await detail::yield_turn("remove '" + path + "'");
+    }
+  }
+  awaitable<void> rename(std::string from, std::string to) {
+    root_->rename(workspace_path(from, path_), workspace_path(to, path_));
+    co_return;
+  }
+
+  awaitable<transfer> put_files(file_source& source) {
+    transfer report;
+    for (;;) {
+      std::optional<file_header> header = co_await source.next();
+      if (!header) co_return report;
+      std::optional<error> failure = header->failure();
+      if (!failure) {
+        try {
+          co_await put_one(source, *header, report);
+        } catch (const error& reason) {
+          if (reason.code() == errc::cancelled) throw;
+          failure = reason;
+        }
+      }
+      if (failure) report.add(failed_file(header->source(), std::move(*failure)));
+    }
+  }
+
+  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
+    std::vector<file_request> clean;
+    clean.reserve(requests.size());
+    for (const file_request& request : requests) clean.emplace_back(beneath(request.path()), request.destination());
+    co_return std::make_unique<detail::directory_source>(root_, std::move(clean));
+  }
+
+ private:
+  atomic_file create(const std::string& path) const {
+    return staging_ ? root_->create_file(path, *staging_) : root_->create_file(path);
+  }
+
+  awaitable<void> put_one(file_source& source, const file_header& header, transfer& report) {
+    const std::string clean = workspace_path(header.destination(), path_);
+    if (header.type() == file_type::directory) {
+      root_->make_directory(clean);
+      root_->set_mode(clean, header.mode());
+      report.add(transferred_file(header.source(), clean, 0));
+      co_return;
+    }
+    atomic_file file = create(clean);
+    std::uint64_t size = 0;
+    for (;;) {
+      const bytes piece = co_await source.read(detail::file_turn);
+      if (piece.empty()) break;
+      file.write(piece);
+      size += piece.size();
+    }
+    file.commit(header.mode());
+    report.add(transferred_file(header.source(), clean, size));
+  }
+
+  std::shared_ptr<const directory> root_;
+  std::string path_;
+  std::optional<directory> staging_;
+};
+
+}  // namespace cofferdam::inline v0

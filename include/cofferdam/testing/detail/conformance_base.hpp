@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/with_environment.hpp>
+
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0::testing::detail {
+
+/// How long one check may take before it counts as hanging.
+inline constexpr std::chrono::seconds patience{120};
+
+/// Runs a coroutine to its end on a loop of its own; a failure of the check where it throws or hangs.
+template <class Body>
+void run_check(Body body) {
+  std::exception_ptr failure;
+  bool done = false;
+  {
+    asio::io_context loop;
+    asio::co_spawn(loop, std::move(body), [&](std::exception_ptr thrown) {
+      failure = thrown;
+      done = true;
+    });
+    loop.run_for(patience);
+  }
+  if (!done) {
+    ADD_FAILURE() << "the check did not finish within " << patience.count() << " s";
+    return;
+  }
+  if (!failure) return;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& thrown) {
+    ADD_FAILURE() << "the check threw: " << thrown.what();
+  }
+}
+
+/// What the suites share: each check opens an environment of its own.
+template <class Backend>
+class conformance : public ::testing::Test {
+ protected:
+  using environment = environment_of<decltype(Backend::provider())>;
+
+  template <class Body>
+  static void with(Body body) {
+    run_check([&]() -> awaitable<void> { co_await with_environment(Backend::provider(), std::ref(body)); });
+  }
+};
+
+/// Expects `work` to throw an `error` of this code.
+template <class Work>
+awaitable<void> expect_error(Work work, errc wanted, std::string_view what) {
+  try {
+    co_await work();
+    ADD_FAILURE() << what << ": no error at all; expected '" << make_error_code(wanted).message() << "'";
+  } catch (const error& failure) {
+    EXPECT_EQ(failure.code(), make_error_code(wanted)) << what << ": " << failure.what();
+    EXPECT_STRNE(failure.what(), "") << what;
+  }
+}
+
+inline awaitable<void> sleep_for(std::chrono::milliseconds time) {
+  asio::steady_timer timer(co_await asio::this_coro::executor, time);
+  co_await timer.async_wait(asio::use_awaitable);
+}
+
+inline std::string all_bytes() {
+  std::string text;
+  for (int value = 0; value < 256; ++value) text += static_cast<char>(value);
+  return text;
+}
+
+}  // namespace cofferdam::inline v0::testing::detail

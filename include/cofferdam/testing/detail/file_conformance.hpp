@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/testing/detail/conformance_base.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace cofferdam::inline v0::testing {
+
+template <class Backend>
+class file_conformance : public detail::conformance<Backend> {};
+TYPED_TEST_SUITE_P(file_conformance);
+
+namespace detail {
+
+/// Names that trip whoever pastes them into a shell, takes them for options, or splits at the wrong character.
+inline std::vector<std::string> odd_names() {
+  return {"plain",       "two words",        "-rf",           "--help",        "a'b",      "a\"b",
+          "$(id)",       "`id`",             "a\nb",          "a\tb",          "a;b|c&d",  "a*b?[c]",
+          "a\\b",        "~",                "#hash",         ".hidden",       "trailing.", "CON",
+          "\xC3\xA9t\xC3\xA9", "e\xCC\x81", "\xF0\x9F\x9A\xA7", "not-utf8-\xFF\xFE", "%s%n", std::string(255, 'n')};
+}
+
+/// As many bytes, no two pieces of them alike.
+inline bytes distinct_bytes(std::size_t size) {
+  bytes content(size);
+  std::uint32_t state = 12345;
+  for (std::byte& one : content) {
+    state = state * 1664525U + 1013904223U;
+    one = static_cast<std::byte>(state >> 24U);
+  }
+  return content;
+}
+
+inline std::string paths_of(const std::vector<entry>& entries) {
+  std::string all;
+  for (const entry& one : entries) all += one.path() + (one.is_directory() ? "/ " : " ");
+  return all;
+}
+
+}  // namespace detail
+
+TYPED_TEST_P(file_conformance, what_is_written_is_read_back) {
+  this->with([](auto& env) -> awaitable<void> {
+    co_await write_text(env, "a.txt", "content\n");
+    std::string text = co_await read_text(env, "a.txt");
+    EXPECT_EQ(text, "content\n");
+  });
+}
+
+TYPED_TEST_P(file_conformance, an_empty_file_is_a_file) {
+  this->with([](auto& env) -> awaitable<void> {
+    co_await write_text(env, "empty", "");
+    bytes content = co_await env.read_file("empty", 0);
+    EXPECT_TRUE(content.empty());
+    const bool there = co_await exists(env, "empty");
+    EXPECT_TRUE(there);
+  });
+}
+
+TYPED_TEST_P(file_conformance, every_byte_value_passes_through_a_file) {
+  this->with([](auto& env) -> awaitable<void> {
+    const std::string everything = detail::all_bytes();
+    co_await write_text(env, "binary", everything);
+    std::string text = co_await read_text(env, "binary");
+    EXPECT_EQ(text, everything);
+  });
+}
+
+TYPED_TEST_P(file_conformance, writing_again_replaces_all_of_it) {
+  this->with([](auto& env) -> awaitable<void> {
+    co_await write_text(env, "a", "a long first content");
+    co_await write_text(env, "a", "short");
+    std::string text = co_await read_text(env, "a");
+    EXPECT_EQ(text, "short");
+  });
+}
+
+TYPED_TEST_P(file_conformance, missing_folders_are_made) {
+  this->with([](auto& env) -> awaitable<void> {
+    co_await write_text(env, "one/two/three/file", "deep");
+    std::string text = co_await read_text(env, "one/two/three/file");
+    EXPECT_EQ(text, "deep");
+    const bool folder = co_await is_directory(env, "one/two");
+    EXPECT_TRUE(folder);
+  });
+}
+
+TYPED_TEST_P(file_conformance, a_path_has_many_spellings) {
+  this->with([](auto& env) -> awaitable<void> {
+    co_await write_text(env, "./a//b/./c", "same");
+    std::string text = co_await read_text(env, "a/b/c");
+    EXPECT_EQ(text, "same");
+  });
+}
+
+TYPED_TEST_P(file_conformance, odd_names_round_trip_and_mean_the_same_to_commands) {
+  this->with([](auto& env) -> awaitable<void> {
+    for (const std::string& name : detail::odd_names()) {
+      co_await write_text(env, "odd/" + name, "content of " + name);
+      std::string text = co_await read_text(env, "odd/" + name);
+      EXPECT_EQ(text, "content of " + name);
+      command_result seen = co_await env.run_command(argv("cat", "./odd/" + name));
+      EXPECT_EQ(as_text(seen.out().head()), "content of " + name);
+    }
+    std::vector<entry> found = co_await list(env, "odd");
+    std::vector<std::string> names = detail::odd_names();
+    std::sort(names.begin(), names.end());
+    EXPECT_EQ(found.size(), names.size());
+    for (std::size_t i = 0; i < std::min(found.size(), names.size()); ++i) EXPECT_EQ(found[i].path(), names[i]);
+  });
+}
+
+TYPED_TEST_P(file_conformance, a_missing_file_is_not_found) {
+  this->with([](auto& env) -> awaitable<void> {
+    co_await detail::expect_error([&env] { return env.read_file("missing", 10); }, errc::not_found, "read");
+    co_await detail::expect_error([&env] { return env.read_file("missing/deeper", 10); }, errc::not_found, "read deeper");
+    const bool there = co_await exists(env, "missing");
+    EXPECT_FALSE(there);
+  });
+}
+
+TYPED_TEST_P(file_conformance, a_directory_is_not_a_file) {
+  this->with([](auto& env) -> awaitable<void> {
+    co_await make_directory(env, "folder");
+    co_await detail::expect_error([&env] { return env.read_file("folder", 10); }, errc::not_a_file, "read");
+    co_await detail::expect_error([&env] { return env.write_file("folder", bytes_view()); }, errc::not_a_file, "write");
+  });
+}
+
+TYPED_TEST_P(file_conformance, a_file_that_is_too_large_is_not_read) {
+  this->with([](auto& env) -> awaitable<void> {
+    co_await write_text(env, "ten", "0123456789");
+    bytes exactly = co_await env.read_file("ten", 10);
+    EXPECT_EQ(as_text(exactly), "0123456789");
+    co_await detail::expect_error([&env] { return env.read_file("ten", 9); }, errc::too_large, "read");
+  });
+}
+
+TYPED_TEST_P(file_conformance, a_sparse_file_of_a_tebibyte_is_too_large_at_once) {
+  this->with([](auto& env) -> awaitable<void> {
+    command_result made = co_await env.run_command(shell("truncate -s 1T huge"));
+    if (!made.ok()) co_return;  // a file system without such files cannot hold the trap either
+    co_await detail::expect_error([&env] { return env.read_file("huge", 1024 * 1024); }, errc::too_large, "read");
+  });
+}
+
+TYPED_TEST_P(file_conformance, paths_out_of_the_workspace_are_refused) {
+  this->with([](auto& env) -> awaitable<void> {
+    for (const std::string path : {"/etc/passwd", "../x", "a/../../x", "a/..", "..", "//etc/passwd"}) {
+      co_await detail::expect_error([&] { return env.read_file(path, 10); }, errc::outside_workspace, "read " + path);
+      co_await detail::expect_error([&] { return env.write_file(path, bytes_view()); }, errc::outside_workspace, "write " + path);
+      co_await detail::expect_error([&]() -> awaitable<void> { co_await list(env, path); }, errc::outside_workspace, "list " + path);
+      co_await detail::expect_error([&] { return remove(env, path); }, errc::outside_workspace, "remove " + path);
+    }
+  });
+}
+
+TYPED_TEST_P(file_conformance, paths_that_are_none_are_refused) {
+  this->with([](auto& env) -> awaitable<void> {
+    for (const std::string& path : {std::string(), std::string("a\0b", 3), std::string(256, 'n'), std::string("a/") + std::string(5000, '/') + std::string(300, 'n')}) {
+      co_await detail::expect_error([&] { return env.read_file(path, 10); }, errc::invalid_argument, "read");
+      co_await detail::expect_error([&] { return env.write_file(path, bytes_view()); }, errc::invalid_argument, "write");
+    }
+  });
+}
+
+TYPED_TEST_P(file_conformance, a_link_out_of_the_workspace_is_not_followed) {
+  this->with([](auto& env) -> awaitable<void> {
+    command_result made = co_await env.run_command(
+        shell("ln -s /etc/hostname absolute; ln -s ../../../../../../etc/hostname relative; ln -s /etc folder; ln -s loop loop"));
+    EXPECT_TRUE(made.ok());
+    for (const std::string path : {"absolute", "relative", "folder/hostname", "loop"}) {
+      try {
+        co_await env.read_file(path, 1000);
+        ADD_FAILURE() << path << " was read";
+      } catch (const error& refused) {
+        EXPECT_NE(refused.code(), errc::invalid_argument) << refused.what();
+      }
+    }
+  });
+}
+
+TYPED_TEST_P(file_conformance, a_link_inside_the_workspace_is_followed_for_reading) {
+  this->with([](auto& env) -> awaitable<void> {
+    co_await write_text(env, "target", "behind the link");
+    command_result made = co_await env.run_command(shell("ln -s target link"));
+    EXPECT_TRUE(made.ok());
+    std::string text = co_await read_text(env, "link");
+    EXPECT_EQ(text, "behind the link");
+  });
+}
+
+TYPED_TEST_P(file_conformance, a_fifo_is_refused_and_does_not_block) {
+  this->with([](auto& env) -> awaitable<void> {
+    command_result made = co_await env.run_command(shell("mkfifo pipe"));
+    EXPECT_TRUE(made.ok());
+    const auto before = std::chrono::steady_clock::now();
+    co_await detail::expect_error([&env] { return env.read_file("pipe", 10); }, errc::not_a_file, "read a FIFO");
+    co_await detail::expect_error([&env] { return env.write_file("pipe", bytes_view()); }, errc::not_a_file, "write a FIFO");
+    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(10));
+  });
+}
+
+TYPED_TEST_P(file_conformance, a_big_file_is_exact_both_ways) {
+  this->with([](auto& env) -> awaitable<void> {
+    const bytes content = detail::distinct_bytes(32 * 1024 * 1024 + 7);
+    co_await env.write_file("big", content);
+    bytes back = co_await env.read_file("big", content.size());
+    EXPECT_TRUE(back == content);
+    command_result size = co_await env.run_command(shell("wc -c < big"));
+    EXPECT_EQ(std::stoull(size.out().text()), content.size());
+  });
+}
+
+TYPED_TEST_P(file_conformance, a_list_has_every_depth_in_order) {
+  this->with([](auto& env) -> awaitable<void> {
+    co_await write_text(env, "b/c/d", "x");
+    co_await write_text(env, "b/a", "xy");
+    co_await write_text(env, "a", "xyz");
+    co_await write_text(env, "b.txt", "");
+    co_await make_directory(env, "empty");
+    std::vector<entry> all = co_await list(env, ".");
+    EXPECT_EQ(detail::paths_of(all), "a b/ b.txt b/a b/c/ b/c/d empty/ ");
+    std::vector<entry> below = co_await list(env, "b");
+    EXPECT_EQ(detail::paths_of(below), "a c/ c/d ");
+    EXPECT_EQ(below.front().size(), 2U);
+    std::vector<entry> none = co_await list(env, "empty");
+    EXPECT_TRUE(none.empty());
+  });
+}
+
+TYPED_TEST_P(file_conformance, a_list_does_not_enter_links) {
+  this->with([](auto& env) -> awaitable<void> {
+    command_result made = co_await env.run_command(shell("mkdir d && ln -s /etc d/out && ln -s . d/self"));
+    EXPECT_TRUE(made.ok());
+    std::vector<entry> all = co_await list(env, ".");
+    EXPECT_EQ(detail::paths_of(all), "d/ d/out d/self ");
+    EXPECT_EQ(all.back().type(), file_type::symlink);
+  });
+}
+
+TYPED_TEST_P(file_conformance, listing_what_is_no_directory_is_an_error) {
+  this->with([](auto& env) -> awaitable<void> {
+    co_await write_text(env, "file", "x");
+    co_await detail::expect_error([&env]() -> awaitable<void> { co_await list(env, "missing"); }, errc::not_found, "missing");
+    co_await detail::expect_error([&env]() -> awaitable<void> { co_await list(env, "file"); }, errc::not_a_directory, "file");
+  });
+}
+
+TYPED_TEST_P(file_conformance, a_stat_tells_what_stands_there) {
+  this->with([](auto& env) -> awaitable<void> {
+    co_await write_text(env, "file", "12345");
+    command_result made = co_await env.run_command(shell("chmod 750 file; mkdir dir; ln -s file link; mkfifo pipe"));
+    EXPECT_TRUE(made.ok());
+    entry file = co_await stat(env, "file");
+    entry dir = co_await stat(env, "dir");
+    entry link = co_await stat(env, "link");
+    entry pipe = co_await stat(env, "pipe");
+    EXPECT_EQ(file.type(), file_type::regular);
+    EXPECT_EQ(file.path(), "file");
+    EXPECT_EQ(file.size(), 5U);
+    EXPECT_EQ(file.mode(), 0750U);
+    EXPECT_EQ(dir.type(), file_type::directory);
+    EXPECT_EQ(link.type(), file_type::symlink);
+    EXPECT_EQ(pipe.type(), file_type::other);
+    co_await detail::expect_error([&env]() -> awaitable<void> { co_await stat(env, "missing"); }, errc::not_found, "missing");
+  });
+}
+
+TYPED_TEST_P(file_conformance, a_directory_may_be_made_twice_but_not_over_a_file) {
+  this->with([](auto& env) -> awaitable<void> {
+    co_await make_directory(env, "a/b/c");
+    co_await make_directory(env, "a/b/c");
+    const bool there = co_await is_directory(env, "a/b/c");
+    EXPECT_TRUE(there);
+    co_await write_text(env, "file", "x");
+    try {
+      co_await make_directory(env, "file");
+      ADD_FAILURE() << "a directory was made over a file";
+    } catch (const error&) {
+    }
+    std::string text = co_await read_text(env, "file");
+    EXPECT_EQ(text, "x");
+  });
+}
+
+TYPED_TEST_P(file_conformance, removing_takes_files_trees_and_links_but_not_what_links_name) {
+  this->with([](auto& env) -> awaitable<void> {
+    co_await write_text(env, "keep/file", "kept");
+    co_await write_text(env, "tree/a/b", "x");
+    command_result made = co_await env.run_command(shell("ln -s ../keep tree/link; ln -s keep link"));
+    EXPECT_TRUE(made.ok());
+    co_await remove(env, "tree");
+    co_await remove(env, "link");
+    std::vector<entry> left = co_await list(env, ".");
+    EXPECT_EQ(detail::paths_of(left), "keep/ keep/file ");
+    co_await detail::expect_error([&env] { return remove(env, "missing"); }, errc::not_found, "missing");
+  });
+}
+
+TYPED_TEST_P(file_conformance, renaming_moves_and_replaces) {
+  this->with([](auto& env) -> awaitable<void> {
+    co_await write_text(env, "old", "new content");
+    co_await write_text(env, "taken", "old content");
+    co_await rename(env, "old", "taken");
+    std::string text = co_await read_text(env, "taken");
+    EXPECT_EQ(text, "new content");
+    const bool gone = co_await exists(env, "old");
+    EXPECT_FALSE(gone);
+    co_await detail::expect_error([&env] { return rename(env, "missing", "x"); }, errc::not_found, "missing");
+  });
+}
+
+TYPED_TEST_P(file_conformance, a_file_that_replaces_another_is_never_seen_in_part) {
+  this->with([](auto& env) -> awaitable<void> {
+    co_await env.write_file("whole", bytes(100'000, std::byte{'a'}));
+    bool writing = true;
+    asio::any_io_executor executor = co_await asio::this_coro::executor;
+    asio::co_spawn(
+        executor,
+        [&env, &writing]() -> awaitable<void> {
+          for (int i = 0; i < 20; ++i)
+            co_await env.write_file("whole", bytes(100'000, static_cast<std::byte>(i % 2 == 0 ? 'b' : 'a')));
+        },
+        [&writing](std::exception_ptr failure) {
+          writing = false;
+          EXPECT_FALSE(failure);
+        });
+    while (writing) {
+      command_result seen = co_await env.run_command(shell("tr -d '\\n' < whole | fold -w 1 | sort -u | tr -d '\\n'; wc -c < whole"));
+      const std::string text = seen.out().text();
+      EXPECT_TRUE(text == "a100000\n" || text == "b100000\n") << text;
+    }
+  });
+}
+
+REGISTER_TYPED_TEST_SUITE_P(file_conformance, what_is_written_is_read_back, an_empty_file_is_a_file,
+                            every_byte_value_passes_through_a_file, writing_again_replaces_all_of_it,
+                            missing_folders_are_made, a_path_has_many_spellings,
+                            odd_names_round_trip_and_mean_the_same_to_commands, a_missing_file_is_not_found,
+                            a_directory_is_not_a_file, a_file_that_is_too_large_is_not_read,
+                            a_sparse_file_of_a_tebibyte_is_too_large_at_once, paths_out_of_the_workspace_are_refused,
+                            paths_that_are_none_are_refused, a_link_out_of_the_workspace_is_not_followed,
+                            a_link_inside_the_workspace_is_followed_for_reading,
+                            a_fifo_is_refused_and_does_not_block, a_big_file_is_exact_both_ways,
+                            a_list_has_every_depth_in_order, a_list_does_not_enter_links,
+                            listing_what_is_no_directory_is_an_error, a_stat_tells_what_stands_there,
+                            a_directory_may_be_made_twice_but_not_over_a_file,
+                            removing_takes_files_trees_and_links_but_not_what_links_name, renaming_moves_and_replaces,
+                            a_file_that_replaces_another_is_never_seen_in_part);
+
+}  // namespace cofferdam::inline v0::testing

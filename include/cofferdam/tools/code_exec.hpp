@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/format_result.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/tools/tool.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::tools {
+
+/// The tool that runs a shell command in an environment: `tools::code_exec tool(environment);`
+///
+/// Arguments: `cmd`, the command line; `timeout`, optional, in seconds. The answer is `format_result`'s text, and
+/// `success()` says whether the command exited with 0.
+/// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
+/// \par Threads   the environment's executor.
+/// \par Source    the name, description and schema of Stirrup's tool of this name; `timeout` is ours.
+template <code_exec_environment E>
+class code_exec {
+ public:
+  explicit code_exec(E& environment) : environment_(&environment) {}
+
+  std::string_view name() const noexcept { return name_; }
+  /// Another name, where an agent has two environments.
+  code_exec&& name(std::string text) && {
+    name_ = std::move(text);
+    return std::move(*this);
+  }
+
+  std::string_view description() const noexcept { return description_; }
+  /// Another description: say here what is installed.
+  code_exec&& description(std::string text) && {
+    description_ = std::move(text);
+    return std::move(*this);
+  }
+
+  boost::json::object parameters() const {
+    boost::json::object cmd;
+    cmd["type"] = "string";
+    cmd["title"] = "Cmd";
+    cmd["description"] =
+        "Shell command to execute (bash syntax). IMPORTANT: Use only relative paths. Do not use absolute paths "
+        "(starting with / or ~) or reference directories outside the working directory.";
+    boost::json::object timeout;
+    timeout["type"] = "number";
+    timeout["title"] = "Timeout";
+    timeout["description"] = "Seconds after which the command is ended. Optional.";
+    timeout["exclusiveMinimum"] = 0;
+    boost::json::object properties;
+    properties["cmd"] = std::move(cmd);
+    properties["timeout"] = std::move(timeout);
+    boost::json::array required;
+    required.emplace_back("cmd");
+    boost::json::object schema;
+    schema["type"] = "object";
+    schema["title"] = "CodeExecutionParams";
+    schema["description"] = "Shell command to execute in the execution environment.";
+    schema["properties"] = std::move(properties);
+    schema["required"] = std::move(required);
+    schema["additionalProperties"] = false;
+    return schema;
+  }
+
+  /// Runs the command.
+  /// \throws error{errc::cancelled}, error{errc::provider_lost}, error{errc::environment_closed}; never for what the
+  ///         model wrote or the command did.
+  /// \par Cancellation  terminal: the command is ended.
+  awaitable<tool_result> call(boost::json::value arguments) {
+    std::optional<command> wanted;
+    std::string complaint = parse(arguments, wanted);
+    if (!wanted) co_return refusal(std::move(complaint));
+    try {
+      command_result result = co_await environment_->run_command(std::move(*wanted));
+      co_return tool_result(format_result(result), result.ok());
+    } catch (const error& failure) {
+      if (failure.code() == errc::cancelled || failure.code() == errc::provider_lost ||
+          failure.code() == errc::environment_closed)
+        throw;
+      complaint = failure.what();
+    }
+    co_return refusal(std::move(complaint));
+  }
+
+ private:
+  static tool_result refusal(std::string reason) {
+    return tool_result(format_result(command_result::refused(error_kind::invalid_argument, std::move(reason))), false);
+  }
+
+  /// Fills `wanted`, or says what is wrong with the arguments.
+  static std::string parse(const boost::json::value& arguments, std::optional<command>& wanted) {
+    if (!arguments.is_object()) return "The arguments must be a JSON object with a string 'cmd'.";
+    const boost::json::object& object = arguments.get_object();
+    for (const auto& member : object)
+      if (member.key() != "cmd" && member.key() != "timeout")
+        return "Unknown argument '" + one_line(std::string_view(member.key())) + "'; there are 'cmd' and 'timeout'.";
+    const boost::json::value* const cmd = object.if_contains("cmd");
+    if (cmd == nullptr) return "The argument 'cmd' is missing.";
+    if (!cmd->is_string()) return "The argument 'cmd' must be a string.";
+    command made = shell(std::string(cmd->get_string()));
+    const boost::json::value* const limit = object.if_contains("timeout");
+    if (limit != nullptr && !limit->is_null()) {
+      if (!limit->is_number()) return "The argument 'timeout' must be a number of seconds.";
+      const double seconds = limit->to_number<double>();
+      constexpr double longest = 365.0 * 24 * 3600;
+      if (!std::isfinite(seconds) || seconds < 0.001 || seconds > longest)
+        return "The argument 'timeout' must be more than 0 and at most " + std::to_string(static_cast<long>(longest)) +
+               " seconds.";
+      made.timeout(std::chrono::milliseconds(std::llround(seconds * 1000)));
+    }
+    wanted.emplace(std::move(made));
+    return {};
+  }
+
+  E* environment_;
+  std::string name_ = "code_exec";
+  std::string description_ =
+      "Execute a shell command in the execution environment. Returns exit code, stdout, and stderr as XML.";
+};
+
+}  // namespace cofferdam::inline v0::tools
