@@ -5,6 +5,7 @@
 #include <cofferdam/core/bulk_file_environment.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/file_transfer.hpp>
 #include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 
@@ -17,8 +18,8 @@
 
 namespace cofferdam::inline v0 {
 
-/// Any environment, chosen at run time. Models every refinement; what the one inside cannot do throws
-/// `error{errc::unsupported}`, except for file operations, which fall back as the free functions do.
+/// Any environment, chosen at run time. Models every refinement but `suspendable_environment`. `start` throws
+/// `error{errc::unsupported}` where the one inside has none; file operations fall back as the free functions do.
 /// Movable while idle. One virtual call an operation, no allocation.
 class any_environment {
  public:
@@ -40,6 +41,10 @@ class any_environment {
   awaitable<void> make_directory(std::string path) { return get().make_directory(std::move(path)); }
   awaitable<void> remove(std::string path) { return get().remove(std::move(path)); }
   awaitable<void> rename(std::string from, std::string to) { return get().rename(std::move(from), std::move(to)); }
+  awaitable<transfer> put_files(file_source& source) { return get().put_files(source); }
+  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
+    return get().get_files(std::move(requests));
+  }
   awaitable<void> close() { return get().close(); }
 
   /// Whether `start` works here; it throws `error{errc::unsupported}` where it does not.
@@ -59,6 +64,8 @@ class any_environment {
     virtual awaitable<void> make_directory(std::string path) = 0;
     virtual awaitable<void> remove(std::string path) = 0;
     virtual awaitable<void> rename(std::string from, std::string to) = 0;
+    virtual awaitable<transfer> put_files(file_source& source) = 0;
+    virtual awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) = 0;
     virtual awaitable<void> close() = 0;
   };
 
@@ -67,7 +74,9 @@ class any_environment {
    public:
     explicit box(E environment) : environment_(std::move(environment)) {}
     bool can_start() const noexcept override {
-      if constexpr (requires(const E& e) { { e.can_start() } -> std::same_as<bool>; }) {
+      if constexpr (requires(const E& e) {
+                      { e.can_start() } -> std::same_as<bool>;
+                    }) {
         return environment_.can_start();
       } else {
         return streaming_environment<E>;
@@ -98,6 +107,10 @@ class any_environment {
     awaitable<void> rename(std::string from, std::string to) override {
       return cofferdam::rename(environment_, std::move(from), std::move(to));
     }
+    awaitable<transfer> put_files(file_source& source) override { return cofferdam::put_files(environment_, source); }
+    awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) override {
+      return cofferdam::get_files(environment_, std::move(requests));
+    }
     awaitable<void> close() override { return environment_.close(); }
 
    private:
@@ -105,7 +118,8 @@ class any_environment {
   };
 
   interface& get() const {
-    if (!inside_) throw error(errc::environment_closed, "any_environment: there is none (default-constructed or moved from)");
+    if (!inside_)
+      throw error(errc::environment_closed, "any_environment: there is none (default-constructed or moved from)");
     return *inside_;
   }
 

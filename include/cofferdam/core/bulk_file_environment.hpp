@@ -25,11 +25,7 @@ class file_header {
   /// \param size         bytes, as known at the start; the content that follows decides.
   /// \param mode         permission bits, 0 to 0777.
   file_header(std::string source, std::string destination, file_type type, std::uint64_t size, unsigned mode)
-      : source_(std::move(source)),
-        destination_(std::move(destination)),
-        type_(type),
-        size_(size),
-        mode_(mode) {}
+      : source_(std::move(source)), destination_(std::move(destination)), type_(type), size_(size), mode_(mode) {}
 
   /// A file that cannot be sent: the receiver reports it and asks for the next.
   file_header(std::string source, error failure) : source_(std::move(source)), failure_(std::move(failure)) {}

@@ -87,9 +87,10 @@ class command {
       throw error(errc::invalid_argument,
                   "command: a variable's name must not be empty and must not hold '=', NUL or a line break");
     if (value.find('\0') != std::string::npos)
-      throw error(errc::invalid_argument, "command: the value of variable '" + name + "' holds a NUL byte");
+      throw error(errc::invalid_argument, "command: a variable's value holds a NUL byte");
     if (name.size() + value.size() + 2 > longest_string)
-      throw error(errc::too_large, "command: variable '" + name.substr(0, 64) + "' is longer than the 128 KiB Linux allows");
+      throw error(errc::too_large, "command: a variable of " + std::to_string(name.size() + value.size() + 1) +
+                                       " bytes; Linux takes at most 131071 of name and value together");
     for (variable_setting& setting : variables_) {
       if (setting.name() == name) {
         setting = variable_setting(std::move(name), std::move(value));
@@ -149,7 +150,7 @@ class command {
   std::string line_;
   std::vector<std::string> words_;
   std::optional<std::chrono::milliseconds> timeout_;
-  std::string working_directory_;
+  std::string working_directory_ = ".";
   std::vector<variable_setting> variables_;
   std::optional<bytes> input_;
   std::optional<std::size_t> kept_output_;

@@ -2,6 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/version.hpp>
+
 #include <memory>
 #include <string>
 #include <string_view>

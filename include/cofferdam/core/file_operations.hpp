@@ -43,9 +43,11 @@ inline std::string below_workspace(std::string_view path) {
 }
 
 /// Turns what a file command said into an error; `doing` is what was tried.
-[[noreturn]] inline void throw_file_failure(const command_result& result, std::string_view doing, std::string_view path) {
+[[noreturn]] inline void throw_file_failure(const command_result& result, std::string_view doing,
+                                            std::string_view path) {
   const std::string said = one_line(result.err().text());
-  const std::string sentence = std::string(doing) + " '" + one_line(path) + "': " + (said.empty() ? result.reason() : said);
+  const std::string sentence =
+      std::string(doing) + " '" + one_line(path) + "': " + (said.empty() ? result.reason() : said);
   if (said.find("No such file") != std::string::npos) throw error(errc::not_found, sentence);
   if (said.find("Permission denied") != std::string::npos || said.find("not permitted") != std::string::npos)
     throw error(errc::permission_denied, sentence);
@@ -62,7 +64,7 @@ inline constexpr std::string_view describe_script =
 inline constexpr std::string_view list_script =
     "if [ ! -e \"$1\" ]; then echo 'No such file' >&2; exit 1; fi; "
     "if [ ! -d \"$1\" ]; then echo 'Not a directory' >&2; exit 1; fi; "
-    "exec find \"$1\" -mindepth 1 -exec sh -c \"$2\" sh {} +";
+    "exec find -H \"$1\" -mindepth 1 -exec sh -c \"$2\" sh {} +";
 
 /// Reads the records that `describe_script` writes: "type size mode path\0".
 inline std::vector<entry> parse_descriptions(std::string_view text, std::size_t prefix_length, std::string_view path) {
@@ -107,7 +109,8 @@ awaitable<entry> stat_by_command(E& environment, std::string path) {
   command_result result = co_await environment.run_command(file_command(std::move(words)));
   if (!result.ok()) throw_file_failure(result, "stat", path);
   std::vector<entry> found = parse_descriptions(as_text(result.out().head()), 2, path);
-  if (found.size() != 1) throw error(errc::io_error, "stat '" + one_line(path) + "': the environment's answer cannot be read");
+  if (found.size() != 1)
+    throw error(errc::io_error, "stat '" + one_line(path) + "': the environment's answer cannot be read");
   co_return std::move(found.front());
 }
 

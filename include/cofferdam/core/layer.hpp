@@ -5,6 +5,7 @@
 #include <cofferdam/core/bulk_file_environment.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/file_transfer.hpp>
 #include <cofferdam/core/shielded.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/core/suspendable_environment.hpp>
@@ -25,17 +26,14 @@ namespace detail {
 /// Whether a layer left the base's member alone. One that writes its own has taken over a duty, and the operations that
 /// would go round it are gone until it writes them too.
 template <class D, class Base>
-concept inherits_run_command = requires {
-  requires std::same_as<decltype(&D::run_command), awaitable<command_result> (Base::*)(command)>;
-};
+concept inherits_run_command =
+    requires { requires std::same_as<decltype(&D::run_command), awaitable<command_result> (Base::*)(command)>; };
 template <class D, class Base>
-concept inherits_read_file = requires {
-  requires std::same_as<decltype(&D::read_file), awaitable<bytes> (Base::*)(std::string, std::size_t)>;
-};
+concept inherits_read_file =
+    requires { requires std::same_as<decltype(&D::read_file), awaitable<bytes> (Base::*)(std::string, std::size_t)>; };
 template <class D, class Base>
-concept inherits_write_file = requires {
-  requires std::same_as<decltype(&D::write_file), awaitable<void> (Base::*)(std::string, bytes_view)>;
-};
+concept inherits_write_file =
+    requires { requires std::same_as<decltype(&D::write_file), awaitable<void> (Base::*)(std::string, bytes_view)>; };
 
 inline awaitable<command_result> ready(command_result result) { co_return result; }
 inline awaitable<process> ready_process(command_result result) { co_return process::finished(std::move(result)); }
@@ -106,14 +104,14 @@ class layer : public detail::layer_tag {
   }
 
   template <class D = Derived>
-    requires(bulk_file_environment<Inner> && detail::inherits_write_file<D, layer>)
+    requires detail::inherits_write_file<D, layer>
   awaitable<transfer> put_files(file_source& source) {
-    return inner_.put_files(source);
+    return cofferdam::put_files(inner_, source);
   }
   template <class D = Derived>
-    requires(bulk_file_environment<Inner> && detail::inherits_read_file<D, layer>)
+    requires detail::inherits_read_file<D, layer>
   awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
-    return inner_.get_files(std::move(requests));
+    return cofferdam::get_files(inner_, std::move(requests));
   }
 
   awaitable<void> pause()
@@ -173,10 +171,13 @@ class layered_provider {
 
   layered_provider(Provider provider, Recipe recipe) : provider_(std::move(provider)), recipe_(std::move(recipe)) {}
 
-  /// Opens the provider and wraps its environment. The provider must live until the awaitable completes.
-  awaitable<environment> open() const {
-    environment_of<Provider> inner = co_await provider_.open();
-    environment wrapped = recipe_.attach(std::move(inner));
+  /// Opens the provider and wraps its environment.
+  awaitable<environment> open() const { return open_with(provider_, recipe_); }
+
+ private:
+  static awaitable<environment> open_with(Provider provider, Recipe recipe) {
+    environment_of<Provider> inner = co_await provider.open();
+    environment wrapped = recipe.attach(std::move(inner));
     if constexpr (detail::prepares<environment>) {
       std::exception_ptr failure;
       try {
@@ -195,7 +196,6 @@ class layered_provider {
     co_return wrapped;
   }
 
- private:
   Provider provider_;
   Recipe recipe_;
 };

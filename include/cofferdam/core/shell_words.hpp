@@ -351,8 +351,9 @@ class shell_word_splitter {
 
 /// Splits one simple command into the words bash would run, or refuses it.
 ///
-/// For every accepted line the words are exactly the argument vector of `bash -c line`, whatever files, variables or
-/// locale (UTF-8 or C) there are. So everything is refused that a shell acts on: operators, redirections, expansions,
+/// For every accepted line the words are exactly the argument vector of `bash -c -- line`, whatever files there are, in
+/// a UTF-8 or the C locale, with the shell options bash starts with (`SHELLOPTS=keyword` in its environment would move
+/// `A=b` arguments). So everything is refused that a shell acts on: operators, redirections, expansions,
 /// globs, braces that multiply a word, `~` where it is expanded, comments, assignments, keywords and the builtins with
 /// word rules of their own in the program's place (even quoted), unfinished quotes. Refused too: what misleads a reader
 /// (direction controls anywhere; unquoted control characters, blanks of other scripts, full-width operators).

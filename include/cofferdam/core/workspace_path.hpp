@@ -60,12 +60,14 @@ inline std::string joined_path(std::string_view above, std::string_view below) {
 /// \param  root  what the guest sees as the workspace's absolute path; empty where there is none. Compared component by
 ///               component: `/w-evil/x` is not beneath `/w`.
 /// \throws       error{errc::invalid_argument}: empty, a NUL byte, more than 4095 bytes, a name of more than 255.
-///               error{errc::outside_workspace}: a `..` component, even a harmless one; absolute and not beneath `root`.
+///               error{errc::outside_workspace}: a `..` component, even a harmless one; absolute, not beneath `root`.
 /// \par Source   prior-art 1.6; path_resolution(7).
 inline std::string workspace_path_or_root(std::string_view path, std::string_view root = {}) {
-  if (path.empty()) throw error(errc::invalid_argument, "the path is empty: name a file, or '.' for the workspace itself");
+  if (path.empty())
+    throw error(errc::invalid_argument, "the path is empty: name a file, or '.' for the workspace itself");
   if (path.find('\0') != std::string_view::npos)
-    throw error(errc::invalid_argument, "path " + detail::shown_path(path) + " holds a NUL byte, which no file name can");
+    throw error(errc::invalid_argument,
+                "path " + detail::shown_path(path) + " holds a NUL byte, which no file name can");
   std::vector<std::string_view> parts = detail::path_components(path);
   for (const std::string_view part : parts) {
     if (part == "..")

@@ -52,10 +52,10 @@ class atomic_file {
   /// Starts a file.
   /// \param parent   the directory it will stand in; its descriptor, O_PATH is enough.
   /// \param staging  where it may have a name before: a descriptor of a directory on the same file system, or empty for
-  ///                 `parent` itself. With a staging directory of its own a host that is killed leaves nothing in the tree.
+  ///                 `parent` itself. With a staging directory a host that is killed leaves nothing in the tree.
   /// \param name     one name, without `/`.
   /// \param path     how sentences call the file.
-  /// \throws error{errc::not_a_file} where a directory, FIFO, socket or device has that name; permission_denied, io_error.
+  /// \throws error{errc::not_a_file} where a directory, FIFO, socket or device has that name; others.
   atomic_file(unique_fd parent, unique_fd staging, std::string name, std::string path)
       : parent_(std::move(parent)), staging_(std::move(staging)), path_(std::move(path)), name_(std::move(name)) {
     look_at_target();
@@ -66,8 +66,10 @@ class atomic_file {
     for (int i = 0; i < most_tries && !data_; ++i) {
       std::string temporary = random_name();
       data_.reset(detail::open_retried(workplace(), temporary.c_str(), O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW, 0600));
-      if (data_) temporary_ = std::move(temporary);
-      else if (errno != EEXIST) break;
+      if (data_)
+        temporary_ = std::move(temporary);
+      else if (errno != EEXIST)
+        break;
     }
     if (!data_) throw failure(errno);
   }
@@ -88,7 +90,7 @@ class atomic_file {
   /// Gives the file its name. After that this object is empty.
   /// \param mode  permission bits, of which 0777 are used, whatever the umask; without it those of the file that is
   ///              replaced, else 0644.
-  /// \throws      error{errc::not_a_file} where a directory has come into its place, io_error; then nothing has changed.
+  /// \throws      error{errc::not_a_file} where a directory has come into its place, io_error; nothing has changed.
   void commit(std::optional<unsigned> mode = {}) {
     if (::fchmod(data_.get(), (mode ? *mode : mode_) & 0777U) != 0) throw failure(errno);
     if (temporary_.empty() && !replaces_ && link_to(parent_.get(), name_)) {
@@ -144,9 +146,7 @@ class atomic_file {
   }
 
   // Giving an unnamed file a name takes /proc, or a kernel that lets us do without (Linux 6.10).
-  bool is_linkable() const noexcept {
-    return ::faccessat(AT_FDCWD, data_link().c_str(), F_OK, 0) == 0;
-  }
+  bool is_linkable() const noexcept { return ::faccessat(AT_FDCWD, data_link().c_str(), F_OK, 0) == 0; }
 
   std::string data_link() const { return "/proc/self/fd/" + std::to_string(data_.get()); }
 

@@ -14,6 +14,7 @@
 
 #include <asio/any_io_executor.hpp>
 #include <asio/cancellation_state.hpp>
+#include <asio/error.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/post.hpp>
 #include <asio/redirect_error.hpp>
@@ -28,7 +29,9 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -84,21 +87,31 @@ class child_limits {
 /// holds and the end is seen even where nobody reads or waits. Every handler keeps it alive; it goes when they are done.
 class child_process : public std::enable_shared_from_this<child_process> {
  public:
-  child_process(asio::any_io_executor executor, std::shared_ptr<child_registry> registry, pid_t pid, unique_fd pidfd,
-                unique_fd input, unique_fd output, unique_fd error, child_limits limits)
+  /// \param pidfd  taken over only where this does not throw: else the caller can still end the process.
+  child_process(asio::any_io_executor executor, std::shared_ptr<child_registry> registry, pid_t pid, unique_fd& pidfd,
+                unique_fd input, unique_fd output, unique_fd error, child_limits limits,
+                std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now())
       : registry_(std::move(registry)),
         pid_(pid),
         limits_(limits),
-        started_(std::chrono::steady_clock::now()),
-        pidfd_(executor, pidfd.release()),
+        started_(started),
+        pidfd_(executor),
         input_(executor),
-        out_(executor, output.release(), limits.kept_output),
-        err_(executor, error.release(), limits.kept_output),
+        out_(executor, limits.kept_output),
+        err_(executor, limits.kept_output),
         deadline_(executor),
         next_step_(executor),
         changed_(executor, std::chrono::steady_clock::time_point::max()) {
-    if (input) input_.assign(input.release());
+    if (input) hand_over(input, input_);
+    hand_over(output, out_.descriptor);
+    hand_over(error, err_.descriptor);
     registry_->add(this);
+    try {
+      hand_over(pidfd, pidfd_);
+    } catch (...) {
+      registry_->remove(this);
+      throw;
+    }
   }
 
   child_process(const child_process&) = delete;
@@ -113,10 +126,7 @@ class child_process : public std::enable_shared_from_this<child_process> {
 
   /// Sets everything going. \param content what the input is to hold first.
   void begin(bytes content) {
-    pidfd_.async_wait(asio::posix::stream_descriptor::wait_read,
-                      [self = shared_from_this()](std::error_code failure) {
-                        if (!failure) self->on_exit();
-                      });
+    watch_exit();
     if (limits_.timeout) {
       // Far beyond any real limit, and short of what would overflow the clock.
       constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 3650);
@@ -152,13 +162,19 @@ class child_process : public std::enable_shared_from_this<child_process> {
   }
 
   /// For destructors: SIGKILL now, and nobody will read. The handlers see to the rest.
-  void abandon() {
+  void abandon() noexcept {
     if (finished_) return;
     if (ended_by_ == end_reason::none) ended_by_ = end_reason::closed;
     killed_ = true;
     send(SIGKILL);
     close_input();
-    drain();
+    try {
+      drain();
+    } catch (...) {  // no memory: what it had printed is lost, and whoever awaits it hears of that
+      failure_ = std::current_exception();
+      close(out_);
+      close(err_);
+    }
   }
 
   void send(int number) noexcept {
@@ -197,6 +213,7 @@ class child_process : public std::enable_shared_from_this<child_process> {
       co_await asio::this_coro::throw_if_cancelled(throws);
       throw error(errc::cancelled, doing + ": cancelled; the command was ended").with_partial(self->partial());
     }
+    if (self->failure_) std::rethrow_exception(self->failure_);
     if (self->ended_by_ == end_reason::closed)
       throw error(errc::environment_closed, doing + ": the environment was closed; the command was ended")
           .with_partial(self->partial());
@@ -231,7 +248,8 @@ class child_process : public std::enable_shared_from_this<child_process> {
 
   awaitable<void> write_input(bytes_view data) {
     if (!limits_.open_input)
-      throw error(errc::unsupported, "write_input: the command's input was not left open; say open_input() on the command");
+      throw error(errc::unsupported,
+                  "write_input: the command's input was not left open; say open_input() on the command");
     while (!feeding_.empty() && input_.is_open()) {
       const bool cancelled = co_await changed();
       if (cancelled) throw error(errc::cancelled, "write_input: cancelled; nothing was written");
@@ -270,14 +288,18 @@ class child_process : public std::enable_shared_from_this<child_process> {
   /// One output stream.
   class source {
    public:
-    source(const asio::any_io_executor& executor, int fd, std::size_t keep)
-        : descriptor(executor, fd), collected(keep) {}
+    source(const asio::any_io_executor& executor, std::size_t keep) : descriptor(executor), collected(keep) {}
     asio::posix::stream_descriptor descriptor;
     output_collector collected;
     std::size_t left = 0;  // once all is over: what had been written by then, and is still to be taken
     bool armed = false;    // a wait for readiness is under way
     bool ended = false;    // nothing more will be taken from it
   };
+
+  static void hand_over(unique_fd& from, asio::posix::stream_descriptor& to) {
+    to.assign(from.get());
+    from.release();
+  }
 
   /// Waits until something has changed; true where the awaiting coroutine was cancelled.
   awaitable<bool> changed() {
@@ -307,7 +329,11 @@ class child_process : public std::enable_shared_from_this<child_process> {
     from.descriptor.async_wait(asio::posix::stream_descriptor::wait_read,
                                [self = shared_from_this(), &from](std::error_code failure) {
                                  from.armed = false;
-                                 if (failure) return;
+                                 if (failure == asio::error::operation_aborted) return;
+                                 if (failure) {
+                                   self->cannot_watch(failure);
+                                   self->close(from);
+                                 }
                                  if (self->draining_) {
                                    self->pump(from);
                                    self->conclude_if_done();
@@ -343,8 +369,15 @@ class child_process : public std::enable_shared_from_this<child_process> {
 
   /// Takes what is there, in bounded turns, and waits for more.
   void pump(source& from) {
-    for (int turn = 0; (turn < 16 || over_) && !from.ended; ++turn)
-      if (read_once(from) <= 0) break;
+    try {
+      for (int turn = 0; (turn < 16 || over_) && !from.ended; ++turn)
+        if (read_once(from) <= 0) break;
+    } catch (const std::bad_alloc&) {  // nobody could be given the rest
+      failure_ = std::current_exception();
+      killed_ = true;
+      send(SIGKILL);
+      close(from);
+    }
     arm(from);
   }
 
@@ -370,7 +403,9 @@ class child_process : public std::enable_shared_from_this<child_process> {
       if (errno == EAGAIN) {
         input_.async_wait(asio::posix::stream_descriptor::wait_write,
                           [self = shared_from_this()](std::error_code failure) {
-                            if (!failure) self->feed();
+                            if (failure == asio::error::operation_aborted) return;
+                            if (failure) self->close_input();
+                            self->feed();
                           });
         return;
       }
@@ -379,6 +414,41 @@ class child_process : public std::enable_shared_from_this<child_process> {
     }
     if (!limits_.open_input) close_input();
     wake();
+  }
+
+  /// Asio may wake a waiter for nothing: its state of an old descriptor, with an event still queued, becomes that of
+  /// a new one. So look, and wait again.
+  void watch_exit() {
+    pidfd_.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](std::error_code failure) {
+      if (failure == asio::error::operation_aborted) return;
+      if (failure) self->cannot_watch(failure);
+      if (self->has_ended(failure ? 0 : WNOHANG)) {
+        self->on_exit();
+      } else {
+        self->watch_exit();
+      }
+    });
+  }
+
+  /// \param options  WNOHANG: does not wait for it.
+  bool has_ended(int options) noexcept {
+    siginfo_t info{};
+    int result = 0;
+    do {
+      result = ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd_.native_handle()), &info,
+                        WEXITED | WNOWAIT | options);
+    } while (result < 0 && errno == EINTR);
+    return result < 0 || info.si_pid != 0;
+  }
+
+  /// The loop refuses to wait for it: what nobody watches must not run.
+  void cannot_watch(std::error_code cause) {
+    killed_ = true;
+    send(SIGKILL);
+    if (!failure_)
+      failure_ = std::make_exception_ptr(
+          error(errc::io_error, "the command was ended: its end or its output cannot be waited for: " + cause.message(),
+                cause));
   }
 
   /// The command itself has ended. Its number stays reserved until `reap`.
@@ -462,6 +532,15 @@ class child_process : public std::enable_shared_from_this<child_process> {
     finished_ = true;
     std::error_code ignored;  // the process is gone
     pidfd_.close(ignored);
+    try {
+      fill_result();
+    } catch (const std::bad_alloc&) {
+      failure_ = std::current_exception();
+    }
+    wake();
+  }
+
+  void fill_result() {
     result_.out(out_.collected.take()).err(err_.collected.take());
     result_.duration(ended_at_ - started_);
     if (ended_by_ == end_reason::timeout) {
@@ -473,7 +552,6 @@ class child_process : public std::enable_shared_from_this<child_process> {
       result_.advice("Do not wait for all children (wait, waitpid(-1)) in a program that runs commands.");
       result_.cause(std::error_code(ECHILD, std::system_category()));
     }
-    wake();
   }
 
   static std::string seconds_text(std::chrono::milliseconds time) {
@@ -502,10 +580,11 @@ class child_process : public std::enable_shared_from_this<child_process> {
   std::size_t fed_ = 0;
   source* last_read_ = nullptr;
   end_reason ended_by_ = end_reason::none;
+  std::exception_ptr failure_;  // memory ran out
   bool draining_ = false;
-  bool killed_ = false;    // SIGKILL has been sent
-  bool exited_ = false;    // the command is dead
-  bool over_ = false;      // so is its group, and the status is taken
+  bool killed_ = false;  // SIGKILL has been sent
+  bool exited_ = false;  // the command is dead
+  bool over_ = false;    // so is its group, and the status is taken
   bool reaped_ = false;
   bool status_known_ = false;
   bool finished_ = false;  // and the output is complete

@@ -141,7 +141,7 @@ class directory {
 
   /// Removes a file, or a directory with all it holds. Symbolic links are removed, not followed. All at once: where the
   /// tree may be large and others wait, use `removal`.
-  /// \throws also error{errc::not_found} where there is nothing; error{errc::invalid_argument} for the directory itself.
+  /// \throws also error{errc::not_found} where there is nothing; invalid_argument for the directory itself.
   void remove(std::string_view path) const {
     tree_removal work = removal(path);
     while (!work.step()) continue;
@@ -157,7 +157,7 @@ class directory {
   /// The removal, in steps, of everything in this directory.
   tree_removal removal_of_all() const { return tree_removal(open_directory_fd("."), "."); }
 
-  /// Gives what is at `from` the name `to`; replaces a file there. Links themselves are renamed, not what they point at.
+  /// Gives what is at `from` the name `to`; replaces a file there. A link itself is renamed, not what it points at.
   /// \throws also error{errc::not_empty} where `to` is a directory with entries; error{errc::invalid_argument} where a
   ///         directory is to go into itself.
   void rename(std::string_view from, std::string_view to) const {
@@ -182,7 +182,8 @@ class directory {
   void set_mode(std::string_view path, unsigned mode) const {
     const std::string clean = workspace_path_or_root(path);
     const unique_fd found = detail::open_beneath(fd_.get(), clean, O_PATH, resolution_);
-    if (!found || !detail::change_mode(found.get(), mode & 0777U)) throw detail::path_error(errno, "set mode of", clean);
+    if (!found || !detail::change_mode(found.get(), mode & 0777U))
+      throw detail::path_error(errno, "set mode of", clean);
   }
 
   /// Opens a regular file for reading.

@@ -40,7 +40,8 @@ class file_reader {
     {
       const unique_fd probe = detail::open_beneath(root, path, O_PATH, how, links);
       if (!probe && errno == ELOOP && links == link_policy::refuse)
-        throw error(errc::not_a_file, "read " + detail::shown_path(path) + ": a symbolic link, and links are not followed",
+        throw error(errc::not_a_file,
+                    "read " + detail::shown_path(path) + ": a symbolic link, and links are not followed",
                     std::error_code(ELOOP, std::system_category()));
       if (!probe || ::fstat(probe.get(), &status) != 0) throw detail::path_error(errno, "read", path);
     }

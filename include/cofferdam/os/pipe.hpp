@@ -33,7 +33,10 @@ inline unique_fd usable(unique_fd fd, const char* what) {
   fd = unique_fd::above_standard(std::move(fd));
   if (!fd) {
     const std::error_code cause(errno, std::system_category());
-    throw error(errc::io_error, std::string(what) + ": " + cause.message() + "; raise the limit on open files, or run fewer commands at once", cause);
+    throw error(
+        errc::io_error,
+        std::string(what) + ": " + cause.message() + "; raise the limit on open files, or run fewer commands at once",
+        cause);
   }
   return fd;
 }
@@ -74,7 +77,8 @@ inline pipe_ends make_pipe() {
   int fds[2] = {-1, -1};
   if (::pipe2(fds, O_CLOEXEC) < 0) {
     const std::error_code cause(errno, std::system_category());
-    throw error(errc::io_error, "pipe: " + cause.message() + "; raise the limit on open files, or run fewer commands at once", cause);
+    throw error(errc::io_error,
+                "pipe: " + cause.message() + "; raise the limit on open files, or run fewer commands at once", cause);
   }
   pipe_ends ends;
   ends.read_end.reset(fds[0]);

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -27,16 +28,27 @@ class reaper {
     return one;
   }
 
-  /// \param pidfd  of a child that has been sent SIGKILL.
-  void adopt(unique_fd pidfd) {
+  /// \param pidfd  of a child that has been sent SIGKILL. Where there is no memory to write that down, waits for it.
+  void adopt(unique_fd pidfd) noexcept {
     const std::lock_guard lock(mutex_);
-    processes_.push_back(std::move(pidfd));
+    try {
+      processes_.push_back(std::move(pidfd));
+    } catch (const std::bad_alloc&) {
+      siginfo_t info{};
+      while (::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd.get()), &info, WEXITED) < 0 &&
+             errno == EINTR) {
+      }
+    }
   }
 
   /// \param folder  removed with all it holds once no adopted process is left that could write there.
-  void adopt(std::filesystem::path folder) {
+  void adopt(std::filesystem::path folder) noexcept {
     const std::lock_guard lock(mutex_);
-    folders_.push_back(std::move(folder));
+    try {
+      folders_.push_back(std::move(folder));
+    } catch (const std::bad_alloc&) {
+      static_cast<void>(removed(folder));
+    }
   }
 
   /// Reaps what has died and removes what may be removed. Does not wait.
@@ -44,11 +56,7 @@ class reaper {
     const std::lock_guard lock(mutex_);
     std::erase_if(processes_, [](const unique_fd& pidfd) { return reaped(pidfd); });
     if (!processes_.empty()) return;
-    for (const std::filesystem::path& folder : folders_) {
-      std::error_code ignored;  // the folder is ours and private; what cannot be removed cannot be reported from here
-      std::filesystem::remove_all(folder, ignored);
-    }
-    folders_.clear();
+    std::erase_if(folders_, [](const std::filesystem::path& folder) { return removed(folder); });
   }
 
   /// How many processes and folders wait.
@@ -64,9 +72,21 @@ class reaper {
   reaper() = default;
   ~reaper() { sweep(); }
 
+  /// What cannot be removed now is tried again: descriptors may be short, or somebody may still write there.
+  static bool removed(const std::filesystem::path& folder) noexcept {
+    try {
+      std::error_code failure;
+      std::filesystem::remove_all(folder, failure);
+      return !failure;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  }
+
   static bool reaped(const unique_fd& pidfd) noexcept {
     siginfo_t info{};
-    const int result = ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd.get()), &info, WEXITED | WNOHANG);
+    const int result =
+        ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd.get()), &info, WEXITED | WNOHANG);
     return result < 0 ? errno != EINTR : info.si_pid != 0;
   }
 

@@ -32,7 +32,8 @@ struct close_directory {
 };
 
 // The names in a directory but `.` and `..`, at most `most` of them. Takes the descriptor (not an O_PATH one).
-inline std::vector<std::string> names_in(unique_fd fd, std::size_t most, std::string_view doing, std::string_view path) {
+inline std::vector<std::string> names_in(unique_fd fd, std::size_t most, std::string_view doing,
+                                         std::string_view path) {
   const std::unique_ptr<DIR, close_directory> stream(::fdopendir(fd.get()));
   if (!stream) throw path_error(errno, doing, path);
   static_cast<void>(fd.release());
@@ -126,13 +127,16 @@ class tree_walk {
   /// \param root  the directory's descriptor, O_PATH is enough.
   /// \param path  how sentences call it.
   tree_walk(unique_fd root, std::string path, list_limit limit = list_limit())
-      : stack_(std::move(root)), root_path_(std::move(path)), limit_(limit), left_(std::min(limit.entries(), SIZE_MAX - 1)) {
+      : stack_(std::move(root)),
+        root_path_(std::move(path)),
+        limit_(limit),
+        left_(std::min(limit.entries(), SIZE_MAX - 1)) {
     pending_.push_back(names_here());
   }
 
   /// The next entry, its path relative to the root; nothing at the end. What vanishes meanwhile is left out.
-  /// \throws error{errc::too_large} at the limit; permission_denied for a directory that cannot be read, which is the one
-  ///         that came last: calling again goes on behind it; io_error.
+  /// \throws error{errc::too_large} at the limit; permission_denied for a directory that cannot be read, which is
+  ///         the one that came last: calling again goes on behind it; io_error.
   std::optional<entry> next() {
     for (;;) {
       if (enter_) enter();
@@ -140,7 +144,8 @@ class tree_walk {
       if (names.empty()) {
         if (pending_.size() == 1) return std::nullopt;
         pending_.pop_back();
-        if (!stack_.pop()) throw error(errc::io_error, "list " + detail::shown_path(root_path_) + ": the tree was moved");
+        if (!stack_.pop())
+          throw error(errc::io_error, "list " + detail::shown_path(root_path_) + ": the tree was moved");
         const std::size_t slash = prefix_.rfind('/', prefix_.size() - 2);
         prefix_.resize(slash == std::string::npos ? 0 : slash + 1);
         continue;

@@ -40,8 +40,8 @@ enum class link_policy {
 
 namespace detail {
 
-// `errno` as one of our errors. For calls that take a path beneath a directory: there EXDEV and ELOOP mean that the path
-// left it, went through /proc, or turned in circles.
+// `errno` as one of our errors. For calls that take a path beneath a directory: there EXDEV and ELOOP mean that the
+// path left it, went through /proc, or turned in circles.
 inline error path_error(int code, std::string_view doing, std::string_view path) {
   const std::string what = std::string(doing) + " " + shown_path(path) + ": ";
   const std::error_code cause(code, std::system_category());
@@ -67,7 +67,8 @@ inline error path_error(int code, std::string_view doing, std::string_view path)
 // For calls with single names, where EXDEV means two file systems and nothing about the path.
 inline error name_error(int code, std::string_view doing, std::string_view path) {
   if (code == EXDEV)
-    return error(errc::io_error, std::string(doing) + " " + shown_path(path) + ": the two are on different file systems",
+    return error(errc::io_error,
+                 std::string(doing) + " " + shown_path(path) + ": the two are on different file systems",
                  std::error_code(code, std::system_category()));
   return path_error(code, doing, path);
 }
@@ -112,12 +113,14 @@ inline std::string read_link(int link) {
   return std::string(target.data(), static_cast<std::size_t>(length));
 }
 
-// The walk. Every step opens one single name with O_NOFOLLOW from a descriptor that is known to be beneath the root, so no
-// swap can lead out; `..` in a link goes back to the root and down again, which needs no trust in what `..` is on disk.
+// The walk. Every step opens one single name with O_NOFOLLOW from a descriptor that is known to be beneath the root, so
+// no swap can lead out; `..` in a link goes back to the root and down again, which needs no trust in what `..` is on
+// disk.
 class component_walk {
  public:
   component_walk(int root, std::string_view path, link_policy links)
-      : root_(root), most_links_(links == link_policy::refuse ? 0 : 40) {  // 40: as the kernel has it, path_resolution(7)
+      : root_(root),
+        most_links_(links == link_policy::refuse ? 0 : 40) {  // 40: as the kernel has it, path_resolution(7)
     prepend(path);
   }
 

@@ -6,7 +6,6 @@
 #include <cofferdam/core/utf8.hpp>
 #include <cofferdam/testing/detail/conformance_base.hpp>
 
-
 #include <csignal>
 #include <cstdlib>
 #include <string>
@@ -48,8 +47,9 @@ TYPED_TEST_P(command_conformance, every_deadly_signal_arrives) {
     // Not SIGQUIT by `kill $$`: bash ignores it, always.
     command_result quit = co_await env.run_command(shell("(sleep 0.1; kill -QUIT $$) & exec sleep 30"));
     EXPECT_EQ(quit.term_signal(), SIGQUIT);
-    for (const int number : {SIGHUP, SIGINT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGUSR1, SIGSEGV,
-                             SIGUSR2, SIGPIPE, SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF, SIGIO, SIGPWR, SIGSYS}) {
+    for (const int number :
+         {SIGHUP,  SIGINT,  SIGILL,  SIGTRAP, SIGABRT, SIGBUS,    SIGFPE,  SIGKILL, SIGUSR1, SIGSEGV, SIGUSR2,
+          SIGPIPE, SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF, SIGIO,   SIGPWR,  SIGSYS}) {
       command_result result = co_await env.run_command(shell("kill -" + std::to_string(number) + " $$"));
       EXPECT_EQ(result.term_signal(), number);
       EXPECT_EQ(result.exit_code(), -1);
@@ -100,8 +100,12 @@ TYPED_TEST_P(command_conformance, every_byte_value_passes_through_output) {
 TYPED_TEST_P(command_conformance, broken_utf8_is_repaired_in_the_text_and_kept_in_the_bytes) {
   this->with([](auto& env) -> awaitable<void> {
     command_result result = co_await env.run_command(shell("printf 'a\\377b\\303'"));
-    EXPECT_EQ(as_text(result.out().head()), "a\xff" "b\xc3");
-    EXPECT_EQ(result.out().text(), "a\xEF\xBF\xBD" "b\xEF\xBF\xBD");
+    EXPECT_EQ(as_text(result.out().head()),
+              "a\xff"
+              "b\xc3");
+    EXPECT_EQ(result.out().text(),
+              "a\xEF\xBF\xBD"
+              "b\xEF\xBF\xBD");
     EXPECT_EQ(result.out().repairs(), 2U);
   });
 }
@@ -141,8 +145,8 @@ TYPED_TEST_P(command_conformance, keeping_nothing_still_counts) {
 
 TYPED_TEST_P(command_conformance, a_mebibyte_on_both_outputs_at_once_is_exact) {
   this->with([](auto& env) -> awaitable<void> {
-    command_result result = co_await env.run_command(shell(
-        "for i in 1 2 3 4 5 6 7 8; do head -c 131072 /dev/zero; head -c 131072 /dev/zero >&2; done"));
+    command_result result = co_await env.run_command(
+        shell("for i in 1 2 3 4 5 6 7 8; do head -c 131072 /dev/zero; head -c 131072 /dev/zero >&2; done"));
     EXPECT_EQ(result.out().total(), 1048576U);
     EXPECT_EQ(result.err().total(), 1048576U);
     EXPECT_EQ(result.exit_code(), 0);
@@ -194,7 +198,8 @@ TYPED_TEST_P(command_conformance, a_command_without_input_does_not_wait_for_any)
 TYPED_TEST_P(command_conformance, variables_arrive_whatever_is_in_them) {
   this->with([](auto& env) -> awaitable<void> {
     for (const std::string value : {"plain", "", "two words", "a\nline", "'\"`$(id)\\", "\xC3\xA9", "=x="}) {
-      command_result result = co_await env.run_command(shell("printf '%s' \"$COFFERDAM_V\"").variable("COFFERDAM_V", value));
+      command_result result =
+          co_await env.run_command(shell("printf '%s' \"$COFFERDAM_V\"").variable("COFFERDAM_V", value));
       EXPECT_EQ(result.out().text(), value);
     }
   });
@@ -246,7 +251,9 @@ TYPED_TEST_P(command_conformance, a_working_directory_is_relative_to_the_workspa
 TYPED_TEST_P(command_conformance, a_wrong_working_directory_is_an_error_and_nothing_runs) {
   this->with([](auto& env) -> awaitable<void> {
     co_await write_text(env, "file", "x");
-    const auto in = [&env](std::string where) { return env.run_command(shell("touch /dev/null ran").working_directory(std::move(where))); };
+    const auto in = [&env](std::string where) {
+      return env.run_command(shell("touch /dev/null ran").working_directory(std::move(where)));
+    };
     co_await detail::expect_error([&] { return in("missing"); }, errc::not_found, "a missing directory");
     co_await detail::expect_error([&] { return in("file"); }, errc::not_a_directory, "a file");
     co_await detail::expect_error([&] { return in(".."); }, errc::outside_workspace, "the parent");
@@ -267,8 +274,9 @@ TYPED_TEST_P(command_conformance, files_stay_from_one_command_to_the_next) {
 
 TYPED_TEST_P(command_conformance, words_arrive_exactly_and_no_shell_sees_them) {
   this->with([](auto& env) -> awaitable<void> {
-    const std::vector<std::string> words{"printf", "%s|", "", " ", "two words", "-x", "--", "$(id)", "`id`", "*", "~",
-                                         "a'b\"c", "back\\slash", "line\nbreak", "\xC3\xA9", ";", "&&", "#"};
+    const std::vector<std::string> words{"printf",      "%s|",         "",         " ", "two words", "-x",
+                                         "--",          "$(id)",       "`id`",     "*", "~",         "a'b\"c",
+                                         "back\\slash", "line\nbreak", "\xC3\xA9", ";", "&&",        "#"};
     std::string wanted;
     for (std::size_t i = 2; i < words.size(); ++i) wanted += words[i] + "|";
     command_result result = co_await env.run_command(argv(words));
@@ -291,7 +299,8 @@ TYPED_TEST_P(command_conformance, what_cannot_be_executed_says_why) {
   this->with([](auto& env) -> awaitable<void> {
     co_await write_text(env, "dir/plain", "text");
     co_await write_text(env, "bad", "#!/cofferdam/no/such/interpreter\n");
-    command_result prepared = co_await env.run_command(shell("chmod 755 bad && printf '\\001\\002' > garbage && chmod 755 garbage"));
+    command_result prepared =
+        co_await env.run_command(shell("chmod 755 bad && printf '\\001\\002' > garbage && chmod 755 garbage"));
     EXPECT_TRUE(prepared.ok());
     command_result directory = co_await env.run_command(argv("./dir"));
     command_result no_x_bit = co_await env.run_command(argv("./dir/plain"));
@@ -354,8 +363,8 @@ TYPED_TEST_P(command_conformance, a_line_that_begins_with_a_dash_is_a_line) {
 
 TYPED_TEST_P(command_conformance, the_shell_is_a_shell) {
   this->with([](auto& env) -> awaitable<void> {
-    command_result result = co_await env.run_command(
-        shell("x=$(printf '3\\n1\\n2\\n' | sort | head -n 1) && cat <<END && (exit 3) || echo \"$?\"\nfirst $x\nEND\n"));
+    command_result result = co_await env.run_command(shell(
+        "x=$(printf '3\\n1\\n2\\n' | sort | head -n 1) && cat <<END && (exit 3) || echo \"$?\"\nfirst $x\nEND\n"));
     EXPECT_EQ(result.out().text(), "first 1\n3\n");
   });
 }
@@ -363,8 +372,8 @@ TYPED_TEST_P(command_conformance, the_shell_is_a_shell) {
 TYPED_TEST_P(command_conformance, a_time_limit_ends_the_command_and_keeps_what_it_said) {
   this->with([](auto& env) -> awaitable<void> {
     const auto before = std::chrono::steady_clock::now();
-    command_result result =
-        co_await env.run_command(shell("echo before; echo also >&2; sleep 60; echo after").timeout(std::chrono::milliseconds(500)));
+    command_result result = co_await env.run_command(
+        shell("echo before; echo also >&2; sleep 60; echo after").timeout(std::chrono::milliseconds(500)));
     const auto took = std::chrono::steady_clock::now() - before;
     EXPECT_EQ(result.kind(), error_kind::timeout);
     EXPECT_FALSE(result.ok());
@@ -388,8 +397,9 @@ TYPED_TEST_P(command_conformance, a_command_that_ignores_every_polite_signal_is_
 
 TYPED_TEST_P(command_conformance, a_command_that_is_ended_may_still_say_goodbye) {
   this->with([](auto& env) -> awaitable<void> {
-    command_result result = co_await env.run_command(
-        shell("trap 'echo goodbye; exit 0' TERM; while :; do sleep 0.02; done").timeout(std::chrono::milliseconds(400)));
+    command_result result =
+        co_await env.run_command(shell("trap 'echo goodbye; exit 0' TERM; while :; do sleep 0.02; done")
+                                     .timeout(std::chrono::milliseconds(400)));
     EXPECT_EQ(result.kind(), error_kind::timeout);
     EXPECT_EQ(result.out().text(), "goodbye\n");
   });
@@ -426,20 +436,19 @@ TYPED_TEST_P(command_conformance, fifty_commands_at_once_do_not_mix) {
     asio::any_io_executor executor = co_await asio::this_coro::executor;
     int done = 0;
     for (int i = 0; i < 50; ++i) {
-      asio::co_spawn(
-          executor,
-          [&env, &done, i]() -> awaitable<void> {
-            command_result result = co_await env.run_command(
-                shell("echo " + std::to_string(i) + "; sleep 0.05; echo " + std::to_string(i) + "; exit " + std::to_string(i)));
-            EXPECT_EQ(result.out().text(), std::to_string(i) + "\n" + std::to_string(i) + "\n");
-            EXPECT_EQ(result.exit_code(), i);
-            ++done;
-          },
-          [&done](std::exception_ptr failure) {
-            if (!failure) return;
-            ++done;
-            ADD_FAILURE() << "a command threw";
-          });
+      auto one = [&env, &done, i]() -> awaitable<void> {
+        const std::string number = std::to_string(i);
+        command_result result =
+            co_await env.run_command(shell("echo " + number + "; sleep 0.05; echo " + number + "; exit " + number));
+        EXPECT_EQ(result.out().text(), number + "\n" + number + "\n");
+        EXPECT_EQ(result.exit_code(), i);
+        ++done;
+      };
+      asio::co_spawn(executor, std::move(one), [&done](std::exception_ptr failure) {
+        if (!failure) return;
+        ++done;
+        ADD_FAILURE() << "a command threw";
+      });
     }
     while (done < 50) co_await detail::sleep_for(std::chrono::milliseconds(5));
   });
@@ -447,7 +456,8 @@ TYPED_TEST_P(command_conformance, fifty_commands_at_once_do_not_mix) {
 
 TYPED_TEST_P(command_conformance, a_command_has_descriptors_0_1_and_2_and_no_others) {
   this->with([](auto& env) -> awaitable<void> {
-    command_result result = co_await env.run_command(shell("for f in /proc/$$/fd/*; do [ -e \"$f\" ] && printf '%s ' \"${f##*/}\"; done"));
+    command_result result =
+        co_await env.run_command(shell("for f in /proc/$$/fd/*; do [ -e \"$f\" ] && printf '%s ' \"${f##*/}\"; done"));
     EXPECT_EQ(result.out().text(), "0 1 2 ");
   });
 }
@@ -478,12 +488,11 @@ REGISTER_TYPED_TEST_SUITE_P(
     command_conformance, a_command_that_succeeds_is_ok, every_exit_code_arrives, every_deadly_signal_arrives,
     exit_137_is_not_death_by_signal_9_and_neither_is_a_timeout, the_two_outputs_stay_apart,
     output_without_a_line_end_is_exact, every_byte_value_passes_through_output,
-    broken_utf8_is_repaired_in_the_text_and_kept_in_the_bytes,
-    a_gibibyte_of_output_is_counted_exactly_and_kept_in_part, the_default_cap_is_a_mebibyte_a_stream,
-    keeping_nothing_still_counts, a_mebibyte_on_both_outputs_at_once_is_exact, input_arrives_and_ends,
-    eight_mebibytes_of_input_arrive, input_and_output_bigger_than_any_pipe_do_not_block_each_other,
-    input_that_nobody_reads_does_no_harm, empty_input_is_an_end_at_once,
-    a_command_without_input_does_not_wait_for_any, variables_arrive_whatever_is_in_them,
+    broken_utf8_is_repaired_in_the_text_and_kept_in_the_bytes, a_gibibyte_of_output_is_counted_exactly_and_kept_in_part,
+    the_default_cap_is_a_mebibyte_a_stream, keeping_nothing_still_counts, a_mebibyte_on_both_outputs_at_once_is_exact,
+    input_arrives_and_ends, eight_mebibytes_of_input_arrive,
+    input_and_output_bigger_than_any_pipe_do_not_block_each_other, input_that_nobody_reads_does_no_harm,
+    empty_input_is_an_end_at_once, a_command_without_input_does_not_wait_for_any, variables_arrive_whatever_is_in_them,
     a_variable_of_one_command_is_not_seen_by_the_next, the_host_program_s_variables_do_not_leak,
     path_home_and_tmpdir_are_usable, a_command_starts_in_the_workspace,
     a_working_directory_is_relative_to_the_workspace, a_wrong_working_directory_is_an_error_and_nothing_runs,
@@ -493,10 +502,10 @@ REGISTER_TYPED_TEST_SUITE_P(
     a_nul_byte_is_an_invalid_argument, a_long_line_runs_and_a_line_too_long_for_linux_is_refused,
     a_line_that_begins_with_a_dash_is_a_line, the_shell_is_a_shell,
     a_time_limit_ends_the_command_and_keeps_what_it_said,
-    a_command_that_ignores_every_polite_signal_is_ended_all_the_same,
-    a_command_that_is_ended_may_still_say_goodbye, no_timeout_is_accepted,
-    a_background_child_does_not_delay_the_result, a_command_that_closes_its_outputs_is_waited_for,
-    fifty_commands_at_once_do_not_mix, a_command_has_descriptors_0_1_and_2_and_no_others,
-    a_command_starts_with_a_clean_signal_state_and_umask, a_result_says_how_long_it_took, open_input_needs_start);
+    a_command_that_ignores_every_polite_signal_is_ended_all_the_same, a_command_that_is_ended_may_still_say_goodbye,
+    no_timeout_is_accepted, a_background_child_does_not_delay_the_result,
+    a_command_that_closes_its_outputs_is_waited_for, fifty_commands_at_once_do_not_mix,
+    a_command_has_descriptors_0_1_and_2_and_no_others, a_command_starts_with_a_clean_signal_state_and_umask,
+    a_result_says_how_long_it_took, open_input_needs_start);
 
 }  // namespace cofferdam::inline v0::testing

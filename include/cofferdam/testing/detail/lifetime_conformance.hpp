@@ -8,7 +8,6 @@
 
 #include <asio/bind_cancellation_slot.hpp>
 
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -136,11 +135,9 @@ TYPED_TEST_P(lifetime_conformance, with_environment_returns_what_the_body_return
 
 TYPED_TEST_P(lifetime_conformance, with_environment_closes_when_the_body_throws_and_passes_its_exception_on) {
   detail::run_check([]() -> awaitable<void> {
-    using environment = environment_of<decltype(TypeParam::provider())>;
-    std::optional<environment> kept;
     std::string caught;
     try {
-      co_await with_environment(TypeParam::provider(), [&kept](auto& env) -> awaitable<void> {
+      co_await with_environment(TypeParam::provider(), [](auto& env) -> awaitable<void> {
         command_result result = co_await env.run_command(shell("true"));
         EXPECT_TRUE(result.ok());
         throw std::runtime_error("from the body");

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+// Everything but testing/. Written by ./dev amalgamate.
+
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bulk_file_environment.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/captured.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/file_transfer.hpp>
+#include <cofferdam/core/format_result.hpp>
+#include <cofferdam/core/layer.hpp>
+#include <cofferdam/core/listing_environment.hpp>
+#include <cofferdam/core/output_collector.hpp>
+#include <cofferdam/core/path_advice.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/process.hpp>
+#include <cofferdam/core/protections.hpp>
+#include <cofferdam/core/shell_words.hpp>
+#include <cofferdam/core/shielded.hpp>
+#include <cofferdam/core/stream_output.hpp>
+#include <cofferdam/core/streaming_environment.hpp>
+#include <cofferdam/core/suspendable_environment.hpp>
+#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/core/warning.hpp>
+#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/files/copy_files.hpp>
+#include <cofferdam/files/download.hpp>
+#include <cofferdam/files/file_set.hpp>
+#include <cofferdam/files/glob.hpp>
+#include <cofferdam/files/upload.hpp>
+#include <cofferdam/middleware/allow_commands.hpp>
+#include <cofferdam/middleware/limit_output.hpp>
+#include <cofferdam/middleware/timeout.hpp>
+#include <cofferdam/middleware/upload_files.hpp>
+#include <cofferdam/middleware/variables.hpp>
+#include <cofferdam/os/atomic_file.hpp>
+#include <cofferdam/os/child_process.hpp>
+#include <cofferdam/os/child_processes.hpp>
+#include <cofferdam/os/command_request.hpp>
+#include <cofferdam/os/directory.hpp>
+#include <cofferdam/os/file_reader.hpp>
+#include <cofferdam/os/pipe.hpp>
+#include <cofferdam/os/reaper.hpp>
+#include <cofferdam/os/spawn.hpp>
+#include <cofferdam/os/tree_walk.hpp>
+#include <cofferdam/os/unique_fd.hpp>
+#include <cofferdam/os/workspace_files.hpp>
+#include <cofferdam/tools/code_exec.hpp>
+#include <cofferdam/tools/tool.hpp>
+#include <cofferdam/version.hpp>

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_transfer.hpp>
+#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/files/detail/file_sinks.hpp>
+#include <cofferdam/files/detail/guest_files.hpp>
+#include <cofferdam/files/file_set.hpp>
+
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0 {
+
+/// Copies files from one environment into another: `co_await copy_files(from, to, files("plots/*.png").into("in"))`.
+///
+/// The names they get are those that `upload` gives: a file keeps its own name, not its folders. Otherwise as `upload`;
+/// the bytes pass through this program in pieces and touch no disk here.
+///
+/// \param  from  the caller keeps it until the awaitable completes.
+/// \param  to    likewise; may be the same environment.
+/// \param  set   paths in the workspace of `from`.
+/// \return       what arrived, in the set's order, and what did not.
+/// \throws       as `upload`, before anything is written where it is the set's fault.
+/// \par Cancellation  terminal: what was written whole stays.
+/// \par Lifetime      the set is moved in.
+/// \par Source        prior-art 1.8 (`source_env`).
+template <code_exec_environment From, code_exec_environment To>
+awaitable<transfer> copy_files(From& from, To& to, file_set set) {
+  try {
+    detail::guest_planner<From> planner(from, set, detail::kept_path::name);
+    co_await planner.plan();
+    detail::guest_source<From> source(from, planner.result());
+    transfer report = co_await put_files(to, source);
+    co_return report;
+  } catch (const error&) {
+    throw;
+  } catch (const std::system_error& failure) {
+    detail::rethrow_cancellation(failure, "copy_files");
+  }
+}
+
+}  // namespace cofferdam::inline v0

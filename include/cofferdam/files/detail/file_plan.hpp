@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_transfer.hpp>
+#include <cofferdam/core/listing_environment.hpp>
+#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/files/file_set.hpp>
+#include <cofferdam/os/directory.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+/// One file or directory that is to be moved, or the reason why it cannot be.
+class planned_file {
+ public:
+  planned_file(std::string source, std::string destination, file_type type, std::uint64_t size, unsigned mode)
+      : source_(std::move(source)), destination_(std::move(destination)), type_(type), size_(size), mode_(mode) {}
+  planned_file(std::string source, error failure) : source_(std::move(source)), failure_(std::move(failure)) {}
+
+  const std::string& source() const noexcept { return source_; }
+  const std::string& destination() const noexcept { return destination_; }
+  bool is_directory() const noexcept { return type_ == file_type::directory; }
+  file_type type() const noexcept { return type_; }
+  std::uint64_t size() const noexcept { return size_; }
+  unsigned mode() const noexcept { return mode_; }
+  const std::optional<error>& failure() const noexcept { return failure_; }
+
+  /// How the source is opened: beneath a held directory, or, where there is none, by its path as it is.
+  planned_file& opened_as(std::string path, std::shared_ptr<const directory> beneath = nullptr) {
+    path_ = std::move(path);
+    beneath_ = std::move(beneath);
+    return *this;
+  }
+  const std::string& path() const noexcept { return path_.empty() ? source_ : path_; }
+  const std::shared_ptr<const directory>& beneath() const noexcept { return beneath_; }
+
+ private:
+  std::string source_;
+  std::string destination_;
+  file_type type_ = file_type::other;
+  std::uint64_t size_ = 0;
+  unsigned mode_ = 0;
+  std::optional<error> failure_;
+  std::string path_;
+  std::shared_ptr<const directory> beneath_;
+};
+
+/// A path as a file system sees it that does not tell upper from lower case: the letters of Latin, Greek and Cyrillic.
+inline std::string folded(std::string_view path) {
+  std::string out;
+  out.reserve(path.size());
+  while (!path.empty()) {
+    const utf8_unit unit = decode_utf8(path);
+    if (!unit.valid()) {
+      out += path.front();
+      path.remove_prefix(1);
+      continue;
+    }
+    char32_t c = unit.code_point();
+    path.remove_prefix(unit.size());
+    if ((c >= U'A' && c <= U'Z') || (c >= 0xC0 && c <= 0xDE && c != 0xD7) || (c >= 0x391 && c <= 0x3A9) ||
+        (c >= 0x410 && c <= 0x42F))
+      c += 0x20;
+    else if (c >= 0x400 && c <= 0x40F)
+      c += 0x50;
+    else if ((c >= 0x100 && c <= 0x137) || (c >= 0x14A && c <= 0x177) || (c >= 0x1E00 && c <= 0x1EFF))
+      c |= 1;
+    append_utf8(out, c);
+  }
+  return out;
+}
+
+/// Everything that is to be moved, known before anything is.
+class file_plan {
+ public:
+  /// Whether two sources of different spelling are one file; null where spellings are unique.
+  using same_source = bool (*)(const std::string&, const std::string&);
+
+  explicit file_plan(const file_set& set, same_source same = nullptr)
+      : same_(same), most_bytes_(set.most_bytes()), most_files_(set.most_files()) {}
+
+  /// Takes what is to be moved; what is there already is left out.
+  /// \throws error{errc::too_large} when the set is larger than it may be; error{errc::collision} where two files would
+  ///         have one destination.
+  void add(planned_file file) {
+    if (!file.failure()) {
+      try {
+        static_cast<void>(workspace_path(file.destination()));
+      } catch (const error& refusal) {
+        file = planned_file(file.source(), refusal);
+      }
+    }
+    if (file.failure()) {
+      if (failed_.contains(file.source())) return;
+    } else if (const auto other = taken_.find(file.destination()); other != taken_.end()) {
+      if (!is_same(file, files_[other->second])) throw collision(file, files_[other->second]);
+      return;
+    }
+    if (files_.size() == most_files_)
+      throw error(errc::too_large, "these are more than the " + std::to_string(most_files_) +
+                                       " files that were allowed; name fewer, or allow more with at_most_files()");
+    if (file.size() > most_bytes_ - bytes_)
+      throw error(errc::too_large, "these are more than the " + std::to_string(most_bytes_) +
+                                       " bytes that were allowed; name fewer, or allow more with at_most()");
+    bytes_ += file.size();
+    if (file.failure())
+      failed_.insert(file.source());
+    else
+      taken_.emplace(file.destination(), files_.size());
+    files_.push_back(std::move(file));
+  }
+  void add_failure(std::string source, error reason) { add(planned_file(std::move(source), std::move(reason))); }
+
+  /// Drops directories that come by themselves with what they hold. The last step.
+  /// \throws error{errc::collision} where a file would stand where another needs a directory.
+  void settle() {
+    std::unordered_set<std::string_view> filled;
+    for (const auto& [path, index] : taken_) {
+      const std::string_view destination = path;
+      for (std::size_t slash = destination.rfind('/'); slash != std::string_view::npos;
+           slash = destination.rfind('/', slash - 1)) {
+        const std::string_view above = destination.substr(0, slash);
+        const auto other = taken_.find(std::string(above));
+        if (other != taken_.end() && !files_[other->second].is_directory())
+          throw collision(files_[index], files_[other->second]);
+        if (!filled.insert(above).second) break;
+      }
+    }
+    constexpr unsigned default_mode = 0755;  // what a receiver gives the folders above a file
+    std::erase_if(files_, [&](const planned_file& file) {
+      return !file.failure() && file.is_directory() && file.mode() == default_mode &&
+             filled.contains(file.destination());
+    });
+    taken_.clear();
+    failed_.clear();
+  }
+
+  /// The first two destinations that differ only in case; nothing where all are told apart without it.
+  std::optional<error> case_collision() const {
+    std::unordered_map<std::string, std::string> taken;  // folded path, one folder or file, to its first spelling
+    for (const planned_file& file : files_) {
+      if (file.failure()) continue;
+      const std::string& path = file.destination();
+      for (std::size_t end = path.find('/');; end = path.find('/', end + 1)) {
+        const std::string part = path.substr(0, end);
+        const auto [other, is_new] = taken.emplace(folded(part), part);
+        if (!is_new && other->second != part)
+          return error(errc::collision,
+                       "the destinations " + shown_path(other->second) + " and " + shown_path(part) +
+                           " differ only in case, which the receiving file system does not keep apart");
+        if (end == std::string::npos) break;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// Whether a failure while planning is that of the whole transfer rather than of one file.
+  static bool ends_all(const error& reason) noexcept {
+    if (reason.code() == errc::too_large) return !reason.cause();  // a limit of ours, not the system's
+    return reason.code() == errc::collision || ends_transfer(reason);
+  }
+
+  const std::vector<planned_file>& files() const noexcept { return files_; }
+  std::uint64_t most_bytes() const noexcept { return most_bytes_; }
+
+ private:
+  bool is_same(const planned_file& a, const planned_file& b) const {
+    if (a.type() != b.type()) return false;
+    return a.is_directory() || a.source() == b.source() || (same_ != nullptr && same_(a.source(), b.source()));
+  }
+
+  static error collision(const planned_file& a, const planned_file& b) {
+    if (a.destination() == b.destination())
+      return error(errc::collision, shown_path(b.source()) + " and " + shown_path(a.source()) + " would both become " +
+                                        shown_path(a.destination()) + "; move them one by one, with into()");
+    return error(errc::collision, shown_path(b.source()) + " would become the file " + shown_path(b.destination()) +
+                                      ", where " + shown_path(a.source()) + " needs a directory");
+  }
+
+  std::vector<planned_file> files_;
+  std::unordered_map<std::string, std::size_t> taken_;  // destination to index
+  std::unordered_set<std::string> failed_;              // sources
+  same_source same_;
+  std::uint64_t most_bytes_;
+  std::size_t most_files_;
+  std::uint64_t bytes_ = 0;
+};
+
+/// The last name in a path, however it is written; empty for a root.
+inline std::string last_name(std::string_view path) {
+  const std::vector<std::string_view> parts = path_components(path);
+  return parts.empty() ? std::string() : std::string(parts.back());
+}
+
+/// Where a directory's contents go: what `into` says, else a directory of its own name.
+inline std::string directory_target(const std::optional<std::string>& into, std::string_view name) {
+  return into ? *into : std::string(name);
+}
+
+/// Where a file or a match goes.
+inline std::string file_target(const std::optional<std::string>& into, std::string_view path) {
+  return joined_path(into.value_or("."), path);
+}
+
+}  // namespace cofferdam::inline v0::detail

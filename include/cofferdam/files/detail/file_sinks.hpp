@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bulk_file_environment.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_transfer.hpp>
+#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/files/detail/file_plan.hpp>
+#include <cofferdam/files/detail/guest_files.hpp>
+#include <cofferdam/os/atomic_file.hpp>
+#include <cofferdam/os/directory.hpp>
+#include <cofferdam/os/workspace_files.hpp>
+
+#include <asio/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <unistd.h>
+
+namespace cofferdam::inline v0::detail {
+
+/// A cancellation as everything else in the library reports it.
+[[noreturn]] inline void rethrow_cancellation(const std::system_error& failure, const char* doing) {
+  if (failure.code() == asio::error::operation_aborted)
+    throw error(errc::cancelled, std::string(doing) + ": cancelled; what had arrived stays", failure.code());
+  throw failure;
+}
+
+/// The lowest directory of a path that is there.
+inline std::filesystem::path existing_above(std::filesystem::path path) {
+  std::error_code ignored;
+  path = std::filesystem::absolute(path);
+  while (!std::filesystem::is_directory(path, ignored) && path.has_relative_path()) path = path.parent_path();
+  return path;
+}
+
+/// Whether a directory's file system takes `a` and `A` for one name. Makes a file for it and removes it.
+inline bool ignores_case(const std::filesystem::path& folder) {
+  const directory there = directory::open(folder);
+  const std::string lower = ".cofferdam-case-" + std::to_string(::getpid());
+  atomic_file probe = there.create_file(lower);
+  probe.commit(0600);
+  bool found = true;
+  try {
+    static_cast<void>(there.stat(".COFFERDAM-CASE-" + std::to_string(::getpid())));
+  } catch (const error&) {
+    found = false;
+  }
+  there.remove(lower);
+  return found;
+}
+
+/// Writes everything a source has beneath a host directory.
+inline awaitable<transfer> put_on_host(directory there, std::filesystem::path shown, file_source& source) {
+  transfer report;
+  for (;;) {
+    std::optional<file_header> header = co_await source.next();
+    if (!header) co_return report;
+    std::optional<error> failure = header->failure();
+    if (!failure) {
+      try {
+        const std::string path = workspace_path(header->destination());
+        const std::string host_path = (shown / path).string();
+        std::uint64_t size = 0;
+        if (header->type() == file_type::directory) {
+          there.make_directory(path);
+          there.set_mode(path, header->mode());
+        } else {
+          atomic_file file = there.create_file(path);
+          for (;;) {
+            const bytes piece = co_await source.read(file_turn);
+            if (piece.empty()) break;
+            file.write(piece);
+            size += piece.size();
+            co_await yield_turn("download " + shown_path(path));
+          }
+          file.commit(header->mode());
+        }
+        report.add(transferred_file(header->source(), host_path, size));
+      } catch (const error& reason) {
+        if (ends_transfer(reason)) throw;
+        failure = reason;
+      }
+    }
+    if (failure) report.add(failed_file(header->source(), std::move(*failure)));
+  }
+}
+
+}  // namespace cofferdam::inline v0::detail

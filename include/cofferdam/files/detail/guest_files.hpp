@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bulk_file_environment.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/file_transfer.hpp>
+#include <cofferdam/core/listing_environment.hpp>
+#include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/files/detail/file_plan.hpp>
+#include <cofferdam/files/file_set.hpp>
+#include <cofferdam/files/glob.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+/// Which part of a path in the workspace a file keeps.
+enum class kept_path {
+  name,   ///< as `upload` has it: a file its name, a directory also what is beneath, a match what is below the prefix
+  whole,  ///< as `download` has it: all of it
+};
+
+/// Finds what a `file_set` names in a workspace.
+template <code_exec_environment E>
+class guest_planner {
+ public:
+  guest_planner(E& environment, const file_set& set, kept_path kept)
+      : environment_(environment), set_(set), kept_(kept), plan_(set) {}
+
+  /// The whole plan. This object stays until it is there.
+  awaitable<void> plan() {
+    for (const file_item& item : set_.items()) {
+      std::optional<error> failure;
+      try {
+        co_await add_item(item);
+      } catch (const error& reason) {
+        if (file_plan::ends_all(reason)) throw;
+        failure = reason;
+      }
+      if (failure) plan_.add_failure(item.text(), std::move(*failure));
+    }
+    plan_.settle();
+    lists_.clear();
+  }
+  file_plan& result() noexcept { return plan_; }
+
+ private:
+  awaitable<void> add_item(file_item item) {
+    const std::string& text = item.text();
+    if (item.naming() == file_naming::pattern) {
+      co_await add_matches(text);
+      co_return;
+    }
+    std::optional<entry> found;
+    std::optional<error> missing;
+    try {
+      entry there = co_await stat(environment_, text);
+      found.emplace(std::move(there));
+    } catch (const error& failure) {
+      const bool is_missing = failure.code() == errc::not_found || failure.code() == errc::not_a_directory ||
+                              failure.code() == errc::outside_workspace;
+      if (!is_missing || item.naming() == file_naming::exact || !glob::is_pattern(text)) throw;
+    }
+    if (found)
+      co_await add_named(std::move(*found));
+    else
+      co_await add_matches(text);
+  }
+
+  awaitable<void> add_named(entry found) {
+    // Whatever the environment calls it: from here on it is a path in the workspace.
+    const std::string path = workspace_path_or_root(found.path());
+    const std::string name = last_name(path);
+    if (found.type() == file_type::symlink) {  // named itself: followed, whatever it leads to
+      bool leads_to_directory = true;
+      try {
+        co_await load_list(path);
+      } catch (const error& failure) {
+        if (failure.code() != errc::not_a_directory) throw;
+        leads_to_directory = false;
+      }
+      const entry target(path, leads_to_directory ? file_type::directory : file_type::regular, 0, 0644);
+      found = target;
+    }
+    if (found.is_directory()) {
+      if (path == "." && kept_ == kept_path::name && !set_.into())
+        throw error(errc::invalid_argument, "copy '.': the workspace has no name; say where it goes with into()");
+      std::string target = directory_target(set_.into(), name);
+      if (kept_ == kept_path::whole) target = file_target(set_.into(), path);
+      co_await add_tree(path, target, found.mode());
+      co_return;
+    }
+    add_entry(found, path, file_target(set_.into(), kept_ == kept_path::whole ? path : name), true);
+  }
+
+  awaitable<void> add_matches(std::string pattern) {
+    const glob matcher(pattern);
+    std::string base = ".";
+    if (!matcher.prefix().empty()) base = workspace_path_or_root(matcher.prefix());
+    bool is_there = true;
+    try {
+      co_await load_list(base);
+    } catch (const error& failure) {
+      if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
+      is_there = false;
+    }
+    if (!is_there) throw no_match(pattern);
+    bool matched = false;
+    const std::vector<entry>& entries = lists_.at(base);
+    for (const entry& found : entries) {
+      if (!matcher.matches(found.path())) continue;
+      matched = true;
+      const std::string path = joined_path(base, found.path());
+      const std::string target = file_target(set_.into(), kept_ == kept_path::whole ? path : found.path());
+      add_entry(found, path, target, false);
+      if (!found.is_directory() || matcher.matches_whole_trees()) continue;
+      const std::string below = found.path() + "/";
+      for (auto inner = std::lower_bound(entries.begin(), entries.end(), below,
+                                         [](const entry& a, const std::string& b) { return a.path() < b; });
+           inner != entries.end() && inner->path().starts_with(below); ++inner)
+        add_entry(*inner, joined_path(base, inner->path()), joined_path(target, inner->path().substr(below.size())),
+                  false);
+    }
+    if (!matched) throw no_match(pattern);
+  }
+
+  static error no_match(std::string_view pattern) {
+    return error(errc::not_found, "fetch " + shown_path(pattern) + ": nothing in the workspace matches the pattern");
+  }
+
+  awaitable<void> add_tree(std::string path, std::string target, unsigned mode) {
+    co_await load_list(path);
+    if (target != ".") add_directory(path, target, mode);
+    for (const entry& found : lists_.at(path))
+      add_entry(found, joined_path(path, found.path()), joined_path(target, found.path()), false);
+  }
+
+  // One listing a directory, whatever is asked of it. The order is made sure of: it comes from elsewhere.
+  awaitable<void> load_list(std::string path) {
+    if (lists_.contains(path)) co_return;
+    std::vector<entry> entries = co_await list(environment_, path);
+    for (const entry& found : entries) static_cast<void>(checked(found));
+    std::sort(entries.begin(), entries.end(), [](const entry& a, const entry& b) { return a.path() < b.path(); });
+    lists_.emplace(std::move(path), std::move(entries));
+  }
+
+  // A listing is a guest's word: its names must not lead anywhere.
+  static const entry& checked(const entry& found) {
+    if (path_components(found.path()).empty() || found.path().front() == '/')
+      throw error(errc::io_error, "the environment listed " + shown_path(found.path()) + ", which is no name");
+    for (const std::string_view part : path_components(found.path()))
+      if (part == "..")
+        throw error(errc::io_error, "the environment listed " + shown_path(found.path()) + ", which is no name");
+    return found;
+  }
+
+  void add_entry(const entry& found, const std::string& source, const std::string& target, bool is_named) {
+    switch (found.type()) {
+      case file_type::directory: add_directory(source, target, found.mode()); break;
+      case file_type::regular:
+        plan_.add(planned_file(source, target, file_type::regular, found.size(), found.mode()));
+        break;
+      case file_type::symlink:
+        if (is_named || set_.follows_symlinks())
+          plan_.add(planned_file(source, target, file_type::regular, 0, 0644));
+        else
+          plan_.add_failure(source, error(errc::not_a_file,
+                                          "fetch " + shown_path(source) +
+                                              ": a symbolic link, and links are only followed with follow_symlinks()"));
+        break;
+      case file_type::other:
+        plan_.add_failure(source,
+                          error(errc::not_a_file, "fetch " + shown_path(source) + ": a FIFO, socket or device"));
+        break;
+    }
+  }
+
+  void add_directory(const std::string& source, const std::string& target, unsigned mode) {
+    constexpr unsigned needed = 0700;  // or nothing could be written into it
+    plan_.add(planned_file(source, target, file_type::directory, 0, (mode & 0777U) | needed));
+  }
+
+  E& environment_;
+  const file_set& set_;
+  kept_path kept_;
+  file_plan plan_;
+  std::map<std::string, std::vector<entry>> lists_;
+};
+
+/// The files of a plan, out of a workspace, one after another.
+template <code_exec_environment E>
+class guest_source final : public file_source {
+ public:
+  guest_source(E& environment, const file_plan& plan)
+      : environment_(environment), plan_(plan), left_(plan.most_bytes()) {}
+
+  awaitable<std::optional<file_header>> next() override {
+    is_open_ = false;
+    if (at_ == plan_.files().size()) co_return std::nullopt;
+    const planned_file& file = plan_.files()[at_++];
+    current_ = &file;
+    std::optional<file_header> header;
+    if (file.failure()) {
+      header.emplace(file.source(), *file.failure());
+    } else if (file.is_directory()) {
+      header.emplace(file.source(), file.destination(), file_type::directory, 0, file.mode());
+    } else {
+      try {
+        co_await open(header);
+      } catch (const error& failure) {
+        if (ends_transfer(failure)) throw;
+        header.emplace(file.source(), failure);
+      }
+    }
+    co_return header;
+  }
+
+  awaitable<bytes> read(std::size_t most) override {
+    bytes piece;
+    if (!is_open_ || most == 0) co_return piece;
+    piece = co_await inner_->read(most);
+    if (piece.size() > left_) {
+      is_open_ = false;
+      throw error(errc::too_large, "fetch " + shown_path(current_->source()) +
+                                       ": it is larger than what at_most() leaves; allow more with at_most()");
+    }
+    left_ -= piece.size();
+    co_return piece;
+  }
+
+ private:
+  awaitable<void> open(std::optional<file_header>& header) {
+    const planned_file& file = *current_;
+    if (!inner_) {
+      std::vector<file_request> requests;
+      for (const planned_file& wanted : plan_.files())
+        if (!wanted.failure() && !wanted.is_directory()) requests.emplace_back(wanted.source(), wanted.destination());
+      inner_ = co_await get_files(environment_, std::move(requests));
+    }
+    header = co_await inner_->next();
+    if (!header)
+      throw error(errc::io_error, "fetch " + shown_path(file.source()) + ": the environment sent too few files");
+    if (header->failure()) {
+      const error reason = *header->failure();
+      header.emplace(file.source(), reason);
+      co_return;
+    }
+    if (header->type() != file_type::regular || header->destination() != file.destination())
+      throw error(errc::io_error, "fetch " + shown_path(file.source()) + ": the environment sent something else");
+    const std::uint64_t size = header->size();
+    const unsigned mode = header->mode() & 0777U;
+    header.emplace(file.source(), file.destination(), file_type::regular, size, mode);
+    is_open_ = true;
+  }
+
+  E& environment_;
+  const file_plan& plan_;
+  std::uint64_t left_;
+  std::size_t at_ = 0;
+  const planned_file* current_ = nullptr;
+  std::unique_ptr<file_source> inner_;
+  bool is_open_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/files/detail/file_sinks.hpp>
+#include <cofferdam/files/detail/guest_files.hpp>
+#include <cofferdam/files/file_set.hpp>
+#include <cofferdam/os/directory.hpp>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0 {
+
+namespace detail {
+
+/// `download`, with the question whether a folder ignores case put to `ignores_case`, which tests answer themselves.
+template <code_exec_environment E>
+awaitable<transfer> download_files(E& environment, file_set set, std::filesystem::path destination,
+                                   bool (*folder_ignores_case)(const std::filesystem::path&)) {
+  try {
+    guest_planner<E> planner(environment, set, kept_path::whole);
+    co_await planner.plan();
+    if (std::optional<error> twins = planner.result().case_collision())
+      if (folder_ignores_case(existing_above(destination))) throw std::move(*twins);
+    std::error_code failure;
+    std::filesystem::create_directories(destination, failure);
+    if (failure && !std::filesystem::is_directory(destination))
+      throw name_error(failure.value(), "make directory", destination.native());
+    directory there = directory::open(destination);
+    guest_source<E> source(environment, planner.result());
+    transfer report = co_await put_on_host(std::move(there), std::move(destination), source);
+    co_return report;
+  } catch (const error&) {
+    throw;
+  } catch (const std::system_error& failure) {
+    rethrow_cancellation(failure, "download");
+  }
+}
+
+}  // namespace detail
+
+/// Copies files of an environment to the host: `co_await download(env, files("report.md", "plots/*.png"), "out")`.
+///
+/// Each file keeps its whole path in the workspace: `plots/a.png` becomes `out/plots/a.png`. The destination is made
+/// where it is missing, and held while files are written beneath it: nothing in the workspace, no name and no link,
+/// leads out of it. Each file appears whole or not at all and replaces what has its name. Permission bits are kept, of
+/// which 0777. What cannot be read or written becomes a failure of the result, and the rest goes on.
+///
+/// \param  environment  the caller keeps it until the awaitable completes.
+/// \param  set          paths in the workspace; what it says about names, links and limits is at `file_set`.
+/// \param  destination  a directory of the host, absolute or from the current directory.
+/// \return              what arrived, in the set's order, and what did not. Destinations are host paths.
+/// \throws              error{errc::collision} where two files would get one name, also where two names differ in case
+///                      alone and the destination does not keep those apart; error{errc::too_large} where the set is
+///                      larger than it may be: before anything is written. The destination's own failures;
+///                      error{errc::cancelled}, error{errc::environment_closed}, error{errc::provider_lost}.
+/// \par Cancellation    terminal: what was written whole stays.
+/// \par Lifetime        the set is moved in.
+/// \par Source          prior-art 1.7, with S19, S27 and S28 mended.
+/// \par Example         examples/quickstart.cpp
+template <code_exec_environment E>
+awaitable<transfer> download(E& environment, file_set set, std::filesystem::path destination) {
+  return detail::download_files(environment, std::move(set), std::move(destination), detail::ignores_case);
+}
+
+}  // namespace cofferdam::inline v0

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_transfer.hpp>
+#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/files/detail/file_sinks.hpp>
+#include <cofferdam/files/detail/host_files.hpp>
+#include <cofferdam/files/file_set.hpp>
+
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0 {
+
+/// Copies files of the host into an environment: `co_await upload(env, files("data.csv", "logs/**/*.txt").into("in"))`.
+///
+/// All is looked up first; then each file is written whole or not at all. A name without a file, a pattern without a
+/// match and every file that cannot be read or written become failures of the result, and the rest goes on. Existing
+/// files are replaced. FIFOs, sockets and devices are failures; nothing blocks. Big files are streamed in small pieces,
+/// and whatever else runs on the executor has its turn between them; an environment that only takes files whole (no
+/// `put_files`) gets at most 256 MiB a file, and modes with an x bit by a `chmod` command.
+///
+/// \param  environment  the caller keeps it until the awaitable completes.
+/// \param  set          host paths; what it says about names, links and limits is at `file_set`.
+/// \return              what arrived, in the set's order, and what did not.
+/// \throws              error{errc::collision} where two files would get one name, and error{errc::too_large} where the
+///                      set is larger than it may be: before anything is written. error{errc::cancelled},
+///                      error{errc::environment_closed}, error{errc::provider_lost}.
+/// \par Cancellation    terminal: what was written whole stays.
+/// \par Lifetime        the set is moved in.
+/// \par Source          prior-art 1.8, with S20 to S28 mended.
+/// \par Example         examples/quickstart.cpp
+template <code_exec_environment E>
+awaitable<transfer> upload(E& environment, file_set set) {
+  try {
+    detail::host_planner planner(set);
+    co_await planner.plan();
+    detail::host_source source(planner.result());
+    transfer report = co_await put_files(environment, source);
+    co_return report;
+  } catch (const error&) {
+    throw;
+  } catch (const std::system_error& failure) {
+    detail::rethrow_cancellation(failure, "upload");
+  }
+}
+
+}  // namespace cofferdam::inline v0

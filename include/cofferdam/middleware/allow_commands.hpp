@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/layer.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/shell_words.hpp>
+#include <cofferdam/middleware/detail/code_programs.hpp>
+#include <cofferdam/middleware/detail/command_pattern.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+namespace detail {
+
+// What an allowlist says, compiled. Shared by the recipe, its copies and every environment; never changed once shared.
+class command_policy {
+ public:
+  explicit command_policy(std::vector<std::string> patterns) {
+    patterns_.reserve(patterns.size());
+    for (std::string& pattern : patterns) patterns_.emplace_back(std::move(pattern));
+  }
+
+  void match_prefixes() noexcept { as_prefix_ = true; }
+  void allow_variable(std::string name) { allowed_variables_.push_back(std::move(name)); }
+
+  // Refuses the command and leaves it as it was, or makes it one that needs no shell.
+  std::optional<command_result> admit(command& c) const {
+    std::vector<std::string> split;
+    if (c.is_shell()) {
+      parsed_words parsed = split_shell_words(c.line());
+      if (!parsed.ok()) return refuse_line(c.line(), parsed);
+      split = std::move(parsed).words();
+    }
+    const std::vector<std::string>& words = c.is_shell() ? split : c.words();
+    const std::string canonical = join_shell_words(words);
+    if (words.empty() || words.front().empty())
+      return refuse(canonical, "it is empty", advice_for(shell_refusal::empty_command));
+    if (canonical.find('\0') != std::string::npos)
+      return refuse(canonical, "it has a NUL byte", advice_for(shell_refusal::unsafe_text));
+    switch (match_any(canonical)) {
+      case match_state::complete: break;
+      case match_state::too_costly:
+        return refuse(canonical, "it takes too many steps to match against the allowlist",
+                      "Use a shorter or simpler command.");
+      default: return refuse(canonical, "no pattern of the allowlist matches it", no_match_advice(canonical));
+    }
+    for (const command::variable_setting& setting : c.variables()) {
+      if (is_code_variable(setting.name()) && !is_allowed_variable(setting.name()))
+        return refuse(canonical, "it sets the variable \"" + one_line(setting.name(), 64) + "\"",
+                      "This variable can make a program run other code. Run the command without it.");
+    }
+    if (c.is_shell()) c.become_argv(std::move(split));
+    return std::nullopt;
+  }
+
+  std::vector<std::string> lint() const {
+    std::vector<std::string> warnings;
+    std::vector<std::string_view> named;
+    const std::vector<code_program> programs = code_programs();
+    for (const command_pattern& pattern : patterns_) {
+      const std::string shown = "The pattern \"" + one_line(pattern.source()) + "\"";
+      if (admits_anything(pattern)) {
+        warnings.push_back(shown + " admits every program: arbitrary code.");
+        continue;
+      }
+      const std::string head = literal_head(pattern.source());
+      if (!head.empty() && (admits(pattern, head + "zq") || admits(pattern, head + "zq x")))
+        warnings.push_back(shown + " also admits other programs, whose names only begin with \"" + one_line(head) +
+                           "\"; \"" + one_line(head) + "( .*)?\" would not.");
+      for (const code_program& program : programs) {
+        if (std::find(named.begin(), named.end(), program.name()) != named.end() || !admits(pattern, program)) continue;
+        named.push_back(program.name());
+        warnings.push_back(shown + " admits " + std::string(program.name()) +
+                           ", which runs whatever its arguments and files tell it: arbitrary code.");
+      }
+    }
+    return warnings;
+  }
+
+  // For one decision; 12 ms at worst when measured. `.*` over the longest line takes two thirds of it.
+  static constexpr std::size_t most_steps = 1'000'000;
+
+ private:
+  match_state match_any(std::string_view canonical) const {
+    std::size_t steps = most_steps;
+    for (const command_pattern& pattern : patterns_) {
+      const match_state state = pattern.match(canonical, as_prefix_, steps);
+      if (state != match_state::none) return state;
+    }
+    return match_state::none;
+  }
+
+  bool is_allowed_variable(const std::string& name) const {
+    return std::find(allowed_variables_.begin(), allowed_variables_.end(), name) != allowed_variables_.end();
+  }
+
+  // ---- refusals ----
+  static command_result refuse(std::string_view text, const std::string& why, std::string advice) {
+    return command_result::refused(error_kind::command_not_allowed,
+                                   "Command not allowed: \"" + one_line(text) + "\": " + why, std::move(advice));
+  }
+
+  static command_result refuse_line(const std::string& line, const parsed_words& parsed) {
+    std::string why(parsed.construct());
+    if (parsed.reason() != shell_refusal::empty_command && parsed.reason() != shell_refusal::too_long)
+      why += " at byte " + std::to_string(parsed.position());
+    return refuse(line, why, advice_for(parsed.reason()));
+  }
+
+  static std::string advice_for(shell_refusal reason) {
+    switch (reason) {
+      case shell_refusal::empty_command: return "The command is empty. Name a program and its arguments.";
+      case shell_refusal::shell_syntax:
+        return "Allowed commands run without a shell, so there is no ;, &&, |, redirection, $(...), backtick, wildcard "
+               "or "
+               "second line. Run one command with literal arguments, and quote an argument that is itself such a "
+               "character (e.g. -exec ... ';').";
+      case shell_refusal::shell_assignment:
+        return "An assignment such as NAME=value before the program is not supported. Run the command without it.";
+      case shell_refusal::unsafe_text:
+        return "Write the command as plain UTF-8 text, without NUL bytes and direction controls.";
+      case shell_refusal::too_long:
+        return "Write long text to a file first, and run a short command that uses the file.";
+      case shell_refusal::none: break;
+    }
+    return {};
+  }
+
+  static std::string no_match_advice(std::string_view canonical) {
+    std::string advice =
+        "The command matches no pattern of the allowlist. Patterns see the parsed command, so other quoting makes no "
+        "difference.";
+    if (canonical.find('\n') != std::string_view::npos)
+      advice += " An argument holds a line break, which most patterns do not admit: put such text into a file.";
+    return advice;
+  }
+
+  // ---- lint ----
+  match_state probe(const command_pattern& pattern, const std::string& text) const {
+    std::size_t steps = 20'000;
+    return pattern.match(text, as_prefix_, steps, true);
+  }
+  bool admits(const command_pattern& pattern, const std::string& text) const {
+    return probe(pattern, text) == match_state::complete;
+  }
+  // Admits the text, or something that begins with it.
+  bool could_admit(const command_pattern& pattern, const std::string& text) const {
+    const match_state state = probe(pattern, text);
+    return state == match_state::complete || state == match_state::open;
+  }
+
+  bool admits_anything(const command_pattern& pattern) const {
+    for (const std::string name :
+         {"zq-no-such-program", "zqnosuchprogram", "/zq/zqnosuchprogram", "./zqnosuchprogram"}) {
+      if (admits(pattern, name) || admits(pattern, name + " x")) return true;
+    }
+    return false;
+  }
+
+  bool admits(const command_pattern& pattern, const code_program& program) const {
+    for (const std::string_view folder : {"", "/usr/bin/", "/bin/", "/usr/local/bin/", "./"}) {
+      for (const std::string_view name : program.names()) {
+        const std::string start = std::string(folder) + std::string(name);
+        if (!could_admit(pattern, start)) continue;
+        if (program.tails().empty() ? admits_use(pattern, start) : admits_tail(pattern, start, program.tails()))
+          return true;
+      }
+    }
+    return false;
+  }
+
+  // Any use but the question of its version or for help.
+  bool admits_use(const command_pattern& pattern, const std::string& start) const {
+    if (admits(pattern, start) || admits(pattern, start + " -")) return true;
+    if (!could_admit(pattern, start + " ")) return false;
+    for (char c = '!'; c <= '~'; ++c) {
+      if (c != '-' && could_admit(pattern, start + " " + c)) return true;
+      const bool harmless = c == '-' || c == 'h' || c == 'v' || c == 'V';
+      if (!harmless && (could_admit(pattern, start + " -" + c) || could_admit(pattern, start + " --" + c))) return true;
+    }
+    return false;
+  }
+
+  // Whether one of the tails fits somewhere behind the program. The places are found by walking along the pattern's own
+  // characters, and taking each that the pattern accepts next.
+  bool admits_tail(const command_pattern& pattern, std::string text, std::span<const std::string_view> tails) const {
+    const auto has_room = [&] {
+      return std::any_of(tails.begin(), tails.end(), [&](std::string_view tail) {
+        return could_admit(pattern, text + std::string(tail)) ||
+               (text.ends_with(' ') && could_admit(pattern, text + std::string(tail.substr(1))));
+      });
+    };
+    if (has_room()) return true;
+    bool escaped = false;
+    for (const char c : pattern.source()) {
+      const std::string_view samples = escaped && (c == 'd' || c == 'w' || c == 's' || c == 'S') ? "0a " : "";
+      escaped = c == '\\' && !escaped;
+      for (const char next : std::string(1, c) + std::string(samples)) {
+        if (!could_admit(pattern, text + next)) continue;
+        text.push_back(next);
+        if (has_room()) return true;
+        break;
+      }
+    }
+    return false;
+  }
+
+  // What a pattern begins with before its first special character; nothing if a blank is reached or a choice is made.
+  static std::string literal_head(std::string_view source) {
+    const std::size_t end = source.find_first_of("\\^$.|?*+()[]{} ");
+    if (end == 0 || (end != std::string_view::npos && source[end] == ' ')) return {};
+    if (source.find('|') != std::string_view::npos && source.find('(') == std::string_view::npos) return {};
+    return std::string(source.substr(0, end));
+  }
+
+  std::vector<command_pattern> patterns_;
+  std::vector<std::string> allowed_variables_;
+  bool as_prefix_ = false;
+};
+
+}  // namespace detail
+
+/// What `allow_commands(...)` makes of an environment.
+template <code_exec_environment Inner>
+class allow_commands_layer : public layer<allow_commands_layer<Inner>, Inner> {
+ public:
+  allow_commands_layer(Inner inner, std::shared_ptr<const detail::command_policy> policy)
+      : layer<allow_commands_layer<Inner>, Inner>(std::move(inner)), policy_(std::move(policy)) {}
+
+  std::optional<command_result> admit(command& c) { return policy_->admit(c); }
+
+ private:
+  std::shared_ptr<const detail::command_policy> policy_;
+};
+
+/// Runs a command only if it matches one of the patterns, and then without a shell:
+/// `provider | allow_commands("ls( .*)?", "grep .*", "git status")`.
+///
+/// A shell line is split by `split_shell_words` into the words bash would run, and refused if a shell would do anything
+/// with it but split it. The words' canonical text (`join_shell_words`: one space between words, quotes only where
+/// needed) is matched, so quoting changes nothing; `argv` commands are matched by the same text. An admitted line
+/// becomes its words and keeps its other settings. A pattern must match the **whole** text (`prefix_match` undoes
+/// that), by bytes; `.` matches no line break unless the pattern says `(?s)`. Without patterns every command is refused.
+///
+/// A name is not a permission: `python3 .*` admits every Python program, `find .*` admits `-exec`. `lint` says so.
+/// A pattern without a slash admits no path: `ls` is not `./ls`. Files go round nothing here: they are no commands.
+///
+/// Commands that set a variable which makes programs run other code (`LD_PRELOAD`, `PYTHONPATH`, `GIT_*`, `PAGER`,
+/// `PATH`, ...) are refused unless `allow_variables` names it.
+///
+/// \param  patterns   regular expressions, Boost.Regex's Perl syntax, in the "C" locale.
+/// \return            a refusal is a result: `error_kind::command_not_allowed`, with the command, escaped, in `reason()`
+///                    and what to do in `advice()`. A command too costly to match is refused too.
+/// \throws            `error{errc::invalid_argument}` from the constructor, naming the pattern that is none.
+/// \par Lifetime      compiled once; copies, and the environments, share it.
+/// \par Threads       the policy is immutable and may be shared by threads.
+/// \par Cost          linear in the line for plain patterns; at most a million steps (some 12 ms) for any. No frame.
+/// \par Source        Stirrup's `allowed_commands`, prior-art 1.4; anchored at both ends, unlike it (S33).
+/// \par Example       examples/quickstart.cpp
+class allow_commands : public pipeable {
+ public:
+  template <std::convertible_to<std::string>... Patterns>
+  explicit allow_commands(Patterns&&... patterns) : allow_commands(list_of(std::forward<Patterns>(patterns)...)) {}
+
+  explicit allow_commands(std::vector<std::string> patterns)
+      : policy_(std::make_shared<const detail::command_policy>(std::move(patterns))) {}
+
+  /// A pattern need only match the start of the text: `ls` then admits `ls -l`, and `lsblk` too.
+  allow_commands& prefix_match() & {
+    change().match_prefixes();
+    return *this;
+  }
+  allow_commands&& prefix_match() && { return std::move(prefix_match()); }
+
+  /// Lets commands set these variables, whatever they do.
+  template <std::convertible_to<std::string>... Names>
+    requires(sizeof...(Names) > 0)
+  allow_commands& allow_variables(Names&&... names) & {
+    detail::command_policy& policy = change();
+    (policy.allow_variable(std::string(std::forward<Names>(names))), ...);
+    return *this;
+  }
+  template <std::convertible_to<std::string>... Names>
+    requires(sizeof...(Names) > 0)
+  allow_commands&& allow_variables(Names&&... names) && {
+    return std::move(allow_variables(std::forward<Names>(names)...));
+  }
+
+  /// What an author may not have meant, a sentence each: one for each interpreter, compiler, shell or launcher that is
+  /// admitted ("arbitrary code"), one for each pattern that admits other programs than the one it begins with.
+  /// Advice: an empty answer is no proof.
+  std::vector<std::string> lint() const { return policy_->lint(); }
+
+  template <code_exec_environment Inner>
+  allow_commands_layer<Inner> attach(Inner inner) const {
+    return allow_commands_layer<Inner>(std::move(inner), policy_);
+  }
+
+ private:
+  template <class... Patterns>
+  static std::vector<std::string> list_of(Patterns&&... patterns) {
+    std::vector<std::string> list;
+    list.reserve(sizeof...(Patterns));
+    (list.emplace_back(std::forward<Patterns>(patterns)), ...);
+    return list;
+  }
+
+  // Others may share the policy, so that a changed one is a new one.
+  detail::command_policy& change() {
+    auto changed = std::make_shared<detail::command_policy>(*policy_);
+    policy_ = changed;
+    return *changed;
+  }
+
+  std::shared_ptr<const detail::command_policy> policy_;
+};
+
+}  // namespace cofferdam::inline v0

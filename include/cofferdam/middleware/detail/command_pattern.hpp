@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+
+#include <boost/regex.hpp>
+
+#include <cstddef>
+#include <exception>
+#include <iterator>
+#include <locale>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+// Thrown by a counted_iterator out of the middle of a match.
+class match_too_costly : public std::runtime_error {
+ public:
+  match_too_costly() : std::runtime_error("the match took too many steps") {}
+};
+
+// Walks over a text and pays for each look and each step from a shared purse, so that no pattern can run for long.
+// Deterministic, unlike a clock: the same command and policy always have the same answer.
+class counted_iterator {
+ public:
+  using iterator_category = std::bidirectional_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  counted_iterator() = default;
+  counted_iterator(const char* at, std::size_t* steps) noexcept : at_(at), steps_(steps) {}
+
+  reference operator*() const {
+    pay();
+    return *at_;
+  }
+  counted_iterator& operator++() {
+    pay();
+    ++at_;
+    return *this;
+  }
+  counted_iterator operator++(int) {
+    counted_iterator before = *this;
+    ++*this;
+    return before;
+  }
+  counted_iterator& operator--() {
+    pay();
+    --at_;
+    return *this;
+  }
+  counted_iterator operator--(int) {
+    counted_iterator before = *this;
+    --*this;
+    return before;
+  }
+  friend bool operator==(const counted_iterator& a, const counted_iterator& b) {
+    if (a.steps_ != nullptr) a.pay();
+    return a.at_ == b.at_;
+  }
+
+ private:
+  void pay() const {
+    if (*steps_ == 0) throw match_too_costly();
+    --*steps_;
+  }
+
+  const char* at_ = nullptr;
+  std::size_t* steps_ = nullptr;
+};
+
+// How a text stands to a pattern.
+enum class match_state {
+  none,        // it does not match, whatever follows
+  open,        // it does not match, but could if something followed
+  complete,    // it matches
+  too_costly,  // that could not be found out in the steps there were
+};
+
+// A pattern as it was written, and compiled.
+class command_pattern {
+ public:
+  explicit command_pattern(std::string source) : source_(std::move(source)) {
+    if (is_recursive(source_))
+      throw error(errc::invalid_argument, "allow_commands: the pattern \"" + one_line(source_) +
+                                              "\" calls itself or a group of its own, which takes too long to match");
+    expression_.imbue(std::locale::classic());
+    try {
+      expression_.assign(source_, boost::regex_constants::perl);
+    } catch (const std::exception& failure) {
+      throw error(errc::invalid_argument, "allow_commands: the pattern \"" + one_line(source_) +
+                                              "\" is not a regular expression: " + one_line(failure.what()));
+    }
+  }
+
+  const std::string& source() const noexcept { return source_; }
+
+  // The whole of `text`, or with `as_prefix` its start, against the pattern.
+  match_state match(std::string_view text, bool as_prefix, std::size_t& steps, bool accept_open = false) const {
+    namespace flags = boost::regex_constants;
+    flags::match_flag_type how = flags::match_default | flags::match_single_line | flags::match_not_dot_newline;
+    if (accept_open) how |= flags::match_partial;
+    const counted_iterator begin(text.data(), &steps);
+    const counted_iterator end(text.data() + text.size(), &steps);
+    boost::match_results<counted_iterator> found;
+    try {
+      const bool matches = as_prefix
+                               ? boost::regex_search(begin, end, found, expression_, how | flags::match_continuous)
+                               : boost::regex_match(begin, end, found, expression_, how);
+      if (!matches) return match_state::none;
+      return found[0].matched ? match_state::complete : match_state::open;
+    } catch (const std::runtime_error&) {  // ours, or the matcher's own limits on states and memory
+      return match_state::too_costly;
+    }
+  }
+
+ private:
+  // (?R), (?1), (?-1), (?+1), (?&name), (?P>name): the matcher copies all groups at each call, which nothing counts.
+  static bool is_recursive(std::string_view source) {
+    bool in_set = false;
+    for (std::size_t i = 0; i < source.size(); ++i) {
+      if (source[i] == '\\') {
+        ++i;
+      } else if (in_set) {
+        in_set = source[i] != ']';
+      } else if (source[i] == '[') {
+        in_set = true;
+        if (source.substr(i + 1).starts_with(']')) ++i;
+        if (source.substr(i + 1).starts_with("^]")) i += 2;
+      } else if (source.substr(i).starts_with("(?")) {
+        std::string_view rest = source.substr(i + 2);
+        if (rest.starts_with('R') || rest.starts_with('&') || rest.starts_with("P>")) return true;
+        if (rest.starts_with('+') || rest.starts_with('-')) rest.remove_prefix(1);
+        if (!rest.empty() && rest.front() >= '0' && rest.front() <= '9') return true;
+      }
+    }
+    return false;
+  }
+
+  std::string source_;
+  boost::regex expression_;
+};
+
+}  // namespace cofferdam::inline v0::detail

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/layer.hpp>
+#include <cofferdam/files/file_set.hpp>
+#include <cofferdam/files/upload.hpp>
+
+#include <concepts>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline v0 {
+
+/// What `upload_files(…)` makes of an environment.
+template <code_exec_environment Inner>
+class upload_files_layer : public layer<upload_files_layer<Inner>, Inner> {
+ public:
+  upload_files_layer(Inner inner, std::shared_ptr<const file_set> set)
+      : layer<upload_files_layer<Inner>, Inner>(std::move(inner)), set_(std::move(set)) {}
+
+  /// Copies the files in; the provider's `open()` awaits it.
+  awaitable<void> prepare() {
+    file_set wanted = *set_;
+    transfer report = co_await upload(this->inner(), std::move(wanted));
+    if (report.ok()) co_return;
+    const failed_file& first = report.failed().front();
+    std::string sentence = std::string("upload_files: ") + first.reason().what();
+    if (report.failed().size() > 1)
+      sentence += " (and " + std::to_string(report.failed().size() - 1) + " more of the files failed)";
+    throw error(static_cast<errc>(first.reason().code().value()), std::move(sentence), first.reason().cause());
+  }
+
+ private:
+  std::shared_ptr<const file_set> set_;
+};
+
+/// Copies files of the host into each environment as it opens: `provider | upload_files("data.csv", "inputs/")`.
+///
+/// What a name, a directory and a pattern become is at `file_set`; `upload_files(files("a").into("in"))` says more. Where
+/// any file fails, `open()` throws that failure and closes the environment: a session does not start with half its inputs.
+/// Commands pass through unchanged; the files are copied again for each `open()`, as they are then.
+/// \throws  from `open()`: what `upload` throws, and the first failure it reports.
+/// \par Example  examples/quickstart.cpp
+class upload_files : public pipeable {
+ public:
+  explicit upload_files(file_set set) : set_(std::make_shared<const file_set>(std::move(set))) {}
+
+  template <std::convertible_to<std::string>... Items>
+    requires(sizeof...(Items) > 0)
+  explicit upload_files(Items&&... items) : upload_files(files(std::forward<Items>(items)...)) {}
+
+  template <code_exec_environment Inner>
+  upload_files_layer<Inner> attach(Inner inner) const {
+    return upload_files_layer<Inner>(std::move(inner), set_);
+  }
+
+ private:
+  std::shared_ptr<const file_set> set_;
+};
+
+}  // namespace cofferdam::inline v0

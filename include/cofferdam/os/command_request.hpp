@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/os/spawn.hpp>
+
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// Where programs are looked for in an environment that was not told otherwise.
+inline constexpr std::string_view default_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// The answer to a command that can be none: empty, with a NUL byte, or with a word longer than Linux takes.
+inline std::optional<command_result> refuse_invalid(const command& c) {
+  const auto invalid = [](std::string reason, std::string advice) {
+    return command_result::refused(error_kind::invalid_argument, std::move(reason), std::move(advice));
+  };
+  const auto too_long = [&](const std::string& what, std::size_t size) {
+    return invalid(what + " has " + std::to_string(size) + " bytes; Linux takes at most " +
+                       std::to_string(command::longest_string - 1),
+                   "Write the text to a file first, and run a short command that uses the file.");
+  };
+  constexpr const char* no_nul = "Remove the NUL byte; write binary data to a file instead.";
+  if (c.is_shell()) {
+    if (c.line().find('\0') != std::string::npos) return invalid("The command holds a NUL byte", no_nul);
+    if (c.line().find_first_not_of(" \t\n") == std::string::npos) return invalid("The command is empty", "");
+    if (c.line().size() >= command::longest_string) return too_long("The command", c.line().size());
+    return std::nullopt;
+  }
+  if (c.words().empty() || c.words().front().empty()) return invalid("The command is empty", "");
+  for (const std::string& word : c.words()) {
+    if (word.find('\0') != std::string::npos) return invalid("A word of the command holds a NUL byte", no_nul);
+    if (word.size() >= command::longest_string) return too_long("A word of the command", word.size());
+  }
+  return std::nullopt;
+}
+
+/// What to spawn for a command.
+/// \param shell      an absolute path; runs lines as `shell -c -- LINE`.
+/// \param variables  "NAME=value" each; the command's own come on top. PATH among them decides where programs are found.
+inline spawn_request request_for(const command& c, const std::string& shell, std::vector<std::string> variables) {
+  spawn_request request;
+  request.variables = std::move(variables);
+  for (const command::variable_setting& setting : c.variables()) {
+    const std::string start = setting.name() + "=";
+    std::erase_if(request.variables, [&](const std::string& one) { return one.starts_with(start); });
+    request.variables.push_back(start + setting.value());
+  }
+  if (c.is_shell()) {
+    request.candidates.push_back(shell);
+    request.words = {std::filesystem::path(shell).filename().string(), "-c", "--", c.line()};
+    return request;
+  }
+  std::string_view path = default_path;
+  for (const std::string& variable : request.variables)
+    if (variable.starts_with("PATH=")) path = std::string_view(variable).substr(5);
+  request.candidates = program_candidates(c.words().front(), path);
+  request.words = c.words();
+  return request;
+}
+
+/// The result of a command that could not be started: the step that failed, the system's code, and what to do.
+inline command_result refuse_unstarted(const command& c, const spawned& failed) {
+  const std::string program = c.is_shell() ? "the shell" : "\"" + one_line(c.words().front()) + "\"";
+  const int number = failed.cause().value();
+  error_kind kind = error_kind::execution_error;
+  std::string advice;
+  switch (failed.stage()) {
+    case spawn_stage::clone:
+      if (number == EAGAIN) kind = error_kind::process_limit;
+      if (number == ENOMEM) kind = error_kind::out_of_memory;
+      advice = "The system cannot start another process now. Wait for other commands to end.";
+      break;
+    case spawn_stage::directory: advice = "The working directory cannot be entered."; break;
+    case spawn_stage::exec:
+      if (number == ENOENT)
+        advice = "There is no such program on the PATH, or the interpreter that its first line names does not exist.";
+      if (number == EACCES)
+        advice = "It is a directory or not executable. Set its x bit, or run it by its interpreter.";
+      if (number == ENOEXEC) advice = "It is not a program, and has no '#!' line. Run it by its interpreter.";
+      if (number == ETXTBSY) advice = "Something has it open for writing. Close it first.";
+      if (number == E2BIG) {
+        kind = error_kind::invalid_argument;
+        advice = "All words and variables together are too long for Linux. Put the text into a file.";
+      }
+      break;
+    case spawn_stage::descriptors:
+    case spawn_stage::none: break;
+  }
+  command_result result =
+      command_result::refused(kind, "Cannot run " + program + ": " + failed.cause().message(), std::move(advice));
+  result.cause(failed.cause());
+  return result;
+}
+
+}  // namespace cofferdam::inline v0
