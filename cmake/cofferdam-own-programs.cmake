@@ -15,6 +15,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   target_compile_options(cofferdam_own INTERFACE -Wno-restrict)
 endif()
 
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # Asio's coroutine frames have their own operator new and delete. Where g++ inlines the one and not the other it takes
+  # them for strangers to each other.
+  target_compile_options(cofferdam_own INTERFACE -Wno-mismatched-new-delete)
+endif()
+
 if(COFFERDAM_SANITIZE)
   target_compile_options(cofferdam_own INTERFACE -fsanitize=${COFFERDAM_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(cofferdam_own INTERFACE -fsanitize=${COFFERDAM_SANITIZE})
@@ -32,7 +38,7 @@ endif()
 find_program(COFFERDAM_CCACHE ccache)
 mark_as_advanced(COFFERDAM_CCACHE)
 if(COFFERDAM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros
                                   ${COFFERDAM_CCACHE})
 endif()
 set(CMAKE_PCH_INSTANTIATE_TEMPLATES ON)

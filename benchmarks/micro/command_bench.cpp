@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+// A command beside its floor: posix_spawn and waitpid of the same shell with the same words, environment and folder.
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/middleware/allow_commands.hpp>
+#include <cofferdam/middleware/limit_output.hpp>
+#include <cofferdam/middleware/timeout.hpp>
+#include <cofferdam/middleware/variables.hpp>
+
+#include "../support/table.hpp"
+
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace cofferdam;
+using cofferdam_bench::row;
+using cofferdam_bench::timed;
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+  std::vector<char*> all;
+  for (std::string& one : strings) all.push_back(one.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+/// The floor.
+void spawn_and_wait(const std::string& program, std::vector<std::string> words, std::vector<std::string> variables,
+                    const std::string& folder) {
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
+  pid_t pid = 0;
+  const int failed =
+      ::posix_spawn(&pid, program.c_str(), &actions, nullptr, pointers(words).data(), pointers(variables).data());
+  ::posix_spawn_file_actions_destroy(&actions);
+  int status = 0;
+  if (failed != 0 || ::waitpid(pid, &status, 0) != pid || status != 0) throw std::runtime_error("posix_spawn failed");
+}
+
+/// The floor of one that captures: both outputs drained to their end.
+void spawn_and_drain(const std::string& program, std::vector<std::string> words, std::vector<std::string> variables,
+                     const std::string& folder) {
+  int out[2];
+  int err[2];
+  if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(err, O_CLOEXEC) != 0) throw std::runtime_error("pipe failed");
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
+  ::posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+  ::posix_spawn_file_actions_adddup2(&actions, err[1], 2);
+  pid_t pid = 0;
+  const int failed =
+      ::posix_spawn(&pid, program.c_str(), &actions, nullptr, pointers(words).data(), pointers(variables).data());
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::close(out[1]);
+  ::close(err[1]);
+  char buffer[65536];
+  while (::read(out[0], buffer, sizeof buffer) > 0) continue;
+  while (::read(err[0], buffer, sizeof buffer) > 0) continue;
+  ::close(out[0]);
+  ::close(err[0]);
+  int status = 0;
+  if (failed != 0 || ::waitpid(pid, &status, 0) != pid || status != 0) throw std::runtime_error("posix_spawn failed");
+}
+
+template <class E>
+awaitable<std::chrono::nanoseconds> timed_run(E& env, command c) {
+  const auto before = std::chrono::steady_clock::now();
+  command_result result = co_await env.run_command(std::move(c));
+  const auto took = std::chrono::steady_clock::now() - before;
+  if (!result.ok()) throw std::runtime_error("the command failed: " + result.reason());
+  co_return took;
+}
+
+awaitable<void> compare(int rounds) {
+  const local recipe = local().without_warning();
+  local_environment bare = co_await recipe.open();
+  local_environment below = co_await recipe.open();
+  auto five = std::move(below) | timeout(std::chrono::seconds(60)) | limit_output(65536) | variables("A", "b") |
+              timeout(std::chrono::seconds(50)) | limit_output(32768);
+  local_environment erased_below = co_await recipe.open();
+  any_environment erased(std::move(erased_below));
+
+  const std::string shell_path = ::access("/bin/bash", X_OK) == 0 ? "/bin/bash" : "/bin/sh";
+  const std::string shell_name = shell_path.substr(5);
+  const std::string folder = bare.workspace().string();
+  const std::vector<std::string> words{shell_name, "-c", "--", "true"};
+  const std::vector<std::string> variables{"PATH=" + std::string(default_path), "HOME=" + folder, "LANG=C.UTF-8",
+                                           "TERM=dumb", "TMPDIR=" + folder};
+
+  std::vector<row> rows;
+  rows.emplace_back("posix_spawn + waitpid of " + shell_name + " -c true");
+  rows.emplace_back("the same, both outputs drained through pipes");
+  rows.emplace_back("run_command(shell(\"true\"))");
+  rows.emplace_back("... behind five layers");
+  rows.emplace_back("... behind any_environment");
+  for (int i = -20; i < rounds; ++i) {
+    std::vector<std::chrono::nanoseconds> times;
+    times.push_back(timed([&] { spawn_and_wait(shell_path, words, variables, folder); }));
+    times.push_back(timed([&] { spawn_and_drain(shell_path, words, variables, folder); }));
+    const std::chrono::nanoseconds by_bare = co_await timed_run(bare, shell("true"));
+    times.push_back(by_bare);
+    const std::chrono::nanoseconds by_five = co_await timed_run(five, shell("true"));
+    times.push_back(by_five);
+    const std::chrono::nanoseconds by_erased = co_await timed_run(erased, shell("true"));
+    times.push_back(by_erased);
+    if (i < 0) continue;  // warm-up
+    for (std::size_t k = 0; k < rows.size(); ++k) rows[k].add(times[k]);
+  }
+  cofferdam_bench::print("One command, interleaved", rows);
+  co_await bare.close();
+  co_await five.close();
+  co_await erased.close();
+}
+
+awaitable<void> drain(int rounds) {
+  const local recipe = local().without_warning();
+  local_environment env = co_await recipe.open();
+  constexpr const char* produce = "exec head -c 1073741824 /dev/zero";
+  const std::string folder = env.workspace().string();
+  std::vector<row> rows;
+  rows.emplace_back("1 GiB by a bare read loop");
+  rows.emplace_back("1 GiB by run_command, 64 KiB kept");
+  for (int i = -1; i < rounds; ++i) {
+    const std::chrono::nanoseconds floor = timed([&] {
+      spawn_and_drain("/bin/sh", {"sh", "-c", produce}, {"PATH=" + std::string(default_path)}, folder);
+    });
+    const std::chrono::nanoseconds ours = co_await timed_run(env, shell(produce).keep_output(65536));
+    if (i < 0) continue;
+    rows[0].add(floor);
+    rows[1].add(ours);
+  }
+  cofferdam_bench::print("Draining output, interleaved", rows);
+  co_await env.close();
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const int rounds = count > 1 ? std::atoi(arguments[1]) : 1000;
+  asio::io_context loop;
+  int status = 0;
+  asio::co_spawn(
+      loop,
+      [&]() -> awaitable<void> {
+        co_await compare(rounds);
+        co_await drain(std::max(3, rounds / 100));
+      },
+      [&](std::exception_ptr failure) {
+        try {
+          if (failure) std::rethrow_exception(failure);
+        } catch (const std::exception& error) {
+          std::fprintf(stderr, "command_bench: %s\n", error.what());
+          status = 1;
+        }
+      });
+  loop.run();
+  return status;
+}

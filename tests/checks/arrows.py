@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+# Copyright the cofferdam authors. See LICENSE.
+"""Who may include whom, and what every header has in common."""
+import importlib.util
+import re
+
+from _harness import LICENCE, ROOT, main
+
+# What a folder may include besides itself and version.hpp; what those may include, it may too.
+ARROWS = {
+    "core": [],
+    "os": ["core"],
+    "net": ["core"],
+    "files": ["os"],
+    "middleware": ["files"],
+    "warden": ["os"],
+    "backends": ["warden", "net"],
+    "code": ["backends"],
+    "tools": ["code"],
+    "llm": ["tools"],
+    "serve": ["llm"],
+    "testing": ["code"],
+}
+# The headers of the target cofferdam::core (CMakeLists.txt says the same), and what they must not drag in.
+CORE_TARGET = re.compile(
+    r"cofferdam/(version\.hpp|(core|os|files|middleware|warden)/.*|backends/(detail/)?(local|jail)[a-z_]*\.hpp)$")
+NOT_IN_CORE = re.compile(r"(boost/(json|url)|openssl)\b")
+MOST_LINES = 600
+UMBRELLA = "cofferdam/cofferdam.hpp"
+VERSION = "cofferdam/version.hpp"
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def reachable(folder):
+    seen, todo = set(), list(ARROWS[folder])
+    while todo:
+        one = todo.pop()
+        if one not in seen:
+            seen.add(one)
+            todo += ARROWS[one]
+    return seen
+
+
+def folder_of(name):
+    parts = name.split("/")
+    return parts[1] if len(parts) > 2 else None
+
+
+def read_includes(name, text, found):
+    """Own and foreign includes of one header; says what is wrong with how they are written."""
+    own, foreign, depth = [], [], 0
+    for number, line in enumerate(text.splitlines(), 1):
+        if re.match(r"^\s*#\s*if", line):
+            depth += 1
+        elif re.match(r"^\s*#\s*endif", line):
+            depth -= 1
+        include = INCLUDE.match(line)
+        if not include:
+            continue
+        if include[2].startswith("cofferdam/"):
+            own.append(include[2])
+            if depth:
+                found.append(f"{name}:{number}: includes {include[2]} under #if")
+            if include[1] != "<":
+                found.append(f"{name}:{number}: includes {include[2]} without angle brackets")
+        else:
+            foreign.append(include[2])
+            if include[1] == '"':
+                found.append(f"{name}:{number}: includes {include[2]} in quotes: own headers are <cofferdam/...>")
+            if include[2] == "asio.hpp":
+                found.append(f"{name}:{number}: includes all of Asio; take the narrow headers")
+    return own, foreign
+
+
+def check_arrows(name, own, headers, found):
+    folder = folder_of(name)
+    if folder is not None and folder not in ARROWS:
+        found.append(f"{name}: no folder is called {folder}")
+        return
+    for target in own:
+        there = folder_of(target)
+        if target not in headers:
+            found.append(f"{name}: includes {target}, which is not there")
+        elif name == UMBRELLA:
+            continue
+        elif target == UMBRELLA:
+            found.append(f"{name}: includes the umbrella header")
+        elif "/detail/" in target and there != folder:
+            found.append(f"{name}: includes {target}, a detail of another folder")
+        elif there is not None and there != folder and (folder is None or there not in reachable(folder)):
+            found.append(f"{name}: wrong arrow to {target}")
+    if name not in (VERSION, UMBRELLA) and not own:
+        found.append(f"{name}: includes no header of ours, so it must include <{VERSION}> (it guards the single header)")
+
+
+def cycles(includes, found):
+    done, path = set(), []
+
+    def visit(name):
+        if name in path:
+            found.append("cycle: " + " > ".join(path[path.index(name):] + [name]))
+            return
+        if name in done:
+            return
+        path.append(name)
+        for target in includes.get(name, []):
+            visit(target)
+        path.pop()
+        done.add(name)
+
+    for name in includes:
+        visit(name)
+
+
+def check_core_target(includes, foreign, found):
+    for name in includes:
+        if not CORE_TARGET.match(name):
+            continue
+        for target in includes[name]:
+            if target in includes and not CORE_TARGET.match(target):
+                found.append(f"{name}: belongs to cofferdam::core, but includes {target}, which does not")
+        for target in foreign[name]:
+            if NOT_IN_CORE.match(target):
+                found.append(f"{name}: belongs to cofferdam::core, which must do without <{target}>")
+
+
+def check_text(name, text, found):
+    if not text.startswith(LICENCE):
+        found.append(f"{name}: does not start with the two licence lines")
+    if "#pragma once" not in text:
+        found.append(f"{name}: has no #pragma once")
+    lines = text.count("\n")
+    if lines > MOST_LINES:
+        found.append(f"{name}: {lines} lines; more than {MOST_LINES} are two headers")
+    code = re.sub(r"//[^\n]*", "", text)
+    if re.search(r"^\s*using namespace (?!std::(chrono_|string_|string_view_)?literals)", code, re.M):
+        found.append(f"{name}: using namespace in a header")
+    if re.search(r"\bnamespace\s*\{", code):
+        found.append(f"{name}: anonymous namespace in a header")
+    may_test = name in (VERSION, "cofferdam/core/asio.hpp") or folder_of(name) == "os"
+    if not may_test and re.search(r"^\s*#\s*if", code, re.M):
+        found.append(f"{name}: #if belongs into core/asio.hpp and os/")
+    if name != "cofferdam/core/asio.hpp" and "ASIO_VERSION" in code:
+        found.append(f"{name}: only core/asio.hpp looks at ASIO_VERSION")
+
+
+def amalgamator():
+    spec = importlib.util.spec_from_file_location("amalgamate", ROOT / "single_include/amalgamate.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def problems(root):
+    found = []
+    include = root / "include"
+    headers = {path.relative_to(include).as_posix(): path.read_text(encoding="utf-8")
+               for path in sorted((include / "cofferdam").rglob("*.hpp"))}
+    includes, foreign = {}, {}
+    for name, text in headers.items():
+        includes[name], foreign[name] = read_includes(name, text, found)
+        check_text(name, text, found)
+    for name in headers:
+        check_arrows(name, includes[name], headers, found)
+    cycles(includes, found)
+    check_core_target(includes, foreign, found)
+    if headers.get(UMBRELLA) != amalgamator().umbrella(include):
+        found.append(f"{UMBRELLA}: does not name exactly the public headers; run ./dev amalgamate")
+    return found
+
+
+def header(*includes, rest=""):
+    return LICENCE + "#pragma once\n\n" + "".join(f"#include <{name}>\n" for name in includes) + rest
+
+
+A, B, LOCAL = "cofferdam/core/a.hpp", "cofferdam/os/b.hpp", "cofferdam/backends/local.hpp"
+GOOD = {
+    "include/" + VERSION: header(),
+    "include/" + A: header(VERSION),
+    "include/" + B: header(A, "cofferdam/os/detail/d.hpp"),
+    "include/cofferdam/os/detail/d.hpp": header(A, rest="#ifdef X\n#include <x.h>\n#endif\n"),
+    "include/" + LOCAL: header(B),
+    "include/cofferdam/net/n.hpp": header(A),
+    "include/cofferdam/testing/t.hpp": header(LOCAL, rest="#include <gtest/gtest.h>\n"),
+    "include/" + UMBRELLA: LICENCE + "#pragma once\n\n// Everything but testing/. Written by ./dev amalgamate.\n\n" +
+    "".join(f"#include <{n}>\n" for n in sorted([VERSION, A, B, LOCAL, "cofferdam/net/n.hpp"])),
+}
+BAD = [
+    ("an arrow that points back", {"include/" + A: header(B)}, "wrong arrow to cofferdam/os"),
+    ("folders that do not know each other", {"include/" + B: header("cofferdam/net/n.hpp")}, "wrong arrow"),
+    ("a header that uses the suites", {"include/" + LOCAL: header("cofferdam/testing/t.hpp")}, "wrong arrow"),
+    ("a foreign detail", {"include/" + LOCAL: header("cofferdam/os/detail/d.hpp")}, "detail of another folder"),
+    ("a cycle", {"include/cofferdam/os/detail/d.hpp": header(B)}, "^cycle: "),
+    ("the umbrella used", {"include/" + A: header(UMBRELLA)}, "umbrella"),
+    ("an unknown folder", {"include/cofferdam/utils/u.hpp": header(A)}, "no folder is called utils"),
+    ("a header that the umbrella misses", {"include/cofferdam/core/new.hpp": header(VERSION)}, "public headers"),
+    ("no umbrella", {"include/" + UMBRELLA: None}, "public headers"),
+    ("an own include under #if", {"include/" + B: header(A, rest=f"#if 1\n#include <{A}>\n#endif\n")}, "under #if"),
+    ("quotes", {"include/" + B: header(rest=f'#include "{A}"\n')}, "without angle brackets"),
+    ("a missing header", {"include/" + B: header("cofferdam/core/gone.hpp")}, "not there"),
+    ("no guard against the single header", {"include/" + A: header()}, "must include <cofferdam/version.hpp>"),
+    ("all of Asio", {"include/" + B: header(A, "asio.hpp")}, "all of Asio"),
+    ("JSON in core", {"include/" + B: header(A, "boost/json.hpp")}, "must do without"),
+    ("TLS by a detour", {"include/" + LOCAL: header("cofferdam/net/n.hpp")}, "belongs to cofferdam::core, but includes"),
+    ("no licence", {"include/" + A: "#pragma once\n#include <cofferdam/version.hpp>\n"}, "licence"),
+    ("no pragma", {"include/" + A: LICENCE + "#include <cofferdam/version.hpp>\n"}, "#pragma once"),
+    ("601 lines", {"include/" + A: header(VERSION, rest="\n" * 600)}, "two headers"),
+    ("using namespace", {"include/" + A: header(VERSION, rest="using namespace std;\n")}, "using namespace"),
+    ("anonymous namespace", {"include/" + A: header(VERSION, rest="namespace {\n}\n")}, "anonymous"),
+    ("#if elsewhere", {"include/" + A: header(VERSION, rest="#if 1\n#endif\n")}, "#if belongs"),
+    ("Asio's version elsewhere", {"include/" + B: header(A, rest="#if ASIO_VERSION\n#endif\n")}, "ASIO_VERSION"),
+]
+
+if __name__ == "__main__":
+    main(problems, GOOD, BAD)

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+# Copyright the cofferdam authors. See LICENSE.
+"""Every row of the attack catalogue has a test in tests/attacks, or a line in tests/attacks/waiting.txt that says why not.
+
+A test names its rows: TEST(Attack, AL_01_a_second_command_is_refused). A waiting line: `PR-20 needs the jail's terminal`.
+With --scoreboard: prints which is which.
+"""
+import re
+import sys
+
+from _harness import ROOT, main
+
+ROWS = {"AL": 28, "EN": 10, "FS": 23, "PR": 24, "OU": 12}
+TEST = re.compile(r"^\s*(?:TYPED_)?TEST(?:_F|_P)?\s*\(\s*\w+\s*,\s*(\w+)\s*\)", re.M)
+ROW = re.compile(r"(?<![A-Z])([A-Z]{2})_(\d\d)(?!\d)")
+
+
+def catalogue():
+    return [f"{kind}-{number:02}" for kind, last in ROWS.items() for number in range(1, last + 1)]
+
+
+def proven(root):
+    """Row -> names of its tests."""
+    rows = {}
+    for path in sorted((root / "tests/attacks").rglob("*_test.cpp")):
+        text = re.sub(r"//[^\n]*|^\s*/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.S | re.M)
+        for name in TEST.findall(text):
+            if not name.startswith("DISABLED_"):
+                for kind, number in ROW.findall(name):
+                    if kind in ROWS:
+                        rows.setdefault(f"{kind}-{number}", []).append(name)
+    return rows
+
+
+def waiting(root, found):
+    """Row -> reason."""
+    rows = {}
+    path = root / "tests/attacks/waiting.txt"
+    if not path.is_file():
+        found.append("tests/attacks/waiting.txt: not there")
+        return rows
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        row, _, reason = line.partition(" ")
+        if not reason.strip():
+            found.append(f"waiting.txt:{number}: {row} waits without a reason")
+        if row in rows:
+            found.append(f"waiting.txt:{number}: {row} stands there twice")
+        rows[row] = reason.strip()
+    return rows
+
+
+def problems(root):
+    found = []
+    held, waits, known = proven(root), waiting(root, found), catalogue()
+    for row in known:
+        if row not in held and row not in waits:
+            found.append(f"{row}: neither a test nor a line in waiting.txt")
+        if row in held and row in waits:
+            found.append(f"{row}: waits, but {held[row][0]} proves it")
+    for row in [*held, *waits]:
+        if row not in known:
+            found.append(f"{row}: no such row")
+    return found
+
+
+def scoreboard():
+    held, waits = proven(ROOT), waiting(ROOT, [])
+    print(f"proven: {len(held)} of {len(catalogue())}")
+    for row in catalogue():
+        if row in held:
+            print(f"  {row}  {', '.join(held[row])}")
+    print(f"waits: {len(waits)}")
+    for row in catalogue():
+        if row in waits:
+            print(f"  {row}  {waits[row]}")
+    lost = [row for row in catalogue() if row not in held and row not in waits]
+    if lost:
+        print(f"neither: {len(lost)}\n  {' '.join(lost)}")
+
+
+REST = "".join(f"{row} a later wall\n" for row in catalogue() if row not in ("AL-01", "AL-02"))
+GOOD = {
+    "tests/attacks/allow_test.cpp": "TEST(Attack, AL_01_and_AL_02_are_refused) {}\n",
+    "tests/attacks/waiting.txt": "# why\n" + REST,
+}
+BAD = [
+    ("a row in neither", {"tests/attacks/waiting.txt": REST.replace("FS-07 a later wall\n", "")}, "FS-07: neither"),
+    ("a commented test", {"tests/attacks/allow_test.cpp": "// TEST(Attack, AL_01_x) {}\nTEST(Attack, AL_02_x) {}\n"},
+     "AL-01: neither"),
+    ("a disabled test", {"tests/attacks/allow_test.cpp": "TEST(Attack, DISABLED_AL_01_x) {}\n"}, "AL-01: neither"),
+    ("a row in both", {"tests/attacks/waiting.txt": REST + "AL-01 later\n"}, "AL-01: waits, but"),
+    ("no reason", {"tests/attacks/waiting.txt": REST.replace("FS-07 a later wall", "FS-07")}, "without a reason"),
+    ("an unknown row", {"tests/attacks/waiting.txt": REST + "FS-99 later\n"}, "no such row"),
+    ("no list", {"tests/attacks/waiting.txt": None}, "not there"),
+]
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--scoreboard"]:
+        scoreboard()
+    else:
+        main(problems, GOOD, BAD)

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// A layer that writes run_command and forgets start loses start: it does not leak it past itself.
+// expect: inherits_run_command
+
+#include <cofferdam/core/layer.hpp>
+
+#include "minimal_provider.hpp"
+
+#include <utility>
+
+struct streaming : minimal::environment {
+  cofferdam::awaitable<cofferdam::process> start(cofferdam::command) { co_return cofferdam::process(); }
+};
+
+struct counting : cofferdam::layer<counting, streaming> {
+  using cofferdam::layer<counting, streaming>::layer;
+#ifndef FIXED
+  cofferdam::awaitable<cofferdam::command_result> run_command(cofferdam::command c) {
+    return inner().run_command(std::move(c));
+  }
+#endif
+};
+
+cofferdam::awaitable<void> work(counting& wrapped) {
+  cofferdam::process running = co_await wrapped.start(cofferdam::shell("true"));
+  static_cast<void>(running);
+}
+
+int main() {}

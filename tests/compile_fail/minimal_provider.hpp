@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/code_exec_provider.hpp>
+
+#include <cstddef>
+#include <string>
+
+// The least that is a provider: what the cases go wrong with.
+namespace minimal {
+
+struct environment {
+  cofferdam::awaitable<cofferdam::command_result> run_command(cofferdam::command) {
+    co_return cofferdam::command_result();
+  }
+  cofferdam::awaitable<cofferdam::bytes> read_file(std::string, std::size_t) { co_return cofferdam::bytes(); }
+  cofferdam::awaitable<void> write_file(std::string, cofferdam::bytes_view) { co_return; }
+  cofferdam::awaitable<void> close() { co_return; }
+};
+
+struct provider {
+  cofferdam::awaitable<environment> open() const { co_return environment(); }
+};
+
+static_assert(cofferdam::code_exec_provider<provider>);
+
+}  // namespace minimal

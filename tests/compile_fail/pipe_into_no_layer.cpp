@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// A recipe without attach() cannot wrap, and the message names what it lacks.
+// expect: attaches|layered_provider
+
+#include <cofferdam/middleware/timeout.hpp>
+
+#include "minimal_provider.hpp"
+
+struct house : cofferdam::pipeable {};
+
+int main() {
+  using namespace std::chrono_literals;
+#ifdef FIXED
+  auto wrapped = minimal::provider() | cofferdam::timeout(1s);
+#else
+  auto wrapped = minimal::provider() | house();
+#endif
+  static_cast<void>(wrapped);
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// What has no open() cannot be wrapped, and the message names the concept.
+// expect: code_exec_provider
+
+#include <cofferdam/middleware/timeout.hpp>
+
+#include "minimal_provider.hpp"
+
+struct house {};
+
+int main() {
+  using namespace std::chrono_literals;
+#ifdef FIXED
+  auto wrapped = minimal::provider() | cofferdam::timeout(1s);
+#else
+  auto wrapped = house() | cofferdam::timeout(1s);
+#endif
+  static_cast<void>(wrapped);
+}

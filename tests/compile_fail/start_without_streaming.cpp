@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// A layer around an environment that cannot stream has no start(), and the message names the concept.
+// expect: streaming_environment
+
+#include <cofferdam/middleware/timeout.hpp>
+
+#include "minimal_provider.hpp"
+
+struct streaming : minimal::environment {
+  cofferdam::awaitable<cofferdam::process> start(cofferdam::command) { co_return cofferdam::process(); }
+};
+
+#ifdef FIXED
+using inner = streaming;
+#else
+using inner = minimal::environment;
+#endif
+
+cofferdam::awaitable<void> work(cofferdam::timeout_layer<inner>& wrapped) {
+  cofferdam::process running = co_await wrapped.start(cofferdam::shell("true"));
+  static_cast<void>(running);
+}
+
+int main() {}

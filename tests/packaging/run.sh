@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
+# Copyright the cofferdam authors. See LICENSE.
+#
+# Strangers that use the library, each in a clean folder of its own: by include path, by the single header, by
+# add_subdirectory, by find_package. Prints a line each and, last, `N passed, N failed, N skipped`.
+
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+source=$(cd "$here/../.." && pwd)
+clean=$(mktemp -d)
+trap 'rm -rf "$clean"' EXIT
+cxx=${CXX:-g++}
+passed=0 failed=0
+
+try() {  # try NAME COMMAND...
+  local name=$1
+  shift
+  if (cd "$clean" && set -e && "$@") >"$clean/log" 2>&1; then
+    echo "ok      $name"
+    passed=$((passed + 1))
+  else
+    echo "FAILED  $name"
+    tail -n 30 "$clean/log"
+    failed=$((failed + 1))
+  fi
+}
+
+runs() { "$@" | grep -q ': ran$'; }
+
+# Bash leaves a function at once only where it is not tested: && throughout.
+include_path() {
+  "$cxx" -std=c++20 -DASIO_STANDALONE -I"$source/include" "$here/core.cpp" -o core -pthread && runs ./core
+}
+
+single_header() {
+  mkdir -p only/cofferdam && cp "$source/single_include/cofferdam/cofferdam.hpp" only/cofferdam/ &&
+    "$cxx" -std=c++20 -DASIO_STANDALONE -Ionly "$here/whole.cpp" -o single \
+      -lboost_json -lboost_url -lssl -lcrypto -pthread && runs ./single
+}
+
+add_subdirectory() {
+  cmake -G Ninja -S "$here/add_subdirectory" -B sub -DCOFFERDAM_SOURCE="$source" && cmake --build sub &&
+    runs sub/core && runs sub/whole
+}
+
+installed() {
+  cmake -G Ninja -S "$source" -B made -DCOFFERDAM_BUILD_TESTS=OFF -DCOFFERDAM_BUILD_EXAMPLES=OFF \
+    -DCOFFERDAM_BUILD_BENCHMARKS=OFF && cmake --install made --prefix "$clean/prefix" &&
+    test -f prefix/include/cofferdam/cofferdam.hpp && test -f prefix/share/licenses/cofferdam/LICENSE &&
+    ! grep -rn -e "$source" -e "$clean" prefix/lib*
+}
+
+find_package_core() {
+  cmake -G Ninja -S "$here/find_package_core" -B found_core -DCMAKE_PREFIX_PATH="$clean/prefix" &&
+    cmake --build found_core && runs found_core/core
+}
+
+find_package() {
+  cmake -G Ninja -S "$here/find_package" -B found -DCMAKE_PREFIX_PATH="$clean/prefix" &&
+    cmake --build found && runs found/whole
+}
+
+try "include path" include_path
+try "single header" single_header
+try "add_subdirectory" add_subdirectory
+try "install" installed
+try "find_package(cofferdam COMPONENTS core), with neither Boost.JSON nor OpenSSL" find_package_core
+try "find_package(cofferdam)" find_package
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include "support/run.hpp"
+
+#include <chrono>
+#include <exception>
+
+namespace cofferdam_test {
+
+/// Runs until the coroutine only waits for the outside world, cancels it then, runs to the end. Returns what it threw.
+template <coroutine_factory F>
+std::exception_ptr cancel_when_idle(F&& make, std::chrono::seconds limit = default_limit) {
+  const watchdog guard(limit);
+  driven<yield_of<F>> one(make());
+  one.context().poll();
+  if (!one.ended()) one.cancel();
+  one.run_to_end();
+  try {
+    static_cast<void>(one.result());
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
+}  // namespace cofferdam_test

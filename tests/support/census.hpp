@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+// What the host sees: its process table, its descriptors, its memory. The oracle of the attack tests, so none of it is
+// the library's own work, and none of it asks a guest.
+
+namespace cofferdam_test {
+
+/// One line of the host's process table.
+class process_entry {
+ public:
+  pid_t pid = 0;
+  pid_t parent = 0;
+  pid_t group = 0;
+  pid_t session = 0;
+  char state = '?';
+  std::string name;
+
+  bool is_zombie() const noexcept { return state == 'Z' || state == 'X'; }
+};
+
+/// A file of /proc; empty where there is none, or no longer.
+inline std::string read_proc(const std::string& path) {
+  std::string text;
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return text;
+  char buffer[4096];
+  for (ssize_t got = 0; (got = ::read(fd, buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(got));
+  ::close(fd);
+  return text;
+}
+
+/// The process `pid`; pid 0 in the answer where there is none.
+inline process_entry process_of(pid_t pid) {
+  process_entry entry;
+  const std::string text = read_proc("/proc/" + std::to_string(pid) + "/stat");
+  const std::size_t open = text.find('(');
+  const std::size_t close = text.rfind(')');
+  if (open == std::string::npos || close == std::string::npos) return entry;
+  entry.name = text.substr(open + 1, close - open - 1);
+  std::istringstream rest(text.substr(close + 1));
+  rest >> entry.state >> entry.parent >> entry.group >> entry.session;
+  entry.pid = pid;
+  return entry;
+}
+
+inline bool is_alive(pid_t pid) {
+  const process_entry entry = process_of(pid);
+  return entry.pid != 0 && !entry.is_zombie();
+}
+
+/// All processes of this machine.
+inline std::vector<process_entry> process_table() {
+  std::vector<process_entry> all;
+  std::error_code ignored;  // processes come and go while we look
+  for (const auto& one : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string name = one.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const process_entry entry = process_of(static_cast<pid_t>(std::atol(name.c_str())));
+    if (entry.pid != 0) all.push_back(entry);
+  }
+  return all;
+}
+
+/// The guests of `folder`: living processes with its path in their environment (every guest has, by HOME and TMPDIR),
+/// whoever their parent and whatever their session is by now, and living children of ours.
+inline std::vector<process_entry> guests_of(const std::filesystem::path& folder) {
+  std::vector<process_entry> found;
+  for (const process_entry& one : process_table()) {
+    if (one.pid == ::getpid() || one.is_zombie()) continue;
+    const bool ours = one.parent == ::getpid();
+    if (ours || read_proc("/proc/" + std::to_string(one.pid) + "/environ").find(folder.native()) != std::string::npos)
+      found.push_back(one);
+  }
+  return found;
+}
+
+/// Polls until `condition()` holds; false where it does not within `limit`.
+template <class Condition>
+bool eventually(Condition condition, std::chrono::milliseconds limit = std::chrono::seconds(10)) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  for (;;) {
+    if (condition()) return true;
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
+/// Kills the guests of `folder`, until there are none: for what a control run leaves.
+inline void kill_guests_of(const std::filesystem::path& folder) {
+  eventually([&] {
+    const std::vector<process_entry> left = guests_of(folder);
+    for (const process_entry& one : left) ::kill(one.pid, SIGKILL);
+    return left.empty();
+  });
+}
+
+/// What must be the same before and after.
+class census {
+ public:
+  /// \param folder  where environments make their folders, for the test alone.
+  static census take(const std::filesystem::path& folder) {
+    census now;
+    now.processes = guests_of(folder).size();
+    const std::vector<process_entry> table = process_table();
+    now.zombies = static_cast<std::size_t>(std::count_if(table.begin(), table.end(), [](const process_entry& one) {
+      return one.parent == ::getpid() && one.is_zombie();
+    }));
+    now.descriptors = entries_of("/proc/self/fd");
+    now.threads = entries_of("/proc/self/task");
+    now.folders = entries_of(folder);
+    return now;
+  }
+
+  bool operator==(const census&) const = default;
+
+  friend std::ostream& operator<<(std::ostream& out, const census& one) {
+    return out << one.processes << " processes, " << one.zombies << " zombies, " << one.descriptors << " descriptors, "
+               << one.threads << " threads, " << one.folders << " folders";
+  }
+
+  std::size_t processes = 0;
+  std::size_t zombies = 0;
+  std::size_t descriptors = 0;
+  std::size_t threads = 0;
+  std::size_t folders = 0;
+
+ private:
+  static std::size_t entries_of(const std::filesystem::path& folder) {
+    std::error_code ignored;
+    const std::filesystem::directory_iterator all(folder, ignored);
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+  }
+};
+
+/// Memory of this program that stands in RAM, in bytes.
+inline std::size_t resident_memory() {
+  std::istringstream text(read_proc("/proc/self/statm"));
+  std::size_t all = 0;
+  std::size_t resident = 0;
+  text >> all >> resident;
+  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+/// The highest growth of this program's memory since it was made, seen by the kernel.
+class memory_growth {
+ public:
+  memory_growth() {
+    ::malloc_trim(0);  // what earlier tests gave back must not hide what this one takes
+    const int fd = ::open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
+    if (fd >= 0) {
+      is_exact_ = ::write(fd, "5", 1) == 1;  // proc(5): the peak starts anew
+      ::close(fd);
+    }
+    before_ = resident_memory();
+  }
+
+  /// False where the kernel cannot forget an older peak: then the answer may be that of an earlier test.
+  bool is_exact() const noexcept { return is_exact_; }
+
+  /// In bytes.
+  std::size_t peak() const {
+    const std::string status = read_proc("/proc/self/status");
+    const std::size_t at = status.find("VmHWM:");
+    if (at == std::string::npos) return 0;
+    const std::size_t highest = std::strtoull(status.c_str() + at + 6, nullptr, 10) * 1024;
+    return highest > before_ ? highest - before_ : 0;
+  }
+
+ private:
+  std::size_t before_ = 0;
+  bool is_exact_ = false;
+};
+
+/// Whether a sanitizer's shadow and quarantine are part of what memory figures show.
+constexpr bool is_sanitized() noexcept {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  return true;
+#else
+  return false;
+#endif
+#else
+  return false;
+#endif
+}
+
+/// Whether the long form of a test is asked for: COFFERDAM_SOAK=1.
+inline bool is_soak() {
+  const char* value = std::getenv("COFFERDAM_SOAK");
+  return value != nullptr && std::string_view(value) == "1";
+}
+
+}  // namespace cofferdam_test

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <asio/awaitable.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <type_traits>
+#include <utility>
+
+// Runs coroutines in tests. None of this is a coroutine itself, so a lambda that captures may be passed: it is called
+// once and outlives the run.
+
+namespace cofferdam_test {
+
+/// Ends the program, with a message, unless it is destroyed in time: a hang must not look like a slow test.
+class watchdog {
+ public:
+  explicit watchdog(std::chrono::seconds limit) : thread_([this, limit] { watch(limit); }) {}
+  watchdog(const watchdog&) = delete;
+  watchdog& operator=(const watchdog&) = delete;
+  ~watchdog() {
+    {
+      const std::lock_guard lock(mutex_);
+      done_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+  }
+
+ private:
+  void watch(std::chrono::seconds limit) {
+    std::unique_lock lock(mutex_);
+    // The system clock's wait is the one that every ThreadSanitizer knows.
+    if (wake_.wait_until(lock, std::chrono::system_clock::now() + limit, [this] { return done_; })) return;
+    std::fprintf(stderr, "\ncofferdam test watchdog: a coroutine did not end within %lld s\n",
+                 static_cast<long long>(limit.count()));
+    std::fflush(stderr);
+    std::abort();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool done_ = false;
+  std::thread thread_;
+};
+
+inline constexpr std::chrono::seconds default_limit{60};
+
+namespace detail {
+
+template <class A>
+struct value_of;
+template <class T>
+struct value_of<asio::awaitable<T>> {
+  using type = T;
+};
+
+}  // namespace detail
+
+/// Something that, called without arguments, makes an `awaitable`.
+template <class F>
+concept coroutine_factory =
+    std::invocable<F&> && requires { typename detail::value_of<std::invoke_result_t<F&>>::type; };
+
+/// What the factory's coroutine yields.
+template <coroutine_factory F>
+using yield_of = typename detail::value_of<std::invoke_result_t<F&>>::type;
+
+/// One coroutine on an `io_context` of its own, driven by hand. `T` is default-constructible, as `co_spawn` wants it.
+template <class T>
+class driven {
+ public:
+  explicit driven(asio::awaitable<T> work) {
+    if constexpr (std::is_void_v<T>) {
+      asio::co_spawn(*context_, std::move(work),
+                     asio::bind_cancellation_slot(signal_.slot(), [this](std::exception_ptr failure) {
+                       failure_ = std::move(failure);
+                       ended_ = true;
+                     }));
+    } else {
+      asio::co_spawn(*context_, std::move(work),
+                     asio::bind_cancellation_slot(signal_.slot(), [this](std::exception_ptr failure, T value) {
+                       failure_ = std::move(failure);
+                       if (!failure_) value_.emplace(std::move(value));
+                       ended_ = true;
+                     }));
+    }
+  }
+
+  asio::io_context& context() noexcept { return *context_; }
+  bool ended() const noexcept { return ended_; }
+  /// Asks the coroutine to end, as a cancelled parent would.
+  void cancel() { signal_.emit(asio::cancellation_type::terminal); }
+  /// Runs at most `most` handlers; fewer when the coroutine ended or nothing is left to do.
+  void run_handlers(std::size_t most) {
+    for (std::size_t i = 0; i < most && !ended_; ++i)
+      if (context_->run_one() == 0) break;
+  }
+  /// Runs until nothing is left to do.
+  void run_to_end() { context_->run(); }
+  /// Destroys the context with all that still waits in it.
+  void destroy() { context_.reset(); }
+
+  /// The value, or the exception that the coroutine ended with.
+  T result() {
+    if (!ended_) throw std::logic_error("test run: asked for the result of a coroutine that has not ended");
+    if (failure_) std::rethrow_exception(failure_);
+    if constexpr (!std::is_void_v<T>) return std::move(*value_);
+  }
+
+ private:
+  using stored = std::conditional_t<std::is_void_v<T>, char, T>;
+  asio::cancellation_signal signal_;  // outlives the context, whose coroutines hold its slot
+  std::optional<asio::io_context> context_{std::in_place, 1};
+  std::exception_ptr failure_;
+  std::optional<stored> value_;
+  bool ended_ = false;
+};
+
+/// Runs `work` on an `io_context` of its own until nothing is left to do there; returns its value or throws what it
+/// threw. Ends the program when that takes longer than `limit`.
+template <class T>
+T run(asio::awaitable<T> work, std::chrono::seconds limit = default_limit) {
+  const watchdog guard(limit);
+  driven<T> one(std::move(work));
+  one.run_to_end();
+  return one.result();
+}
+
+/// The same for a lambda: `auto n = run([&]() -> awaitable<int> { … })`.
+template <coroutine_factory F>
+yield_of<F> run(F&& make, std::chrono::seconds limit = default_limit) {
+  return run(make(), limit);
+}
+
+/// Runs `handlers` handlers, then destroys the context with everything that waits in it. Returns whether the coroutine
+/// had ended before: a loop over `handlers` until it says true tries every step.
+template <coroutine_factory F>
+bool destroy_after(std::size_t handlers, F&& make, std::chrono::seconds limit = default_limit) {
+  const watchdog guard(limit);
+  driven<yield_of<F>> one(make());
+  one.run_handlers(handlers);
+  const bool ended = one.ended();
+  one.destroy();
+  return ended;
+}
+
+/// Runs `handlers` handlers, cancels the coroutine, runs to the end. Returns whether it had ended before the
+/// cancellation; what it threw goes to `failure`.
+template <coroutine_factory F>
+bool cancel_after(std::size_t handlers, F&& make, std::exception_ptr& failure,
+                  std::chrono::seconds limit = default_limit) {
+  const watchdog guard(limit);
+  driven<yield_of<F>> one(make());
+  one.run_handlers(handlers);
+  const bool ended = one.ended();
+  if (!ended) one.cancel();
+  one.run_to_end();
+  failure = nullptr;
+  try {
+    static_cast<void>(one.result());
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  return ended;
+}
+
+}  // namespace cofferdam_test

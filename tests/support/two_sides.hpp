@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/files/copy_files.hpp>
+#include <cofferdam/files/download.hpp>
+#include <cofferdam/files/file_set.hpp>
+#include <cofferdam/files/upload.hpp>
+
+#include "support/plain_environment.hpp"
+#include "support/run.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam_test {
+
+/// A backend that moves many files in one trip, and the same with nothing but the four members.
+class in_one_trip {
+ public:
+  static cofferdam::local provider(const std::filesystem::path& workspace) {
+    return cofferdam::local().workspace(workspace).without_warning();
+  }
+};
+class one_by_one {
+ public:
+  static plain_provider<cofferdam::local> provider(const std::filesystem::path& workspace) {
+    return plain_provider<cofferdam::local>(in_one_trip::provider(workspace));
+  }
+};
+using BothKinds = testing::Types<in_one_trip, one_by_one>;
+
+/// A host folder, a workspace and a second one, all seen from outside, and a canary that nobody may touch.
+template <class Kind>
+class two_sides : public testing::Test {
+ protected:
+  two_sides() {
+    outside_.write("canary", "untouched");
+    outside_.write("secret/key", "secret");
+  }
+  ~two_sides() override {
+    EXPECT_EQ(outside_.read("canary"), "untouched");
+    EXPECT_EQ(outside_.read("secret/key"), "secret");
+    EXPECT_EQ(
+        std::distance(std::filesystem::directory_iterator(outside_.path()), std::filesystem::directory_iterator()), 2);
+  }
+
+  std::string on_host(std::string_view name) const { return (host_ / name).string(); }
+
+  cofferdam::transfer upload(cofferdam::file_set set) {
+    return run([&]() -> cofferdam::awaitable<cofferdam::transfer> {
+      return cofferdam::with_environment(Kind::provider(work_.path()), [&](auto& environment) {
+        return cofferdam::upload(environment, std::move(set));
+      });
+    });
+  }
+  cofferdam::transfer download(cofferdam::file_set set) { return download_to(std::move(set), out_.path()); }
+  cofferdam::transfer download_to(cofferdam::file_set set, const std::filesystem::path& destination) {
+    return run([&]() -> cofferdam::awaitable<cofferdam::transfer> {
+      return cofferdam::with_environment(Kind::provider(work_.path()), [&](auto& environment) {
+        return cofferdam::download(environment, std::move(set), destination);
+      });
+    });
+  }
+  cofferdam::transfer copy(cofferdam::file_set set) {
+    return run([&]() -> cofferdam::awaitable<cofferdam::transfer> {
+      return cofferdam::with_environment(Kind::provider(work_.path()), [&](auto& from) {
+        return cofferdam::with_environment(Kind::provider(second_.path()),
+                                           [&](auto& to) { return cofferdam::copy_files(from, to, std::move(set)); });
+      });
+    });
+  }
+
+  temporary_folder host_;
+  temporary_folder work_;
+  temporary_folder second_;
+  temporary_folder out_;
+  temporary_folder outside_;
+};
+
+/// What is in a folder, as `a/b=content`, directories as `a/`, links as `a->target`, in order.
+inline std::vector<std::string> tree(const temporary_folder& folder) {
+  std::vector<std::string> found;
+  for (const auto& one : std::filesystem::recursive_directory_iterator(folder.path())) {
+    const std::string name = one.path().lexically_relative(folder.path()).string();
+    if (one.is_symlink())
+      found.push_back(name + "->" + std::filesystem::read_symlink(one.path()).string());
+    else if (one.is_directory())
+      found.push_back(name + "/");
+    else if (one.is_regular_file())
+      found.push_back(name + "=" + temporary_folder::read_host(one.path()));
+    else
+      found.push_back(name + "?");
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+using names = std::vector<std::string>;
+
+inline cofferdam::errc code_of(const cofferdam::failed_file& file) {
+  return static_cast<cofferdam::errc>(file.reason().code().value());
+}
+
+/// The reason why the only failed file failed.
+inline cofferdam::errc only_failure(const cofferdam::transfer& report) {
+  EXPECT_EQ(report.failed().size(), 1U);
+  if (report.failed().empty()) return cofferdam::errc{};
+  EXPECT_FALSE(std::string_view(report.failed().front().reason().what()).empty());
+  return code_of(report.failed().front());
+}
+
+/// What a call throws, as our code.
+template <class F>
+cofferdam::errc thrown_by(F&& doing) {
+  try {
+    doing();
+  } catch (const cofferdam::error& failure) {
+    return static_cast<cofferdam::errc>(failure.code().value());
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return cofferdam::errc{};
+}
+
+}  // namespace cofferdam_test
