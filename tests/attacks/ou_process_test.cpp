@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// Rows OU-01, 02, 08, 10 and 11 of the catalogue of attacks: how much a guest prints, how fast, and to whom. The
+// kernel's account of this program's memory and the host's process table are the judges.
+
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/core/stream_output.hpp>
+#include <cofferdam/core/with_environment.hpp>
+
+#include "support/census.hpp"
+#include "support/naive_runner.hpp"
+#include "support/run.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include <unistd.h>
+
+namespace {
+
+using asio::awaitable;
+using cofferdam::argv;
+using cofferdam::as_text;
+using cofferdam::captured;
+using cofferdam::chunk;
+using cofferdam::command;
+using cofferdam::command_result;
+using cofferdam::errc;
+using cofferdam::error_kind;
+using cofferdam::process;
+using cofferdam::shell;
+using cofferdam::stream_output;
+using cofferdam::with_environment;
+using cofferdam_test::census;
+using cofferdam_test::eventually;
+using cofferdam_test::guests_of;
+using cofferdam_test::is_sanitized;
+using cofferdam_test::is_soak;
+using cofferdam_test::memory_growth;
+using cofferdam_test::naive_runner;
+using cofferdam_test::run;
+using cofferdam_test::temporary_folder;
+using namespace std::chrono_literals;
+
+constexpr std::size_t kib = 1024;
+constexpr std::size_t mib = 1024 * kib;
+constexpr std::size_t gib = 1024 * mib;
+
+auto provider(const temporary_folder& base) {
+  return cofferdam::local().without_warning().temporary_base(base.path()).kill_grace(100ms);
+}
+
+awaitable<void> pause(std::chrono::milliseconds time) {
+  asio::steady_timer timer(co_await asio::this_coro::executor, time);
+  co_await timer.async_wait(asio::use_awaitable);
+}
+
+/// Runs a command; `growth` becomes what this program's memory grew by meanwhile, at its highest.
+command_result result_of(const temporary_folder& base, command c, std::size_t& growth) {
+  const auto body = [&](auto& env) -> awaitable<command_result> {
+    command_result warm_up = co_await env.run_command(shell("head -c 1M /dev/zero").keep_output(64 * kib));
+    EXPECT_TRUE(warm_up.ok());
+    const memory_growth memory;
+    command_result result = co_await env.run_command(c);
+    growth = memory.peak();
+    co_return result;
+  };
+  return run(
+      [&]() -> awaitable<command_result> {
+        command_result result = co_await with_environment(provider(base), std::ref(body));
+        co_return result;
+      },
+      600s);
+}
+
+std::string kibibytes(std::size_t bytes) { return std::to_string(bytes / kib) + " KiB"; }
+
+/// How many bytes `seq 1 …` has printed up to here, as its last lines tell: the sum of all lines before, and the rest.
+std::uint64_t printed_by_seq(std::string_view tail) {
+  const std::size_t last_break = tail.rfind('\n');
+  const std::size_t before = tail.rfind('\n', last_break - 1);
+  const std::string last_line(tail.substr(before + 1, last_break - before - 1));
+  const std::uint64_t last = std::strtoull(last_line.c_str(), nullptr, 10);
+  std::uint64_t total = tail.size() - last_break - 1;
+  std::uint64_t digits = 1;
+  for (std::uint64_t from = 1; from <= last; from *= 10, ++digits) {
+    const std::uint64_t to = std::min(last, from * 10 - 1);
+    total += (to - from + 1) * (digits + 1);
+  }
+  return total;
+}
+
+}  // namespace
+
+TEST(Attack, OU_01_gigabytes_through_a_small_cap_cost_little_memory_and_are_counted_exactly) {
+  const std::size_t size = is_soak() ? 10 * gib : is_sanitized() ? gib / 4 : 2 * gib;
+  const temporary_folder base;
+  std::size_t growth = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  const command_result result =
+      result_of(base,
+                shell("printf START; head -c " + std::to_string(size) + " /dev/zero; printf END")
+                    .keep_output(64 * kib)
+                    .timeout(500s),
+                growth);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  std::cout << size / mib << " MiB in " << seconds << " s; memory grew by " << kibibytes(growth) << "\n";
+  EXPECT_TRUE(result.ok()) << "the guest was held up";
+  EXPECT_EQ(result.out().total(), size + 8);
+  EXPECT_EQ(result.out().head().size(), 32 * kib);
+  EXPECT_EQ(result.out().tail().size(), 32 * kib);
+  EXPECT_EQ(as_text(result.out().head()).substr(0, 6), std::string_view("START\0", 6));
+  EXPECT_EQ(as_text(result.out().tail()).substr(32 * kib - 4), std::string_view("\0END", 4));
+  if (!is_sanitized()) {
+    EXPECT_LE(growth, 320 * kib);
+  }
+}
+
+TEST(Attack, OU_01_an_endless_yes_is_ended_by_its_limit_and_costs_little_memory) {
+  const auto time = is_soak() ? 5s : 2s;
+  const temporary_folder base;
+  std::size_t growth = 0;
+  const command_result result = result_of(base, argv("yes").keep_output(64 * kib).timeout(time), growth);
+  std::cout << result.out().total() / mib << " MiB in " << time.count() << " s; memory grew by " << kibibytes(growth)
+            << "\n";
+  EXPECT_EQ(result.kind(), error_kind::timeout);
+  EXPECT_GT(result.out().total(), mib);
+  // yes prints "y" and a line break in turn: the last byte kept tells whether the total is even.
+  EXPECT_EQ(as_text(result.out().tail()).back(), result.out().total() % 2 == 0 ? '\n' : 'y');
+  if (!is_sanitized()) {
+    EXPECT_LT(growth, 2 * mib);
+  }
+}
+
+TEST(Attack, OU_01_the_total_of_an_output_that_was_cut_off_anywhere_is_exact) {
+  const temporary_folder base;
+  std::size_t growth = 0;
+  const command_result result =
+      result_of(base, argv("seq", "1", "99999999999").keep_output(64 * kib).timeout(1s), growth);
+  EXPECT_EQ(result.kind(), error_kind::timeout);
+  EXPECT_GT(result.out().cut(), 0U);
+  EXPECT_EQ(result.out().total(), printed_by_seq(as_text(result.out().tail())));
+}
+
+TEST(Attack, OU_01_control_reading_all_of_it_costs_all_of_it) {
+  const temporary_folder base;
+  const memory_growth memory;
+  naive_runner naive("head -c 67108864 /dev/zero", base.path());
+  EXPECT_TRUE(naive.finish(60s));
+  EXPECT_EQ(naive.text().size(), 64 * mib);
+  EXPECT_GE(memory.peak(), 64 * mib);
+}
+
+TEST(Attack, OU_02_both_streams_flooded_at_once_are_both_exact) {
+  const std::size_t size = is_soak() ? gib : is_sanitized() ? 64 * mib : 256 * mib;
+  const temporary_folder base;
+  std::size_t growth = 0;
+  const command_result result = result_of(
+      base,
+      shell("head -c " + std::to_string(size) + " /dev/zero | tee /dev/stderr").keep_output(64 * kib).timeout(300s),
+      growth);
+  std::cout << "2 x " << size / mib << " MiB; memory grew by " << kibibytes(growth) << "\n";
+  EXPECT_TRUE(result.ok());
+  EXPECT_EQ(result.out().total(), size);
+  EXPECT_EQ(result.err().total(), size);
+  if (!is_sanitized()) {
+    EXPECT_LE(growth, 640 * kib);
+  }
+}
+
+TEST(Attack, OU_02_control_reading_one_stream_to_its_end_first_is_a_deadlock) {
+  const temporary_folder base;
+  naive_runner naive("head -c 1048576 /dev/zero | tee /dev/stderr", base.path());
+  EXPECT_FALSE(naive.finish(1s));
+  EXPECT_GT(naive.text().size(), 0U);
+  cofferdam_test::kill_guests_of(base.path());
+}
+
+namespace {
+
+/// Reads the exception of a cancelled or closed command; "" where it is another one.
+std::string partial_output(const std::exception_ptr& failure, errc wanted) {
+  try {
+    if (failure) std::rethrow_exception(failure);
+  } catch (const cofferdam::error& thrown) {
+    if (thrown.code() == wanted && thrown.partial() != nullptr)
+      return thrown.partial()->out().text() + "|" + thrown.partial()->err().text();
+  } catch (const std::exception&) {
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST(Attack, OU_08_what_had_come_before_a_timeout_or_a_crash_is_kept_with_the_reason) {
+  const temporary_folder base;
+  std::size_t growth = 0;
+  const command_result by_time =
+      result_of(base, shell("echo out; echo err >&2; printf half; sleep 60").timeout(300ms), growth);
+  EXPECT_EQ(by_time.kind(), error_kind::timeout);
+  EXPECT_EQ(by_time.out().text(), "out\nhalf");
+  EXPECT_EQ(by_time.err().text(), "err\n");
+  EXPECT_FALSE(by_time.reason().empty());
+  const command_result by_crash = result_of(base, shell("echo out; echo err >&2; printf half; kill -SEGV $$"), growth);
+  EXPECT_EQ(by_crash.term_signal(), SIGSEGV);
+  EXPECT_EQ(by_crash.out().text(), "out\nhalf");
+  EXPECT_EQ(by_crash.err().text(), "err\n");
+}
+
+TEST(Attack, OU_08_what_had_come_before_a_cancellation_or_a_close_is_kept_with_the_reason) {
+  const temporary_folder base;
+  for (const bool cancelled : {true, false}) {
+    std::exception_ptr seen;
+    run([&]() -> awaitable<void> {
+      const auto body = [&](auto& env) -> awaitable<void> {
+        asio::cancellation_signal cancel;
+        bool done = false;
+        const auto command = [&]() -> awaitable<void> {
+          co_await env.run_command(shell("echo out; echo err >&2; touch printed; sleep 60"));
+        };
+        asio::co_spawn(co_await asio::this_coro::executor, std::ref(command),
+                       asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr failure) {
+                         seen = failure;
+                         done = true;
+                       }));
+        while (!std::filesystem::exists(env.workspace() / "printed")) co_await pause(2ms);
+        if (cancelled)
+          cancel.emit(asio::cancellation_type::terminal);
+        else
+          co_await env.close();
+        while (!done) co_await pause(1ms);
+      };
+      co_await with_environment(provider(base), std::ref(body));
+    });
+    EXPECT_EQ(partial_output(seen, cancelled ? errc::cancelled : errc::environment_closed), "out\n|err\n");
+  }
+}
+
+TEST(Attack, OU_08_control_a_first_attempt_has_nothing_to_show) {
+  const temporary_folder base;
+  naive_runner naive("echo out; sleep 60", base.path());
+  EXPECT_FALSE(naive.finish(300ms));  // what it had read is not part of any result
+  naive.kill();
+  naive.wait();
+}
+
+TEST(Attack, OU_10_a_slow_consumer_holds_the_producer_up_and_loses_nothing) {
+  const temporary_folder base;
+  const std::size_t size = 32 * mib;
+  std::uint64_t seen = 0;
+  std::size_t growth = 0;
+  std::uint64_t written_meanwhile = 0;
+  const auto body = [&](auto& env) -> awaitable<void> {
+    command_result warm_up = co_await env.run_command(shell("head -c 1M /dev/zero").keep_output(kib));
+    EXPECT_TRUE(warm_up.ok());
+    const memory_growth memory;
+    process running = co_await env.start(argv("head", "-c", std::to_string(size), "/dev/zero").keep_output(kib));
+    co_await pause(300ms);
+    // Nobody has read so far: how far has it come? The kernel's account, not the guest's word.
+    const auto guests = guests_of(base.path());
+    EXPECT_EQ(guests.size(), 1U) << "it did not wait";
+    if (!guests.empty()) {
+      const std::string io = cofferdam_test::read_proc("/proc/" + std::to_string(guests.front().pid) + "/io");
+      const std::size_t at = io.find("wchar: ");
+      if (at != std::string::npos) written_meanwhile = std::strtoull(io.c_str() + at + 7, nullptr, 10);
+    }
+    for (int i = 0;; ++i) {
+      chunk piece = co_await running.read();
+      if (piece.end()) break;
+      seen += piece.data().size();
+      if (i % 64 == 0) co_await pause(2ms);
+    }
+    growth = memory.peak();
+    command_result result = co_await running.wait();
+    EXPECT_TRUE(result.ok());
+    EXPECT_EQ(result.out().total(), size);
+    EXPECT_EQ(result.out().cut(), size - kib) << "and the result says what it did not keep";
+  };
+  run([&]() -> awaitable<void> { co_await with_environment(provider(base), std::ref(body)); });
+  std::cout << "written while nobody read: " << kibibytes(written_meanwhile) << "; memory grew by " << kibibytes(growth)
+            << "\n";
+  EXPECT_EQ(seen, size);
+  EXPECT_LE(written_meanwhile, mib) << "no more than the pipe holds";
+  if (!is_sanitized()) {
+    EXPECT_LT(growth, 2 * mib);
+  }
+}
+
+TEST(Attack, OU_11_a_callback_that_throws_ends_the_guest_and_leaks_nothing) {
+  const temporary_folder base;
+  const auto body = [&](auto& env) -> awaitable<void> {
+    co_await pause(1ms);  // the loop has its own descriptors by now
+    const census before = census::take(base.path());
+    for (int i = 0; i < 10; ++i) {
+      std::string caught;
+      try {
+        co_await stream_output(env, shell("trap '' TERM; sleep 60 & while :; do echo x; sleep 0.01; done"),
+                               [](const chunk&) { throw std::runtime_error("enough"); });
+      } catch (const std::runtime_error& thrown) {
+        caught = thrown.what();
+      }
+      EXPECT_EQ(caught, "enough");
+      // By now, not some time later: what is left may only be on its way out.
+      EXPECT_TRUE(eventually([&] { return guests_of(base.path()).empty(); }, 2s));
+    }
+    co_await pause(20ms);
+    EXPECT_EQ(census::take(base.path()), before);
+  };
+  run([&]() -> awaitable<void> { co_await with_environment(provider(base), std::ref(body)); });
+}
+
+TEST(Attack, OU_11_control_an_exception_alone_ends_nothing) {
+  const temporary_folder base;
+  naive_runner naive("trap '' PIPE; while :; do echo x; sleep 0.01; done", base.path());
+  try {
+    char buffer[16];
+    if (::read(naive.output(), buffer, sizeof buffer) > 0) throw std::runtime_error("enough");
+  } catch (const std::runtime_error&) {
+    EXPECT_TRUE(cofferdam_test::is_alive(naive.pid()));
+  }
+}

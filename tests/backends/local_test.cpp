@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/suspendable_environment.hpp>
+#include <cofferdam/core/with_environment.hpp>
+
+#include "support/run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <stdlib.h>
+
+namespace {
+
+using namespace cofferdam;
+using namespace std::chrono_literals;
+using cofferdam_test::run;
+
+static_assert(code_exec_provider<local>);
+static_assert(streaming_environment<local_environment> && listing_environment<local_environment> &&
+              bulk_file_environment<local_environment> && !suspendable_environment<local_environment>);
+static_assert(!std::copyable<local_environment> && std::movable<local_environment>);
+
+class Local : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "cofferdam-test-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  /// Runs one command in a fresh environment.
+  static command_result result_of(local recipe, command c) {
+    command_result result;
+    run([&]() -> awaitable<void> {
+      co_await with_environment(recipe, [&](auto& env) -> awaitable<void> { result = co_await env.run_command(c); });
+    });
+    return result;
+  }
+
+  static std::error_code open_error(local recipe) {
+    std::error_code code;
+    run([&]() -> awaitable<void> {
+      try {
+        local_environment env = co_await recipe.open();
+        co_await env.close();
+      } catch (const error& failure) {
+        code = failure.code();
+      }
+    });
+    return code;
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(Local, closing_removes_its_folder) {
+  const local recipe = local().without_warning().temporary_base(folder_);
+  run([&]() -> awaitable<void> {
+    co_await with_environment(recipe, [&](auto& env) -> awaitable<void> {
+      co_await write_text(env, "a/b/c", "x");
+      command_result made =
+          co_await env.run_command(shell("mkdir -p d/e && chmod 0 d/e && chmod 0 d && touch $TMPDIR/t"));
+      EXPECT_TRUE(made.ok());
+      EXPECT_FALSE(std::filesystem::is_empty(folder_));
+    });
+  });
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST_F(Local, an_environment_that_is_dropped_leaves_its_folder_to_the_next) {
+  const local recipe = local().without_warning().temporary_base(folder_);
+  run([&]() -> awaitable<void> {
+    {
+      local_environment env = co_await recipe.open();
+      co_await write_text(env, "a", "x");
+    }
+    local_environment next = co_await recipe.open();
+    co_await next.close();
+  });
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST_F(Local, works_in_an_existing_directory_and_leaves_it) {
+  std::ofstream(folder_ / "mine.txt") << "kept";
+  const local recipe = local().without_warning().workspace(folder_);
+  const command_result result = result_of(recipe, shell("cat mine.txt; echo new > made.txt; pwd"));
+  EXPECT_EQ(result.out().text(), "kept" + std::filesystem::canonical(folder_).string() + "\n");
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "made.txt"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "mine.txt"));
+}
+
+TEST_F(Local, a_workspace_that_is_no_directory_is_refused) {
+  std::ofstream(folder_ / "file") << "x";
+  EXPECT_EQ(open_error(local().without_warning().workspace(folder_ / "missing")), errc::provider_failed);
+  EXPECT_EQ(open_error(local().without_warning().workspace(folder_ / "file")), errc::provider_failed);
+}
+
+TEST_F(Local, a_folder_that_cannot_be_made_is_refused) {
+  std::ofstream(folder_ / "file") << "x";
+  EXPECT_EQ(open_error(local().without_warning().temporary_base(folder_ / "file")), errc::provider_failed);
+}
+
+TEST_F(Local, a_shell_can_be_named) {
+  EXPECT_EQ(result_of(local().without_warning().shell("/bin/sh"), shell("echo ok")).out().text(), "ok\n");
+  EXPECT_EQ(open_error(local().without_warning().shell("/no/such/shell")), errc::provider_failed);
+}
+
+TEST_F(Local, the_environment_is_the_documented_one) {
+  const command_result result = result_of(local().without_warning(), argv("env"));
+  std::vector<std::string> names;
+  const std::string text = result.out().text();
+  for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
+    names.push_back(text.substr(at, text.find('=', at) - at));
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{"HOME", "LANG", "PATH", "TERM", "TMPDIR"}));
+}
+
+TEST_F(Local, the_default_timeout_holds) {
+  const command_result result = result_of(local().without_warning().default_timeout(200ms), shell("sleep 30"));
+  EXPECT_EQ(result.kind(), error_kind::timeout);
+}
+
+TEST_F(Local, settings_that_cannot_be_are_refused) {
+  EXPECT_THROW(local().default_timeout(0ms), error);
+  EXPECT_THROW(local().kill_grace(-1ms), error);
+  EXPECT_THROW(local().output_grace(-1ms), error);
+}
+
+TEST_F(Local, paths_that_lead_out_are_advised_on_by_default) {
+  const command_result result = result_of(local().without_warning(), shell("ls /etc >/dev/null"));
+  EXPECT_TRUE(result.ok());
+  EXPECT_NE(result.advice().find("/etc"), std::string::npos);
+}
+
+TEST_F(Local, paths_that_lead_out_can_be_refused_or_ignored) {
+  const command_result refused = result_of(local().without_warning().paths(path_policy::refuse), shell("ls /etc"));
+  EXPECT_EQ(refused.kind(), error_kind::absolute_path_detected);
+  EXPECT_EQ(refused.out().total(), 0U);
+  const command_result ignored = result_of(local().without_warning().paths(path_policy::ignore), shell("ls /etc"));
+  EXPECT_TRUE(ignored.ok());
+  EXPECT_EQ(ignored.advice(), "");
+}
+
+TEST_F(Local, absolute_paths_into_the_workspace_are_understood) {
+  run([&]() -> awaitable<void> {
+    co_await with_environment(local().without_warning(), [&](auto& env) -> awaitable<void> {
+      command_result where = co_await env.run_command(shell("echo x > file; printf %s \"$PWD\""));
+      std::string text = co_await read_text(env, where.out().text() + "/file");
+      EXPECT_EQ(text, "x\n");
+      EXPECT_EQ(where.out().text(), env.workspace().string());
+    });
+  });
+}
+
+TEST_F(Local, results_say_which_walls_stood) {
+  const command_result result = result_of(local().without_warning(), shell("true"));
+  EXPECT_EQ(result.walls().of(protection::process_tree), "process group");
+  for (const protection none : {protection::host_death, protection::files, protection::network, protection::signals,
+                                protection::system_calls, protection::memory, protection::process_count})
+    EXPECT_EQ(result.walls().of(none), "none") << to_string(none);
+}
+
+TEST_F(Local, results_say_what_was_used) {
+  const command_result result =
+      result_of(local().without_warning(), shell("i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"));
+  EXPECT_TRUE(result.ok());
+  ASSERT_TRUE(result.cpu_time());
+  EXPECT_GT(result.cpu_time()->count(), 10'000);
+  ASSERT_TRUE(result.peak_memory());
+  EXPECT_GT(*result.peak_memory(), 500'000U);
+}
+
+std::vector<std::string> warnings;
+
+TEST_F(Local, warns_once_that_it_is_no_wall) {
+  const warning_handler before =
+      set_warning_handler([](std::string_view sentence) { warnings.emplace_back(sentence); });
+  EXPECT_TRUE(result_of(local().without_warning(), shell("true")).ok());
+  EXPECT_TRUE(warnings.empty());
+  EXPECT_TRUE(result_of(local(), shell("true")).ok());
+  EXPECT_TRUE(result_of(local(), shell("true")).ok());
+  set_warning_handler(before);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings.front().find("no wall"), std::string::npos);
+}
+
+}  // namespace

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/core/command_result.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+namespace {
+
+using cofferdam::captured;
+using cofferdam::command_result;
+using cofferdam::error_kind;
+using cofferdam::protection;
+using cofferdam::protections;
+using cofferdam::to_bytes;
+using cofferdam::to_string;
+using namespace std::chrono_literals;
+
+static_assert(!std::is_aggregate_v<command_result>);
+static_assert(std::is_default_constructible_v<command_result>);  // co_spawn needs it
+static_assert(std::is_nothrow_move_constructible_v<command_result>);
+
+constexpr error_kind every_kind[] = {error_kind::none,
+                                     error_kind::timeout,
+                                     error_kind::command_not_allowed,
+                                     error_kind::absolute_path_detected,
+                                     error_kind::invalid_argument,
+                                     error_kind::execution_error,
+                                     error_kind::out_of_memory,
+                                     error_kind::process_limit,
+                                     error_kind::disk_full};
+
+TEST(CommandResult, a_default_result_says_that_nothing_ran) {
+  const command_result result;
+  EXPECT_FALSE(result.ok());
+  EXPECT_EQ(result.exit_code(), -1);
+  EXPECT_EQ(result.term_signal(), 0);
+  EXPECT_EQ(result.kind(), error_kind::none);
+  EXPECT_EQ(result.duration(), 0ns);
+  EXPECT_FALSE(result.cpu_time().has_value());
+  EXPECT_FALSE(result.peak_memory().has_value());
+  EXPECT_FALSE(result.cause());
+}
+
+TEST(CommandResult, only_an_exit_with_zero_that_nothing_ended_is_ok) {
+  EXPECT_TRUE(command_result::exited(0).ok());
+  EXPECT_FALSE(command_result::exited(1).ok());
+  EXPECT_FALSE(command_result::exited(255).ok());
+  EXPECT_FALSE(command_result::exited(0).term_signal(SIGKILL).ok());
+  EXPECT_FALSE(command_result::exited(0).kind(error_kind::disk_full).ok());
+}
+
+TEST(CommandResult, four_ways_to_137_are_four_results) {
+  const command_result by_itself = command_result::exited(137);
+  const command_result by_signal = command_result().term_signal(SIGKILL);
+  const command_result by_memory = command_result().term_signal(SIGKILL).kind(error_kind::out_of_memory);
+  const command_result by_time = command_result().term_signal(SIGKILL).kind(error_kind::timeout);
+  std::set<std::pair<int, std::pair<int, error_kind>>> seen;
+  for (const command_result& result : {by_itself, by_signal, by_memory, by_time})
+    seen.insert({result.exit_code(), {result.term_signal(), result.kind()}});
+  EXPECT_EQ(seen.size(), 4U);
+}
+
+TEST(CommandResult, a_refusal_has_its_words_and_no_exit_code) {
+  const command_result result = command_result::refused(error_kind::command_not_allowed, "No.", "Try ls.");
+  EXPECT_EQ(result.kind(), error_kind::command_not_allowed);
+  EXPECT_EQ(result.reason(), "No.");
+  EXPECT_EQ(result.advice(), "Try ls.");
+  EXPECT_EQ(result.exit_code(), -1);
+  EXPECT_FALSE(result.ok());
+}
+
+TEST(CommandResult, setters_keep_what_they_are_given) {
+  command_result result;
+  result.exit_code(4)
+      .reason("r")
+      .advice("a")
+      .cause(std::make_error_code(std::errc::no_such_file_or_directory))
+      .out(captured(to_bytes("o"), {}, 1))
+      .err(captured(to_bytes("e"), {}, 1))
+      .duration(5ms)
+      .cpu_time(6us)
+      .peak_memory(7);
+  EXPECT_EQ(result.exit_code(), 4);
+  EXPECT_EQ(result.reason(), "r");
+  EXPECT_EQ(result.advice(), "a");
+  EXPECT_EQ(result.cause(), std::errc::no_such_file_or_directory);
+  EXPECT_EQ(result.out().text(), "o");
+  EXPECT_EQ(result.err().text(), "e");
+  EXPECT_EQ(result.duration(), 5ms);
+  EXPECT_EQ(result.cpu_time(), 6us);
+  EXPECT_EQ(result.peak_memory(), 7U);
+}
+
+TEST(CommandResult, walls_are_none_until_a_backend_says_so) {
+  command_result result;
+  EXPECT_EQ(result.walls().of(protection::network), "none");
+  auto standing = std::make_shared<protections>();
+  standing->set(protection::network, "no interface");
+  result.walls(standing);
+  EXPECT_EQ(result.walls().of(protection::network), "no interface");
+  EXPECT_EQ(result.walls().of(protection::memory), "none");
+}
+
+TEST(ErrorKind, each_has_a_word_of_its_own) {
+  std::set<std::string_view> words;
+  for (const error_kind kind : every_kind) {
+    EXPECT_NE(to_string(kind), "unknown");
+    words.insert(to_string(kind));
+  }
+  EXPECT_EQ(words.size(), std::size(every_kind));
+  EXPECT_EQ(to_string(static_cast<error_kind>(static_cast<int>(error_kind::disk_full) + 1)), "unknown")
+      << "a new kind belongs into every_kind";
+}
+
+}  // namespace

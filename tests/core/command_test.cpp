@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/core/command.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <concepts>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using cofferdam::argv;
+using cofferdam::as_text;
+using cofferdam::command;
+using cofferdam::errc;
+using cofferdam::no_timeout;
+using cofferdam::shell;
+using namespace std::chrono_literals;
+using namespace std::string_literals;
+using words = std::vector<std::string>;
+
+static_assert(!std::is_aggregate_v<command>);
+static_assert(std::copyable<command> && std::default_initializable<command>);
+static_assert(std::is_nothrow_move_constructible_v<command>);
+static_assert(std::same_as<decltype(shell("x").timeout(1s)), command&&>);
+static_assert(std::same_as<decltype(std::declval<command&>().timeout(1s)), command&>);
+
+template <class... Words>
+concept makes_a_command = requires(Words... words) { argv(words...); };
+static_assert(makes_a_command<const char*, std::string>);
+static_assert(makes_a_command<words>);
+static_assert(!makes_a_command<int, int>);
+static_assert(!makes_a_command<std::string_view>);  // no string without saying so: it may not outlive the command
+static_assert(!makes_a_command<>);
+
+template <class F>
+errc thrown_by(F f) {
+  try {
+    f();
+  } catch (const cofferdam::error& e) {
+    EXPECT_NE(std::string_view(e.what()), "");
+    return static_cast<errc>(e.code().value());
+  }
+  return errc{};
+}
+
+TEST(Command, a_shell_line_is_kept_as_it_is) {
+  const command c = shell("ls | wc -l\n");
+  EXPECT_TRUE(c.is_shell());
+  EXPECT_EQ(c.line(), "ls | wc -l\n");
+  EXPECT_TRUE(c.words().empty());
+}
+
+TEST(Command, words_are_kept_as_they_are) {
+  const command c = argv("ls", "-l"s, std::string("a b"));
+  EXPECT_FALSE(c.is_shell());
+  EXPECT_EQ(c.words(), (words{"ls", "-l", "a b"}));
+  EXPECT_EQ(c.line(), "");
+}
+
+TEST(Command, words_can_be_a_list_made_at_run_time) {
+  words list{"echo", ""};
+  EXPECT_EQ(argv(list).words(), list);
+  EXPECT_EQ(argv(std::move(list)).words(), (words{"echo", ""}));
+}
+
+TEST(Command, one_word_is_a_word_not_a_list) { EXPECT_EQ(argv("true").words(), words{"true"}); }
+
+TEST(Command, nothing_is_set_until_it_is_said) {
+  const command c = shell("true");
+  EXPECT_FALSE(c.timeout().has_value());
+  EXPECT_EQ(c.working_directory(), ".");
+  EXPECT_TRUE(c.variables().empty());
+  EXPECT_FALSE(c.input().has_value());
+  EXPECT_FALSE(c.has_open_input());
+  EXPECT_FALSE(c.kept_output().has_value());
+}
+
+TEST(Command, setters_chain_on_a_temporary) {
+  const command c =
+      shell("make").timeout(10s).working_directory("src").variable("A", "1").input("text").keep_output(7).open_input();
+  EXPECT_EQ(c.line(), "make");
+  EXPECT_EQ(c.timeout(), 10s);
+  EXPECT_EQ(c.working_directory(), "src");
+  ASSERT_EQ(c.variables().size(), 1U);
+  EXPECT_EQ(c.variables()[0].name(), "A");
+  EXPECT_EQ(c.variables()[0].value(), "1");
+  EXPECT_EQ(as_text(c.input().value()), "text");
+  EXPECT_EQ(c.kept_output(), 7U);
+  EXPECT_TRUE(c.has_open_input());
+}
+
+TEST(Command, setters_chain_on_a_named_command) {
+  command c = shell("make");
+  c.timeout(1s).working_directory("a").variable("X", "y").keep_output(0).open_input();
+  EXPECT_EQ(c.timeout(), 1s);
+  EXPECT_EQ(c.working_directory(), "a");
+  EXPECT_EQ(c.kept_output(), 0U);
+  c.input(cofferdam::to_bytes("raw"));
+  EXPECT_EQ(as_text(c.input().value()), "raw");
+}
+
+TEST(Command, a_copy_is_independent) {
+  const command first = shell("a").variable("X", "1");
+  command second = first;
+  second.variable("X", "2").timeout(1s);
+  EXPECT_EQ(first.variables()[0].value(), "1");
+  EXPECT_FALSE(first.timeout().has_value());
+}
+
+TEST(Command, a_timeout_that_is_no_time_is_refused) {
+  EXPECT_EQ(thrown_by([] { shell("x").timeout(0ms); }), errc::invalid_argument);
+  EXPECT_EQ(thrown_by([] { shell("x").timeout(-1ms); }), errc::invalid_argument);
+  EXPECT_EQ(thrown_by([] { shell("x").timeout(std::chrono::milliseconds::min()); }), errc::invalid_argument);
+  EXPECT_EQ(thrown_by([] { shell("x").shorten_timeout(0ms); }), errc::invalid_argument);
+}
+
+TEST(Command, a_refused_timeout_leaves_the_old_one) {
+  command c = shell("x").timeout(5s);
+  EXPECT_EQ(thrown_by([&] { c.timeout(0ms); }), errc::invalid_argument);
+  EXPECT_EQ(c.timeout(), 5s);
+}
+
+TEST(Command, no_timeout_is_a_timeout_that_was_said) {
+  EXPECT_EQ(shell("x").timeout(no_timeout).timeout(), no_timeout);
+}
+
+TEST(Command, shortening_sets_lowers_and_never_lengthens) {
+  command c = shell("x");
+  c.shorten_timeout(10s);
+  EXPECT_EQ(c.timeout(), 10s);
+  c.shorten_timeout(20s);
+  EXPECT_EQ(c.timeout(), 10s);
+  c.shorten_timeout(5s);
+  EXPECT_EQ(c.timeout(), 5s);
+  command endless = shell("x").timeout(no_timeout);
+  endless.shorten_timeout(3s);
+  EXPECT_EQ(endless.timeout(), 3s);
+}
+
+TEST(Command, reducing_kept_output_sets_lowers_and_never_raises) {
+  command c = shell("x");
+  c.reduce_kept_output(100);
+  EXPECT_EQ(c.kept_output(), 100U);
+  c.reduce_kept_output(200);
+  EXPECT_EQ(c.kept_output(), 100U);
+  c.reduce_kept_output(0);
+  EXPECT_EQ(c.kept_output(), 0U);
+}
+
+TEST(Command, a_variable_set_twice_has_the_second_value_and_its_first_place) {
+  const command c = shell("x").variable("A", "1").variable("B", "2").variable("A", "3");
+  ASSERT_EQ(c.variables().size(), 2U);
+  EXPECT_EQ(c.variables()[0].name(), "A");
+  EXPECT_EQ(c.variables()[0].value(), "3");
+  EXPECT_EQ(c.variables()[1].name(), "B");
+}
+
+TEST(Command, a_variable_name_that_cannot_be_one_is_refused) {
+  for (const std::string& name : {""s, "A=B"s, "="s, "A\0B"s, "A\nB"s, "A\rB"s})
+    EXPECT_EQ(thrown_by([&] { shell("x").variable(name, "v"); }), errc::invalid_argument)
+        << testing::PrintToString(name);
+}
+
+TEST(Command, a_variable_value_may_hold_anything_but_nul) {
+  EXPECT_EQ(shell("x").variable("A", "=\n\xFF").variables()[0].value(), "=\n\xFF");
+  EXPECT_EQ(thrown_by([] { shell("x").variable("A", "a\0b"s); }), errc::invalid_argument);
+}
+
+TEST(Command, a_variable_longer_than_linux_allows_is_refused) {
+  const std::size_t longest = command::longest_string - 1 - "A="s.size();  // without its NUL
+  EXPECT_EQ(thrown_by([&] { shell("x").variable("A", std::string(longest, 'x')); }), errc{});
+  EXPECT_EQ(thrown_by([&] { shell("x").variable("A", std::string(longest + 1, 'x')); }), errc::too_large);
+}
+
+TEST(Command, empty_input_is_not_no_input) { EXPECT_TRUE(shell("x").input("").input().has_value()); }
+
+}  // namespace

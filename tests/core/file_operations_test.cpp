@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/core/file_operations.hpp>
+
+#include "support/fake_environment.hpp"
+#include "support/run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace {
+
+using namespace cofferdam;
+using cofferdam_test::run;
+
+/// An environment with the four members, whose commands answer as it is told.
+class answering {
+ public:
+  explicit answering(std::function<command_result(const command&)> answer) : answer_(std::move(answer)) {}
+  awaitable<command_result> run_command(command c) { co_return answer_(c); }
+  awaitable<bytes> read_file(std::string, std::size_t) { co_return bytes(); }
+  awaitable<void> write_file(std::string, bytes_view) { co_return; }
+  awaitable<void> close() { co_return; }
+
+ private:
+  std::function<command_result(const command&)> answer_;
+};
+
+command_result said(std::string out, std::uint64_t total) {
+  command_result result = command_result::exited(0);
+  return result.out(captured(to_bytes(out), bytes(), total));
+}
+command_result said(std::string out) {
+  const std::uint64_t size = out.size();
+  return said(std::move(out), size);
+}
+command_result failed(std::string text) {
+  command_result result = command_result::exited(1);
+  return result.err(captured(to_bytes(text), bytes(), text.size()));
+}
+
+errc list_error(command_result answer) {
+  errc code{};
+  run([&]() -> awaitable<void> {
+    answering env([&](const command&) { return answer; });
+    try {
+      co_await list(env, "dir");
+    } catch (const error& failure) {
+      code = static_cast<errc>(failure.code().value());
+    }
+  });
+  return code;
+}
+
+std::string record(std::string_view text) { return std::string(text) + '\0'; }
+
+TEST(FileOperations, a_listing_is_read_record_by_record) {
+  run([&]() -> awaitable<void> {
+    answering env([&](const command&) {
+      return said(record("f 5 644 ./dir/b\nc") + record("d 4096 755 ./dir/a") + record("l 3 777 ./dir/z z") +
+                  record("o 0 600 ./dir/p"));
+    });
+    std::vector<entry> found = co_await list(env, "dir");
+    EXPECT_EQ(found.size(), 4U);
+    EXPECT_EQ(found.at(0).path(), "a");
+    EXPECT_TRUE(found.at(0).is_directory());
+    EXPECT_EQ(found.at(0).size(), 0U);
+    EXPECT_EQ(found.at(1).path(), "b\nc");
+    EXPECT_EQ(found.at(1).size(), 5U);
+    EXPECT_EQ(found.at(1).mode(), 0644U);
+    EXPECT_EQ(found.at(2).type(), file_type::other);
+    EXPECT_EQ(found.at(3).type(), file_type::symlink);
+  });
+}
+
+TEST(FileOperations, a_listing_that_was_cut_is_too_large_and_never_short) {
+  EXPECT_EQ(list_error(said(record("f 5 644 ./dir/b"), 1 << 30)), errc::too_large);
+}
+
+TEST(FileOperations, an_answer_that_makes_no_sense_is_an_error) {
+  for (const std::string& answer :
+       {std::string("garbage"), record("f"), record("f x 644 ./dir/a"), record("f 5 x ./dir/a"), record("f 5 644"),
+        record("f 5 644 a"), std::string("f 5 644 ./dir/unfinished"), record("")})
+    EXPECT_EQ(list_error(said(answer)), errc::io_error) << answer;
+}
+
+TEST(FileOperations, what_the_commands_complain_of_becomes_a_code) {
+  EXPECT_EQ(list_error(failed("find: No such file or directory")), errc::not_found);
+  EXPECT_EQ(list_error(failed("ls: Permission denied")), errc::permission_denied);
+  EXPECT_EQ(list_error(failed("x: Not a directory")), errc::not_a_directory);
+  EXPECT_EQ(list_error(failed("mkdir: File exists")), errc::already_exists);
+  EXPECT_EQ(list_error(failed("something else")), errc::io_error);
+}
+
+TEST(FileOperations, names_reach_the_commands_as_arguments_with_a_dot_and_slash) {
+  std::vector<std::vector<std::string>> seen;
+  run([&]() -> awaitable<void> {
+    answering env([&](const command& c) {
+      EXPECT_FALSE(c.is_shell());
+      seen.push_back(c.words());
+      return said("");
+    });
+    for (const std::string name : {"-rf", "$(id)", "a b", "--help"}) {
+      co_await make_directory(env, name);
+      co_await remove(env, name);
+      co_await rename(env, name, "-x");
+      co_await list(env, name);
+    }
+  });
+  EXPECT_EQ(seen.size(), 16U);
+  for (const std::vector<std::string>& words : seen)
+    for (const std::string& word : words)
+      for (const char* name : {"-rf", "$(id)", "a b", "--help", "-x"})
+        EXPECT_TRUE(word != name || word == "-rf") << word;
+  EXPECT_EQ(seen.at(0), (std::vector<std::string>{"mkdir", "-p", "./-rf"}));
+  EXPECT_EQ(seen.at(2), (std::vector<std::string>{"mv", "-f", "-T", "./-rf", "./-x"}));
+}
+
+TEST(FileOperations, wrong_paths_are_refused_before_any_command) {
+  run([&]() -> awaitable<void> {
+    answering env([&](const command&) {
+      ADD_FAILURE() << "a command was run";
+      return said("");
+    });
+    for (const std::string& path :
+         {std::string(".."), std::string("/etc"), std::string(), std::string("a\0b", 3), std::string("a/../../b")}) {
+      bool refused = false;
+      try {
+        co_await make_directory(env, path);
+      } catch (const error& failure) {
+        refused = failure.code() == errc::outside_workspace || failure.code() == errc::invalid_argument;
+      }
+      EXPECT_TRUE(refused) << path;
+    }
+  });
+}
+
+}  // namespace

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/layer.hpp>
+#include <cofferdam/core/with_environment.hpp>
+
+#include "support/fake_environment.hpp"
+#include "support/run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+namespace {
+
+using namespace cofferdam;
+using cofferdam_test::fake_provider;
+using cofferdam_test::full_fake;
+using cofferdam_test::journal;
+using cofferdam_test::plain_fake;
+using cofferdam_test::run;
+
+// ---- layers to test with -----------------------------------------------------------------------------------------
+
+template <code_exec_environment Inner>
+class mark_layer : public layer<mark_layer<Inner>, Inner> {
+ public:
+  mark_layer(Inner inner, std::string name)
+      : layer<mark_layer<Inner>, Inner>(std::move(inner)), name_(std::move(name)) {}
+  std::optional<command_result> admit(command& c) {
+    if (c.line() == "forbidden")
+      return command_result::refused(error_kind::command_not_allowed, "no", "something else");
+    std::string seen;
+    for (const command::variable_setting& setting : c.variables())
+      if (setting.name() == "MARKS") seen = setting.value();
+    c.variable("MARKS", seen + name_);
+    return std::nullopt;
+  }
+
+ private:
+  std::string name_;
+};
+
+class mark : public pipeable {
+ public:
+  explicit mark(std::string name) : name_(std::move(name)) {}
+  template <code_exec_environment Inner>
+  mark_layer<Inner> attach(Inner inner) const {
+    return mark_layer<Inner>(std::move(inner), name_);
+  }
+
+ private:
+  std::string name_;
+};
+
+template <code_exec_environment Inner>
+class own_run_layer : public layer<own_run_layer<Inner>, Inner> {
+ public:
+  using layer<own_run_layer<Inner>, Inner>::layer;
+  awaitable<command_result> run_command(command c) { return this->inner().run_command(std::move(c)); }
+};
+
+template <code_exec_environment Inner>
+class own_run_and_start_layer : public layer<own_run_and_start_layer<Inner>, Inner> {
+ public:
+  using layer<own_run_and_start_layer<Inner>, Inner>::layer;
+  awaitable<command_result> run_command(command c) { return this->inner().run_command(std::move(c)); }
+  awaitable<process> start(command c) { return this->inner().start(std::move(c)); }
+};
+
+template <code_exec_environment Inner>
+class own_write_layer : public layer<own_write_layer<Inner>, Inner> {
+ public:
+  using layer<own_write_layer<Inner>, Inner>::layer;
+  awaitable<void> write_file(std::string path, bytes_view content) {
+    return this->inner().write_file(std::move(path), content);
+  }
+};
+
+template <code_exec_environment Inner>
+class own_read_layer : public layer<own_read_layer<Inner>, Inner> {
+ public:
+  using layer<own_read_layer<Inner>, Inner>::layer;
+  awaitable<bytes> read_file(std::string path, std::size_t most) {
+    return this->inner().read_file(std::move(path), most);
+  }
+};
+
+template <code_exec_environment Inner>
+class preparing_layer : public layer<preparing_layer<Inner>, Inner> {
+ public:
+  preparing_layer(Inner inner, bool fails) : layer<preparing_layer<Inner>, Inner>(std::move(inner)), fails_(fails) {}
+  awaitable<void> prepare() {
+    co_await this->inner().write_file("prepared", bytes_view());
+    if (fails_) throw std::runtime_error("cannot prepare");
+  }
+
+ private:
+  bool fails_;
+};
+
+class preparing : public pipeable {
+ public:
+  explicit preparing(bool fails) : fails_(fails) {}
+  template <code_exec_environment Inner>
+  preparing_layer<Inner> attach(Inner inner) const {
+    return preparing_layer<Inner>(std::move(inner), fails_);
+  }
+
+ private:
+  bool fails_;
+};
+
+// ---- what models what --------------------------------------------------------------------------------------------
+
+static_assert(code_exec_environment<plain_fake> && !streaming_environment<plain_fake> &&
+              !listing_environment<plain_fake>);
+static_assert(streaming_environment<full_fake> && listing_environment<full_fake> && bulk_file_environment<full_fake> &&
+              suspendable_environment<full_fake>);
+
+static_assert(streaming_environment<mark_layer<full_fake>>);
+static_assert(listing_environment<mark_layer<full_fake>>);
+static_assert(bulk_file_environment<mark_layer<full_fake>>);
+static_assert(suspendable_environment<mark_layer<full_fake>>);
+static_assert(!streaming_environment<mark_layer<plain_fake>>);
+static_assert(!suspendable_environment<mark_layer<plain_fake>>);
+static_assert(listing_environment<mark_layer<plain_fake>>, "the fallback below is reached through the layer");
+static_assert(bulk_file_environment<mark_layer<plain_fake>>);
+
+static_assert(!streaming_environment<own_run_layer<full_fake>>, "start would go round the layer's run_command");
+static_assert(streaming_environment<own_run_and_start_layer<full_fake>>);
+static_assert(!bulk_file_environment<own_write_layer<full_fake>>, "put_files would go round the layer's write_file");
+static_assert(!listing_environment<own_write_layer<full_fake>>, "remove would go round the layer's write_file");
+static_assert(!bulk_file_environment<own_read_layer<full_fake>>, "get_files would go round the layer's read_file");
+static_assert(!listing_environment<own_read_layer<full_fake>>, "list would go round the layer's read_file");
+
+static_assert(code_exec_provider<fake_provider<plain_fake>>);
+static_assert(code_exec_provider<layered_provider<fake_provider<plain_fake>, mark>>);
+static_assert(!code_exec_provider<plain_fake>, "an environment is no recipe");
+static_assert(!code_exec_environment<fake_provider<plain_fake>>, "a recipe runs nothing");
+static_assert(sizeof(layer<own_run_layer<plain_fake>, plain_fake>) == sizeof(plain_fake));
+
+// ---- behaviour ---------------------------------------------------------------------------------------------------
+
+std::string marks_of(const command& c) {
+  for (const command::variable_setting& setting : c.variables())
+    if (setting.name() == "MARKS") return setting.value();
+  return {};
+}
+
+TEST(Layer, the_outer_layer_sees_a_command_first) {
+  auto log = std::make_shared<journal>();
+  run([&]() -> awaitable<void> {
+    co_await with_environment(fake_provider<full_fake>(log) | mark("a") | mark("b"),
+                              [](auto& env) -> awaitable<void> { co_await env.run_command(shell("x")); });
+  });
+  EXPECT_EQ(marks_of(log->commands.at(0)), "ba");
+}
+
+TEST(Layer, recipes_join_before_they_meet_a_provider) {
+  auto log = std::make_shared<journal>();
+  run([&]() -> awaitable<void> {
+    const auto both = mark("a") | mark("b");
+    co_await with_environment(fake_provider<full_fake>(log) | both,
+                              [](auto& env) -> awaitable<void> { co_await env.run_command(shell("x")); });
+    co_await with_environment(fake_provider<full_fake>(log) | (both | mark("c")),
+                              [](auto& env) -> awaitable<void> { co_await env.run_command(shell("x")); });
+  });
+  EXPECT_EQ(marks_of(log->commands.at(0)), "ba");
+  EXPECT_EQ(marks_of(log->commands.at(1)), "cba");
+}
+
+TEST(Layer, start_is_asked_like_run_command) {
+  auto log = std::make_shared<journal>();
+  run([&]() -> awaitable<void> {
+    co_await with_environment(fake_provider<full_fake>(log) | mark("a"), [](auto& env) -> awaitable<void> {
+      process admitted = co_await env.start(shell("x"));
+      command_result fine = co_await admitted.wait();
+      EXPECT_TRUE(fine.ok());
+      process refused = co_await env.start(shell("forbidden"));
+      command_result not_fine = co_await refused.wait();
+      EXPECT_EQ(not_fine.kind(), error_kind::command_not_allowed);
+      EXPECT_EQ(not_fine.advice(), "something else");
+    });
+  });
+  EXPECT_EQ(log->commands.size(), 1U);
+  EXPECT_EQ(marks_of(log->commands.at(0)), "a");
+}
+
+TEST(Layer, a_refused_command_never_reaches_the_backend) {
+  auto log = std::make_shared<journal>();
+  run([&]() -> awaitable<void> {
+    co_await with_environment(fake_provider<full_fake>(log) | mark("a") | mark("b"), [](auto& env) -> awaitable<void> {
+      command_result refused = co_await env.run_command(shell("forbidden"));
+      EXPECT_EQ(refused.kind(), error_kind::command_not_allowed);
+    });
+  });
+  EXPECT_TRUE(log->commands.empty());
+}
+
+/// Does every operation once.
+template <class E>
+awaitable<void> do_everything(E& env) {
+  co_await env.run_command(shell("x"));
+  co_await env.start(shell("x"));
+  co_await env.read_file("r", 1);
+  co_await env.write_file("w", bytes_view());
+  co_await cofferdam::stat(env, "s");
+  co_await cofferdam::list(env, "l");
+  co_await cofferdam::make_directory(env, "m");
+  co_await cofferdam::remove(env, "d");
+  co_await cofferdam::rename(env, "f", "t");
+}
+
+const std::vector<std::string> everything{"open",         "run_command", "start",  "read_file r",
+                                          "write_file w", "stat s",      "list l", "make_directory m",
+                                          "remove d",     "rename f t",  "close"};
+
+TEST(Layer, every_operation_passes_through_five_layers_once) {
+  auto log = std::make_shared<journal>();
+  run([&]() -> awaitable<void> {
+    co_await with_environment(fake_provider<full_fake>(log) | mark("a") | mark("b") | mark("c") | mark("d") | mark("e"),
+                              [](auto& env) -> awaitable<void> { co_await do_everything(env); });
+  });
+  EXPECT_EQ(log->calls, everything);
+}
+
+TEST(Layer, every_operation_passes_through_an_erased_provider_with_layers_on_both_sides) {
+  auto log = std::make_shared<journal>();
+  run([&]() -> awaitable<void> {
+    co_await with_environment(any_provider(fake_provider<full_fake>(log) | mark("a")) | mark("b"),
+                              [](auto& env) -> awaitable<void> { co_await do_everything(env); });
+  });
+  EXPECT_EQ(log->calls, everything);
+  EXPECT_EQ(marks_of(log->commands.at(0)), "ba");
+  EXPECT_EQ(marks_of(log->commands.at(1)), "ba");
+}
+
+TEST(Layer, the_other_refinements_pass_through) {
+  auto log = std::make_shared<journal>();
+  run([&]() -> awaitable<void> {
+    co_await with_environment(fake_provider<full_fake>(log) | mark("a") | mark("b"), [](auto& env) -> awaitable<void> {
+      co_await env.pause();
+      co_await env.resume();
+      co_await env.snapshot();
+      co_await env.get_files(std::vector<file_request>());
+    });
+  });
+  EXPECT_EQ(log->calls, (std::vector<std::string>{"open", "pause", "resume", "snapshot", "get_files", "close"}));
+}
+
+TEST(Layer, a_fallback_is_lowered_below_the_layers_that_judge_commands) {
+  auto log = std::make_shared<journal>();
+  run([&]() -> awaitable<void> {
+    co_await with_environment(fake_provider<plain_fake>(log) | mark("a"),
+                              [](auto& env) -> awaitable<void> { co_await make_directory(env, "made"); });
+  });
+  EXPECT_EQ(log->commands.size(), 1U);
+  EXPECT_EQ(log->commands.at(0).words(), (std::vector<std::string>{"mkdir", "-p", "./made"}));
+  EXPECT_EQ(marks_of(log->commands.at(0)), "") << "the layer has judged a command the caller never gave";
+}
+
+TEST(Layer, preparing_happens_once_at_open) {
+  auto log = std::make_shared<journal>();
+  run([&]() -> awaitable<void> {
+    co_await with_environment(fake_provider<full_fake>(log) | preparing(false) | mark("a"),
+                              [](auto& env) -> awaitable<void> { co_await env.run_command(shell("x")); });
+  });
+  EXPECT_EQ(log->calls, (std::vector<std::string>{"open", "write_file prepared", "run_command", "close"}));
+}
+
+TEST(Layer, when_preparing_fails_the_environment_is_closed_and_open_throws) {
+  auto log = std::make_shared<journal>();
+  std::string caught;
+  run([&]() -> awaitable<void> {
+    try {
+      co_await with_environment(fake_provider<full_fake>(log) | preparing(true) | mark("a"),
+                                [](auto& env) -> awaitable<void> { co_await env.run_command(shell("x")); });
+    } catch (const std::runtime_error& failure) {
+      caught = failure.what();
+    }
+  });
+  EXPECT_EQ(caught, "cannot prepare");
+  EXPECT_EQ(log->calls, (std::vector<std::string>{"open", "write_file prepared", "close"}));
+}
+
+TEST(Layer, an_open_environment_can_be_narrowed) {
+  auto log = std::make_shared<journal>();
+  run([&]() -> awaitable<void> {
+    fake_provider<full_fake> provider(log);
+    full_fake env = co_await provider.open();
+    auto narrow = std::move(env) | mark("a") | mark("b");
+    command_result refused = co_await narrow.run_command(shell("forbidden"));
+    EXPECT_EQ(refused.kind(), error_kind::command_not_allowed);
+    co_await narrow.run_command(shell("x"));
+    co_await narrow.close();
+  });
+  EXPECT_EQ(log->calls, (std::vector<std::string>{"open", "run_command", "close"}));
+  EXPECT_EQ(marks_of(log->commands.at(0)), "ba");
+}
+
+}  // namespace

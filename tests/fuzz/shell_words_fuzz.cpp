@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// Any bytes as a shell line: an answer, always; and words that survive being written down and read again.
+
+#include <cofferdam/core/shell_words.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace cofferdam;
+  const std::string_view line(reinterpret_cast<const char*>(data), size);
+  const parsed_words parsed = split_shell_words(line);
+  if (!parsed.ok()) {
+    require(parsed.words().empty());
+    require(parsed.position() <= line.size());
+    require(!parsed.construct().empty());
+    return 0;
+  }
+  require(line.size() <= longest_shell_line);
+  require(!parsed.words().empty() && parsed.words().size() <= most_shell_words);
+  require(!parsed.words().front().empty());
+  std::size_t total = 0;
+  for (const std::string& word : parsed.words()) {
+    total += word.size();
+    require(is_valid_utf8(word));
+    require(word.find('\0') == std::string::npos);
+  }
+  require(total <= line.size());  // no word is made longer than it was written
+
+  const std::string canonical = join_shell_words(parsed.words());
+  if (canonical.size() > longest_shell_line) return 0;
+  const parsed_words again = split_shell_words(canonical);
+  require(again.ok());
+  require(again.words() == parsed.words());
+  require(join_shell_words(again.words()) == canonical);
+  return 0;
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/os/reaper.hpp>
+
+#include "support/census.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <utility>
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+using cofferdam::unique_fd;
+using cofferdam::detail::reaper;
+using cofferdam_test::eventually;
+using cofferdam_test::process_of;
+using cofferdam_test::temporary_folder;
+
+/// A child that sleeps until it is killed.
+class sleeper {
+ public:
+  sleeper() : pid_(::fork()) {
+    if (pid_ == 0) {
+      for (;;) ::pause();
+    }
+    pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+  }
+  unique_fd take_pidfd() { return std::move(pidfd_); }
+  void kill() const { ::kill(pid_, SIGKILL); }
+  bool is_gone() const { return process_of(pid_).pid == 0; }
+  bool is_zombie() const { return process_of(pid_).is_zombie(); }
+
+ private:
+  pid_t pid_;
+  unique_fd pidfd_;
+};
+
+}  // namespace
+
+TEST(Reaper, reaps_what_has_died) {
+  reaper& one = reaper::instance();
+  ASSERT_EQ(one.pending(), 0U);
+  sleeper child;
+  child.kill();
+  one.adopt(child.take_pidfd());
+  EXPECT_TRUE(eventually([&] {
+    one.sweep();
+    return one.pending() == 0;
+  }));
+  EXPECT_TRUE(child.is_gone());
+}
+
+TEST(Reaper, does_not_wait_for_what_has_not_died_yet) {
+  reaper& one = reaper::instance();
+  sleeper child;
+  one.adopt(child.take_pidfd());
+  one.sweep();
+  EXPECT_EQ(one.pending(), 1U);
+  child.kill();
+  EXPECT_TRUE(eventually([&] { return child.is_zombie(); }));
+  one.sweep();
+  EXPECT_EQ(one.pending(), 0U);
+}
+
+TEST(Reaper, gives_up_what_somebody_else_has_reaped) {
+  reaper& one = reaper::instance();
+  sleeper child;
+  child.kill();
+  ASSERT_GT(::waitpid(-1, nullptr, 0), 0);
+  one.adopt(child.take_pidfd());
+  one.sweep();
+  EXPECT_EQ(one.pending(), 0U);
+}
+
+TEST(Reaper, removes_a_folder_with_all_it_holds) {
+  const temporary_folder folder;
+  folder.write("doomed/deep/er/file", "x");
+  reaper& one = reaper::instance();
+  one.adopt(std::filesystem::path(folder / "doomed"));
+  one.sweep();
+  EXPECT_FALSE(folder.has("doomed"));
+  EXPECT_EQ(one.pending(), 0U);
+}
+
+TEST(Reaper, follows_no_link_out_of_a_folder) {
+  const temporary_folder folder;
+  folder.write("precious/file", "x");
+  folder.make_folder("doomed");
+  folder.make_link("doomed/link", (folder / "precious").string());
+  reaper& one = reaper::instance();
+  one.adopt(std::filesystem::path(folder / "doomed"));
+  one.sweep();
+  EXPECT_FALSE(folder.has("doomed"));
+  EXPECT_TRUE(folder.has("precious/file"));
+}
+
+TEST(Reaper, tries_again_what_could_not_be_removed) {
+  const temporary_folder folder;
+  folder.write("doomed/file", "x");
+  reaper& one = reaper::instance();
+  one.adopt(std::filesystem::path(folder / "doomed"));
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  one.sweep();
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_TRUE(folder.has("doomed/file"));
+  EXPECT_EQ(one.pending(), 1U);
+  one.sweep();
+  EXPECT_FALSE(folder.has("doomed"));
+  EXPECT_EQ(one.pending(), 0U);
+}
+
+TEST(Reaper, keeps_a_folder_while_a_killed_process_may_still_write_there) {
+  const temporary_folder folder;
+  folder.make_folder("doomed");
+  reaper& one = reaper::instance();
+  sleeper child;
+  one.adopt(child.take_pidfd());
+  one.adopt(std::filesystem::path(folder / "doomed"));
+  one.sweep();
+  EXPECT_TRUE(folder.has("doomed"));
+  child.kill();
+  EXPECT_TRUE(eventually([&] {
+    one.sweep();
+    return one.pending() == 0;
+  }));
+  EXPECT_FALSE(folder.has("doomed"));
+}
