@@ -79,7 +79,13 @@ class fake_environment {
   awaitable<void> write_file(std::string, bytes_view) { co_return; }
   awaitable<void> close() {
     ++all_->close_begun;
-    for (int i = 0; i < 5; ++i) co_await step();
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    for (int i = 0; i < 3; ++i) {
+      timer.expires_after(1ms);
+      co_await timer.async_wait(asio::use_awaitable);
+      const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+      if (state.cancelled() != asio::cancellation_type::none) throw std::runtime_error("close was cancelled");
+    }
     ++all_->closed;
     if (all_->close_fails) throw std::runtime_error("from close");
   }

@@ -2,6 +2,10 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+// A standard header before the first of Asio, as in core/asio.hpp: Asio 1.22 decides by it how frames are allocated.
+// clang-format off
+#include <cstddef>
+
 #include <asio/awaitable.hpp>
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
@@ -14,6 +18,7 @@
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
+// clang-format on
 
 #include <gtest/gtest.h>
 

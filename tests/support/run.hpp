@@ -2,17 +2,21 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+// A standard header before the first of Asio, as in core/asio.hpp: Asio 1.22 decides by it how frames are allocated.
+// clang-format off
+#include <cstddef>
+
 #include <asio/awaitable.hpp>
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/cancellation_type.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
+// clang-format on
 
 #include <chrono>
 #include <concepts>
 #include <condition_variable>
-#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
