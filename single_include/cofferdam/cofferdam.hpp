@@ -2594,7 +2594,7 @@ COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
   }
 
   ::syscall(SYS_umask, 022);
-  const rlimit no_core{0, 0};
+  const rlimit no_core{1, 1};  // 0 would stop a file, but not the helper that core_pattern may name; 1 byte stops both
   ::syscall(SYS_prlimit64, 0, RLIMIT_CORE, &no_core, nullptr);
   ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &plan.files(), nullptr);
   // A daemon that the kernel's memory killer spares must not pass that on. A raised score stays: a guest is to go first.
@@ -2809,6 +2809,7 @@ inline command_result refuse_unstarted(const command& c, const spawned& failed) 
 
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -2935,9 +2936,11 @@ class child_keeper {
     reaper::instance().sweep();
   }
 
-  void abandon() {
+  void abandon() noexcept {
     closing_ = true;
-    for (const std::shared_ptr<child_process>& child : living()) child->abandon();
+    const std::vector<child_process*>& all = registry_->children();
+    for (std::size_t i = all.size(); i-- > 0;)  // backwards: one that goes takes itself out of the list
+      if (const std::shared_ptr<child_process> kept = all[i]->weak_from_this().lock()) kept->abandon();
   }
 
  private:
@@ -3025,13 +3028,23 @@ class child_keeper {
 /// examples/custom_backend.cpp for the other half.
 ///
 /// Output is drained within its cap, limits are held, the end is seen whether or not anybody awaits it. Ending a command
-/// ends its process group. Copies share the children. Destroyed without `close()`, the last copy's owner calls `abandon()`.
+/// ends its process group. Movable while idle. Destroyed without `close()`, it kills every child and waits for nothing.
 /// \par Threads  one executor at a time.
 class child_processes {
  public:
   /// \throws error{errc::provider_failed} where the program ignores SIGCHLD: then nobody can know how a command ended.
   explicit child_processes(asio::any_io_executor executor, child_settings settings = child_settings())
       : keeper_(std::make_shared<detail::child_keeper>(std::move(executor), std::move(settings))) {}
+
+  child_processes(child_processes&&) noexcept = default;
+  child_processes& operator=(child_processes&& other) noexcept {
+    if (this != &other) {
+      abandon();
+      keeper_ = std::move(other.keeper_);
+    }
+    return *this;
+  }
+  ~child_processes() { abandon(); }
 
   /// Runs a command to its end: what `run_command` of an environment does.
   /// \param c        its limits, input and output settings count; `refuse_invalid` has let it through.
@@ -3050,8 +3063,10 @@ class child_processes {
     return detail::shielded([keeper = keeper_] { return detail::child_keeper::close(keeper); });
   }
 
-  /// Kills every child and waits for nothing: for destructors.
-  void abandon() { keeper_->abandon(); }
+  /// Kills every child and waits for nothing; what the destructor does. Nothing can be started afterwards.
+  void abandon() noexcept {
+    if (keeper_) keeper_->abandon();
+  }
 
  private:
   std::shared_ptr<detail::child_keeper> keeper_;

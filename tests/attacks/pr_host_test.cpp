@@ -471,6 +471,7 @@ TEST(Attack, PR_22_a_crash_leaves_no_core_dump) {
       const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
       if (::setrlimit(RLIMIT_CORE, &unlimited) != 0) return "no core files here"s;
       if (naively) {
+        if (::chdir(base.path().c_str()) != 0) return "no folder for the core file"s;
         naive_runner naive("kill -SEGV $$", base.path());
         naive.finish(20s);
         return std::string(WCOREDUMP(naive.status()) ? "dumped" : "not dumped");

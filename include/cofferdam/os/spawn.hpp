@@ -155,7 +155,7 @@ COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
   }
 
   ::syscall(SYS_umask, 022);
-  const rlimit no_core{0, 0};
+  const rlimit no_core{1, 1};  // 0 would stop a file, but not the helper that core_pattern may name; 1 byte stops both
   ::syscall(SYS_prlimit64, 0, RLIMIT_CORE, &no_core, nullptr);
   ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &plan.files(), nullptr);
   // A daemon that the kernel's memory killer spares must not pass that on. A raised score stays: a guest is to go first.
