@@ -16,8 +16,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
 endif()
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # Asio's coroutine frames have their own operator new and delete. Where g++ inlines the one and not the other it takes
-  # them for strangers to each other.
+  # Asio's coroutine frames come from std::aligned_alloc and go by an operator delete of their own, which frees them. Where
+  # g++ inlines the one and not the other it takes them for strangers to each other.
   target_compile_options(cofferdam_own INTERFACE -Wno-mismatched-new-delete)
 endif()
 

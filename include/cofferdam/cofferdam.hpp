@@ -24,6 +24,7 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/protections.hpp>
+#include <cofferdam/core/rethrow_cancellation.hpp>
 #include <cofferdam/core/shell_words.hpp>
 #include <cofferdam/core/shielded.hpp>
 #include <cofferdam/core/stream_output.hpp>

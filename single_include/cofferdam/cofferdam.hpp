@@ -294,6 +294,8 @@ class command {
   command& input(std::string_view text) & { return input(to_bytes(text)); }
   command&& input(std::string_view text) && { return std::move(input(to_bytes(text))); }
   const std::optional<bytes>& input() const noexcept { return input_; }
+  /// Moves the input out: for backends, which would otherwise hold it twice.
+  bytes take_input() { return input_ ? std::move(*input_) : bytes(); }
 
   /// Keeps standard input open for `process::write_input`. Only `start` can use it; `run_command` refuses it.
   command& open_input() & {
@@ -2853,7 +2855,7 @@ class child_keeper {
     command_result refusal;
   };
 
-  launched launch(const command& c, spawn_request& request) {
+  launched launch(command& c, spawn_request& request) {
     if (closing_) throw error(errc::environment_closed, "the environment is closed; open another one");
     launched outcome;
     pipe_ends out = make_pipe();
@@ -2887,7 +2889,7 @@ class child_keeper {
       outcome.child =
           std::make_shared<child_process>(executor_, registry_, started.pid(), started.pidfd(), std::move(in.write_end),
                                           std::move(out.read_end), std::move(err.read_end), limits, before);
-      outcome.child->begin(c.input() ? *c.input() : bytes());
+      outcome.child->begin(c.take_input());
     } catch (...) {  // it runs already, and nobody is going to know it
       if (outcome.child) {
         outcome.child->abandon();
@@ -4614,6 +4616,423 @@ concept bulk_file_environment =
 
 }  // namespace cofferdam::inline v0
 
+// ---- cofferdam/core/file_operations.hpp ----
+
+
+#include <algorithm>
+#include <charconv>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+// Each function takes the environment's own member where there is one. Where there is none it runs a command in the
+// environment (POSIX sh, find, stat as coreutils and BusyBox have it, mkdir, rm, mv): names travel as arguments with
+// `./` before them, so that none is read as an option or by the shell, and come back separated by NUL.
+//
+// A layer always has the members, so the commands are only ever run by the backend at the bottom: an allowlist neither
+// refuses them nor lets anything pass for them.
+
+namespace cofferdam::inline v0 {
+
+namespace detail {
+
+/// The base of every layer, so that a layer which lost an operation is an error and not a fallback that goes round it.
+class layer_tag {};
+
+template <class E>
+inline constexpr bool is_layer = std::derived_from<E, layer_tag>;
+
+/// The most output a listing by commands may have: some 200,000 names.
+inline constexpr std::size_t longest_listing = 16 * 1024 * 1024;
+
+inline std::string below_workspace(std::string_view path) {
+  const std::string inside = workspace_path_or_root(path);
+  return inside == "." ? "./" : "./" + inside;
+}
+
+/// Turns what a file command said into an error; `doing` is what was tried.
+[[noreturn]] inline void throw_file_failure(const command_result& result, std::string_view doing,
+                                            std::string_view path) {
+  const std::string said = one_line(result.err().text());
+  const std::string sentence =
+      std::string(doing) + " '" + one_line(path) + "': " + (said.empty() ? result.reason() : said);
+  if (said.find("No such file") != std::string::npos) throw error(errc::not_found, sentence);
+  if (said.find("Permission denied") != std::string::npos || said.find("not permitted") != std::string::npos)
+    throw error(errc::permission_denied, sentence);
+  if (said.find("Not a directory") != std::string::npos) throw error(errc::not_a_directory, sentence);
+  if (said.find("File exists") != std::string::npos) throw error(errc::already_exists, sentence);
+  throw error(errc::io_error, sentence, result.cause());
+}
+
+inline constexpr std::string_view describe_script =
+    "for f do if [ -L \"$f\" ]; then t=l; elif [ -d \"$f\" ]; then t=d; elif [ -f \"$f\" ]; then t=f; "
+    "elif [ -e \"$f\" ]; then t=o; else echo 'No such file' >&2; exit 1; fi; "
+    "printf '%s %s %s\\0' \"$t\" \"$(stat -c '%s %a' \"$f\")\" \"$f\"; done";
+
+inline constexpr std::string_view list_script =
+    "if [ ! -e \"$1\" ]; then echo 'No such file' >&2; exit 1; fi; "
+    "if [ ! -d \"$1\" ]; then echo 'Not a directory' >&2; exit 1; fi; "
+    "exec find -H \"$1\" -mindepth 1 -exec sh -c \"$2\" sh {} +";
+
+/// Reads the records that `describe_script` writes: "type size mode path\0".
+inline std::vector<entry> parse_descriptions(std::string_view text, std::size_t prefix_length, std::string_view path) {
+  std::vector<entry> entries;
+  const auto broken = [&] {
+    return error(errc::io_error, "list '" + one_line(path) + "': the environment's answer cannot be read");
+  };
+  while (!text.empty()) {
+    const std::size_t end = text.find('\0');
+    if (end == std::string_view::npos) throw broken();
+    const std::string_view record = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    if (record.size() < 2 || record[1] != ' ') throw broken();
+    std::uint64_t size = 0;
+    unsigned mode = 0;
+    const char* const last = record.data() + record.size();
+    const std::from_chars_result after_size = std::from_chars(record.data() + 2, last, size);
+    if (after_size.ec != std::errc{} || after_size.ptr == last) throw broken();
+    const std::from_chars_result after_mode = std::from_chars(after_size.ptr + 1, last, mode, 8);
+    if (after_mode.ec != std::errc{} || after_mode.ptr == last) throw broken();
+    const std::string_view name(after_mode.ptr + 1, static_cast<std::size_t>(last - after_mode.ptr - 1));
+    if (name.size() < prefix_length) throw broken();
+    file_type type = file_type::other;
+    if (record[0] == 'f') type = file_type::regular;
+    if (record[0] == 'd') type = file_type::directory;
+    if (record[0] == 'l') type = file_type::symlink;
+    std::string shown(name.substr(prefix_length));
+    if (shown.empty()) shown = ".";
+    entries.emplace_back(std::move(shown), type, type == file_type::regular ? size : 0, mode & 0777U);
+  }
+  std::sort(entries.begin(), entries.end(), [](const entry& a, const entry& b) { return a.path() < b.path(); });
+  return entries;
+}
+
+inline command file_command(std::vector<std::string> words) {
+  return argv(std::move(words)).keep_output(longest_listing);
+}
+
+template <class E>
+awaitable<entry> stat_by_command(E& environment, std::string path) {
+  std::vector<std::string> words{"sh", "-c", std::string(describe_script), "sh", below_workspace(path)};
+  command_result result = co_await environment.run_command(file_command(std::move(words)));
+  if (!result.ok()) throw_file_failure(result, "stat", path);
+  std::vector<entry> found = parse_descriptions(as_text(result.out().head()), 2, path);
+  if (found.size() != 1)
+    throw error(errc::io_error, "stat '" + one_line(path) + "': the environment's answer cannot be read");
+  co_return std::move(found.front());
+}
+
+template <class E>
+awaitable<std::vector<entry>> list_by_command(E& environment, std::string path) {
+  const std::string start = below_workspace(path);
+  const std::size_t prefix = start == "./" ? 2 : start.size() + 1;
+  std::vector<std::string> words{"sh", "-c", std::string(list_script), "sh", start, std::string(describe_script)};
+  command_result result = co_await environment.run_command(file_command(std::move(words)));
+  if (!result.ok()) throw_file_failure(result, "list", path);
+  if (result.out().cut() != 0)
+    throw error(errc::too_large, "list '" + one_line(path) + "': more names than fit in 16 MiB; list a subdirectory");
+  co_return parse_descriptions(as_text(result.out().head()), prefix, path);
+}
+
+/// Runs a file command that has no answer but its success.
+template <class E>
+awaitable<void> change_by_command(E& environment, std::vector<std::string> words, std::string doing, std::string path) {
+  command_result result = co_await environment.run_command(file_command(std::move(words)));
+  if (!result.ok()) throw_file_failure(result, doing, path);
+}
+
+template <class E>
+awaitable<void> remove_by_command(E& environment, std::string path) {
+  std::vector<std::string> words{"sh", "-c",
+                                 "if [ ! -e \"$1\" ] && [ ! -L \"$1\" ]; then echo 'No such file' >&2; exit 1; fi; "
+                                 "exec rm -rf \"$1\"",
+                                 "sh", below_workspace(path)};
+  co_await change_by_command(environment, std::move(words), "remove", std::move(path));
+}
+
+}  // namespace detail
+
+/// What stands at `path`. Does not follow a symbolic link at the end.
+/// \param path  relative to the workspace, without `..`; the caller keeps `environment` until the awaitable completes.
+/// \throws error{errc::not_found} where there is nothing; error{errc::outside_workspace}, error{errc::invalid_argument}.
+template <code_exec_environment E>
+awaitable<entry> stat(E& environment, std::string path) {
+  if constexpr (requires { environment.stat(std::move(path)); }) {
+    return environment.stat(std::move(path));
+  } else {
+    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost stat(): write it beside read_file");
+    return detail::stat_by_command(environment, std::move(path));
+  }
+}
+
+/// Whether anything stands at `path`, a dangling symbolic link included.
+template <code_exec_environment E>
+awaitable<bool> exists(E& environment, std::string path) {
+  try {
+    co_await stat(environment, std::move(path));
+  } catch (const error& failure) {
+    if (failure.code() == errc::not_found || failure.code() == errc::not_a_directory) co_return false;
+    throw;
+  }
+  co_return true;
+}
+
+/// Whether a directory stands at `path`. A symbolic link is none.
+template <code_exec_environment E>
+awaitable<bool> is_directory(E& environment, std::string path) {
+  try {
+    entry found = co_await stat(environment, std::move(path));
+    co_return found.is_directory();
+  } catch (const error& failure) {
+    if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
+  }
+  co_return false;
+}
+
+/// Everything beneath the directory `path`, at every depth, as paths relative to it, in byte order. Symbolic links are
+/// listed and not entered.
+/// \param path  "." lists the whole workspace.
+/// \throws error{errc::not_found}, error{errc::not_a_directory}; error{errc::too_large} rather than a list cut short.
+template <code_exec_environment E>
+awaitable<std::vector<entry>> list(E& environment, std::string path) {
+  if constexpr (requires { environment.list(std::move(path)); }) {
+    return environment.list(std::move(path));
+  } else {
+    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost list(): write it beside read_file");
+    return detail::list_by_command(environment, std::move(path));
+  }
+}
+
+/// Makes a directory and its parents; no error where it is there already.
+template <code_exec_environment E>
+awaitable<void> make_directory(E& environment, std::string path) {
+  if constexpr (requires { environment.make_directory(std::move(path)); }) {
+    return environment.make_directory(std::move(path));
+  } else {
+    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost make_directory(): write it beside write_file");
+    std::vector<std::string> words{"mkdir", "-p", detail::below_workspace(path)};
+    return detail::change_by_command(environment, std::move(words), "make directory", std::move(path));
+  }
+}
+
+/// Removes a file, or a directory with all it holds. Symbolic links are removed, not followed.
+/// \throws error{errc::not_found} where there is nothing.
+template <code_exec_environment E>
+awaitable<void> remove(E& environment, std::string path) {
+  if constexpr (requires { environment.remove(std::move(path)); }) {
+    return environment.remove(std::move(path));
+  } else {
+    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost remove(): write it beside write_file");
+    return detail::remove_by_command(environment, std::move(path));
+  }
+}
+
+/// Gives a file or directory another name; replaces a file that has it already.
+template <code_exec_environment E>
+awaitable<void> rename(E& environment, std::string from, std::string to) {
+  if constexpr (requires { environment.rename(std::move(from), std::move(to)); }) {
+    return environment.rename(std::move(from), std::move(to));
+  } else {
+    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost rename(): write it beside write_file");
+    std::vector<std::string> words{"mv", "-f", "-T", detail::below_workspace(from), detail::below_workspace(to)};
+    return detail::change_by_command(environment, std::move(words), "rename", std::move(from));
+  }
+}
+
+/// The whole of a text file, as it is: not checked to be UTF-8.
+/// \param most  bytes; a longer file is error{errc::too_large}.
+template <code_exec_environment E>
+awaitable<std::string> read_text(E& environment, std::string path, std::size_t most = 16 * 1024 * 1024) {
+  bytes content = co_await environment.read_file(std::move(path), most);
+  co_return std::string(as_text(content));
+}
+
+/// Writes a text file, whole or not at all.
+template <code_exec_environment E>
+awaitable<void> write_text(E& environment, std::string path, std::string text) {
+  co_await environment.write_file(std::move(path), as_bytes(text));
+}
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/core/file_transfer.hpp ----
+
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+// As in file_operations.hpp: the environment's own member where there is one, else one file at a time by read_file and
+// write_file, and by commands for what those cannot do. A layer always has the members.
+
+namespace cofferdam::inline v0 {
+
+namespace detail {
+
+/// The largest file for an environment that takes and gives files only whole: it passes through memory.
+inline constexpr std::size_t largest_whole_file = std::size_t{256} * 1024 * 1024;
+
+/// The piece that files are moved in.
+inline constexpr std::size_t file_piece = 256 * 1024;
+
+/// Whether a failure is that of the whole transfer and not of one file.
+inline bool ends_transfer(const error& failure) noexcept {
+  return failure.code() == errc::cancelled || failure.code() == errc::environment_closed ||
+         failure.code() == errc::provider_lost;
+}
+
+/// Takes the files of a source one after another: reports each failure and goes on.
+/// \param put  `awaitable<transferred_file>(const file_header&)`: puts one, whose content the source now gives.
+template <class Put>
+awaitable<transfer> put_each(file_source& source, Put put) {
+  transfer report;
+  for (;;) {
+    const std::optional<file_header> header = co_await source.next();
+    if (!header) co_return report;
+    std::optional<error> failure = header->failure();
+    if (!failure) {
+      try {
+        transferred_file done = co_await put(*header);
+        report.add(std::move(done));
+      } catch (const error& reason) {
+        if (ends_transfer(reason)) throw;
+        failure = reason;
+      }
+    }
+    if (failure) report.add(failed_file(header->source(), std::move(*failure)));
+  }
+}
+
+/// Sets a mode that has an x bit. The operations of an environment have none for it, so this is a command.
+template <class E>
+awaitable<void> make_executable(E& environment, std::string path, unsigned mode) {
+  std::string digits;
+  for (int shift = 6; shift >= 0; shift -= 3) digits += static_cast<char>('0' + ((mode >> shift) & 7U));
+  command change = argv("chmod", digits, "./" + path);
+  command_result result = co_await environment.run_command(std::move(change));
+  if (result.ok()) co_return;
+  std::string why = one_line(result.err().text());
+  if (why.empty()) why = result.reason();
+  throw error(errc::permission_denied,
+              "put " + shown_path(path) + ": the file is there, but could not be made executable: " + why);
+}
+
+template <class E>
+awaitable<transferred_file> put_whole(E& environment, file_source& source, const file_header& header) {
+  const std::string path = workspace_path(header.destination());
+  if (header.type() == file_type::directory) {
+    co_await make_directory(environment, path);
+    co_return transferred_file(header.source(), path, 0);
+  }
+  bytes content;
+  for (;;) {
+    const bytes piece = co_await source.read(file_piece);
+    if (piece.empty()) break;
+    if (piece.size() > largest_whole_file - content.size())
+      throw error(errc::too_large, "put " + shown_path(header.source()) + ": longer than " +
+                                       std::to_string(largest_whole_file) +
+                                       " bytes, the most for an environment that takes files only whole");
+    content.insert(content.end(), piece.begin(), piece.end());
+  }
+  const bytes_view view(content);
+  co_await environment.write_file(path, view);
+  constexpr unsigned executable = 0111;
+  if ((header.mode() & executable) != 0) co_await make_executable(environment, path, header.mode() & 0777U);
+  co_return transferred_file(header.source(), path, content.size());
+}
+
+template <class E>
+awaitable<transfer> put_one_by_one(E& environment, file_source& source) {
+  return put_each(
+      source, [&environment, &source](const file_header& header) { return put_whole(environment, source, header); });
+}
+
+/// Files of an environment that gives them only whole.
+template <class E>
+class whole_file_source final : public file_source {
+ public:
+  whole_file_source(E& environment, std::vector<file_request> requests)
+      : environment_(environment), requests_(std::move(requests)) {}
+
+  awaitable<std::optional<file_header>> next() override {
+    content_.clear();
+    sent_ = 0;
+    if (at_ == requests_.size()) co_return std::nullopt;
+    const file_request& wanted = requests_[at_++];
+    std::optional<file_header> header;
+    try {
+      const entry found = co_await stat(environment_, wanted.path());
+      content_ = co_await environment_.read_file(wanted.path(), largest_whole_file);
+      // A link's own bits say nothing of the file behind it.
+      const unsigned mode = found.type() == file_type::symlink ? 0644U : found.mode();
+      header.emplace(wanted.path(), wanted.destination(), file_type::regular, content_.size(), mode);
+    } catch (const error& failure) {
+      if (ends_transfer(failure)) throw;
+      header.emplace(wanted.path(), failure);
+    }
+    co_return header;
+  }
+
+  awaitable<bytes> read(std::size_t most) override {
+    const std::size_t count = std::min(most, content_.size() - sent_);
+    const auto start = content_.begin() + static_cast<std::ptrdiff_t>(sent_);
+    sent_ += count;
+    co_return bytes(start, start + static_cast<std::ptrdiff_t>(count));
+  }
+
+ private:
+  E& environment_;
+  std::vector<file_request> requests_;
+  std::size_t at_ = 0;
+  bytes content_;
+  std::size_t sent_ = 0;
+};
+
+template <class E>
+awaitable<std::unique_ptr<file_source>> get_one_by_one(E& environment, std::vector<file_request> requests) {
+  co_return std::make_unique<whole_file_source<E>>(environment, std::move(requests));
+}
+
+}  // namespace detail
+
+/// Writes everything a source has into an environment, in one trip where it can; else one file of at most 256 MiB at a
+/// time, with modes that have an x bit set by `chmod`. Reports each failure and goes on.
+/// \param environment, source  kept by the caller until the awaitable completes.
+/// \throws error{errc::cancelled}, error{errc::environment_closed}, error{errc::provider_lost}.
+template <code_exec_environment E>
+awaitable<transfer> put_files(E& environment, file_source& source) {
+  if constexpr (requires { environment.put_files(source); }) {
+    return environment.put_files(source);
+  } else {
+    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost put_files(): write it beside write_file");
+    return detail::put_one_by_one(environment, source);
+  }
+}
+
+/// Regular files of an environment, as a source that must not outlive it: streamed where the environment can, else one
+/// whole file of at most 256 MiB at a time.
+template <code_exec_environment E>
+awaitable<std::unique_ptr<file_source>> get_files(E& environment, std::vector<file_request> requests) {
+  if constexpr (requires { environment.get_files(std::move(requests)); }) {
+    return environment.get_files(std::move(requests));
+  } else {
+    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost get_files(): write it beside read_file");
+    return detail::get_one_by_one(environment, std::move(requests));
+  }
+}
+
+}  // namespace cofferdam::inline v0
+
 // ---- cofferdam/os/workspace_files.hpp ----
 
 
@@ -4766,21 +5185,7 @@ class workspace_files {
   }
 
   awaitable<transfer> put_files(file_source& source) {
-    transfer report;
-    for (;;) {
-      std::optional<file_header> header = co_await source.next();
-      if (!header) co_return report;
-      std::optional<error> failure = header->failure();
-      if (!failure) {
-        try {
-          co_await put_one(source, *header, report);
-        } catch (const error& reason) {
-          if (reason.code() == errc::cancelled) throw;
-          failure = reason;
-        }
-      }
-      if (failure) report.add(failed_file(header->source(), std::move(*failure)));
-    }
+    return detail::put_each(source, [this, &source](const file_header& header) { return put_one(source, header); });
   }
 
   awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
@@ -4795,13 +5200,12 @@ class workspace_files {
     return staging_ ? root_->create_file(path, *staging_) : root_->create_file(path);
   }
 
-  awaitable<void> put_one(file_source& source, const file_header& header, transfer& report) {
+  awaitable<transferred_file> put_one(file_source& source, const file_header& header) {
     const std::string clean = workspace_path(header.destination(), path_);
     if (header.type() == file_type::directory) {
       root_->make_directory(clean);
       root_->set_mode(clean, header.mode());
-      report.add(transferred_file(header.source(), clean, 0));
-      co_return;
+      co_return transferred_file(header.source(), clean, 0);
     }
     atomic_file file = create(clean);
     std::uint64_t size = 0;
@@ -4812,7 +5216,7 @@ class workspace_files {
       size += piece.size();
     }
     file.commit(header.mode());
-    report.add(transferred_file(header.source(), clean, size));
+    co_return transferred_file(header.source(), clean, size);
   }
 
   std::shared_ptr<const directory> root_;
@@ -5333,415 +5737,6 @@ class local {
 
   std::shared_ptr<const detail::local_settings> settings_ = defaults();
 };
-
-}  // namespace cofferdam::inline v0
-
-// ---- cofferdam/core/file_operations.hpp ----
-
-
-#include <algorithm>
-#include <charconv>
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-// Each function takes the environment's own member where there is one. Where there is none it runs a command in the
-// environment (POSIX sh, find, stat as coreutils and BusyBox have it, mkdir, rm, mv): names travel as arguments with
-// `./` before them, so that none is read as an option or by the shell, and come back separated by NUL.
-//
-// A layer always has the members, so the commands are only ever run by the backend at the bottom: an allowlist neither
-// refuses them nor lets anything pass for them.
-
-namespace cofferdam::inline v0 {
-
-namespace detail {
-
-/// The base of every layer, so that a layer which lost an operation is an error and not a fallback that goes round it.
-class layer_tag {};
-
-template <class E>
-inline constexpr bool is_layer = std::derived_from<E, layer_tag>;
-
-/// The most output a listing by commands may have: some 200,000 names.
-inline constexpr std::size_t longest_listing = 16 * 1024 * 1024;
-
-inline std::string below_workspace(std::string_view path) {
-  const std::string inside = workspace_path_or_root(path);
-  return inside == "." ? "./" : "./" + inside;
-}
-
-/// Turns what a file command said into an error; `doing` is what was tried.
-[[noreturn]] inline void throw_file_failure(const command_result& result, std::string_view doing,
-                                            std::string_view path) {
-  const std::string said = one_line(result.err().text());
-  const std::string sentence =
-      std::string(doing) + " '" + one_line(path) + "': " + (said.empty() ? result.reason() : said);
-  if (said.find("No such file") != std::string::npos) throw error(errc::not_found, sentence);
-  if (said.find("Permission denied") != std::string::npos || said.find("not permitted") != std::string::npos)
-    throw error(errc::permission_denied, sentence);
-  if (said.find("Not a directory") != std::string::npos) throw error(errc::not_a_directory, sentence);
-  if (said.find("File exists") != std::string::npos) throw error(errc::already_exists, sentence);
-  throw error(errc::io_error, sentence, result.cause());
-}
-
-inline constexpr std::string_view describe_script =
-    "for f do if [ -L \"$f\" ]; then t=l; elif [ -d \"$f\" ]; then t=d; elif [ -f \"$f\" ]; then t=f; "
-    "elif [ -e \"$f\" ]; then t=o; else echo 'No such file' >&2; exit 1; fi; "
-    "printf '%s %s %s\\0' \"$t\" \"$(stat -c '%s %a' \"$f\")\" \"$f\"; done";
-
-inline constexpr std::string_view list_script =
-    "if [ ! -e \"$1\" ]; then echo 'No such file' >&2; exit 1; fi; "
-    "if [ ! -d \"$1\" ]; then echo 'Not a directory' >&2; exit 1; fi; "
-    "exec find -H \"$1\" -mindepth 1 -exec sh -c \"$2\" sh {} +";
-
-/// Reads the records that `describe_script` writes: "type size mode path\0".
-inline std::vector<entry> parse_descriptions(std::string_view text, std::size_t prefix_length, std::string_view path) {
-  std::vector<entry> entries;
-  const auto broken = [&] {
-    return error(errc::io_error, "list '" + one_line(path) + "': the environment's answer cannot be read");
-  };
-  while (!text.empty()) {
-    const std::size_t end = text.find('\0');
-    if (end == std::string_view::npos) throw broken();
-    const std::string_view record = text.substr(0, end);
-    text.remove_prefix(end + 1);
-    if (record.size() < 2 || record[1] != ' ') throw broken();
-    std::uint64_t size = 0;
-    unsigned mode = 0;
-    const char* const last = record.data() + record.size();
-    const std::from_chars_result after_size = std::from_chars(record.data() + 2, last, size);
-    if (after_size.ec != std::errc{} || after_size.ptr == last) throw broken();
-    const std::from_chars_result after_mode = std::from_chars(after_size.ptr + 1, last, mode, 8);
-    if (after_mode.ec != std::errc{} || after_mode.ptr == last) throw broken();
-    const std::string_view name(after_mode.ptr + 1, static_cast<std::size_t>(last - after_mode.ptr - 1));
-    if (name.size() < prefix_length) throw broken();
-    file_type type = file_type::other;
-    if (record[0] == 'f') type = file_type::regular;
-    if (record[0] == 'd') type = file_type::directory;
-    if (record[0] == 'l') type = file_type::symlink;
-    std::string shown(name.substr(prefix_length));
-    if (shown.empty()) shown = ".";
-    entries.emplace_back(std::move(shown), type, type == file_type::regular ? size : 0, mode & 0777U);
-  }
-  std::sort(entries.begin(), entries.end(), [](const entry& a, const entry& b) { return a.path() < b.path(); });
-  return entries;
-}
-
-inline command file_command(std::vector<std::string> words) {
-  return argv(std::move(words)).keep_output(longest_listing);
-}
-
-template <class E>
-awaitable<entry> stat_by_command(E& environment, std::string path) {
-  std::vector<std::string> words{"sh", "-c", std::string(describe_script), "sh", below_workspace(path)};
-  command_result result = co_await environment.run_command(file_command(std::move(words)));
-  if (!result.ok()) throw_file_failure(result, "stat", path);
-  std::vector<entry> found = parse_descriptions(as_text(result.out().head()), 2, path);
-  if (found.size() != 1)
-    throw error(errc::io_error, "stat '" + one_line(path) + "': the environment's answer cannot be read");
-  co_return std::move(found.front());
-}
-
-template <class E>
-awaitable<std::vector<entry>> list_by_command(E& environment, std::string path) {
-  const std::string start = below_workspace(path);
-  const std::size_t prefix = start == "./" ? 2 : start.size() + 1;
-  std::vector<std::string> words{"sh", "-c", std::string(list_script), "sh", start, std::string(describe_script)};
-  command_result result = co_await environment.run_command(file_command(std::move(words)));
-  if (!result.ok()) throw_file_failure(result, "list", path);
-  if (result.out().cut() != 0)
-    throw error(errc::too_large, "list '" + one_line(path) + "': more names than fit in 16 MiB; list a subdirectory");
-  co_return parse_descriptions(as_text(result.out().head()), prefix, path);
-}
-
-/// Runs a file command that has no answer but its success.
-template <class E>
-awaitable<void> change_by_command(E& environment, std::vector<std::string> words, std::string doing, std::string path) {
-  command_result result = co_await environment.run_command(file_command(std::move(words)));
-  if (!result.ok()) throw_file_failure(result, doing, path);
-}
-
-template <class E>
-awaitable<void> remove_by_command(E& environment, std::string path) {
-  std::vector<std::string> words{"sh", "-c",
-                                 "if [ ! -e \"$1\" ] && [ ! -L \"$1\" ]; then echo 'No such file' >&2; exit 1; fi; "
-                                 "exec rm -rf \"$1\"",
-                                 "sh", below_workspace(path)};
-  co_await change_by_command(environment, std::move(words), "remove", std::move(path));
-}
-
-}  // namespace detail
-
-/// What stands at `path`. Does not follow a symbolic link at the end.
-/// \param path  relative to the workspace, without `..`; the caller keeps `environment` until the awaitable completes.
-/// \throws error{errc::not_found} where there is nothing; error{errc::outside_workspace}, error{errc::invalid_argument}.
-template <code_exec_environment E>
-awaitable<entry> stat(E& environment, std::string path) {
-  if constexpr (requires { environment.stat(std::move(path)); }) {
-    return environment.stat(std::move(path));
-  } else {
-    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost stat(): write it beside read_file");
-    return detail::stat_by_command(environment, std::move(path));
-  }
-}
-
-/// Whether anything stands at `path`, a dangling symbolic link included.
-template <code_exec_environment E>
-awaitable<bool> exists(E& environment, std::string path) {
-  try {
-    co_await stat(environment, std::move(path));
-  } catch (const error& failure) {
-    if (failure.code() == errc::not_found || failure.code() == errc::not_a_directory) co_return false;
-    throw;
-  }
-  co_return true;
-}
-
-/// Whether a directory stands at `path`. A symbolic link is none.
-template <code_exec_environment E>
-awaitable<bool> is_directory(E& environment, std::string path) {
-  try {
-    entry found = co_await stat(environment, std::move(path));
-    co_return found.is_directory();
-  } catch (const error& failure) {
-    if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
-  }
-  co_return false;
-}
-
-/// Everything beneath the directory `path`, at every depth, as paths relative to it, in byte order. Symbolic links are
-/// listed and not entered.
-/// \param path  "." lists the whole workspace.
-/// \throws error{errc::not_found}, error{errc::not_a_directory}; error{errc::too_large} rather than a list cut short.
-template <code_exec_environment E>
-awaitable<std::vector<entry>> list(E& environment, std::string path) {
-  if constexpr (requires { environment.list(std::move(path)); }) {
-    return environment.list(std::move(path));
-  } else {
-    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost list(): write it beside read_file");
-    return detail::list_by_command(environment, std::move(path));
-  }
-}
-
-/// Makes a directory and its parents; no error where it is there already.
-template <code_exec_environment E>
-awaitable<void> make_directory(E& environment, std::string path) {
-  if constexpr (requires { environment.make_directory(std::move(path)); }) {
-    return environment.make_directory(std::move(path));
-  } else {
-    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost make_directory(): write it beside write_file");
-    std::vector<std::string> words{"mkdir", "-p", detail::below_workspace(path)};
-    return detail::change_by_command(environment, std::move(words), "make directory", std::move(path));
-  }
-}
-
-/// Removes a file, or a directory with all it holds. Symbolic links are removed, not followed.
-/// \throws error{errc::not_found} where there is nothing.
-template <code_exec_environment E>
-awaitable<void> remove(E& environment, std::string path) {
-  if constexpr (requires { environment.remove(std::move(path)); }) {
-    return environment.remove(std::move(path));
-  } else {
-    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost remove(): write it beside write_file");
-    return detail::remove_by_command(environment, std::move(path));
-  }
-}
-
-/// Gives a file or directory another name; replaces a file that has it already.
-template <code_exec_environment E>
-awaitable<void> rename(E& environment, std::string from, std::string to) {
-  if constexpr (requires { environment.rename(std::move(from), std::move(to)); }) {
-    return environment.rename(std::move(from), std::move(to));
-  } else {
-    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost rename(): write it beside write_file");
-    std::vector<std::string> words{"mv", "-f", "-T", detail::below_workspace(from), detail::below_workspace(to)};
-    return detail::change_by_command(environment, std::move(words), "rename", std::move(from));
-  }
-}
-
-/// The whole of a text file, as it is: not checked to be UTF-8.
-/// \param most  bytes; a longer file is error{errc::too_large}.
-template <code_exec_environment E>
-awaitable<std::string> read_text(E& environment, std::string path, std::size_t most = 16 * 1024 * 1024) {
-  bytes content = co_await environment.read_file(std::move(path), most);
-  co_return std::string(as_text(content));
-}
-
-/// Writes a text file, whole or not at all.
-template <code_exec_environment E>
-awaitable<void> write_text(E& environment, std::string path, std::string text) {
-  co_await environment.write_file(std::move(path), as_bytes(text));
-}
-
-}  // namespace cofferdam::inline v0
-
-// ---- cofferdam/core/file_transfer.hpp ----
-
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-// As in file_operations.hpp: the environment's own member where there is one, else one file at a time by read_file and
-// write_file, and by commands for what those cannot do. A layer always has the members.
-
-namespace cofferdam::inline v0 {
-
-namespace detail {
-
-/// The largest file for an environment that takes and gives files only whole: it passes through memory.
-inline constexpr std::size_t largest_whole_file = std::size_t{256} * 1024 * 1024;
-
-/// The piece that files are moved in.
-inline constexpr std::size_t file_piece = 256 * 1024;
-
-/// Whether a failure is that of the whole transfer and not of one file.
-inline bool ends_transfer(const error& failure) noexcept {
-  return failure.code() == errc::cancelled || failure.code() == errc::environment_closed ||
-         failure.code() == errc::provider_lost;
-}
-
-/// Sets a mode that has an x bit. The operations of an environment have none for it, so this is a command.
-template <class E>
-awaitable<void> make_executable(E& environment, std::string path, unsigned mode) {
-  std::string digits;
-  for (int shift = 6; shift >= 0; shift -= 3) digits += static_cast<char>('0' + ((mode >> shift) & 7U));
-  command change = argv("chmod", digits, "./" + path);
-  command_result result = co_await environment.run_command(std::move(change));
-  if (result.ok()) co_return;
-  std::string why = one_line(result.err().text());
-  if (why.empty()) why = result.reason();
-  throw error(errc::permission_denied,
-              "put " + shown_path(path) + ": the file is there, but could not be made executable: " + why);
-}
-
-template <class E>
-awaitable<void> put_whole(E& environment, file_source& source, const file_header& header, transfer& report) {
-  const std::string path = workspace_path(header.destination());
-  if (header.type() == file_type::directory) {
-    co_await make_directory(environment, path);
-    report.add(transferred_file(header.source(), path, 0));
-    co_return;
-  }
-  bytes content;
-  for (;;) {
-    const bytes piece = co_await source.read(file_piece);
-    if (piece.empty()) break;
-    if (piece.size() > largest_whole_file - content.size())
-      throw error(errc::too_large, "put " + shown_path(header.source()) + ": longer than " +
-                                       std::to_string(largest_whole_file) +
-                                       " bytes, the most for an environment that takes files only whole");
-    content.insert(content.end(), piece.begin(), piece.end());
-  }
-  const bytes_view view(content);
-  co_await environment.write_file(path, view);
-  constexpr unsigned executable = 0111;
-  if ((header.mode() & executable) != 0) co_await make_executable(environment, path, header.mode() & 0777U);
-  report.add(transferred_file(header.source(), path, content.size()));
-}
-
-template <class E>
-awaitable<transfer> put_one_by_one(E& environment, file_source& source) {
-  transfer report;
-  for (;;) {
-    std::optional<file_header> header = co_await source.next();
-    if (!header) co_return report;
-    std::optional<error> failure = header->failure();
-    if (!failure) {
-      try {
-        co_await put_whole(environment, source, *header, report);
-      } catch (const error& reason) {
-        if (ends_transfer(reason)) throw;
-        failure = reason;
-      }
-    }
-    if (failure) report.add(failed_file(header->source(), std::move(*failure)));
-  }
-}
-
-/// Files of an environment that gives them only whole.
-template <class E>
-class whole_file_source final : public file_source {
- public:
-  whole_file_source(E& environment, std::vector<file_request> requests)
-      : environment_(environment), requests_(std::move(requests)) {}
-
-  awaitable<std::optional<file_header>> next() override {
-    content_.clear();
-    sent_ = 0;
-    if (at_ == requests_.size()) co_return std::nullopt;
-    const file_request& wanted = requests_[at_++];
-    std::optional<file_header> header;
-    try {
-      const entry found = co_await stat(environment_, wanted.path());
-      content_ = co_await environment_.read_file(wanted.path(), largest_whole_file);
-      // A link's own bits say nothing of the file behind it.
-      const unsigned mode = found.type() == file_type::symlink ? 0644U : found.mode();
-      header.emplace(wanted.path(), wanted.destination(), file_type::regular, content_.size(), mode);
-    } catch (const error& failure) {
-      if (ends_transfer(failure)) throw;
-      header.emplace(wanted.path(), failure);
-    }
-    co_return header;
-  }
-
-  awaitable<bytes> read(std::size_t most) override {
-    const std::size_t count = std::min(most, content_.size() - sent_);
-    const auto start = content_.begin() + static_cast<std::ptrdiff_t>(sent_);
-    sent_ += count;
-    co_return bytes(start, start + static_cast<std::ptrdiff_t>(count));
-  }
-
- private:
-  E& environment_;
-  std::vector<file_request> requests_;
-  std::size_t at_ = 0;
-  bytes content_;
-  std::size_t sent_ = 0;
-};
-
-template <class E>
-awaitable<std::unique_ptr<file_source>> get_one_by_one(E& environment, std::vector<file_request> requests) {
-  co_return std::make_unique<whole_file_source<E>>(environment, std::move(requests));
-}
-
-}  // namespace detail
-
-/// Writes everything a source has into an environment, in one trip where it can; else one file of at most 256 MiB at a
-/// time, with modes that have an x bit set by `chmod`. Reports each failure and goes on.
-/// \param environment, source  kept by the caller until the awaitable completes.
-/// \throws error{errc::cancelled}, error{errc::environment_closed}, error{errc::provider_lost}.
-template <code_exec_environment E>
-awaitable<transfer> put_files(E& environment, file_source& source) {
-  if constexpr (requires { environment.put_files(source); }) {
-    return environment.put_files(source);
-  } else {
-    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost put_files(): write it beside write_file");
-    return detail::put_one_by_one(environment, source);
-  }
-}
-
-/// Regular files of an environment, as a source that must not outlive it: streamed where the environment can, else one
-/// whole file of at most 256 MiB at a time.
-template <code_exec_environment E>
-awaitable<std::unique_ptr<file_source>> get_files(E& environment, std::vector<file_request> requests) {
-  if constexpr (requires { environment.get_files(std::move(requests)); }) {
-    return environment.get_files(std::move(requests));
-  } else {
-    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost get_files(): write it beside read_file");
-    return detail::get_one_by_one(environment, std::move(requests));
-  }
-}
 
 }  // namespace cofferdam::inline v0
 
@@ -6348,6 +6343,25 @@ auto operator|(Environment environment, Recipe recipe) {
 
 }  // namespace cofferdam::inline v0
 
+// ---- cofferdam/core/rethrow_cancellation.hpp ----
+
+
+#include <asio/error.hpp>
+
+#include <string>
+#include <system_error>
+
+namespace cofferdam::inline v0::detail {
+
+/// A cancellation that Asio found before an operation of ours could, as everything else in the library reports it.
+/// \param sentence  for error{errc::cancelled}.
+[[noreturn]] inline void rethrow_cancellation(const std::system_error& failure, const std::string& sentence) {
+  if (failure.code() == asio::error::operation_aborted) throw error(errc::cancelled, sentence, failure.code());
+  throw failure;
+}
+
+}  // namespace cofferdam::inline v0::detail
+
 // ---- cofferdam/core/shell_words.hpp ----
 
 
@@ -6765,6 +6779,7 @@ inline std::string join_shell_words(const std::vector<std::string>& words) {
 #include <concepts>
 #include <csignal>
 #include <exception>
+#include <system_error>
 #include <utility>
 
 namespace cofferdam::inline v0 {
@@ -6772,8 +6787,11 @@ namespace cofferdam::inline v0 {
 namespace detail {
 
 inline awaitable<void> kill_and_wait(process& running) {
-  co_await running.signal(SIGKILL);
-  co_await running.wait();
+  try {
+    co_await running.signal(SIGKILL);
+    co_await running.wait();
+  } catch (const error&) {  // it ended otherwise, or was lost: why we are here is what the caller is to know
+  }
 }
 
 }  // namespace detail
@@ -6790,24 +6808,29 @@ template <streaming_environment E, std::invocable<const chunk&> OnOutput>
 awaitable<command_result> stream_output(E& environment, command c, OnOutput on_output) {
   process running = co_await environment.start(std::move(c));
   std::exception_ptr failure;
+  command_result result;
   try {
     for (;;) {
       chunk piece = co_await running.read();
       if (piece.end()) break;
       on_output(std::as_const(piece));
     }
+    result = co_await running.wait();
   } catch (...) {
     failure = std::current_exception();
   }
-  if (!failure) {
-    command_result result = co_await running.wait();
-    co_return result;
-  }
+  if (!failure) co_return result;
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await detail::shielded([&running] { return detail::kill_and_wait(running); });
   co_await asio::this_coro::throw_if_cancelled(throws);
-  std::rethrow_exception(failure);
+  try {
+    std::rethrow_exception(failure);
+  } catch (const error&) {
+    throw;
+  } catch (const std::system_error& reason) {
+    detail::rethrow_cancellation(reason, "stream_output: cancelled; the command was ended");
+  }
 }
 
 }  // namespace cofferdam::inline v0
@@ -7221,6 +7244,24 @@ inline std::string file_target(const std::optional<std::string>& into, std::stri
   return joined_path(into.value_or("."), path);
 }
 
+/// Plans all that a `file_set` names: an item that fails is in the plan as a failure.
+/// \param set, plan  kept by the caller until the awaitable completes.
+/// \param add_item   `awaitable<void>(file_item)`: adds what one item names to the plan.
+template <class AddItem>
+awaitable<void> plan_items(const file_set& set, file_plan& plan, AddItem add_item) {
+  for (const file_item& item : set.items()) {
+    std::optional<error> failure;
+    try {
+      co_await add_item(item);
+    } catch (const error& reason) {
+      if (file_plan::ends_all(reason)) throw;
+      failure = reason;
+    }
+    if (failure) plan.add_failure(item.text(), std::move(*failure));
+  }
+  plan.settle();
+}
+
 }  // namespace cofferdam::inline v0::detail
 
 // ---- cofferdam/files/glob.hpp ----
@@ -7517,17 +7558,7 @@ class guest_planner {
 
   /// The whole plan. This object stays until it is there.
   awaitable<void> plan() {
-    for (const file_item& item : set_.items()) {
-      std::optional<error> failure;
-      try {
-        co_await add_item(item);
-      } catch (const error& reason) {
-        if (file_plan::ends_all(reason)) throw;
-        failure = reason;
-      }
-      if (failure) plan_.add_failure(item.text(), std::move(*failure));
-    }
-    plan_.settle();
+    co_await plan_items(set_, plan_, [this](const file_item& item) { return add_item(item); });
     lists_.clear();
   }
   file_plan& result() noexcept { return plan_; }
@@ -7755,12 +7786,9 @@ class guest_source final : public file_source {
 // ---- cofferdam/files/detail/file_sinks.hpp ----
 
 
-#include <asio/error.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -7768,13 +7796,6 @@ class guest_source final : public file_source {
 #include <unistd.h>
 
 namespace cofferdam::inline v0::detail {
-
-/// A cancellation as everything else in the library reports it.
-[[noreturn]] inline void rethrow_cancellation(const std::system_error& failure, const char* doing) {
-  if (failure.code() == asio::error::operation_aborted)
-    throw error(errc::cancelled, std::string(doing) + ": cancelled; what had arrived stays", failure.code());
-  throw failure;
-}
 
 /// The lowest directory of a path that is there.
 inline std::filesystem::path existing_above(std::filesystem::path path) {
@@ -7800,40 +7821,34 @@ inline bool ignores_case(const std::filesystem::path& folder) {
   return found;
 }
 
-/// Writes everything a source has beneath a host directory.
-inline awaitable<transfer> put_on_host(directory there, std::filesystem::path shown, file_source& source) {
-  transfer report;
-  for (;;) {
-    std::optional<file_header> header = co_await source.next();
-    if (!header) co_return report;
-    std::optional<error> failure = header->failure();
-    if (!failure) {
-      try {
-        const std::string path = workspace_path(header->destination());
-        const std::string host_path = (shown / path).string();
-        std::uint64_t size = 0;
-        if (header->type() == file_type::directory) {
-          there.make_directory(path);
-          there.set_mode(path, header->mode());
-        } else {
-          atomic_file file = there.create_file(path);
-          for (;;) {
-            const bytes piece = co_await source.read(file_turn);
-            if (piece.empty()) break;
-            file.write(piece);
-            size += piece.size();
-            co_await yield_turn("download " + shown_path(path));
-          }
-          file.commit(header->mode());
-        }
-        report.add(transferred_file(header->source(), host_path, size));
-      } catch (const error& reason) {
-        if (ends_transfer(reason)) throw;
-        failure = reason;
-      }
+inline awaitable<transferred_file> put_one_on_host(const directory& there, const std::filesystem::path& shown,
+                                                   file_source& source, const file_header& header) {
+  const std::string path = workspace_path(header.destination());
+  std::uint64_t size = 0;
+  if (header.type() == file_type::directory) {
+    there.make_directory(path);
+    there.set_mode(path, header.mode());
+  } else {
+    atomic_file file = there.create_file(path);
+    for (;;) {
+      const bytes piece = co_await source.read(file_turn);
+      if (piece.empty()) break;
+      file.write(piece);
+      size += piece.size();
+      co_await yield_turn("download " + shown_path(path));
     }
-    if (failure) report.add(failed_file(header->source(), std::move(*failure)));
+    file.commit(header.mode());
   }
+  co_return transferred_file(header.source(), (shown / path).string(), size);
+}
+
+/// Writes everything a source has beneath a host directory.
+/// \param there, shown, source  kept by the caller until the awaitable completes.
+inline awaitable<transfer> put_on_host(const directory& there, const std::filesystem::path& shown,
+                                       file_source& source) {
+  return put_each(source, [&there, &shown, &source](const file_header& header) {
+    return put_one_on_host(there, shown, source, header);
+  });
 }
 
 }  // namespace cofferdam::inline v0::detail
@@ -7870,7 +7885,7 @@ awaitable<transfer> copy_files(From& from, To& to, file_set set) {
   } catch (const error&) {
     throw;
   } catch (const std::system_error& failure) {
-    detail::rethrow_cancellation(failure, "copy_files");
+    detail::rethrow_cancellation(failure, "copy_files: cancelled; what had arrived stays");
   }
 }
 
@@ -7904,12 +7919,12 @@ awaitable<transfer> download_files(E& environment, file_set set, std::filesystem
       throw name_error(failure.value(), "make directory", destination.native());
     directory there = directory::open(destination);
     guest_source<E> source(environment, planner.result());
-    transfer report = co_await put_on_host(std::move(there), std::move(destination), source);
+    transfer report = co_await put_on_host(there, destination, source);
     co_return report;
   } catch (const error&) {
     throw;
   } catch (const std::system_error& failure) {
-    rethrow_cancellation(failure, "download");
+    rethrow_cancellation(failure, "download: cancelled; what had arrived stays");
   }
 }
 
@@ -7971,17 +7986,7 @@ class host_planner {
 
   /// The whole plan. This object stays until it is there.
   awaitable<void> plan() {
-    for (const file_item& item : set_.items()) {
-      std::optional<error> failure;
-      try {
-        co_await add_item(item);
-      } catch (const error& reason) {
-        if (file_plan::ends_all(reason)) throw;
-        failure = reason;
-      }
-      if (failure) plan_.add_failure(item.text(), std::move(*failure));
-    }
-    plan_.settle();
+    return plan_items(set_, plan_, [this](const file_item& item) { return add_item(item); });
   }
   file_plan& result() noexcept { return plan_; }
 
@@ -8309,7 +8314,7 @@ awaitable<transfer> upload(E& environment, file_set set) {
   } catch (const error&) {
     throw;
   } catch (const std::system_error& failure) {
-    detail::rethrow_cancellation(failure, "upload");
+    detail::rethrow_cancellation(failure, "upload: cancelled; what had arrived stays");
   }
 }
 

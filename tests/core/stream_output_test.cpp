@@ -199,6 +199,14 @@ TEST(StreamOutput, cancelled_at_any_step_ends_the_command) {
         },
         failure);
     EXPECT_EQ(all.started, all.dropped) << "after " << handlers << " handlers";
+    if (all.started == 0 || !failure) continue;
+    EXPECT_EQ(all.signalled, 1) << "after " << handlers << " handlers";
+    EXPECT_GE(all.waited, 1) << "after " << handlers << " handlers";
+    try {
+      std::rethrow_exception(failure);
+    } catch (const std::system_error& reason) {
+      EXPECT_EQ(reason.code(), errc::cancelled) << "after " << handlers << " handlers: " << reason.what();
+    }
   }
 }
 

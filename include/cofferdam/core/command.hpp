@@ -114,6 +114,8 @@ class command {
   command& input(std::string_view text) & { return input(to_bytes(text)); }
   command&& input(std::string_view text) && { return std::move(input(to_bytes(text))); }
   const std::optional<bytes>& input() const noexcept { return input_; }
+  /// Moves the input out: for backends, which would otherwise hold it twice.
+  bytes take_input() { return input_ ? std::move(*input_) : bytes(); }
 
   /// Keeps standard input open for `process::write_input`. Only `start` can use it; `run_command` refuses it.
   command& open_input() & {

@@ -39,6 +39,28 @@ inline bool ends_transfer(const error& failure) noexcept {
          failure.code() == errc::provider_lost;
 }
 
+/// Takes the files of a source one after another: reports each failure and goes on.
+/// \param put  `awaitable<transferred_file>(const file_header&)`: puts one, whose content the source now gives.
+template <class Put>
+awaitable<transfer> put_each(file_source& source, Put put) {
+  transfer report;
+  for (;;) {
+    const std::optional<file_header> header = co_await source.next();
+    if (!header) co_return report;
+    std::optional<error> failure = header->failure();
+    if (!failure) {
+      try {
+        transferred_file done = co_await put(*header);
+        report.add(std::move(done));
+      } catch (const error& reason) {
+        if (ends_transfer(reason)) throw;
+        failure = reason;
+      }
+    }
+    if (failure) report.add(failed_file(header->source(), std::move(*failure)));
+  }
+}
+
 /// Sets a mode that has an x bit. The operations of an environment have none for it, so this is a command.
 template <class E>
 awaitable<void> make_executable(E& environment, std::string path, unsigned mode) {
@@ -54,12 +76,11 @@ awaitable<void> make_executable(E& environment, std::string path, unsigned mode)
 }
 
 template <class E>
-awaitable<void> put_whole(E& environment, file_source& source, const file_header& header, transfer& report) {
+awaitable<transferred_file> put_whole(E& environment, file_source& source, const file_header& header) {
   const std::string path = workspace_path(header.destination());
   if (header.type() == file_type::directory) {
     co_await make_directory(environment, path);
-    report.add(transferred_file(header.source(), path, 0));
-    co_return;
+    co_return transferred_file(header.source(), path, 0);
   }
   bytes content;
   for (;;) {
@@ -75,26 +96,13 @@ awaitable<void> put_whole(E& environment, file_source& source, const file_header
   co_await environment.write_file(path, view);
   constexpr unsigned executable = 0111;
   if ((header.mode() & executable) != 0) co_await make_executable(environment, path, header.mode() & 0777U);
-  report.add(transferred_file(header.source(), path, content.size()));
+  co_return transferred_file(header.source(), path, content.size());
 }
 
 template <class E>
 awaitable<transfer> put_one_by_one(E& environment, file_source& source) {
-  transfer report;
-  for (;;) {
-    std::optional<file_header> header = co_await source.next();
-    if (!header) co_return report;
-    std::optional<error> failure = header->failure();
-    if (!failure) {
-      try {
-        co_await put_whole(environment, source, *header, report);
-      } catch (const error& reason) {
-        if (ends_transfer(reason)) throw;
-        failure = reason;
-      }
-    }
-    if (failure) report.add(failed_file(header->source(), std::move(*failure)));
-  }
+  return put_each(
+      source, [&environment, &source](const file_header& header) { return put_whole(environment, source, header); });
 }
 
 /// Files of an environment that gives them only whole.

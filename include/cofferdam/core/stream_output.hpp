@@ -2,7 +2,11 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
 #include <cofferdam/core/process.hpp>
+#include <cofferdam/core/rethrow_cancellation.hpp>
 #include <cofferdam/core/shielded.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 
@@ -11,6 +15,7 @@
 #include <concepts>
 #include <csignal>
 #include <exception>
+#include <system_error>
 #include <utility>
 
 namespace cofferdam::inline v0 {
@@ -18,8 +23,11 @@ namespace cofferdam::inline v0 {
 namespace detail {
 
 inline awaitable<void> kill_and_wait(process& running) {
-  co_await running.signal(SIGKILL);
-  co_await running.wait();
+  try {
+    co_await running.signal(SIGKILL);
+    co_await running.wait();
+  } catch (const error&) {  // it ended otherwise, or was lost: why we are here is what the caller is to know
+  }
 }
 
 }  // namespace detail
@@ -36,24 +44,29 @@ template <streaming_environment E, std::invocable<const chunk&> OnOutput>
 awaitable<command_result> stream_output(E& environment, command c, OnOutput on_output) {
   process running = co_await environment.start(std::move(c));
   std::exception_ptr failure;
+  command_result result;
   try {
     for (;;) {
       chunk piece = co_await running.read();
       if (piece.end()) break;
       on_output(std::as_const(piece));
     }
+    result = co_await running.wait();
   } catch (...) {
     failure = std::current_exception();
   }
-  if (!failure) {
-    command_result result = co_await running.wait();
-    co_return result;
-  }
+  if (!failure) co_return result;
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await detail::shielded([&running] { return detail::kill_and_wait(running); });
   co_await asio::this_coro::throw_if_cancelled(throws);
-  std::rethrow_exception(failure);
+  try {
+    std::rethrow_exception(failure);
+  } catch (const error&) {
+    throw;
+  } catch (const std::system_error& reason) {
+    detail::rethrow_cancellation(reason, "stream_output: cancelled; the command was ended");
+  }
 }
 
 }  // namespace cofferdam::inline v0

@@ -6,6 +6,7 @@
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_transfer.hpp>
+#include <cofferdam/core/rethrow_cancellation.hpp>
 #include <cofferdam/core/transfer.hpp>
 #include <cofferdam/files/detail/file_sinks.hpp>
 #include <cofferdam/files/detail/guest_files.hpp>
@@ -40,7 +41,7 @@ awaitable<transfer> copy_files(From& from, To& to, file_set set) {
   } catch (const error&) {
     throw;
   } catch (const std::system_error& failure) {
-    detail::rethrow_cancellation(failure, "copy_files");
+    detail::rethrow_cancellation(failure, "copy_files: cancelled; what had arrived stays");
   }
 }
 

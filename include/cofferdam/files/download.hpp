@@ -5,6 +5,7 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/rethrow_cancellation.hpp>
 #include <cofferdam/core/transfer.hpp>
 #include <cofferdam/files/detail/file_sinks.hpp>
 #include <cofferdam/files/detail/guest_files.hpp>
@@ -36,12 +37,12 @@ awaitable<transfer> download_files(E& environment, file_set set, std::filesystem
       throw name_error(failure.value(), "make directory", destination.native());
     directory there = directory::open(destination);
     guest_source<E> source(environment, planner.result());
-    transfer report = co_await put_on_host(std::move(there), std::move(destination), source);
+    transfer report = co_await put_on_host(there, destination, source);
     co_return report;
   } catch (const error&) {
     throw;
   } catch (const std::system_error& failure) {
-    rethrow_cancellation(failure, "download");
+    rethrow_cancellation(failure, "download: cancelled; what had arrived stays");
   }
 }
 

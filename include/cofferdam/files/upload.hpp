@@ -6,6 +6,7 @@
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_transfer.hpp>
+#include <cofferdam/core/rethrow_cancellation.hpp>
 #include <cofferdam/core/transfer.hpp>
 #include <cofferdam/files/detail/file_sinks.hpp>
 #include <cofferdam/files/detail/host_files.hpp>
@@ -45,7 +46,7 @@ awaitable<transfer> upload(E& environment, file_set set) {
   } catch (const error&) {
     throw;
   } catch (const std::system_error& failure) {
-    detail::rethrow_cancellation(failure, "upload");
+    detail::rethrow_cancellation(failure, "upload: cancelled; what had arrived stays");
   }
 }
 

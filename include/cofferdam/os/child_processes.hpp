@@ -63,7 +63,7 @@ class child_keeper {
     command_result refusal;
   };
 
-  launched launch(const command& c, spawn_request& request) {
+  launched launch(command& c, spawn_request& request) {
     if (closing_) throw error(errc::environment_closed, "the environment is closed; open another one");
     launched outcome;
     pipe_ends out = make_pipe();
@@ -97,7 +97,7 @@ class child_keeper {
       outcome.child =
           std::make_shared<child_process>(executor_, registry_, started.pid(), started.pidfd(), std::move(in.write_end),
                                           std::move(out.read_end), std::move(err.read_end), limits, before);
-      outcome.child->begin(c.input() ? *c.input() : bytes());
+      outcome.child->begin(c.take_input());
     } catch (...) {  // it runs already, and nobody is going to know it
       if (outcome.child) {
         outcome.child->abandon();

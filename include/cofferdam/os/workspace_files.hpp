@@ -6,6 +6,7 @@
 #include <cofferdam/core/bulk_file_environment.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_transfer.hpp>
 #include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/core/transfer.hpp>
 #include <cofferdam/core/workspace_path.hpp>
@@ -163,21 +164,7 @@ class workspace_files {
   }
 
   awaitable<transfer> put_files(file_source& source) {
-    transfer report;
-    for (;;) {
-      std::optional<file_header> header = co_await source.next();
-      if (!header) co_return report;
-      std::optional<error> failure = header->failure();
-      if (!failure) {
-        try {
-          co_await put_one(source, *header, report);
-        } catch (const error& reason) {
-          if (reason.code() == errc::cancelled) throw;
-          failure = reason;
-        }
-      }
-      if (failure) report.add(failed_file(header->source(), std::move(*failure)));
-    }
+    return detail::put_each(source, [this, &source](const file_header& header) { return put_one(source, header); });
   }
 
   awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
@@ -192,13 +179,12 @@ class workspace_files {
     return staging_ ? root_->create_file(path, *staging_) : root_->create_file(path);
   }
 
-  awaitable<void> put_one(file_source& source, const file_header& header, transfer& report) {
+  awaitable<transferred_file> put_one(file_source& source, const file_header& header) {
     const std::string clean = workspace_path(header.destination(), path_);
     if (header.type() == file_type::directory) {
       root_->make_directory(clean);
       root_->set_mode(clean, header.mode());
-      report.add(transferred_file(header.source(), clean, 0));
-      co_return;
+      co_return transferred_file(header.source(), clean, 0);
     }
     atomic_file file = create(clean);
     std::uint64_t size = 0;
@@ -209,7 +195,7 @@ class workspace_files {
       size += piece.size();
     }
     file.commit(header.mode());
-    report.add(transferred_file(header.source(), clean, size));
+    co_return transferred_file(header.source(), clean, size);
   }
 
   std::shared_ptr<const directory> root_;

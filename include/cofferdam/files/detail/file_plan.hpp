@@ -215,4 +215,22 @@ inline std::string file_target(const std::optional<std::string>& into, std::stri
   return joined_path(into.value_or("."), path);
 }
 
+/// Plans all that a `file_set` names: an item that fails is in the plan as a failure.
+/// \param set, plan  kept by the caller until the awaitable completes.
+/// \param add_item   `awaitable<void>(file_item)`: adds what one item names to the plan.
+template <class AddItem>
+awaitable<void> plan_items(const file_set& set, file_plan& plan, AddItem add_item) {
+  for (const file_item& item : set.items()) {
+    std::optional<error> failure;
+    try {
+      co_await add_item(item);
+    } catch (const error& reason) {
+      if (file_plan::ends_all(reason)) throw;
+      failure = reason;
+    }
+    if (failure) plan.add_failure(item.text(), std::move(*failure));
+  }
+  plan.settle();
+}
+
 }  // namespace cofferdam::inline v0::detail

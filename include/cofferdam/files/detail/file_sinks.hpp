@@ -15,12 +15,9 @@
 #include <cofferdam/os/directory.hpp>
 #include <cofferdam/os/workspace_files.hpp>
 
-#include <asio/error.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -28,13 +25,6 @@
 #include <unistd.h>
 
 namespace cofferdam::inline v0::detail {
-
-/// A cancellation as everything else in the library reports it.
-[[noreturn]] inline void rethrow_cancellation(const std::system_error& failure, const char* doing) {
-  if (failure.code() == asio::error::operation_aborted)
-    throw error(errc::cancelled, std::string(doing) + ": cancelled; what had arrived stays", failure.code());
-  throw failure;
-}
 
 /// The lowest directory of a path that is there.
 inline std::filesystem::path existing_above(std::filesystem::path path) {
@@ -60,40 +50,34 @@ inline bool ignores_case(const std::filesystem::path& folder) {
   return found;
 }
 
-/// Writes everything a source has beneath a host directory.
-inline awaitable<transfer> put_on_host(directory there, std::filesystem::path shown, file_source& source) {
-  transfer report;
-  for (;;) {
-    std::optional<file_header> header = co_await source.next();
-    if (!header) co_return report;
-    std::optional<error> failure = header->failure();
-    if (!failure) {
-      try {
-        const std::string path = workspace_path(header->destination());
-        const std::string host_path = (shown / path).string();
-        std::uint64_t size = 0;
-        if (header->type() == file_type::directory) {
-          there.make_directory(path);
-          there.set_mode(path, header->mode());
-        } else {
-          atomic_file file = there.create_file(path);
-          for (;;) {
-            const bytes piece = co_await source.read(file_turn);
-            if (piece.empty()) break;
-            file.write(piece);
-            size += piece.size();
-            co_await yield_turn("download " + shown_path(path));
-          }
-          file.commit(header->mode());
-        }
-        report.add(transferred_file(header->source(), host_path, size));
-      } catch (const error& reason) {
-        if (ends_transfer(reason)) throw;
-        failure = reason;
-      }
+inline awaitable<transferred_file> put_one_on_host(const directory& there, const std::filesystem::path& shown,
+                                                   file_source& source, const file_header& header) {
+  const std::string path = workspace_path(header.destination());
+  std::uint64_t size = 0;
+  if (header.type() == file_type::directory) {
+    there.make_directory(path);
+    there.set_mode(path, header.mode());
+  } else {
+    atomic_file file = there.create_file(path);
+    for (;;) {
+      const bytes piece = co_await source.read(file_turn);
+      if (piece.empty()) break;
+      file.write(piece);
+      size += piece.size();
+      co_await yield_turn("download " + shown_path(path));
     }
-    if (failure) report.add(failed_file(header->source(), std::move(*failure)));
+    file.commit(header.mode());
   }
+  co_return transferred_file(header.source(), (shown / path).string(), size);
+}
+
+/// Writes everything a source has beneath a host directory.
+/// \param there, shown, source  kept by the caller until the awaitable completes.
+inline awaitable<transfer> put_on_host(const directory& there, const std::filesystem::path& shown,
+                                       file_source& source) {
+  return put_each(source, [&there, &shown, &source](const file_header& header) {
+    return put_one_on_host(there, shown, source, header);
+  });
 }
 
 }  // namespace cofferdam::inline v0::detail

@@ -43,17 +43,7 @@ class host_planner {
 
   /// The whole plan. This object stays until it is there.
   awaitable<void> plan() {
-    for (const file_item& item : set_.items()) {
-      std::optional<error> failure;
-      try {
-        co_await add_item(item);
-      } catch (const error& reason) {
-        if (file_plan::ends_all(reason)) throw;
-        failure = reason;
-      }
-      if (failure) plan_.add_failure(item.text(), std::move(*failure));
-    }
-    plan_.settle();
+    return plan_items(set_, plan_, [this](const file_item& item) { return add_item(item); });
   }
   file_plan& result() noexcept { return plan_; }
 

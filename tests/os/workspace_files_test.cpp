@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/os/workspace_files.hpp>
+
+#include "support/run.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <system_error>
+
+namespace {
+
+using asio::awaitable;
+using cofferdam::bytes;
+using cofferdam::directory;
+using cofferdam::errc;
+using cofferdam::error;
+using cofferdam::file_header;
+using cofferdam::file_source;
+using cofferdam::file_type;
+using cofferdam::workspace_files;
+using cofferdam_test::run;
+using cofferdam_test::temporary_folder;
+
+/// Two files, and the first one's content fails.
+class failing_source final : public file_source {
+ public:
+  explicit failing_source(errc reason) : reason_(reason) {}
+  awaitable<std::optional<file_header>> next() override {
+    std::optional<file_header> header;
+    if (given_ < 2) header.emplace("there", given_ == 0 ? "first" : "second", file_type::regular, 0, 0644);
+    ++given_;
+    co_return header;
+  }
+  awaitable<bytes> read(std::size_t) override {
+    if (given_ == 1) throw error(reason_, "from read");
+    co_return bytes();
+  }
+
+ private:
+  errc reason_;
+  int given_ = 0;
+};
+
+}  // namespace
+
+TEST(WorkspaceFiles, a_file_whose_content_fails_is_reported_and_the_next_one_is_put) {
+  const temporary_folder folder;
+  workspace_files files(directory::open(folder.path()), folder.path().string(), std::nullopt);
+  failing_source source(errc::io_error);
+  run([&]() -> awaitable<void> {
+    const cofferdam::transfer report = co_await files.put_files(source);
+    EXPECT_EQ(report.failed().size(), 1U);
+    EXPECT_EQ(report.files().size(), 1U);
+  });
+}
+
+TEST(WorkspaceFiles, a_lost_or_closed_source_ends_the_whole_transfer) {
+  const temporary_folder folder;
+  workspace_files files(directory::open(folder.path()), folder.path().string(), std::nullopt);
+  for (const errc reason : {errc::provider_lost, errc::environment_closed, errc::cancelled}) {
+    failing_source source(reason);
+    std::error_code seen;
+    run([&]() -> awaitable<void> {
+      try {
+        co_await files.put_files(source);
+      } catch (const error& failure) {
+        seen = failure.code();
+      }
+    });
+    EXPECT_EQ(seen, reason);
+    EXPECT_FALSE(std::filesystem::exists(folder.path() / "second"));
+  }
+}
