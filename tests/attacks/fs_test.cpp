@@ -428,7 +428,9 @@ TEST(Attack, FS_08_endless_sparse_and_growing_files_cost_no_more_than_the_limit)
   });
   done = true;
   writer.join();
-  if (!cofferdam_test::is_sanitized()) EXPECT_LT(peak_memory() - before, 8 * limit);
+  if (!cofferdam_test::is_sanitized()) {
+    EXPECT_LT(peak_memory() - before, 8 * limit);
+  }
   // Control: reading until the end goes past any limit.
   std::ifstream stream(place.path("w/sparse"), std::ios::binary);
   std::vector<char> piece(1 << 20);
