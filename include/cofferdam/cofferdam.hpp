@@ -48,11 +48,16 @@
 #include <cofferdam/os/atomic_file.hpp>
 #include <cofferdam/os/child_process.hpp>
 #include <cofferdam/os/child_processes.hpp>
+#include <cofferdam/os/command_ends.hpp>
+#include <cofferdam/os/command_keeper.hpp>
+#include <cofferdam/os/command_pipes.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/directory.hpp>
 #include <cofferdam/os/file_reader.hpp>
+#include <cofferdam/os/machine.hpp>
 #include <cofferdam/os/pipe.hpp>
 #include <cofferdam/os/reaper.hpp>
+#include <cofferdam/os/running_command.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/tree_walk.hpp>
 #include <cofferdam/os/unique_fd.hpp>
@@ -60,3 +65,10 @@
 #include <cofferdam/tools/code_exec.hpp>
 #include <cofferdam/tools/tool.hpp>
 #include <cofferdam/version.hpp>
+#include <cofferdam/warden/image.hpp>
+#include <cofferdam/warden/image_aarch64.hpp>
+#include <cofferdam/warden/image_x86_64.hpp>
+#include <cofferdam/warden/protocol.hpp>
+#include <cofferdam/warden/session.hpp>
+#include <cofferdam/warden/start_warden.hpp>
+#include <cofferdam/warden/wire.hpp>

@@ -30,6 +30,56 @@ inline constexpr std::string_view version = "0.1.0";
 
 }  // namespace cofferdam::inline v0
 
+// ---- cofferdam/core/asio.hpp ----
+
+
+// A standard header has to come before the first one of Asio. Asio 1.22 asks the standard library's own macros whether
+// there is an aligned allocation, and where it is the first header of a file they are not defined yet: that file would
+// free coroutine frames by another function than the one that made them.
+// clang-format off
+#include <cstddef>
+
+#include <asio/awaitable.hpp>
+#include <asio/detail/config.hpp>
+#include <asio/version.hpp>
+// clang-format on
+
+// The only file that looks at Asio's version; everything else uses the names below.
+
+#if !defined(ASIO_STANDALONE)
+#error \
+    "cofferdam needs standalone Asio: define ASIO_STANDALONE in every file (the CMake target cofferdam::cofferdam does)"
+#endif
+#if !defined(ASIO_HAS_CO_AWAIT)
+#error "cofferdam needs coroutines: compile as C++20 and, with clang and Asio before 1.26, define ASIO_HAS_CO_AWAIT"
+#endif
+#if ASIO_VERSION < 102201
+#error "cofferdam needs Asio 1.22.1 or newer"
+#endif
+
+#if ASIO_VERSION < 102300
+#include <asio/experimental/deferred.hpp>
+#else
+#include <asio/deferred.hpp>
+#endif
+
+namespace cofferdam::inline v0 {
+
+/// What every operation of the library returns: lazy, awaited once, run by the executor of the coroutine that awaits it.
+template <class T>
+using awaitable = asio::awaitable<T>;
+
+namespace detail {
+
+#if ASIO_VERSION < 102300
+inline constexpr asio::experimental::deferred_t deferred{};
+#else
+inline constexpr asio::deferred_t deferred{};
+#endif
+
+}  // namespace detail
+}  // namespace cofferdam::inline v0
+
 // ---- cofferdam/core/bytes.hpp ----
 
 
@@ -863,77 +913,1820 @@ class command_result {
 
 }  // namespace cofferdam::inline v0
 
-// ---- cofferdam/core/path_advice.hpp ----
+// ---- cofferdam/core/process.hpp ----
 
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <string>
-#include <string_view>
+#include <memory>
+#include <utility>
 
 namespace cofferdam::inline v0 {
 
+/// Which of a command's two outputs.
+enum class output_stream { out, err };
+
+/// A piece of a command's output, as it came: not cut at characters or lines.
+class chunk {
+ public:
+  /// The end of the output.
+  chunk() = default;
+  chunk(output_stream stream, bytes data) : stream_(stream), data_(std::move(data)) {}
+
+  output_stream stream() const noexcept { return stream_; }
+  const bytes& data() const noexcept { return data_; }
+  /// Nothing more will come.
+  bool end() const noexcept { return data_.empty(); }
+
+ private:
+  output_stream stream_ = output_stream::out;
+  bytes data_;
+};
+
+/// A command that runs. One type for all backends, so that layers can return one and backends can be swapped.
+///
+/// What is not read is not lost: while nobody reads, the command waits once its pipe is full (back-pressure), and
+/// `wait()` takes what is left. The result's `out()` and `err()` hold what went by, read or not.
+/// Destroying it ends the command, without waiting for that; so does closing the environment.
+/// `read`, `write_input` and `signal` may be under way at the same time, each once.
+/// \par Threads  the environment's executor only.
+class process {
+ public:
+  /// What a backend writes to offer `start`. The members mean what `process`'s own mean; the destructor ends the command.
+  class implementation {
+   public:
+    implementation() = default;
+    implementation(const implementation&) = delete;
+    implementation& operator=(const implementation&) = delete;
+    virtual ~implementation() = default;
+    virtual awaitable<chunk> read() = 0;
+    virtual awaitable<void> write_input(bytes_view data) = 0;
+    virtual awaitable<void> close_input() = 0;
+    virtual awaitable<void> signal(int number) = 0;
+    virtual awaitable<command_result> wait() = 0;
+  };
+
+  /// No process; everything but assignment throws `error{errc::invalid_argument}`.
+  process() = default;
+  explicit process(std::unique_ptr<implementation> running) : running_(std::move(running)) {}
+
+  /// A process that is over already, with this result and no output to read: what a layer returns when it refuses.
+  static process finished(command_result result);
+
+  /// The next piece of output of either stream, at most 64 KiB; an empty chunk at the end.
+  /// \par Cancellation  terminal: ends the wait only, loses no byte; throws `error{errc::cancelled}`.
+  awaitable<chunk> read() { return get().read(); }
+
+  /// Writes all of `data` to the command's standard input; needs `command::open_input()`.
+  /// \param data  kept by the caller until the awaitable completes.
+  /// \throws error{errc::io_error} where the command has closed its input or ended; error{errc::unsupported} where its
+  ///         input was not left open.
+  /// \par Cancellation  terminal: some of `data` may have been written; throws `error{errc::cancelled}`.
+  awaitable<void> write_input(bytes_view data) { return get().write_input(data); }
+
+  /// Ends the command's standard input. Does nothing the second time.
+  awaitable<void> close_input() { return get().close_input(); }
+
+  /// Sends a signal to the command and its process group. Does nothing once the command has ended.
+  /// \param number  as in `<csignal>`.
+  awaitable<void> signal(int number) { return get().signal(number); }
+
+  /// Waits for the end and takes what output is left; a second call yields the same result.
+  /// \par Cancellation  terminal: ends the command and all it started, then throws `error{errc::cancelled}`.
+  awaitable<command_result> wait() { return get().wait(); }
+
+ private:
+  implementation& get() const {
+    if (!running_) throw error(errc::invalid_argument, "process: there is none (default-constructed or moved from)");
+    return *running_;
+  }
+
+  std::unique_ptr<implementation> running_;
+};
+
 namespace detail {
 
-/// Whether `path` is `root` or beneath it, component by component.
-inline bool is_beneath(std::string_view path, std::string_view root) noexcept {
-  return !root.empty() && path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
-}
-
-/// The places of a host that a command has no business in. Programs, libraries and devices are not among them.
-inline bool is_foreign_place(std::string_view path) noexcept {
-  constexpr std::array<std::string_view, 13> places{"/etc", "/home", "/root", "/tmp",   "/var",   "/proc",   "/sys",
-                                                    "/run", "/srv",  "/mnt",  "/media", "/Users", "/private"};
-  for (const std::string_view place : places)
-    if (is_beneath(path, place)) return true;
-  return false;
-}
-
-inline bool has_parent_component(std::string_view word) noexcept {
-  for (std::size_t at = 0; at <= word.size();) {
-    const std::size_t slash = std::min(word.find('/', at), word.size());
-    if (word.substr(at, slash - at) == "..") return true;
-    at = slash + 1;
+class finished_process final : public process::implementation {
+ public:
+  explicit finished_process(command_result result) : result_(std::move(result)) {}
+  awaitable<chunk> read() override { co_return chunk(); }
+  awaitable<void> write_input(bytes_view) override {
+    throw error(errc::io_error, "write_input: the command has ended", std::make_error_code(std::errc::broken_pipe));
+    co_return;
   }
-  return false;
+  awaitable<void> close_input() override { co_return; }
+  awaitable<void> signal(int) override { co_return; }
+  awaitable<command_result> wait() override { co_return result_; }
+
+ private:
+  command_result result_;
+};
+
+}  // namespace detail
+
+inline process process::finished(command_result result) {
+  return process(std::make_unique<detail::finished_process>(std::move(result)));
+}
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/core/rethrow_cancellation.hpp ----
+
+
+#include <asio/error.hpp>
+
+#include <string>
+#include <system_error>
+
+namespace cofferdam::inline v0::detail {
+
+/// A cancellation that Asio found before an operation of ours could, as everything else in the library reports it.
+/// \param sentence  for error{errc::cancelled}.
+[[noreturn]] inline void rethrow_cancellation(const std::system_error& failure, const std::string& sentence) {
+  if (failure.code() == asio::error::operation_aborted) throw error(errc::cancelled, sentence, failure.code());
+  throw failure;
+}
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/core/shielded.hpp ----
+
+
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+/// Awaits `work()` to its end even where the awaiting coroutine has been, or is being, cancelled, and leaves that
+/// coroutine's own cancellation state as it was. (Asio keeps that state per spawned coroutine, not per frame: resetting
+/// it would reset the caller's.) A coroutine that has been cancelled cannot even begin to await this, so:
+///
+///     const bool throws = co_await asio::this_coro::throw_if_cancelled();
+///     co_await asio::this_coro::throw_if_cancelled(false);
+///     co_await detail::shielded(std::move(work));
+///     co_await asio::this_coro::throw_if_cancelled(throws);
+template <class Work>
+  requires std::same_as<std::invoke_result_t<Work&>, awaitable<void>>
+awaitable<void> shielded(Work work) {
+  asio::any_io_executor executor = co_await asio::this_coro::executor;
+  co_await asio::co_spawn(executor, std::move(work),
+                          asio::bind_cancellation_slot(asio::cancellation_slot(), asio::use_awaitable));
+}
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/os/unique_fd.hpp ----
+
+
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace cofferdam::inline v0 {
+
+/// Owns one file descriptor and closes it.
+class unique_fd {
+ public:
+  unique_fd() = default;
+  /// \param fd  taken over; -1 means none.
+  explicit unique_fd(int fd) noexcept : fd_(fd) {}
+  unique_fd(unique_fd&& other) noexcept : fd_(other.release()) {}
+  unique_fd& operator=(unique_fd&& other) noexcept {
+    if (this != &other) reset(other.release());
+    return *this;
+  }
+  ~unique_fd() { reset(); }
+
+  /// The descriptor, still owned; -1 where there is none.
+  int get() const noexcept { return fd_; }
+  explicit operator bool() const noexcept { return fd_ >= 0; }
+
+  /// Gives the descriptor up.
+  int release() noexcept { return std::exchange(fd_, -1); }
+  /// Closes the descriptor and takes over another.
+  void reset(int fd = -1) noexcept {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = fd;
+  }
+
+  /// The same descriptor with a number above the three standard ones, which a host program may have closed.
+  /// Empty, with `errno` set, where the system has no descriptor left.
+  static unique_fd above_standard(unique_fd fd) noexcept {
+    if (fd.get() < 0 || fd.get() > 2) return fd;
+    return unique_fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 3));
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/os/pipe.hpp ----
+
+
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace cofferdam::inline v0 {
+
+/// Both ends of a pipe, closed on exec and numbered above the standard descriptors.
+class pipe_ends {
+ public:
+  unique_fd read_end;
+  unique_fd write_end;
+};
+
+namespace detail {
+
+inline unique_fd usable(unique_fd fd, const char* what) {
+  fd = unique_fd::above_standard(std::move(fd));
+  if (!fd) {
+    const std::error_code cause(errno, std::system_category());
+    throw error(
+        errc::io_error,
+        std::string(what) + ": " + cause.message() + "; raise the limit on open files, or run fewer commands at once",
+        cause);
+  }
+  return fd;
+}
+
+inline void set_nonblocking(const unique_fd& fd) {
+  const int flags = ::fcntl(fd.get(), F_GETFL);
+  if (flags < 0 || ::fcntl(fd.get(), F_SETFL, flags | O_NONBLOCK) < 0)
+    throw error(errc::io_error, "a pipe cannot be made non-blocking", std::error_code(errno, std::system_category()));
+}
+
+/// write(2) that answers EPIPE and raises no SIGPIPE, whatever the host program does with that signal.
+inline ssize_t write_without_sigpipe(int fd, bytes_view data) noexcept {
+  sigset_t broken;
+  sigset_t before;
+  sigset_t pending;
+  ::sigemptyset(&broken);
+  ::sigaddset(&broken, SIGPIPE);
+  ::sigpending(&pending);
+  const bool was_pending = ::sigismember(&pending, SIGPIPE) == 1;
+  ::pthread_sigmask(SIG_BLOCK, &broken, &before);
+  const ssize_t written = ::write(fd, data.data(), data.size());
+  const int number = errno;
+  if (written < 0 && number == EPIPE && !was_pending) {
+    const timespec now{};
+    while (::sigtimedwait(&broken, nullptr, &now) < 0 && errno == EINTR) {
+    }
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = number;
+  return written;
 }
 
 }  // namespace detail
 
-/// The first word of a shell line that looks like a path out of the workspace; empty where none does.
-///
-/// A guess about text, to advise a model with, and no protection: a variable, a glob or a program's own string names
-/// any file. Looks at words as blanks, quotes, operators, `=` and `:` part them: absolute paths to the
-/// folders a host keeps its own and its users' files in, `~name`, and `..` components. HOME is the workspace, so `~/x` is inside.
-/// \param line      a shell line.
-/// \param root      the workspace's absolute path; paths beneath it are inside.
-/// \param also      another absolute path that counts as inside; may be empty.
-/// \par Source      the five-folder pattern of Stirrup's local backend, whose false alarms (`s/var/home/`, URLs,
-///                  `build/tmp/x`) this does not have.
-inline std::string outside_path(std::string_view line, std::string_view root, std::string_view also = {}) {
-  constexpr std::string_view parting = " \t\n'\"`;|&<>()=:";
-  for (std::size_t at = 0; at < line.size();) {
-    const std::size_t start = line.find_first_not_of(parting, at);
-    if (start == std::string_view::npos) break;
-    at = std::min(line.find_first_of(parting, start), line.size());
-    const std::string_view word = line.substr(start, at - start);
-    const bool after_scheme = start > 0 && line[start - 1] == ':' && word.starts_with("//");
-    if (after_scheme) continue;
-    if (word.size() > 1 && word.front() == '/') {
-      if (detail::has_parent_component(word)) return std::string(word);
-      if (!detail::is_beneath(word, root) && !detail::is_beneath(word, also) && detail::is_foreign_place(word))
-        return std::string(word);
-    } else if (word.front() == '~' && word.size() > 1 && word[1] != '/' && word[1] != '+' && word[1] != '-') {
-      return std::string(word);
-    } else if (detail::has_parent_component(word)) {
-      return std::string(word);
-    }
+/// Makes a pipe.
+/// \throws error{errc::io_error} where the system has no descriptor left.
+inline pipe_ends make_pipe() {
+  int fds[2] = {-1, -1};
+  if (::pipe2(fds, O_CLOEXEC) < 0) {
+    const std::error_code cause(errno, std::system_category());
+    throw error(errc::io_error,
+                "pipe: " + cause.message() + "; raise the limit on open files, or run fewer commands at once", cause);
   }
-  return {};
+  pipe_ends ends;
+  ends.read_end.reset(fds[0]);
+  ends.write_end.reset(fds[1]);
+  ends.read_end = detail::usable(std::move(ends.read_end), "pipe");
+  ends.write_end = detail::usable(std::move(ends.write_end), "pipe");
+  return ends;
 }
 
 }  // namespace cofferdam::inline v0
+
+// ---- cofferdam/os/command_ends.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/error.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <memory>
+#include <system_error>
+
+#include <sys/ioctl.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace cofferdam::inline v0::detail {
+
+/// Hears when an end of a command's streams can be used. Kept alive by whoever waits.
+class end_listener {
+ public:
+  /// \param failure  it cannot be waited for; false otherwise.
+  virtual void output_ready(std::size_t index, std::error_code failure) = 0;
+  virtual void input_ready(std::error_code failure) = 0;
+
+ protected:
+  ~end_listener() = default;
+};
+
+/// Our end of a command's output or error output.
+class output_end {
+ public:
+  output_end() = default;
+  output_end(const output_end&) = delete;
+  output_end& operator=(const output_end&) = delete;
+  virtual ~output_end() = default;
+  /// Bytes read; 0 at the end; -1 where nothing is there now.
+  virtual ssize_t read(std::byte* to, std::size_t most) noexcept = 0;
+  /// How much stands there now.
+  virtual std::size_t waiting() noexcept = 0;
+  /// Calls `output_ready(index)` once when there is something, or the end. Not called after `close()`.
+  virtual void wait(std::shared_ptr<end_listener> listener, std::size_t index) = 0;
+  virtual void close() noexcept = 0;
+};
+
+/// Our end of a command's input.
+class input_end {
+ public:
+  input_end() = default;
+  input_end(const input_end&) = delete;
+  input_end& operator=(const input_end&) = delete;
+  virtual ~input_end() = default;
+  virtual bool is_open() const noexcept = 0;
+  /// Bytes written; -1 where there is no room now; -2 where nobody reads.
+  virtual ssize_t write(bytes_view data) = 0;
+  /// Calls `input_ready` once when there is room. Not called after `close()`.
+  virtual void wait(std::shared_ptr<end_listener> listener) = 0;
+  virtual void close() noexcept = 0;
+};
+
+/// Takes a descriptor over; only where that does not throw.
+inline void hand_over(unique_fd& from, asio::posix::stream_descriptor& to) {
+  to.assign(from.get());
+  from.release();
+}
+
+/// The reading end of a pipe, or a terminal's master.
+class descriptor_output final : public output_end {
+ public:
+  descriptor_output(const asio::any_io_executor& executor, unique_fd& fd) : descriptor_(executor) {
+    hand_over(fd, descriptor_);
+  }
+  ssize_t read(std::byte* to, std::size_t most) noexcept override {
+    ssize_t got = 0;
+    do {
+      got = ::read(descriptor_.native_handle(), to, most);
+    } while (got < 0 && errno == EINTR);
+    if (got >= 0) return got;
+    return errno == EAGAIN ? -1 : 0;  // EIO: a terminal that nobody has open any more
+  }
+  std::size_t waiting() noexcept override {
+    int count = 0;
+    ::ioctl(descriptor_.native_handle(), FIONREAD, &count);
+    return static_cast<std::size_t>(std::max(count, 0));
+  }
+  void wait(std::shared_ptr<end_listener> listener, std::size_t index) override {
+    descriptor_.async_wait(asio::posix::stream_descriptor::wait_read,
+                           [listener = std::move(listener), index](std::error_code failure) {
+                             if (failure != asio::error::operation_aborted) listener->output_ready(index, failure);
+                           });
+  }
+  void close() noexcept override {
+    std::error_code ignored;  // a reading end
+    descriptor_.close(ignored);
+  }
+
+ private:
+  asio::posix::stream_descriptor descriptor_;
+};
+
+/// The writing end of a pipe.
+class descriptor_input final : public input_end {
+ public:
+  /// \param fd  empty: closed from the start.
+  descriptor_input(const asio::any_io_executor& executor, unique_fd& fd) : descriptor_(executor) {
+    if (fd) hand_over(fd, descriptor_);
+  }
+  bool is_open() const noexcept override { return descriptor_.is_open(); }
+  ssize_t write(bytes_view data) override {
+    ssize_t written = 0;
+    do {
+      written = write_without_sigpipe(descriptor_.native_handle(), data);
+    } while (written < 0 && errno == EINTR);
+    if (written >= 0) return written;
+    return errno == EAGAIN ? -1 : -2;
+  }
+  void wait(std::shared_ptr<end_listener> listener) override {
+    descriptor_.async_wait(asio::posix::stream_descriptor::wait_write,
+                           [listener = std::move(listener)](std::error_code failure) {
+                             if (failure != asio::error::operation_aborted) listener->input_ready(failure);
+                           });
+  }
+  void close() noexcept override {
+    std::error_code ignored;  // closing our end of a pipe cannot fail in a way that matters
+    descriptor_.close(ignored);
+  }
+
+ private:
+  asio::posix::stream_descriptor descriptor_;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/os/reaper.hpp ----
+
+
+#include <cerrno>
+#include <cstddef>
+#include <filesystem>
+#include <mutex>
+#include <new>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <sys/types.h>
+#include <sys/wait.h>
+
+namespace cofferdam::inline v0::detail {
+
+/// Takes over what a destructor may not wait for: killed processes that are not dead yet, and folders to be removed.
+/// One for the whole program, since children belong to the whole program. It has no thread: it is swept when the next
+/// environment opens or closes, and at the program's end.
+class reaper {
+ public:
+  static reaper& instance() {
+    static reaper one;
+    return one;
+  }
+
+  /// \param pidfd  of a child that has been sent SIGKILL. Where there is no memory to write that down, waits for it.
+  void adopt(unique_fd pidfd) noexcept {
+    const std::lock_guard lock(mutex_);
+    try {
+      processes_.push_back(std::move(pidfd));
+    } catch (const std::bad_alloc&) {
+      siginfo_t info{};
+      while (::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd.get()), &info, WEXITED) < 0 &&
+             errno == EINTR) {
+      }
+    }
+  }
+
+  /// \param folder  removed with all it holds once no adopted process is left that could write there.
+  void adopt(std::filesystem::path folder) noexcept {
+    const std::lock_guard lock(mutex_);
+    try {
+      folders_.push_back(std::move(folder));
+    } catch (const std::bad_alloc&) {
+      static_cast<void>(removed(folder));
+    }
+  }
+
+  /// Reaps what has died and removes what may be removed. Does not wait.
+  void sweep() noexcept {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(processes_, [](const unique_fd& pidfd) { return reaped(pidfd); });
+    if (!processes_.empty()) return;
+    std::erase_if(folders_, [](const std::filesystem::path& folder) { return removed(folder); });
+  }
+
+  /// How many processes and folders wait.
+  std::size_t pending() {
+    const std::lock_guard lock(mutex_);
+    return processes_.size() + folders_.size();
+  }
+
+  reaper(const reaper&) = delete;
+  reaper& operator=(const reaper&) = delete;
+
+ private:
+  reaper() = default;
+  ~reaper() { sweep(); }
+
+  /// What cannot be removed now is tried again: descriptors may be short, or somebody may still write there.
+  static bool removed(const std::filesystem::path& folder) noexcept {
+    try {
+      std::error_code failure;
+      std::filesystem::remove_all(folder, failure);
+      return !failure;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  }
+
+  static bool reaped(const unique_fd& pidfd) noexcept {
+    siginfo_t info{};
+    const int result =
+        ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd.get()), &info, WEXITED | WNOHANG);
+    return result < 0 ? errno != EINTR : info.si_pid != 0;
+  }
+
+  std::mutex mutex_;
+  std::vector<unique_fd> processes_;
+  std::vector<std::filesystem::path> folders_;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/core/output_collector.hpp ----
+
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace cofferdam::inline v0 {
+
+/// Takes in all that a stream says and keeps its start and its end: the bound on host memory, whatever a guest prints.
+///
+/// Everything is kept while it fits. After that the first `keep / 2` bytes stay, and the rest of the room is a ring
+/// that holds the newest ones. Memory grows with what arrives, doubling, and never beyond `keep` bytes; while it grows,
+/// and inside `take()`, the old and the new block exist together for a moment.
+/// \par Threads  one at a time.
+/// \par Cost     `append` copies at most what is kept of the chunk: a large one costs no more than `keep / 2` bytes.
+class output_collector {
+ public:
+  /// \param keep  bytes to keep, of the start and the end together. 0 only counts.
+  explicit output_collector(std::size_t keep = command::default_kept_output) noexcept
+      : head_size_(keep / 2), keep_(keep) {}
+
+  output_collector(const output_collector&) = delete;
+  output_collector& operator=(const output_collector&) = delete;
+  output_collector(output_collector&& other) noexcept
+      : kept_(std::exchange(other.kept_, bytes())),
+        head_size_(other.head_size_),
+        keep_(other.keep_),
+        next_(std::exchange(other.next_, 0)),
+        total_(std::exchange(other.total_, 0)) {}
+  output_collector& operator=(output_collector&& other) noexcept {
+    kept_ = std::exchange(other.kept_, bytes());
+    head_size_ = other.head_size_;
+    keep_ = other.keep_;
+    next_ = std::exchange(other.next_, 0);
+    total_ = std::exchange(other.total_, 0);
+    return *this;
+  }
+  ~output_collector() = default;
+
+  /// The next bytes of the stream. Where memory runs out (`std::bad_alloc`) nothing of `chunk` has been taken in.
+  void append(bytes_view chunk) {
+    const std::size_t fits = std::min(chunk.size(), keep_ - kept_.size());
+    make_room(fits);
+    total_ += chunk.size();
+    kept_.insert(kept_.end(), chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(fits));
+    append_to_ring(chunk.subspan(fits));
+  }
+
+  /// How many bytes have arrived since the start, or since the last `take()`.
+  std::uint64_t total() const noexcept { return total_; }
+
+  /// What was kept, moved out. The collector is empty afterwards, holds no memory and may be used again.
+  captured take() {
+    const std::uint64_t total = total_;
+    if (total == kept_.size()) {
+      captured result(std::exchange(kept_, bytes()), bytes(), total);
+      reset();
+      return result;
+    }
+    bytes tail = copy_of_tail();
+    kept_.resize(head_size_);
+    kept_.shrink_to_fit();
+    captured result(std::exchange(kept_, bytes()), std::move(tail), total);
+    reset();
+    return result;
+  }
+
+  /// A copy of what `take()` would yield now.
+  captured snapshot() const {
+    if (total_ == kept_.size()) return captured(kept_, bytes(), total_);
+    return captured(bytes(kept_.begin(), ring_start()), copy_of_tail(), total_);
+  }
+
+ private:
+  bytes::const_iterator ring_start() const noexcept { return kept_.begin() + static_cast<std::ptrdiff_t>(head_size_); }
+
+  void make_room(std::size_t more) {
+    const std::size_t needed = kept_.size() + more;
+    if (needed <= kept_.capacity()) return;
+    const std::size_t doubled = kept_.capacity() > keep_ / 2 ? keep_ : 2 * kept_.capacity();
+    kept_.reserve(std::max(needed, doubled));
+  }
+
+  // Bytes come here only once `kept_` has its full size: [0, head_size_) stays, [head_size_, keep_) is the ring, and
+  // its oldest byte stands at head_size_ + next_.
+  void append_to_ring(bytes_view chunk) noexcept {
+    if (chunk.empty()) return;
+    const std::size_t room = keep_ - head_size_;
+    if (chunk.size() >= room) {  // also where there is no room at all
+      std::copy(chunk.end() - static_cast<std::ptrdiff_t>(room), chunk.end(),
+                kept_.end() - static_cast<std::ptrdiff_t>(room));
+      next_ = 0;
+      return;
+    }
+    const std::size_t first = std::min(chunk.size(), room - next_);
+    const auto ring = kept_.begin() + static_cast<std::ptrdiff_t>(head_size_);
+    std::copy_n(chunk.begin(), first, ring + static_cast<std::ptrdiff_t>(next_));
+    std::copy_n(chunk.begin() + static_cast<std::ptrdiff_t>(first), chunk.size() - first, ring);
+    next_ = (next_ + chunk.size()) % room;
+  }
+
+  bytes copy_of_tail() const {
+    bytes tail;
+    tail.reserve(keep_ - head_size_);
+    const auto oldest = ring_start() + static_cast<std::ptrdiff_t>(next_);
+    tail.insert(tail.end(), oldest, kept_.end());
+    tail.insert(tail.end(), ring_start(), oldest);
+    return tail;
+  }
+
+  void reset() noexcept {
+    next_ = 0;
+    total_ = 0;
+  }
+
+  bytes kept_;
+  std::size_t head_size_;
+  std::size_t keep_;
+  std::size_t next_ = 0;
+  std::uint64_t total_ = 0;
+};
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/os/running_command.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/cancellation_state.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+/// Why a command is being ended by us.
+enum class end_reason { none, timeout, cancelled, closed };
+
+class running_command;
+
+/// The commands of one environment: who they are, and a buffer they share, since one thread at a time reads.
+class command_registry {
+ public:
+  static constexpr std::size_t scratch_size = 64 * 1024;
+
+  command_registry() : scratch_(std::make_unique<std::byte[]>(scratch_size)) {}
+
+  std::byte* scratch() noexcept { return scratch_.get(); }
+  const std::vector<running_command*>& commands() const noexcept { return commands_; }
+  void add(running_command* one) { commands_.push_back(one); }
+  void remove(running_command* one) noexcept { std::erase(commands_, one); }
+
+ private:
+  std::unique_ptr<std::byte[]> scratch_;
+  std::vector<running_command*> commands_;
+};
+
+/// What a command is given and held to.
+class command_limits {
+ public:
+  /// No value: no limit.
+  std::optional<std::chrono::milliseconds> timeout;
+  /// From SIGTERM to SIGKILL.
+  std::chrono::milliseconds grace{500};
+  /// How long what a command has left behind may go on holding the output once it has ended.
+  std::chrono::milliseconds linger{100};
+  std::size_t kept_output = command::default_kept_output;
+  /// Keep the input open after the first content.
+  bool open_input = false;
+};
+
+/// A command that runs, as all who start commands see it: its streams, those who await it, its result. How it is
+/// signalled and how its end is learned is for the derived class. Driven by handlers, not by whoever awaits it: the limit
+/// holds and the end is seen even where nobody reads or waits. Every handler keeps it alive; it goes when they are done.
+class running_command : public std::enable_shared_from_this<running_command>, public end_listener {
+ public:
+  running_command(const asio::any_io_executor& executor, std::shared_ptr<command_registry> registry,
+                  const command_limits& limits, std::chrono::steady_clock::time_point started)
+      : registry_(std::move(registry)),
+        limits_(limits),
+        started_(started),
+        sources_{source(limits.kept_output), source(limits.kept_output)},
+        changed_(executor, std::chrono::steady_clock::time_point::max()) {
+    registry_->add(this);
+  }
+  running_command(const running_command&) = delete;
+  running_command& operator=(const running_command&) = delete;
+  virtual ~running_command() { registry_->remove(this); }
+
+  /// Sends a signal to the command and its process group.
+  virtual void send(int number) noexcept = 0;
+  /// Ends the command: SIGTERM, the grace, SIGKILL. Only the first reason counts.
+  virtual void end(end_reason reason) = 0;
+  /// SIGKILL, now.
+  virtual void kill() noexcept = 0;
+
+  /// From now on takes all output as it comes, for the result only.
+  void drain() {
+    if (draining_) return;
+    draining_ = true;
+    for (std::size_t index = 0; index < 2; ++index) pump(index);
+    outputs_changed();
+  }
+
+  /// For destructors: SIGKILL now, and nobody will read. The handlers see to the rest.
+  void abandon() noexcept {
+    if (finished_) return;
+    if (ended_by_ == end_reason::none) ended_by_ = end_reason::closed;
+    try {
+      kill();
+      close_input();
+      drain();
+    } catch (...) {  // no memory: what it had printed is lost, and whoever awaits it hears of that
+      failure_ = std::current_exception();
+      for (source& each : sources_) close(each);
+    }
+  }
+
+  bool finished() const noexcept { return finished_; }
+  end_reason ended_by() const noexcept { return ended_by_; }
+  const command_result& result() const noexcept { return result_; }
+  command_result take_result() { return std::move(result_); }
+
+  /// What is known so far.
+  std::shared_ptr<const command_result> partial() const {
+    if (finished_) return std::make_shared<const command_result>(result_);
+    auto sofar = std::make_shared<command_result>();
+    sofar->out(sources_[0].collected.snapshot()).err(sources_[1].collected.snapshot());
+    sofar->duration(std::chrono::steady_clock::now() - started_);
+    return sofar;
+  }
+
+  /// Takes all output and waits until everything is over. Where the awaiting coroutine is cancelled, ends the command,
+  /// waits for that, and throws error{errc::cancelled}; where the environment is closed, error{errc::environment_closed}.
+  /// \param doing  the operation, for sentences.
+  static awaitable<void> complete(std::shared_ptr<running_command> self, std::string doing) {
+    self->drain();
+    bool cancelled = false;
+    while (!self->finished_ && !cancelled) {
+      const bool seen = co_await self->changed();
+      cancelled = seen;
+    }
+    if (cancelled && !self->finished_) {
+      const bool throws = co_await asio::this_coro::throw_if_cancelled();
+      co_await asio::this_coro::throw_if_cancelled(false);
+      self->end(end_reason::cancelled);
+      co_await self->until_finished_shielded();
+      co_await asio::this_coro::throw_if_cancelled(throws);
+      throw error(errc::cancelled, doing + ": cancelled; the command was ended").with_partial(self->partial());
+    }
+    if (self->failure_) std::rethrow_exception(self->failure_);
+    if (self->ended_by_ == end_reason::closed)
+      throw error(errc::environment_closed, doing + ": the environment was closed; the command was ended")
+          .with_partial(self->partial());
+  }
+
+  /// Waits until everything is over, whatever is cancelled; see `shielded` for how to await it.
+  awaitable<void> until_finished_shielded() {
+    return shielded([self = shared_from_this()] { return self->finish_quietly(); });
+  }
+
+  /// The next piece of output; empty at the end.
+  awaitable<chunk> read() {
+    for (;;) {
+      // Turn about, so that a busy stream does not hide the other one.
+      for (std::size_t turn = 0; turn < 2; ++turn) {
+        const std::size_t index = (last_read_ + 1 + turn) % 2;
+        bytes data = take_piece(index);
+        if (data.empty()) continue;
+        last_read_ = index;
+        co_return chunk(index == 0 ? output_stream::out : output_stream::err, std::move(data));
+      }
+      outputs_changed();
+      if (outputs_ended()) co_return chunk();
+      arm(0);
+      arm(1);
+      const bool cancelled = co_await changed();
+      if (cancelled) throw error(errc::cancelled, "read: cancelled; the command runs on").with_partial(partial());
+    }
+  }
+
+  awaitable<void> write_input(bytes_view data) {
+    if (!limits_.open_input)
+      throw error(errc::unsupported,
+                  "write_input: the command's input was not left open; say open_input() on the command");
+    while (!feeding_.empty() && input_->is_open()) {
+      const bool cancelled = co_await changed();
+      if (cancelled) throw error(errc::cancelled, "write_input: cancelled; nothing was written");
+    }
+    while (!data.empty()) {
+      if (!input_->is_open())
+        throw error(errc::io_error, "write_input: the command no longer reads its input",
+                    std::make_error_code(std::errc::broken_pipe));
+      const ssize_t written = input_->write(data);
+      if (written >= 0) {
+        data = data.subspan(static_cast<std::size_t>(written));
+        continue;
+      }
+      if (written != -1) {
+        close_input();
+        continue;
+      }
+      arm_input();
+      const bool cancelled = co_await changed();
+      if (cancelled) throw error(errc::cancelled, "write_input: cancelled; part of the data may have been written");
+    }
+  }
+
+  void close_input() noexcept {
+    feeding_.clear();
+    if (input_) input_->close();
+    wake();
+  }
+
+  void output_ready(std::size_t index, std::error_code failure) override {
+    sources_[index].armed = false;
+    if (failure) {
+      cannot_watch(failure);
+      close(sources_[index]);
+    }
+    if (draining_) {
+      pump(index);
+      outputs_changed();
+    } else {
+      wake();
+    }
+  }
+
+  void input_ready(std::error_code failure) override {
+    input_armed_ = false;
+    if (failure) close_input();
+    feed();
+  }
+
+ protected:
+  /// Says where the streams are; the first thing after construction.
+  void connect(std::unique_ptr<input_end> input, std::unique_ptr<output_end> output,
+               std::unique_ptr<output_end> error) {
+    input_ = std::move(input);
+    sources_[0].end = std::move(output);
+    sources_[1].end = std::move(error);
+    for (source& each : sources_) each.ended = each.end == nullptr;
+  }
+
+  /// \param content  what the input is to hold first.
+  void begin_input(bytes content) {
+    feeding_ = std::move(content);
+    feed();
+  }
+
+  /// Both outputs may have ended, or one of them has been read.
+  virtual void outputs_changed() = 0;
+
+  /// The loop refuses to wait for something: what nobody watches must not run.
+  void cannot_watch(std::error_code cause) {
+    kill();
+    fail(error(errc::io_error, "the command was ended: its end or its output cannot be waited for: " + cause.message(),
+               cause));
+  }
+
+  /// Whoever awaits the command gets this; the first one counts.
+  void fail(const error& reason) {
+    if (!failure_) failure_ = std::make_exception_ptr(reason);
+  }
+  bool failed() const noexcept { return failure_ != nullptr; }
+
+  bool outputs_ended() const noexcept { return sources_[0].ended && sources_[1].ended; }
+  bool draining() const noexcept { return draining_; }
+  bool over() const noexcept { return over_; }
+  const command_limits& limits() const noexcept { return limits_; }
+  std::chrono::steady_clock::time_point started() const noexcept { return started_; }
+  void ended_by(end_reason reason) noexcept { ended_by_ = reason; }
+  command_result& mutable_result() noexcept { return result_; }
+  bool status_known_ = false;
+
+  void take_what_is_there() {
+    if (!draining_) return;
+    for (std::size_t index = 0; index < 2; ++index) pump(index);
+  }
+
+  /// Nothing of the command is waited for any longer. Somebody who was given one of its pipes may go on writing there;
+  /// only what stands in it now is the command's output.
+  void conclude() {
+    if (!over_) {
+      over_ = true;
+      ended_at_ = std::chrono::steady_clock::now();
+      for (source& each : sources_)
+        if (!each.ended) each.left = each.end->waiting();
+    }
+    take_what_is_there();
+    if (outputs_ended() && !finished_) finish();
+    wake();
+  }
+
+  /// Everything is over: for the derived class.
+  virtual void on_finished() noexcept = 0;
+
+  void wake() { changed_.cancel(); }
+
+ private:
+  /// One output stream.
+  class source {
+   public:
+    explicit source(std::size_t keep) : collected(keep) {}
+    std::unique_ptr<output_end> end;
+    output_collector collected;
+    std::size_t left = 0;  // once all is over: what had been written by then, and is still to be taken
+    bool armed = false;    // a wait for readiness is under way
+    bool ended = false;    // nothing more will be taken from it
+  };
+
+  /// Waits until something has changed; true where the awaiting coroutine was cancelled.
+  awaitable<bool> changed() {
+    std::error_code woken;
+    co_await changed_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+    co_return state.cancelled() != asio::cancellation_type::none;
+  }
+
+  awaitable<void> finish_quietly() {
+    while (!finished_) co_await changed();
+  }
+
+  void arm(std::size_t index) {
+    source& from = sources_[index];
+    if (from.armed || from.ended) return;
+    from.armed = true;
+    from.end->wait(shared_from_this(), index);
+  }
+
+  void arm_input() {
+    if (input_armed_ || !input_->is_open()) return;
+    input_armed_ = true;
+    input_->wait(shared_from_this());
+  }
+
+  /// Reads once into the shared buffer: bytes read, 0 where the stream has ended, -1 where nothing is there now.
+  ssize_t read_once(source& from) {
+    std::size_t most = command_registry::scratch_size;
+    if (over_) most = std::min(from.left, most);
+    const ssize_t got = from.end->read(registry_->scratch(), most);
+    if (got > 0) {
+      from.collected.append(bytes_view(registry_->scratch(), static_cast<std::size_t>(got)));
+      if (over_) from.left -= static_cast<std::size_t>(got);
+      return got;
+    }
+    if (got < 0 && !over_) return -1;
+    close(from);
+    return 0;
+  }
+
+  bytes take_piece(std::size_t index) {
+    source& from = sources_[index];
+    if (from.ended) return {};
+    const ssize_t got = read_once(from);
+    if (got <= 0) return {};
+    return {registry_->scratch(), registry_->scratch() + got};
+  }
+
+  /// Takes what is there, in bounded turns, and waits for more.
+  void pump(std::size_t index) {
+    source& from = sources_[index];
+    try {
+      for (int turn = 0; (turn < 16 || over_) && !from.ended; ++turn)
+        if (read_once(from) <= 0) break;
+    } catch (const std::bad_alloc&) {  // nobody could be given the rest
+      failure_ = std::current_exception();
+      kill();
+      close(from);
+    }
+    arm(index);
+  }
+
+  static void close(source& from) noexcept {
+    from.ended = true;
+    if (from.end) from.end->close();
+  }
+
+  void feed() {
+    while (!feeding_.empty() && input_->is_open()) {
+      const bytes_view rest = bytes_view(feeding_).subspan(fed_);
+      if (rest.empty()) {
+        feeding_.clear();
+        break;
+      }
+      const ssize_t written = input_->write(rest);
+      if (written >= 0) {
+        fed_ += static_cast<std::size_t>(written);
+      } else if (written == -1) {
+        arm_input();
+        return;
+      } else {
+        close_input();  // the command no longer reads: its right
+        return;
+      }
+    }
+    if (!limits_.open_input) close_input();
+    wake();
+  }
+
+  void finish() {
+    finished_ = true;
+    on_finished();
+    try {
+      fill_result();
+    } catch (const std::bad_alloc&) {
+      failure_ = std::current_exception();
+    }
+    wake();
+  }
+
+  void fill_result() {
+    result_.out(sources_[0].collected.take()).err(sources_[1].collected.take());
+    result_.duration(ended_at_ - started_);
+    if (result_.kind() != error_kind::none) return;  // it never ran: the reason is there
+    if (ended_by_ == end_reason::timeout) {
+      result_.kind(error_kind::timeout);
+      result_.reason("Command timed out after " + seconds_text(*limits_.timeout) + " seconds");
+    } else if (!status_known_) {
+      describe_unknown_status(result_);
+    }
+  }
+
+  /// Nobody can say how the command ended; says why.
+  virtual void describe_unknown_status(command_result& result) = 0;
+
+  static std::string seconds_text(std::chrono::milliseconds time) {
+    std::string text = std::to_string(time.count() / 1000);
+    if (const auto rest = time.count() % 1000; rest != 0) {
+      std::string digits = std::to_string(1000 + rest).substr(1);
+      while (digits.back() == '0') digits.pop_back();
+      text += '.' + digits;
+    }
+    return text;
+  }
+
+  std::shared_ptr<command_registry> registry_;
+  command_limits limits_;
+  std::chrono::steady_clock::time_point started_;
+  std::chrono::steady_clock::time_point ended_at_;
+  std::unique_ptr<input_end> input_;
+  std::array<source, 2> sources_;
+  asio::steady_timer changed_;  // never expires; cancelling it wakes whoever waits
+  bytes feeding_;
+  std::size_t fed_ = 0;
+  std::size_t last_read_ = 1;
+  end_reason ended_by_ = end_reason::none;
+  std::exception_ptr failure_;
+  bool input_armed_ = false;
+  bool draining_ = false;
+  bool over_ = false;      // nothing of it runs, and the status is taken
+  bool finished_ = false;  // and the output is complete
+  command_result result_;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/os/child_process.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/error.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/steady_timer.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace cofferdam::inline v0::detail {
+
+/// A child of this program: signalled by its process group, its end learned from its pidfd.
+class child_process final : public running_command {
+ public:
+  /// \param pidfd  taken over only where this does not throw: else the caller can still end the process.
+  child_process(const asio::any_io_executor& executor, std::shared_ptr<command_registry> registry, pid_t pid,
+                unique_fd& pidfd, unique_fd input, unique_fd output, unique_fd error, const command_limits& limits,
+                std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now())
+      : running_command(executor, std::move(registry), limits, started),
+        pid_(pid),
+        pidfd_(executor),
+        deadline_(executor),
+        next_step_(executor) {
+    auto in = std::make_unique<descriptor_input>(executor, input);
+    auto out = std::make_unique<descriptor_output>(executor, output);
+    auto err = std::make_unique<descriptor_output>(executor, error);
+    connect(std::move(in), std::move(out), std::move(err));
+    hand_over(pidfd, pidfd_);
+  }
+
+  ~child_process() override {
+    if (reaped_ || !pidfd_.is_open()) return;
+    send(SIGKILL);
+    if (!reap()) reaper::instance().adopt(unique_fd(pidfd_.release()));
+  }
+
+  /// Sets everything going. \param content  what the input is to hold first.
+  void begin(bytes content) {
+    watch_exit();
+    if (limits().timeout) {
+      // Far beyond any real limit, and short of what would overflow the clock.
+      constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 3650);
+      deadline_.expires_at(started() + std::min(*limits().timeout, longest));
+      deadline_.async_wait([self = shared()](std::error_code failure) {
+        if (!failure) self->end(end_reason::timeout);
+      });
+    }
+    begin_input(std::move(content));
+  }
+
+  void end(end_reason reason) override {
+    if (exited_ || ended_by() != end_reason::none) return;
+    ended_by(reason);
+    send(SIGTERM);
+    send(SIGCONT);  // a stopped process takes the SIGTERM only when it goes on
+    step_after(limits().grace, [](child_process& self) {
+      self.kill();
+      if (self.exited_) self.linger();
+    });
+  }
+
+  void kill() noexcept override {
+    killed_ = true;
+    send(SIGKILL);
+  }
+
+  void send(int number) noexcept override {
+    if (!reaped_) ::kill(-pid_, number);  // not reaped: nobody else can have this group's number
+  }
+
+ private:
+  std::shared_ptr<child_process> shared() { return std::static_pointer_cast<child_process>(shared_from_this()); }
+
+  template <class Step>
+  void step_after(std::chrono::milliseconds delay, Step step) {
+    next_step_.expires_after(delay);
+    next_step_.async_wait([self = shared(), step](std::error_code failure) {
+      if (!failure && !self->finished()) step(*self);
+    });
+  }
+
+  /// Asio may wake a waiter for nothing: its state of an old descriptor, with an event still queued, becomes that of
+  /// a new one. So look, and wait again.
+  void watch_exit() {
+    pidfd_.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared()](std::error_code failure) {
+      if (failure == asio::error::operation_aborted) return;
+      if (failure) self->cannot_watch(failure);
+      if (self->has_ended(failure ? 0 : WNOHANG)) {
+        self->on_exit();
+      } else {
+        self->watch_exit();
+      }
+    });
+  }
+
+  /// \param options  WNOHANG: does not wait for it.
+  bool has_ended(int options) noexcept {
+    siginfo_t info{};
+    int result = 0;
+    do {
+      result = ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd_.native_handle()), &info,
+                        WEXITED | WNOWAIT | options);
+    } while (result < 0 && errno == EINTR);
+    return result < 0 || info.si_pid != 0;
+  }
+
+  /// The command itself has ended. Its number stays reserved until `reap`.
+  void on_exit() {
+    exited_ = true;
+    deadline_.cancel();
+    close_input();
+    take_what_is_there();
+    if (outputs_ended()) {
+      conclude_all();
+    } else if (ended_by() == end_reason::none || killed_) {
+      linger();
+    }
+    // else: what is left of its group has the rest of the grace.
+  }
+
+  void linger() {
+    step_after(limits().linger, [](child_process& self) { self.conclude_all(); });
+  }
+
+  void outputs_changed() override {
+    if (exited_ && outputs_ended()) conclude_all();
+  }
+
+  /// What is left of the group dies, and the status is taken.
+  void conclude_all() {
+    if (!over()) {
+      next_step_.cancel();
+      send(SIGKILL);
+      reap();
+    }
+    conclude();
+  }
+
+  void on_finished() noexcept override {
+    std::error_code ignored;  // the process is gone
+    pidfd_.close(ignored);
+  }
+
+  void describe_unknown_status(command_result& result) override {
+    result.kind(error_kind::execution_error);
+    result.reason("The command's exit status was taken by another part of this program");
+    result.advice("Do not wait for all children (wait, waitpid(-1)) in a program that runs commands.");
+    result.cause(std::error_code(ECHILD, std::system_category()));
+  }
+
+  /// Takes the status; false where the child has not died yet.
+  bool reap() noexcept {
+    siginfo_t info{};
+    rusage usage{};
+    long result = 0;
+    do {
+      result = ::syscall(SYS_waitid, P_PIDFD, pidfd_.native_handle(), &info, WEXITED | WNOHANG, &usage);
+    } while (result < 0 && errno == EINTR);
+    if (result == 0 && info.si_pid == 0) return false;
+    reaped_ = true;
+    if (result < 0) return true;  // somebody in this program waits for every child: the status is gone
+    status_known_ = true;
+    command_result& all = mutable_result();
+    if (info.si_code == CLD_EXITED) {
+      all.exit_code(info.si_status);
+    } else {
+      all.term_signal(info.si_status);
+    }
+    const auto time = [](const timeval& value) {
+      return std::chrono::seconds(value.tv_sec) + std::chrono::microseconds(value.tv_usec);
+    };
+    all.cpu_time(time(usage.ru_utime) + time(usage.ru_stime));
+    all.peak_memory(static_cast<std::uint64_t>(usage.ru_maxrss) * 1024U);
+    return true;
+  }
+
+  pid_t pid_;
+  asio::posix::stream_descriptor pidfd_;
+  asio::steady_timer deadline_;
+  asio::steady_timer next_step_;
+  bool killed_ = false;  // SIGKILL has been sent
+  bool exited_ = false;  // the command is dead
+  bool reaped_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/os/spawn.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace cofferdam::inline v0 {
+
+/// What a new process is made of. Strings may hold anything but NUL.
+class spawn_request {
+ public:
+  /// Paths to try for `execve`, in order, until one is found. At least one, or `program`.
+  std::vector<std::string> candidates;
+  /// An open ELF file to execute instead; 10 or above. Borrowed.
+  int program = -1;
+  /// argv, the program's own name first.
+  std::vector<std::string> words;
+  /// "NAME=value"; the whole environment of the new process.
+  std::vector<std::string> variables;
+  /// Its working directory; -1 keeps ours. Borrowed.
+  int directory = -1;
+  /// The same by name, for those who start it elsewhere; `spawn` does not look at it.
+  std::string directory_path;
+  /// Its standard input, output and error. Borrowed; above 2.
+  int input = -1;
+  int output = -1;
+  int error = -1;
+  /// A fourth descriptor, which becomes number 3. Borrowed; above 2.
+  int control = -1;
+};
+
+/// At which step a process could not be started.
+enum class spawn_stage { none, clone, descriptors, directory, exec };
+
+/// A started process, or why there is none.
+class spawned {
+ public:
+  spawned(pid_t pid, unique_fd pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
+  spawned(spawn_stage stage, int number) : stage_(stage), cause_(number, std::system_category()) {}
+
+  bool ok() const noexcept { return stage_ == spawn_stage::none; }
+  /// The process, its session and its process group. Not reaped: the number stays ours until somebody does.
+  pid_t pid() const noexcept { return pid_; }
+  /// Readable once the process has ended.
+  unique_fd& pidfd() noexcept { return pidfd_; }
+  spawn_stage stage() const noexcept { return stage_; }
+  /// The system's own code for the failed step.
+  std::error_code cause() const noexcept { return cause_; }
+
+ private:
+  pid_t pid_ = -1;
+  unique_fd pidfd_;
+  spawn_stage stage_ = spawn_stage::none;
+  std::error_code cause_;
+};
+
+namespace detail {
+
+/// All that the child needs, made ready by the parent: between clone and exec nothing may allocate.
+class spawn_plan {
+ public:
+  explicit spawn_plan(const spawn_request& request) : request_(request) {
+    fill(candidates_, request.candidates);
+    fill(words_, request.words);
+    fill(variables_, request.variables);
+    if (::getrlimit(RLIMIT_NOFILE, &files_) == 0) {
+      constexpr rlim_t usual = 1024;
+      if (files_.rlim_cur < usual || files_.rlim_cur > files_.rlim_max)
+        files_.rlim_cur = std::min(usual, files_.rlim_max);
+    }
+  }
+
+  const spawn_request& request() const noexcept { return request_; }
+  const char* const* candidates() const noexcept { return candidates_.data(); }
+  const char* const* words() const noexcept { return words_.data(); }
+  const char* const* variables() const noexcept { return variables_.data(); }
+  const rlimit& files() const noexcept { return files_; }
+
+  // Written by the child, in our memory, while we stand still.
+  spawn_stage stage = spawn_stage::none;
+  int number = 0;
+
+ private:
+  static void fill(std::vector<const char*>& pointers, const std::vector<std::string>& strings) {
+    pointers.reserve(strings.size() + 1);
+    for (const std::string& text : strings) pointers.push_back(text.c_str());
+    pointers.push_back(nullptr);
+  }
+
+  const spawn_request& request_;
+  std::vector<const char*> candidates_;
+  std::vector<const char*> words_;
+  std::vector<const char*> variables_;
+  rlimit files_{};
+};
+
+/// The kernel's own sigaction: the libc's would, in a child that shares our memory, be seen by sanitizers as ours.
+class kernel_sigaction {
+ public:
+  void (*handler)(int) = nullptr;
+  unsigned long flags = 0;
+  void (*restorer)() = nullptr;
+  std::uint64_t mask = 0;
+};
+
+// The child runs in our memory and on a stack of its own while this thread stands still (CLONE_VM | CLONE_VFORK). It
+// makes plain system calls only, through `syscall`, which no sanitizer intercepts.
+#if defined(__clang__)
+#define COFFERDAM_DETAIL_NO_SANITIZE __attribute__((no_sanitize("address", "thread", "undefined")))
+#else
+#define COFFERDAM_DETAIL_NO_SANITIZE __attribute__((no_sanitize_address, no_sanitize_thread, no_sanitize_undefined))
+#endif
+
+[[noreturn]] COFFERDAM_DETAIL_NO_SANITIZE inline void spawn_child_fails(spawn_plan& plan, spawn_stage stage) {
+  plan.number = errno;
+  plan.stage = stage;
+  for (;;) ::syscall(SYS_exit_group, 127);
+}
+
+COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
+  spawn_plan& plan = *static_cast<spawn_plan*>(argument);
+  const spawn_request& request = plan.request();
+
+  // Without a group of its own nobody could end it.
+  if (::syscall(SYS_setsid) < 0) spawn_child_fails(plan, spawn_stage::clone);
+  const kernel_sigaction default_action;
+  for (int number = 1; number <= 64; ++number)
+    ::syscall(SYS_rt_sigaction, number, &default_action, nullptr, sizeof default_action.mask);
+
+  const int sources[3] = {request.input, request.output, request.error};
+  for (int target = 0; target <= 2; ++target)
+    if (::syscall(SYS_dup3, sources[target], target, 0) < 0) spawn_child_fails(plan, spawn_stage::descriptors);
+  if (request.control == 3) {
+    ::syscall(SYS_fcntl, 3, F_SETFD, 0);
+  } else if (request.control > 3 && ::syscall(SYS_dup3, request.control, 3, 0) < 0) {
+    spawn_child_fails(plan, spawn_stage::descriptors);
+  }
+  if (request.directory >= 0 && ::syscall(SYS_fchdir, request.directory) < 0)
+    spawn_child_fails(plan, spawn_stage::directory);
+  const unsigned first = request.control >= 0 ? 4 : 3;
+  const unsigned kept = request.program >= 0 ? static_cast<unsigned>(request.program) : ~0U;
+  bool closed = kept == ~0U ? ::syscall(SYS_close_range, first, ~0U, 0U) == 0
+                            : ::syscall(SYS_close_range, first, kept - 1, 0U) == 0 &&
+                                  ::syscall(SYS_close_range, kept + 1, ~0U, 0U) == 0;
+  if (!closed) {
+    // A kernel before 5.9, or a filter that forbids the call: one by one, up to the limit.
+    for (rlim_t fd = first; fd < plan.files().rlim_max && fd < 1048576; ++fd)
+      if (fd != kept) ::syscall(SYS_close, static_cast<int>(fd));
+  }
+
+  ::syscall(SYS_umask, 022);
+  const rlimit no_core{1, 1};  // 0 would stop a file, but not the helper that core_pattern may name; 1 byte stops both
+  ::syscall(SYS_prlimit64, 0, RLIMIT_CORE, &no_core, nullptr);
+  ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &plan.files(), nullptr);
+  // A daemon that the kernel's memory killer spares must not pass that on. A raised score stays: a guest is to go first.
+  const int score = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, "/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC));
+  if (score >= 0) {
+    char sign = 0;
+    if (::syscall(SYS_read, score, &sign, 1) == 1 && sign == '-') ::syscall(SYS_write, score, "0", 1);
+    ::syscall(SYS_close, score);
+  }
+  const std::uint64_t no_signals = 0;
+  ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &no_signals, nullptr, sizeof no_signals);
+
+  if (request.program >= 0) {
+    ::syscall(SYS_execveat, request.program, "", plan.words(), plan.variables(), AT_EMPTY_PATH);
+    spawn_child_fails(plan, spawn_stage::exec);
+  }
+  int worst = ENOENT;
+  for (const char* const* candidate = plan.candidates(); *candidate != nullptr; ++candidate) {
+    ::syscall(SYS_execve, *candidate, plan.words(), plan.variables());
+    if (errno == ENOENT || errno == ENOTDIR) continue;
+    worst = errno;
+    if (worst != EACCES) break;
+  }
+  errno = worst;
+  spawn_child_fails(plan, spawn_stage::exec);
+}
+
+#undef COFFERDAM_DETAIL_NO_SANITIZE
+
+// ThreadSanitizer takes `clone` for a fork, notes that in the memory we share, and ends the program at its next new
+// thread. It does not know glibc's other name for it.
+#if defined(__SANITIZE_THREAD__)
+#define COFFERDAM_DETAIL_CLONE __clone
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define COFFERDAM_DETAIL_CLONE __clone
+#endif
+#endif
+#if defined(COFFERDAM_DETAIL_CLONE)
+extern "C" int __clone(int (*)(void*), void*, int, void*, ...);
+#else
+#define COFFERDAM_DETAIL_CLONE ::clone
+#endif
+
+/// clone(2), with the child on a stack of its own.
+inline int clone_for_spawn(void* stack_end, spawn_plan& plan, int& pidfd) {
+  return COFFERDAM_DETAIL_CLONE(&spawn_child, stack_end, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
+}
+
+#undef COFFERDAM_DETAIL_CLONE
+
+}  // namespace detail
+
+/// Where `execve` shall look for a program: `word` itself where it holds a slash, else each absolute element of `path`.
+/// Empty and relative elements of `path` are passed over: they would mean the guest's current directory.
+inline std::vector<std::string> program_candidates(const std::string& word, std::string_view path) {
+  std::vector<std::string> candidates;
+  if (word.find('/') != std::string::npos) {
+    candidates.push_back(word);
+    return candidates;
+  }
+  while (!path.empty()) {
+    const std::size_t colon = path.find(':');
+    const std::string_view element = path.substr(0, colon);
+    path.remove_prefix(colon == std::string_view::npos ? path.size() : colon + 1);
+    if (element.empty() || element.front() != '/') continue;
+    std::string candidate(element);
+    candidate += '/';
+    candidate += word;
+    candidates.push_back(std::move(candidate));
+  }
+  return candidates;
+}
+
+/// Starts a process without copying the address space: this thread waits until the child has called `execve`, some
+/// hundred microseconds. The child leads a session and a process group of its own, has three descriptors, default
+/// signal actions, no blocked signal, umask 022, no core dumps, no protection from the memory killer, and the
+/// environment it is given.
+/// \return  the process, or the step that failed with the system's code. Never throws for what the child meets.
+inline spawned spawn(const spawn_request& request) {
+  if (request.candidates.empty() && request.program < 0) return {spawn_stage::exec, ENOENT};
+  detail::spawn_plan plan(request);
+
+  constexpr std::size_t stack_size = 32 * 1024;
+  alignas(16) std::array<std::byte, stack_size> stack;
+  int pidfd = -1;
+
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // no handler of ours may run in the child
+  const int pid = detail::clone_for_spawn(stack.data() + stack.size(), plan, pidfd);
+  const int clone_error = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+
+  if (pid < 0) return {spawn_stage::clone, clone_error};
+  unique_fd owned(pidfd);
+  if (plan.stage != spawn_stage::none) {
+    siginfo_t ignored{};
+    while (::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(owned.get()), &ignored, WEXITED) < 0 &&
+           errno == EINTR) {
+    }
+    return {plan.stage, plan.number};
+  }
+  owned = unique_fd::above_standard(std::move(owned));
+  return {pid, std::move(owned)};
+}
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/os/command_keeper.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// How the commands of an environment are held.
+class command_settings {
+ public:
+  /// The limit of commands that have none of their own; `no_timeout` for none.
+  std::chrono::milliseconds default_timeout{std::chrono::minutes(5)};
+  /// From SIGTERM to SIGKILL.
+  std::chrono::milliseconds kill_grace{500};
+  /// How long what a command has left behind may go on once it has ended.
+  std::chrono::milliseconds output_grace{100};
+  /// What every result says of the walls; may be null.
+  std::shared_ptr<const protections> walls;
+};
+
+namespace detail {
+
+/// What every kind of running command has in common, on the side of the environment.
+class command_keeper : public std::enable_shared_from_this<command_keeper> {
+ public:
+  command_keeper(asio::any_io_executor executor, command_settings settings)
+      : executor_(std::move(executor)),
+        settings_(std::move(settings)),
+        registry_(std::make_shared<command_registry>()) {}
+  command_keeper(const command_keeper&) = delete;
+  command_keeper& operator=(const command_keeper&) = delete;
+  virtual ~command_keeper() = default;
+
+  static awaitable<command_result> run(std::shared_ptr<command_keeper> self, command c, spawn_request request) {
+    if (c.has_open_input())
+      throw error(errc::invalid_argument, "run_command: open_input() needs start(); give the whole input with input()");
+    launched started = self->launch_checked(c, request);
+    if (!started.running) co_return std::move(started.refusal);
+    const abandon_at_end guard(started.running);
+    co_await running_command::complete(started.running, "run_command");
+    command_result result = started.running->take_result();
+    result.walls(self->settings_.walls);
+    co_return result;
+  }
+
+  static awaitable<process> start(std::shared_ptr<command_keeper> self, command c, spawn_request request) {
+    launched started = self->launch_checked(c, request);
+    if (!started.running) co_return process::finished(std::move(started.refusal));
+    std::unique_ptr<handle> made;
+    try {
+      made = std::make_unique<handle>(std::move(self), started.running);
+    } catch (...) {
+      started.running->abandon();
+      throw;
+    }
+    co_return process(std::move(made));
+  }
+
+  /// Ends every command and waits for that.
+  static awaitable<void> close(std::shared_ptr<command_keeper> self) {
+    self->closing_ = true;
+    const std::vector<std::shared_ptr<running_command>> running = self->living();
+    for (const std::shared_ptr<running_command>& one : running) {
+      one->end(end_reason::closed);
+      one->drain();
+    }
+    for (const std::shared_ptr<running_command>& one : running) co_await one->until_finished_shielded();
+    reaper::instance().sweep();
+  }
+
+  void abandon() noexcept {
+    closing_ = true;
+    const std::vector<running_command*>& all = registry_->commands();
+    for (std::size_t i = all.size(); i-- > 0;)  // backwards: one that goes takes itself out of the list
+      if (const std::shared_ptr<running_command> kept = all[i]->weak_from_this().lock()) kept->abandon();
+  }
+
+ protected:
+  /// A started command, or the result that says why there is none.
+  class launched {
+   public:
+    std::shared_ptr<running_command> running;
+    command_result refusal;
+  };
+
+  virtual launched launch(command& c, spawn_request& request) = 0;
+
+  const asio::any_io_executor& executor() const noexcept { return executor_; }
+  const std::shared_ptr<command_registry>& registry() const noexcept { return registry_; }
+  const command_settings& settings() const noexcept { return settings_; }
+  void set_walls(std::shared_ptr<const protections> walls) noexcept { settings_.walls = std::move(walls); }
+
+  command_limits limits_of(const command& c) const {
+    command_limits limits;
+    limits.timeout = c.timeout().value_or(settings_.default_timeout);
+    if (*limits.timeout == no_timeout) limits.timeout.reset();
+    limits.grace = settings_.kill_grace;
+    limits.linger = settings_.output_grace;
+    limits.kept_output = c.kept_output().value_or(command::default_kept_output);
+    limits.open_input = c.has_open_input();
+    return limits;
+  }
+
+  std::vector<std::shared_ptr<running_command>> living() const {
+    std::vector<std::shared_ptr<running_command>> all;
+    for (running_command* one : registry_->commands())
+      if (std::shared_ptr<running_command> kept = one->weak_from_this().lock()) all.push_back(std::move(kept));
+    return all;
+  }
+
+ private:
+  /// A coroutine that is thrown away while its command runs must not leave it running.
+  class abandon_at_end {
+   public:
+    explicit abandon_at_end(std::shared_ptr<running_command> running) : running_(std::move(running)) {}
+    abandon_at_end(const abandon_at_end&) = delete;
+    abandon_at_end& operator=(const abandon_at_end&) = delete;
+    ~abandon_at_end() { running_->abandon(); }
+
+   private:
+    std::shared_ptr<running_command> running_;
+  };
+
+  class handle final : public process::implementation {
+   public:
+    handle(std::shared_ptr<command_keeper> keeper, std::shared_ptr<running_command> running)
+        : keeper_(std::move(keeper)), running_(std::move(running)) {}
+    ~handle() override { running_->abandon(); }
+
+    awaitable<chunk> read() override { return running_->read(); }
+    awaitable<void> write_input(bytes_view data) override { return running_->write_input(data); }
+    awaitable<void> close_input() override {
+      running_->close_input();
+      co_return;
+    }
+    awaitable<void> signal(int number) override {
+      if (number < 1 || number > 64)
+        throw error(errc::invalid_argument, "signal: " + std::to_string(number) + " is no signal; they are 1 to 64");
+      running_->send(number);
+      co_return;
+    }
+    awaitable<command_result> wait() override {
+      co_await running_command::complete(running_, "wait");
+      command_result result = running_->result();
+      result.walls(keeper_->settings_.walls);
+      co_return result;
+    }
+
+   private:
+    std::shared_ptr<command_keeper> keeper_;
+    std::shared_ptr<running_command> running_;
+  };
+
+  launched launch_checked(command& c, spawn_request& request) {
+    if (closing_) throw error(errc::environment_closed, "the environment is closed; open another one");
+    try {
+      return launch(c, request);
+    } catch (const error&) {
+      throw;
+    } catch (const std::system_error& failure) {  // Asio's
+      throw error(errc::io_error, std::string("the command was ended: it cannot be watched: ") + failure.what(),
+                  failure.code());
+    }
+  }
+
+  asio::any_io_executor executor_;
+  command_settings settings_;
+  std::shared_ptr<command_registry> registry_;
+  bool closing_ = false;
+};
+
+}  // namespace detail
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/os/command_pipes.hpp ----
+
+
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+/// The pipes between us and a command that is about to be started. Its ends are closed with this object.
+class command_pipes {
+ public:
+  /// \param request  gets the command's ends, borrowed.
+  /// \param nothing  what a command reads that is given no input.
+  command_pipes(const command& c, spawn_request& request, int nothing) {
+    pipe_ends out = make_pipe();
+    pipe_ends err = make_pipe();
+    set_nonblocking(out.read_end);
+    set_nonblocking(err.read_end);
+    request.input = nothing;
+    if (c.input() || c.has_open_input()) {
+      pipe_ends in = make_pipe();
+      set_nonblocking(in.write_end);
+      input = std::move(in.write_end);
+      theirs_[0] = std::move(in.read_end);
+      request.input = theirs_[0].get();
+    }
+    output = std::move(out.read_end);
+    error = std::move(err.read_end);
+    theirs_[1] = std::move(out.write_end);
+    theirs_[2] = std::move(err.write_end);
+    request.output = theirs_[1].get();
+    request.error = theirs_[2].get();
+  }
+
+  /// Our ends; no `input` where the command has none.
+  unique_fd input;
+  unique_fd output;
+  unique_fd error;
+
+ private:
+  unique_fd theirs_[3];
+};
+
+}  // namespace cofferdam::inline v0::detail
 
 // ---- cofferdam/core/printable_text.hpp ----
 
@@ -1303,1406 +3096,6 @@ inline std::string one_line(std::string_view text, std::size_t most = 200) {
 
 }  // namespace cofferdam::inline v0
 
-// ---- cofferdam/core/asio.hpp ----
-
-
-// A standard header has to come before the first one of Asio. Asio 1.22 asks the standard library's own macros whether
-// there is an aligned allocation, and where it is the first header of a file they are not defined yet: that file would
-// free coroutine frames by another function than the one that made them.
-// clang-format off
-#include <cstddef>
-
-#include <asio/awaitable.hpp>
-#include <asio/detail/config.hpp>
-#include <asio/version.hpp>
-// clang-format on
-
-// The only file that looks at Asio's version; everything else uses the names below.
-
-#if !defined(ASIO_STANDALONE)
-#error \
-    "cofferdam needs standalone Asio: define ASIO_STANDALONE in every file (the CMake target cofferdam::cofferdam does)"
-#endif
-#if !defined(ASIO_HAS_CO_AWAIT)
-#error "cofferdam needs coroutines: compile as C++20 and, with clang and Asio before 1.26, define ASIO_HAS_CO_AWAIT"
-#endif
-#if ASIO_VERSION < 102201
-#error "cofferdam needs Asio 1.22.1 or newer"
-#endif
-
-#if ASIO_VERSION < 102300
-#include <asio/experimental/deferred.hpp>
-#else
-#include <asio/deferred.hpp>
-#endif
-
-namespace cofferdam::inline v0 {
-
-/// What every operation of the library returns: lazy, awaited once, run by the executor of the coroutine that awaits it.
-template <class T>
-using awaitable = asio::awaitable<T>;
-
-namespace detail {
-
-#if ASIO_VERSION < 102300
-inline constexpr asio::experimental::deferred_t deferred{};
-#else
-inline constexpr asio::deferred_t deferred{};
-#endif
-
-}  // namespace detail
-}  // namespace cofferdam::inline v0
-
-// ---- cofferdam/core/process.hpp ----
-
-
-#include <memory>
-#include <utility>
-
-namespace cofferdam::inline v0 {
-
-/// Which of a command's two outputs.
-enum class output_stream { out, err };
-
-/// A piece of a command's output, as it came: not cut at characters or lines.
-class chunk {
- public:
-  /// The end of the output.
-  chunk() = default;
-  chunk(output_stream stream, bytes data) : stream_(stream), data_(std::move(data)) {}
-
-  output_stream stream() const noexcept { return stream_; }
-  const bytes& data() const noexcept { return data_; }
-  /// Nothing more will come.
-  bool end() const noexcept { return data_.empty(); }
-
- private:
-  output_stream stream_ = output_stream::out;
-  bytes data_;
-};
-
-/// A command that runs. One type for all backends, so that layers can return one and backends can be swapped.
-///
-/// What is not read is not lost: while nobody reads, the command waits once its pipe is full (back-pressure), and
-/// `wait()` takes what is left. The result's `out()` and `err()` hold what went by, read or not.
-/// Destroying it ends the command, without waiting for that; so does closing the environment.
-/// `read`, `write_input` and `signal` may be under way at the same time, each once.
-/// \par Threads  the environment's executor only.
-class process {
- public:
-  /// What a backend writes to offer `start`. The members mean what `process`'s own mean; the destructor ends the command.
-  class implementation {
-   public:
-    implementation() = default;
-    implementation(const implementation&) = delete;
-    implementation& operator=(const implementation&) = delete;
-    virtual ~implementation() = default;
-    virtual awaitable<chunk> read() = 0;
-    virtual awaitable<void> write_input(bytes_view data) = 0;
-    virtual awaitable<void> close_input() = 0;
-    virtual awaitable<void> signal(int number) = 0;
-    virtual awaitable<command_result> wait() = 0;
-  };
-
-  /// No process; everything but assignment throws `error{errc::invalid_argument}`.
-  process() = default;
-  explicit process(std::unique_ptr<implementation> running) : running_(std::move(running)) {}
-
-  /// A process that is over already, with this result and no output to read: what a layer returns when it refuses.
-  static process finished(command_result result);
-
-  /// The next piece of output of either stream, at most 64 KiB; an empty chunk at the end.
-  /// \par Cancellation  terminal: ends the wait only, loses no byte; throws `error{errc::cancelled}`.
-  awaitable<chunk> read() { return get().read(); }
-
-  /// Writes all of `data` to the command's standard input; needs `command::open_input()`.
-  /// \param data  kept by the caller until the awaitable completes.
-  /// \throws error{errc::io_error} where the command has closed its input or ended; error{errc::unsupported} where its
-  ///         input was not left open.
-  /// \par Cancellation  terminal: some of `data` may have been written; throws `error{errc::cancelled}`.
-  awaitable<void> write_input(bytes_view data) { return get().write_input(data); }
-
-  /// Ends the command's standard input. Does nothing the second time.
-  awaitable<void> close_input() { return get().close_input(); }
-
-  /// Sends a signal to the command and its process group. Does nothing once the command has ended.
-  /// \param number  as in `<csignal>`.
-  awaitable<void> signal(int number) { return get().signal(number); }
-
-  /// Waits for the end and takes what output is left; a second call yields the same result.
-  /// \par Cancellation  terminal: ends the command and all it started, then throws `error{errc::cancelled}`.
-  awaitable<command_result> wait() { return get().wait(); }
-
- private:
-  implementation& get() const {
-    if (!running_) throw error(errc::invalid_argument, "process: there is none (default-constructed or moved from)");
-    return *running_;
-  }
-
-  std::unique_ptr<implementation> running_;
-};
-
-namespace detail {
-
-class finished_process final : public process::implementation {
- public:
-  explicit finished_process(command_result result) : result_(std::move(result)) {}
-  awaitable<chunk> read() override { co_return chunk(); }
-  awaitable<void> write_input(bytes_view) override {
-    throw error(errc::io_error, "write_input: the command has ended", std::make_error_code(std::errc::broken_pipe));
-    co_return;
-  }
-  awaitable<void> close_input() override { co_return; }
-  awaitable<void> signal(int) override { co_return; }
-  awaitable<command_result> wait() override { co_return result_; }
-
- private:
-  command_result result_;
-};
-
-}  // namespace detail
-
-inline process process::finished(command_result result) {
-  return process(std::make_unique<detail::finished_process>(std::move(result)));
-}
-
-}  // namespace cofferdam::inline v0
-
-// ---- cofferdam/core/shielded.hpp ----
-
-
-#include <asio/bind_cancellation_slot.hpp>
-#include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
-
-#include <concepts>
-#include <type_traits>
-#include <utility>
-
-namespace cofferdam::inline v0::detail {
-
-/// Awaits `work()` to its end even where the awaiting coroutine has been, or is being, cancelled, and leaves that
-/// coroutine's own cancellation state as it was. (Asio keeps that state per spawned coroutine, not per frame: resetting
-/// it would reset the caller's.) A coroutine that has been cancelled cannot even begin to await this, so:
-///
-///     const bool throws = co_await asio::this_coro::throw_if_cancelled();
-///     co_await asio::this_coro::throw_if_cancelled(false);
-///     co_await detail::shielded(std::move(work));
-///     co_await asio::this_coro::throw_if_cancelled(throws);
-template <class Work>
-  requires std::same_as<std::invoke_result_t<Work&>, awaitable<void>>
-awaitable<void> shielded(Work work) {
-  asio::any_io_executor executor = co_await asio::this_coro::executor;
-  co_await asio::co_spawn(executor, std::move(work),
-                          asio::bind_cancellation_slot(asio::cancellation_slot(), asio::use_awaitable));
-}
-
-}  // namespace cofferdam::inline v0::detail
-
-// ---- cofferdam/core/output_collector.hpp ----
-
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <utility>
-
-namespace cofferdam::inline v0 {
-
-/// Takes in all that a stream says and keeps its start and its end: the bound on host memory, whatever a guest prints.
-///
-/// Everything is kept while it fits. After that the first `keep / 2` bytes stay, and the rest of the room is a ring
-/// that holds the newest ones. Memory grows with what arrives, doubling, and never beyond `keep` bytes; while it grows,
-/// and inside `take()`, the old and the new block exist together for a moment.
-/// \par Threads  one at a time.
-/// \par Cost     `append` copies at most what is kept of the chunk: a large one costs no more than `keep / 2` bytes.
-class output_collector {
- public:
-  /// \param keep  bytes to keep, of the start and the end together. 0 only counts.
-  explicit output_collector(std::size_t keep = command::default_kept_output) noexcept
-      : head_size_(keep / 2), keep_(keep) {}
-
-  output_collector(const output_collector&) = delete;
-  output_collector& operator=(const output_collector&) = delete;
-  output_collector(output_collector&& other) noexcept
-      : kept_(std::exchange(other.kept_, bytes())),
-        head_size_(other.head_size_),
-        keep_(other.keep_),
-        next_(std::exchange(other.next_, 0)),
-        total_(std::exchange(other.total_, 0)) {}
-  output_collector& operator=(output_collector&& other) noexcept {
-    kept_ = std::exchange(other.kept_, bytes());
-    head_size_ = other.head_size_;
-    keep_ = other.keep_;
-    next_ = std::exchange(other.next_, 0);
-    total_ = std::exchange(other.total_, 0);
-    return *this;
-  }
-  ~output_collector() = default;
-
-  /// The next bytes of the stream. Where memory runs out (`std::bad_alloc`) nothing of `chunk` has been taken in.
-  void append(bytes_view chunk) {
-    const std::size_t fits = std::min(chunk.size(), keep_ - kept_.size());
-    make_room(fits);
-    total_ += chunk.size();
-    kept_.insert(kept_.end(), chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(fits));
-    append_to_ring(chunk.subspan(fits));
-  }
-
-  /// How many bytes have arrived since the start, or since the last `take()`.
-  std::uint64_t total() const noexcept { return total_; }
-
-  /// What was kept, moved out. The collector is empty afterwards, holds no memory and may be used again.
-  captured take() {
-    const std::uint64_t total = total_;
-    if (total == kept_.size()) {
-      captured result(std::exchange(kept_, bytes()), bytes(), total);
-      reset();
-      return result;
-    }
-    bytes tail = copy_of_tail();
-    kept_.resize(head_size_);
-    kept_.shrink_to_fit();
-    captured result(std::exchange(kept_, bytes()), std::move(tail), total);
-    reset();
-    return result;
-  }
-
-  /// A copy of what `take()` would yield now.
-  captured snapshot() const {
-    if (total_ == kept_.size()) return captured(kept_, bytes(), total_);
-    return captured(bytes(kept_.begin(), ring_start()), copy_of_tail(), total_);
-  }
-
- private:
-  bytes::const_iterator ring_start() const noexcept { return kept_.begin() + static_cast<std::ptrdiff_t>(head_size_); }
-
-  void make_room(std::size_t more) {
-    const std::size_t needed = kept_.size() + more;
-    if (needed <= kept_.capacity()) return;
-    const std::size_t doubled = kept_.capacity() > keep_ / 2 ? keep_ : 2 * kept_.capacity();
-    kept_.reserve(std::max(needed, doubled));
-  }
-
-  // Bytes come here only once `kept_` has its full size: [0, head_size_) stays, [head_size_, keep_) is the ring, and
-  // its oldest byte stands at head_size_ + next_.
-  void append_to_ring(bytes_view chunk) noexcept {
-    if (chunk.empty()) return;
-    const std::size_t room = keep_ - head_size_;
-    if (chunk.size() >= room) {  // also where there is no room at all
-      std::copy(chunk.end() - static_cast<std::ptrdiff_t>(room), chunk.end(),
-                kept_.end() - static_cast<std::ptrdiff_t>(room));
-      next_ = 0;
-      return;
-    }
-    const std::size_t first = std::min(chunk.size(), room - next_);
-    const auto ring = kept_.begin() + static_cast<std::ptrdiff_t>(head_size_);
-    std::copy_n(chunk.begin(), first, ring + static_cast<std::ptrdiff_t>(next_));
-    std::copy_n(chunk.begin() + static_cast<std::ptrdiff_t>(first), chunk.size() - first, ring);
-    next_ = (next_ + chunk.size()) % room;
-  }
-
-  bytes copy_of_tail() const {
-    bytes tail;
-    tail.reserve(keep_ - head_size_);
-    const auto oldest = ring_start() + static_cast<std::ptrdiff_t>(next_);
-    tail.insert(tail.end(), oldest, kept_.end());
-    tail.insert(tail.end(), ring_start(), oldest);
-    return tail;
-  }
-
-  void reset() noexcept {
-    next_ = 0;
-    total_ = 0;
-  }
-
-  bytes kept_;
-  std::size_t head_size_;
-  std::size_t keep_;
-  std::size_t next_ = 0;
-  std::uint64_t total_ = 0;
-};
-
-}  // namespace cofferdam::inline v0
-
-// ---- cofferdam/os/unique_fd.hpp ----
-
-
-#include <utility>
-
-#include <fcntl.h>
-#include <unistd.h>
-
-namespace cofferdam::inline v0 {
-
-/// Owns one file descriptor and closes it.
-class unique_fd {
- public:
-  unique_fd() = default;
-  /// \param fd  taken over; -1 means none.
-  explicit unique_fd(int fd) noexcept : fd_(fd) {}
-  unique_fd(unique_fd&& other) noexcept : fd_(other.release()) {}
-  unique_fd& operator=(unique_fd&& other) noexcept {
-    if (this != &other) reset(other.release());
-    return *this;
-  }
-  ~unique_fd() { reset(); }
-
-  /// The descriptor, still owned; -1 where there is none.
-  int get() const noexcept { return fd_; }
-  explicit operator bool() const noexcept { return fd_ >= 0; }
-
-  /// Gives the descriptor up.
-  int release() noexcept { return std::exchange(fd_, -1); }
-  /// Closes the descriptor and takes over another.
-  void reset(int fd = -1) noexcept {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = fd;
-  }
-
-  /// The same descriptor with a number above the three standard ones, which a host program may have closed.
-  /// Empty, with `errno` set, where the system has no descriptor left.
-  static unique_fd above_standard(unique_fd fd) noexcept {
-    if (fd.get() < 0 || fd.get() > 2) return fd;
-    return unique_fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 3));
-  }
-
- private:
-  int fd_ = -1;
-};
-
-}  // namespace cofferdam::inline v0
-
-// ---- cofferdam/os/pipe.hpp ----
-
-
-#include <cerrno>
-#include <csignal>
-#include <ctime>
-#include <string>
-#include <system_error>
-#include <utility>
-
-#include <fcntl.h>
-#include <pthread.h>
-#include <sys/types.h>
-#include <unistd.h>
-
-namespace cofferdam::inline v0 {
-
-/// Both ends of a pipe, closed on exec and numbered above the standard descriptors.
-class pipe_ends {
- public:
-  unique_fd read_end;
-  unique_fd write_end;
-};
-
-namespace detail {
-
-inline unique_fd usable(unique_fd fd, const char* what) {
-  fd = unique_fd::above_standard(std::move(fd));
-  if (!fd) {
-    const std::error_code cause(errno, std::system_category());
-    throw error(
-        errc::io_error,
-        std::string(what) + ": " + cause.message() + "; raise the limit on open files, or run fewer commands at once",
-        cause);
-  }
-  return fd;
-}
-
-inline void set_nonblocking(const unique_fd& fd) {
-  const int flags = ::fcntl(fd.get(), F_GETFL);
-  if (flags < 0 || ::fcntl(fd.get(), F_SETFL, flags | O_NONBLOCK) < 0)
-    throw error(errc::io_error, "a pipe cannot be made non-blocking", std::error_code(errno, std::system_category()));
-}
-
-/// write(2) that answers EPIPE and raises no SIGPIPE, whatever the host program does with that signal.
-inline ssize_t write_without_sigpipe(int fd, bytes_view data) noexcept {
-  sigset_t broken;
-  sigset_t before;
-  sigset_t pending;
-  ::sigemptyset(&broken);
-  ::sigaddset(&broken, SIGPIPE);
-  ::sigpending(&pending);
-  const bool was_pending = ::sigismember(&pending, SIGPIPE) == 1;
-  ::pthread_sigmask(SIG_BLOCK, &broken, &before);
-  const ssize_t written = ::write(fd, data.data(), data.size());
-  const int number = errno;
-  if (written < 0 && number == EPIPE && !was_pending) {
-    const timespec now{};
-    while (::sigtimedwait(&broken, nullptr, &now) < 0 && errno == EINTR) {
-    }
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  errno = number;
-  return written;
-}
-
-}  // namespace detail
-
-/// Makes a pipe.
-/// \throws error{errc::io_error} where the system has no descriptor left.
-inline pipe_ends make_pipe() {
-  int fds[2] = {-1, -1};
-  if (::pipe2(fds, O_CLOEXEC) < 0) {
-    const std::error_code cause(errno, std::system_category());
-    throw error(errc::io_error,
-                "pipe: " + cause.message() + "; raise the limit on open files, or run fewer commands at once", cause);
-  }
-  pipe_ends ends;
-  ends.read_end.reset(fds[0]);
-  ends.write_end.reset(fds[1]);
-  ends.read_end = detail::usable(std::move(ends.read_end), "pipe");
-  ends.write_end = detail::usable(std::move(ends.write_end), "pipe");
-  return ends;
-}
-
-}  // namespace cofferdam::inline v0
-
-// ---- cofferdam/os/reaper.hpp ----
-
-
-#include <cerrno>
-#include <cstddef>
-#include <filesystem>
-#include <mutex>
-#include <new>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-#include <sys/types.h>
-#include <sys/wait.h>
-
-namespace cofferdam::inline v0::detail {
-
-/// Takes over what a destructor may not wait for: killed processes that are not dead yet, and folders to be removed.
-/// One for the whole program, since children belong to the whole program. It has no thread: it is swept when the next
-/// environment opens or closes, and at the program's end.
-class reaper {
- public:
-  static reaper& instance() {
-    static reaper one;
-    return one;
-  }
-
-  /// \param pidfd  of a child that has been sent SIGKILL. Where there is no memory to write that down, waits for it.
-  void adopt(unique_fd pidfd) noexcept {
-    const std::lock_guard lock(mutex_);
-    try {
-      processes_.push_back(std::move(pidfd));
-    } catch (const std::bad_alloc&) {
-      siginfo_t info{};
-      while (::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd.get()), &info, WEXITED) < 0 &&
-             errno == EINTR) {
-      }
-    }
-  }
-
-  /// \param folder  removed with all it holds once no adopted process is left that could write there.
-  void adopt(std::filesystem::path folder) noexcept {
-    const std::lock_guard lock(mutex_);
-    try {
-      folders_.push_back(std::move(folder));
-    } catch (const std::bad_alloc&) {
-      static_cast<void>(removed(folder));
-    }
-  }
-
-  /// Reaps what has died and removes what may be removed. Does not wait.
-  void sweep() noexcept {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(processes_, [](const unique_fd& pidfd) { return reaped(pidfd); });
-    if (!processes_.empty()) return;
-    std::erase_if(folders_, [](const std::filesystem::path& folder) { return removed(folder); });
-  }
-
-  /// How many processes and folders wait.
-  std::size_t pending() {
-    const std::lock_guard lock(mutex_);
-    return processes_.size() + folders_.size();
-  }
-
-  reaper(const reaper&) = delete;
-  reaper& operator=(const reaper&) = delete;
-
- private:
-  reaper() = default;
-  ~reaper() { sweep(); }
-
-  /// What cannot be removed now is tried again: descriptors may be short, or somebody may still write there.
-  static bool removed(const std::filesystem::path& folder) noexcept {
-    try {
-      std::error_code failure;
-      std::filesystem::remove_all(folder, failure);
-      return !failure;
-    } catch (const std::bad_alloc&) {
-      return false;
-    }
-  }
-
-  static bool reaped(const unique_fd& pidfd) noexcept {
-    siginfo_t info{};
-    const int result =
-        ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd.get()), &info, WEXITED | WNOHANG);
-    return result < 0 ? errno != EINTR : info.si_pid != 0;
-  }
-
-  std::mutex mutex_;
-  std::vector<unique_fd> processes_;
-  std::vector<std::filesystem::path> folders_;
-};
-
-}  // namespace cofferdam::inline v0::detail
-
-// ---- cofferdam/os/child_process.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/cancellation_state.hpp>
-#include <asio/error.hpp>
-#include <asio/posix/stream_descriptor.hpp>
-#include <asio/post.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
-
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <chrono>
-#include <csignal>
-#include <cstddef>
-#include <cstdint>
-#include <exception>
-#include <memory>
-#include <new>
-#include <optional>
-#include <string>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-#include <sys/ioctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/types.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-namespace cofferdam::inline v0::detail {
-
-/// Why a child is being ended by us.
-enum class end_reason { none, timeout, cancelled, closed };
-
-class child_process;
-
-/// The children of one environment: who they are, and a buffer they share, since one thread at a time reads.
-class child_registry {
- public:
-  static constexpr std::size_t scratch_size = 64 * 1024;
-
-  child_registry() : scratch_(std::make_unique<std::byte[]>(scratch_size)) {}
-
-  std::byte* scratch() noexcept { return scratch_.get(); }
-  const std::vector<child_process*>& children() const noexcept { return children_; }
-  void add(child_process* child) { children_.push_back(child); }
-  void remove(child_process* child) noexcept { std::erase(children_, child); }
-
- private:
-  std::unique_ptr<std::byte[]> scratch_;
-  std::vector<child_process*> children_;
-};
-
-/// What a child is given and held to.
-class child_limits {
- public:
-  /// No value: no limit.
-  std::optional<std::chrono::milliseconds> timeout;
-  /// From SIGTERM to SIGKILL.
-  std::chrono::milliseconds grace{500};
-  /// How long a background child may go on holding the output once the command itself has ended.
-  std::chrono::milliseconds linger{100};
-  std::size_t kept_output = command::default_kept_output;
-  /// Keep the input open after `input`.
-  bool open_input = false;
-};
-
-/// A started child: its pipes, its time limit and its end. Driven by handlers, not by whoever awaits it: the limit
-/// holds and the end is seen even where nobody reads or waits. Every handler keeps it alive; it goes when they are done.
-class child_process : public std::enable_shared_from_this<child_process> {
- public:
-  /// \param pidfd  taken over only where this does not throw: else the caller can still end the process.
-  child_process(asio::any_io_executor executor, std::shared_ptr<child_registry> registry, pid_t pid, unique_fd& pidfd,
-                unique_fd input, unique_fd output, unique_fd error, child_limits limits,
-                std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now())
-      : registry_(std::move(registry)),
-        pid_(pid),
-        limits_(limits),
-        started_(started),
-        pidfd_(executor),
-        input_(executor),
-        out_(executor, limits.kept_output),
-        err_(executor, limits.kept_output),
-        deadline_(executor),
-        next_step_(executor),
-        changed_(executor, std::chrono::steady_clock::time_point::max()) {
-    if (input) hand_over(input, input_);
-    hand_over(output, out_.descriptor);
-    hand_over(error, err_.descriptor);
-    registry_->add(this);
-    try {
-      hand_over(pidfd, pidfd_);
-    } catch (...) {
-      registry_->remove(this);
-      throw;
-    }
-  }
-
-  child_process(const child_process&) = delete;
-  child_process& operator=(const child_process&) = delete;
-
-  ~child_process() {
-    registry_->remove(this);
-    if (reaped_) return;
-    send(SIGKILL);
-    if (!reap()) reaper::instance().adopt(unique_fd(pidfd_.release()));
-  }
-
-  /// Sets everything going. \param content what the input is to hold first.
-  void begin(bytes content) {
-    watch_exit();
-    if (limits_.timeout) {
-      // Far beyond any real limit, and short of what would overflow the clock.
-      constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 3650);
-      deadline_.expires_at(started_ + std::min(*limits_.timeout, longest));
-      deadline_.async_wait([self = shared_from_this()](std::error_code failure) {
-        if (!failure) self->end(end_reason::timeout);
-      });
-    }
-    feeding_ = std::move(content);
-    feed();
-  }
-
-  /// From now on takes all output as it comes, for the result only.
-  void drain() {
-    if (draining_) return;
-    draining_ = true;
-    pump(out_);
-    pump(err_);
-    conclude_if_done();
-  }
-
-  /// Ends the child and its process group: SIGTERM, the grace, SIGKILL. Only the first reason counts.
-  void end(end_reason reason) {
-    if (exited_ || ended_by_ != end_reason::none) return;
-    ended_by_ = reason;
-    send(SIGTERM);
-    send(SIGCONT);  // a stopped process takes the SIGTERM only when it goes on
-    step_after(limits_.grace, [](child_process& self) {
-      self.killed_ = true;
-      self.send(SIGKILL);
-      if (self.exited_) self.linger();
-    });
-  }
-
-  /// For destructors: SIGKILL now, and nobody will read. The handlers see to the rest.
-  void abandon() noexcept {
-    if (finished_) return;
-    if (ended_by_ == end_reason::none) ended_by_ = end_reason::closed;
-    killed_ = true;
-    send(SIGKILL);
-    close_input();
-    try {
-      drain();
-    } catch (...) {  // no memory: what it had printed is lost, and whoever awaits it hears of that
-      failure_ = std::current_exception();
-      close(out_);
-      close(err_);
-    }
-  }
-
-  void send(int number) noexcept {
-    if (!reaped_) ::kill(-pid_, number);  // not reaped: nobody else can have this group's number
-  }
-
-  bool finished() const noexcept { return finished_; }
-  end_reason ended_by() const noexcept { return ended_by_; }
-  const command_result& result() const noexcept { return result_; }
-  command_result take_result() { return std::move(result_); }
-
-  /// What is known so far.
-  std::shared_ptr<const command_result> partial() const {
-    if (finished_) return std::make_shared<const command_result>(result_);
-    auto sofar = std::make_shared<command_result>();
-    sofar->out(out_.collected.snapshot()).err(err_.collected.snapshot());
-    sofar->duration(std::chrono::steady_clock::now() - started_);
-    return sofar;
-  }
-
-  /// Takes all output and waits until everything is over. Where the awaiting coroutine is cancelled, ends the child,
-  /// waits for that, and throws error{errc::cancelled}; where the environment is closed, error{errc::environment_closed}.
-  /// \param doing  the operation, for sentences.
-  static awaitable<void> complete(std::shared_ptr<child_process> self, std::string doing) {
-    self->drain();
-    bool cancelled = false;
-    while (!self->finished_ && !cancelled) {
-      const bool seen = co_await self->changed();
-      cancelled = seen;
-    }
-    if (cancelled && !self->finished_) {
-      const bool throws = co_await asio::this_coro::throw_if_cancelled();
-      co_await asio::this_coro::throw_if_cancelled(false);
-      self->end(end_reason::cancelled);
-      co_await self->until_finished_shielded();
-      co_await asio::this_coro::throw_if_cancelled(throws);
-      throw error(errc::cancelled, doing + ": cancelled; the command was ended").with_partial(self->partial());
-    }
-    if (self->failure_) std::rethrow_exception(self->failure_);
-    if (self->ended_by_ == end_reason::closed)
-      throw error(errc::environment_closed, doing + ": the environment was closed; the command was ended")
-          .with_partial(self->partial());
-  }
-
-  /// Waits until everything is over, whatever is cancelled; see `shielded` for how to await it.
-  awaitable<void> until_finished_shielded() {
-    return shielded([self = shared_from_this()] { return self->finish_quietly(); });
-  }
-
-  /// The next piece of output; empty at the end.
-  awaitable<chunk> read() {
-    for (;;) {
-      // Turn about, so that a busy stream does not hide the other one.
-      source* first = &out_;
-      source* second = &err_;
-      if (last_read_ == &out_) std::swap(first, second);
-      for (source* from : {first, second}) {
-        bytes data = take_piece(*from);
-        if (data.empty()) continue;
-        last_read_ = from;
-        co_return chunk(from == &out_ ? output_stream::out : output_stream::err, std::move(data));
-      }
-      conclude_if_done();
-      if (out_.ended && err_.ended) co_return chunk();
-      arm(out_);
-      arm(err_);
-      const bool cancelled = co_await changed();
-      if (cancelled) throw error(errc::cancelled, "read: cancelled; the command runs on").with_partial(partial());
-    }
-  }
-
-  awaitable<void> write_input(bytes_view data) {
-    if (!limits_.open_input)
-      throw error(errc::unsupported,
-                  "write_input: the command's input was not left open; say open_input() on the command");
-    while (!feeding_.empty() && input_.is_open()) {
-      const bool cancelled = co_await changed();
-      if (cancelled) throw error(errc::cancelled, "write_input: cancelled; nothing was written");
-    }
-    while (!data.empty()) {
-      if (!input_.is_open())
-        throw error(errc::io_error, "write_input: the command no longer reads its input",
-                    std::make_error_code(std::errc::broken_pipe));
-      const ssize_t written = write_without_sigpipe(input_.native_handle(), data);
-      if (written >= 0) {
-        data = data.subspan(static_cast<std::size_t>(written));
-        continue;
-      }
-      if (errno == EINTR) continue;
-      if (errno != EAGAIN) {
-        close_input();
-        continue;
-      }
-      std::error_code woken;
-      co_await input_.async_wait(asio::posix::stream_descriptor::wait_write,
-                                 asio::redirect_error(asio::use_awaitable, woken));
-      const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-      if (state.cancelled() != asio::cancellation_type::none)
-        throw error(errc::cancelled, "write_input: cancelled; part of the data may have been written");
-    }
-  }
-
-  void close_input() noexcept {
-    feeding_.clear();
-    std::error_code ignored;  // closing our end of a pipe cannot fail in a way that matters
-    input_.close(ignored);
-    wake();
-  }
-
- private:
-  /// One output stream.
-  class source {
-   public:
-    source(const asio::any_io_executor& executor, std::size_t keep) : descriptor(executor), collected(keep) {}
-    asio::posix::stream_descriptor descriptor;
-    output_collector collected;
-    std::size_t left = 0;  // once all is over: what had been written by then, and is still to be taken
-    bool armed = false;    // a wait for readiness is under way
-    bool ended = false;    // nothing more will be taken from it
-  };
-
-  static void hand_over(unique_fd& from, asio::posix::stream_descriptor& to) {
-    to.assign(from.get());
-    from.release();
-  }
-
-  /// Waits until something has changed; true where the awaiting coroutine was cancelled.
-  awaitable<bool> changed() {
-    std::error_code woken;
-    co_await changed_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-    const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-    co_return state.cancelled() != asio::cancellation_type::none;
-  }
-
-  awaitable<void> finish_quietly() {
-    while (!finished_) co_await changed();
-  }
-
-  void wake() { changed_.cancel(); }
-
-  template <class Step>
-  void step_after(std::chrono::milliseconds delay, Step step) {
-    next_step_.expires_after(delay);
-    next_step_.async_wait([self = shared_from_this(), step](std::error_code failure) {
-      if (!failure && !self->finished_) step(*self);
-    });
-  }
-
-  void arm(source& from) {
-    if (from.armed || from.ended) return;
-    from.armed = true;
-    from.descriptor.async_wait(asio::posix::stream_descriptor::wait_read,
-                               [self = shared_from_this(), &from](std::error_code failure) {
-                                 from.armed = false;
-                                 if (failure == asio::error::operation_aborted) return;
-                                 if (failure) {
-                                   self->cannot_watch(failure);
-                                   self->close(from);
-                                 }
-                                 if (self->draining_) {
-                                   self->pump(from);
-                                   self->conclude_if_done();
-                                 } else {
-                                   self->wake();
-                                 }
-                               });
-  }
-
-  /// Reads once into the shared buffer: bytes read, 0 where the stream has ended, -1 where nothing is there now.
-  ssize_t read_once(source& from) {
-    const std::size_t most = over_ ? std::min(from.left, child_registry::scratch_size) : child_registry::scratch_size;
-    ssize_t got = 0;
-    do {
-      got = ::read(from.descriptor.native_handle(), registry_->scratch(), most);
-    } while (got < 0 && errno == EINTR);
-    if (got > 0) {
-      from.collected.append(bytes_view(registry_->scratch(), static_cast<std::size_t>(got)));
-      if (over_) from.left -= static_cast<std::size_t>(got);
-      return got;
-    }
-    if (got < 0 && errno == EAGAIN && !over_) return -1;
-    close(from);
-    return 0;
-  }
-
-  bytes take_piece(source& from) {
-    if (from.ended) return {};
-    const ssize_t got = read_once(from);
-    if (got <= 0) return {};
-    return {registry_->scratch(), registry_->scratch() + got};
-  }
-
-  /// Takes what is there, in bounded turns, and waits for more.
-  void pump(source& from) {
-    try {
-      for (int turn = 0; (turn < 16 || over_) && !from.ended; ++turn)
-        if (read_once(from) <= 0) break;
-    } catch (const std::bad_alloc&) {  // nobody could be given the rest
-      failure_ = std::current_exception();
-      killed_ = true;
-      send(SIGKILL);
-      close(from);
-    }
-    arm(from);
-  }
-
-  void close(source& from) {
-    from.ended = true;
-    std::error_code ignored;  // reading end of a pipe
-    from.descriptor.close(ignored);
-  }
-
-  void feed() {
-    while (!feeding_.empty() && input_.is_open()) {
-      const bytes_view rest = bytes_view(feeding_).subspan(fed_);
-      if (rest.empty()) {
-        feeding_.clear();
-        break;
-      }
-      const ssize_t written = write_without_sigpipe(input_.native_handle(), rest);
-      if (written >= 0) {
-        fed_ += static_cast<std::size_t>(written);
-        continue;
-      }
-      if (errno == EINTR) continue;
-      if (errno == EAGAIN) {
-        input_.async_wait(asio::posix::stream_descriptor::wait_write,
-                          [self = shared_from_this()](std::error_code failure) {
-                            if (failure == asio::error::operation_aborted) return;
-                            if (failure) self->close_input();
-                            self->feed();
-                          });
-        return;
-      }
-      close_input();  // the command no longer reads: its right
-      return;
-    }
-    if (!limits_.open_input) close_input();
-    wake();
-  }
-
-  /// Asio may wake a waiter for nothing: its state of an old descriptor, with an event still queued, becomes that of
-  /// a new one. So look, and wait again.
-  void watch_exit() {
-    pidfd_.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](std::error_code failure) {
-      if (failure == asio::error::operation_aborted) return;
-      if (failure) self->cannot_watch(failure);
-      if (self->has_ended(failure ? 0 : WNOHANG)) {
-        self->on_exit();
-      } else {
-        self->watch_exit();
-      }
-    });
-  }
-
-  /// \param options  WNOHANG: does not wait for it.
-  bool has_ended(int options) noexcept {
-    siginfo_t info{};
-    int result = 0;
-    do {
-      result = ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd_.native_handle()), &info,
-                        WEXITED | WNOWAIT | options);
-    } while (result < 0 && errno == EINTR);
-    return result < 0 || info.si_pid != 0;
-  }
-
-  /// The loop refuses to wait for it: what nobody watches must not run.
-  void cannot_watch(std::error_code cause) {
-    killed_ = true;
-    send(SIGKILL);
-    if (!failure_)
-      failure_ = std::make_exception_ptr(
-          error(errc::io_error, "the command was ended: its end or its output cannot be waited for: " + cause.message(),
-                cause));
-  }
-
-  /// The command itself has ended. Its number stays reserved until `reap`.
-  void on_exit() {
-    exited_ = true;
-    deadline_.cancel();
-    close_input();
-    if (draining_) {
-      pump(out_);
-      pump(err_);
-    }
-    if (out_.ended && err_.ended) {
-      conclude();
-    } else if (ended_by_ == end_reason::none || killed_) {
-      linger();
-    }
-    // else: what is left of its group has the rest of the grace.
-  }
-
-  void linger() {
-    step_after(limits_.linger, [](child_process& self) { self.conclude(); });
-  }
-
-  void conclude_if_done() {
-    if (exited_ && out_.ended && err_.ended) conclude();
-  }
-
-  /// Nothing of the command is waited for any longer: what is left of its group dies, and its status is taken.
-  void conclude() {
-    if (!over_) {
-      over_ = true;
-      next_step_.cancel();
-      send(SIGKILL);
-      reap();
-      ended_at_ = std::chrono::steady_clock::now();
-      count_what_is_left(out_);
-      count_what_is_left(err_);
-    }
-    if (draining_) {
-      if (!out_.ended) pump(out_);
-      if (!err_.ended) pump(err_);
-    }
-    if (out_.ended && err_.ended && !finished_) finish();
-    wake();
-  }
-
-  /// A process that left the group may go on writing; only what stands in the pipe now is the command's output.
-  static void count_what_is_left(source& from) noexcept {
-    if (from.ended) return;
-    int waiting = 0;
-    ::ioctl(from.descriptor.native_handle(), FIONREAD, &waiting);
-    from.left = static_cast<std::size_t>(std::max(waiting, 0));
-  }
-
-  /// Takes the status; false where the child has not died yet.
-  bool reap() noexcept {
-    siginfo_t info{};
-    rusage usage{};
-    long result = 0;
-    do {
-      result = ::syscall(SYS_waitid, P_PIDFD, pidfd_.native_handle(), &info, WEXITED | WNOHANG, &usage);
-    } while (result < 0 && errno == EINTR);
-    if (result == 0 && info.si_pid == 0) return false;
-    reaped_ = true;
-    if (result < 0) return true;  // somebody in this program waits for every child: the status is gone
-    status_known_ = true;
-    if (info.si_code == CLD_EXITED) {
-      result_.exit_code(info.si_status);
-    } else {
-      result_.term_signal(info.si_status);
-    }
-    const auto time = [](const timeval& value) {
-      return std::chrono::seconds(value.tv_sec) + std::chrono::microseconds(value.tv_usec);
-    };
-    result_.cpu_time(time(usage.ru_utime) + time(usage.ru_stime));
-    result_.peak_memory(static_cast<std::uint64_t>(usage.ru_maxrss) * 1024U);
-    return true;
-  }
-
-  void finish() {
-    finished_ = true;
-    std::error_code ignored;  // the process is gone
-    pidfd_.close(ignored);
-    try {
-      fill_result();
-    } catch (const std::bad_alloc&) {
-      failure_ = std::current_exception();
-    }
-    wake();
-  }
-
-  void fill_result() {
-    result_.out(out_.collected.take()).err(err_.collected.take());
-    result_.duration(ended_at_ - started_);
-    if (ended_by_ == end_reason::timeout) {
-      result_.kind(error_kind::timeout);
-      result_.reason("Command timed out after " + seconds_text(*limits_.timeout) + " seconds");
-    } else if (!status_known_) {
-      result_.kind(error_kind::execution_error);
-      result_.reason("The command's exit status was taken by another part of this program");
-      result_.advice("Do not wait for all children (wait, waitpid(-1)) in a program that runs commands.");
-      result_.cause(std::error_code(ECHILD, std::system_category()));
-    }
-  }
-
-  static std::string seconds_text(std::chrono::milliseconds time) {
-    std::string text = std::to_string(time.count() / 1000);
-    if (const auto rest = time.count() % 1000; rest != 0) {
-      std::string digits = std::to_string(1000 + rest).substr(1);
-      while (digits.back() == '0') digits.pop_back();
-      text += '.' + digits;
-    }
-    return text;
-  }
-
-  std::shared_ptr<child_registry> registry_;
-  pid_t pid_;
-  child_limits limits_;
-  std::chrono::steady_clock::time_point started_;
-  std::chrono::steady_clock::time_point ended_at_;
-  asio::posix::stream_descriptor pidfd_;
-  asio::posix::stream_descriptor input_;
-  source out_;
-  source err_;
-  asio::steady_timer deadline_;
-  asio::steady_timer next_step_;
-  asio::steady_timer changed_;  // never expires; cancelling it wakes whoever waits
-  bytes feeding_;
-  std::size_t fed_ = 0;
-  source* last_read_ = nullptr;
-  end_reason ended_by_ = end_reason::none;
-  std::exception_ptr failure_;  // memory ran out
-  bool draining_ = false;
-  bool killed_ = false;  // SIGKILL has been sent
-  bool exited_ = false;  // the command is dead
-  bool over_ = false;    // so is its group, and the status is taken
-  bool reaped_ = false;
-  bool status_known_ = false;
-  bool finished_ = false;  // and the output is complete
-  command_result result_;
-};
-
-}  // namespace cofferdam::inline v0::detail
-
-// ---- cofferdam/os/spawn.hpp ----
-
-
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <csignal>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-#include <fcntl.h>
-#include <linux/close_range.h>
-#include <pthread.h>
-#include <sched.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/types.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-namespace cofferdam::inline v0 {
-
-/// What a new process is made of. Strings may hold anything but NUL.
-class spawn_request {
- public:
-  /// Paths to try for `execve`, in order, until one is found. At least one.
-  std::vector<std::string> candidates;
-  /// argv, the program's own name first.
-  std::vector<std::string> words;
-  /// "NAME=value"; the whole environment of the new process.
-  std::vector<std::string> variables;
-  /// Its working directory; -1 keeps ours. Borrowed.
-  int directory = -1;
-  /// Its standard input, output and error. Borrowed; above 2.
-  int input = -1;
-  int output = -1;
-  int error = -1;
-};
-
-/// At which step a process could not be started.
-enum class spawn_stage { none, clone, descriptors, directory, exec };
-
-/// A started process, or why there is none.
-class spawned {
- public:
-  spawned(pid_t pid, unique_fd pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
-  spawned(spawn_stage stage, int number) : stage_(stage), cause_(number, std::system_category()) {}
-
-  bool ok() const noexcept { return stage_ == spawn_stage::none; }
-  /// The process, its session and its process group. Not reaped: the number stays ours until somebody does.
-  pid_t pid() const noexcept { return pid_; }
-  /// Readable once the process has ended.
-  unique_fd& pidfd() noexcept { return pidfd_; }
-  spawn_stage stage() const noexcept { return stage_; }
-  /// The system's own code for the failed step.
-  std::error_code cause() const noexcept { return cause_; }
-
- private:
-  pid_t pid_ = -1;
-  unique_fd pidfd_;
-  spawn_stage stage_ = spawn_stage::none;
-  std::error_code cause_;
-};
-
-namespace detail {
-
-/// All that the child needs, made ready by the parent: between clone and exec nothing may allocate.
-class spawn_plan {
- public:
-  explicit spawn_plan(const spawn_request& request) : request_(request) {
-    fill(candidates_, request.candidates);
-    fill(words_, request.words);
-    fill(variables_, request.variables);
-    if (::getrlimit(RLIMIT_NOFILE, &files_) == 0) {
-      constexpr rlim_t usual = 1024;
-      if (files_.rlim_cur < usual || files_.rlim_cur > files_.rlim_max)
-        files_.rlim_cur = std::min(usual, files_.rlim_max);
-    }
-  }
-
-  const spawn_request& request() const noexcept { return request_; }
-  const char* const* candidates() const noexcept { return candidates_.data(); }
-  const char* const* words() const noexcept { return words_.data(); }
-  const char* const* variables() const noexcept { return variables_.data(); }
-  const rlimit& files() const noexcept { return files_; }
-
-  // Written by the child, in our memory, while we stand still.
-  spawn_stage stage = spawn_stage::none;
-  int number = 0;
-
- private:
-  static void fill(std::vector<const char*>& pointers, const std::vector<std::string>& strings) {
-    pointers.reserve(strings.size() + 1);
-    for (const std::string& text : strings) pointers.push_back(text.c_str());
-    pointers.push_back(nullptr);
-  }
-
-  const spawn_request& request_;
-  std::vector<const char*> candidates_;
-  std::vector<const char*> words_;
-  std::vector<const char*> variables_;
-  rlimit files_{};
-};
-
-/// The kernel's own sigaction: the libc's would, in a child that shares our memory, be seen by sanitizers as ours.
-class kernel_sigaction {
- public:
-  void (*handler)(int) = nullptr;
-  unsigned long flags = 0;
-  void (*restorer)() = nullptr;
-  std::uint64_t mask = 0;
-};
-
-// The child runs in our memory and on a stack of its own while this thread stands still (CLONE_VM | CLONE_VFORK). It
-// makes plain system calls only, through `syscall`, which no sanitizer intercepts.
-#if defined(__clang__)
-#define COFFERDAM_DETAIL_NO_SANITIZE __attribute__((no_sanitize("address", "thread", "undefined")))
-#else
-#define COFFERDAM_DETAIL_NO_SANITIZE __attribute__((no_sanitize_address, no_sanitize_thread, no_sanitize_undefined))
-#endif
-
-[[noreturn]] COFFERDAM_DETAIL_NO_SANITIZE inline void spawn_child_fails(spawn_plan& plan, spawn_stage stage) {
-  plan.number = errno;
-  plan.stage = stage;
-  for (;;) ::syscall(SYS_exit_group, 127);
-}
-
-COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
-  spawn_plan& plan = *static_cast<spawn_plan*>(argument);
-  const spawn_request& request = plan.request();
-
-  // Without a group of its own nobody could end it.
-  if (::syscall(SYS_setsid) < 0) spawn_child_fails(plan, spawn_stage::clone);
-  const kernel_sigaction default_action;
-  for (int number = 1; number <= 64; ++number)
-    ::syscall(SYS_rt_sigaction, number, &default_action, nullptr, sizeof default_action.mask);
-
-  const int sources[3] = {request.input, request.output, request.error};
-  for (int target = 0; target <= 2; ++target)
-    if (::syscall(SYS_dup3, sources[target], target, 0) < 0) spawn_child_fails(plan, spawn_stage::descriptors);
-  if (request.directory >= 0 && ::syscall(SYS_fchdir, request.directory) < 0)
-    spawn_child_fails(plan, spawn_stage::directory);
-  if (::syscall(SYS_close_range, 3U, ~0U, 0U) < 0) {
-    // A kernel before 5.9, or a filter that forbids the call: one by one, up to the limit.
-    for (rlim_t fd = 3; fd < plan.files().rlim_max && fd < 1048576; ++fd) ::syscall(SYS_close, static_cast<int>(fd));
-  }
-
-  ::syscall(SYS_umask, 022);
-  const rlimit no_core{1, 1};  // 0 would stop a file, but not the helper that core_pattern may name; 1 byte stops both
-  ::syscall(SYS_prlimit64, 0, RLIMIT_CORE, &no_core, nullptr);
-  ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &plan.files(), nullptr);
-  // A daemon that the kernel's memory killer spares must not pass that on. A raised score stays: a guest is to go first.
-  const int score = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, "/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC));
-  if (score >= 0) {
-    char sign = 0;
-    if (::syscall(SYS_read, score, &sign, 1) == 1 && sign == '-') ::syscall(SYS_write, score, "0", 1);
-    ::syscall(SYS_close, score);
-  }
-  const std::uint64_t no_signals = 0;
-  ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &no_signals, nullptr, sizeof no_signals);
-
-  int worst = ENOENT;
-  for (const char* const* candidate = plan.candidates(); *candidate != nullptr; ++candidate) {
-    ::syscall(SYS_execve, *candidate, plan.words(), plan.variables());
-    if (errno == ENOENT || errno == ENOTDIR) continue;
-    worst = errno;
-    if (worst != EACCES) break;
-  }
-  errno = worst;
-  spawn_child_fails(plan, spawn_stage::exec);
-}
-
-#undef COFFERDAM_DETAIL_NO_SANITIZE
-
-// ThreadSanitizer takes `clone` for a fork, notes that in the memory we share, and ends the program at its next new
-// thread. It does not know glibc's other name for it.
-#if defined(__SANITIZE_THREAD__)
-#define COFFERDAM_DETAIL_CLONE __clone
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define COFFERDAM_DETAIL_CLONE __clone
-#endif
-#endif
-#if defined(COFFERDAM_DETAIL_CLONE)
-extern "C" int __clone(int (*)(void*), void*, int, void*, ...);
-#else
-#define COFFERDAM_DETAIL_CLONE ::clone
-#endif
-
-/// clone(2), with the child on a stack of its own.
-inline int clone_for_spawn(void* stack_end, spawn_plan& plan, int& pidfd) {
-  return COFFERDAM_DETAIL_CLONE(&spawn_child, stack_end, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
-}
-
-#undef COFFERDAM_DETAIL_CLONE
-
-}  // namespace detail
-
-/// Where `execve` shall look for a program: `word` itself where it holds a slash, else each absolute element of `path`.
-/// Empty and relative elements of `path` are passed over: they would mean the guest's current directory.
-inline std::vector<std::string> program_candidates(const std::string& word, std::string_view path) {
-  std::vector<std::string> candidates;
-  if (word.find('/') != std::string::npos) {
-    candidates.push_back(word);
-    return candidates;
-  }
-  while (!path.empty()) {
-    const std::size_t colon = path.find(':');
-    const std::string_view element = path.substr(0, colon);
-    path.remove_prefix(colon == std::string_view::npos ? path.size() : colon + 1);
-    if (element.empty() || element.front() != '/') continue;
-    std::string candidate(element);
-    candidate += '/';
-    candidate += word;
-    candidates.push_back(std::move(candidate));
-  }
-  return candidates;
-}
-
-/// Starts a process without copying the address space: this thread waits until the child has called `execve`, some
-/// hundred microseconds. The child leads a session and a process group of its own, has three descriptors, default
-/// signal actions, no blocked signal, umask 022, no core dumps, no protection from the memory killer, and the
-/// environment it is given.
-/// \return  the process, or the step that failed with the system's code. Never throws for what the child meets.
-inline spawned spawn(const spawn_request& request) {
-  if (request.candidates.empty()) return {spawn_stage::exec, ENOENT};
-  detail::spawn_plan plan(request);
-
-  constexpr std::size_t stack_size = 32 * 1024;
-  alignas(16) std::array<std::byte, stack_size> stack;
-  int pidfd = -1;
-
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // no handler of ours may run in the child
-  const int pid = detail::clone_for_spawn(stack.data() + stack.size(), plan, pidfd);
-  const int clone_error = errno;
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-
-  if (pid < 0) return {spawn_stage::clone, clone_error};
-  unique_fd owned(pidfd);
-  if (plan.stage != spawn_stage::none) {
-    siginfo_t ignored{};
-    while (::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(owned.get()), &ignored, WEXITED) < 0 &&
-           errno == EINTR) {
-    }
-    return {plan.stage, plan.number};
-  }
-  owned = unique_fd::above_standard(std::move(owned));
-  return {pid, std::move(owned)};
-}
-
-}  // namespace cofferdam::inline v0
-
 // ---- cofferdam/os/command_request.hpp ----
 
 
@@ -2711,6 +3104,7 @@ inline spawned spawn(const spawn_request& request) {
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -2768,13 +3162,18 @@ inline spawn_request request_for(const command& c, const std::string& shell, std
   return request;
 }
 
+/// What a command runs, for sentences.
+inline std::string shown_program(const command& c) {
+  return c.is_shell() ? "the shell" : "\"" + one_line(c.words().front()) + "\"";
+}
+
 /// The result of a command that could not be started: the step that failed, the system's code, and what to do.
-inline command_result refuse_unstarted(const command& c, const spawned& failed) {
-  const std::string program = c.is_shell() ? "the shell" : "\"" + one_line(c.words().front()) + "\"";
-  const int number = failed.cause().value();
+/// \param program  as `shown_program` has it.
+inline command_result refuse_unstarted(const std::string& program, spawn_stage stage, std::error_code cause) {
+  const int number = cause.value();
   error_kind kind = error_kind::execution_error;
   std::string advice;
-  switch (failed.stage()) {
+  switch (stage) {
     case spawn_stage::clone:
       if (number == EAGAIN) kind = error_kind::process_limit;
       if (number == ENOMEM) kind = error_kind::out_of_memory;
@@ -2797,8 +3196,8 @@ inline command_result refuse_unstarted(const command& c, const spawned& failed) 
     case spawn_stage::none: break;
   }
   command_result result =
-      command_result::refused(kind, "Cannot run " + program + ": " + failed.cause().message(), std::move(advice));
-  result.cause(failed.cause());
+      command_result::refused(kind, "Cannot run " + program + ": " + cause.message(), std::move(advice));
+  result.cause(cause);
   return result;
 }
 
@@ -2811,193 +3210,24 @@ inline command_result refuse_unstarted(const command& c, const spawned& failed) 
 
 #include <chrono>
 #include <csignal>
-#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <fcntl.h>
 
 namespace cofferdam::inline v0 {
 
-/// How the children of an environment are held.
-class child_settings {
- public:
-  /// The limit of commands that have none of their own; `no_timeout` for none.
-  std::chrono::milliseconds default_timeout{std::chrono::minutes(5)};
-  /// From SIGTERM to SIGKILL.
-  std::chrono::milliseconds kill_grace{500};
-  /// How long a background child may go on writing once the command has ended.
-  std::chrono::milliseconds output_grace{100};
-  /// What every result says of the walls; may be null.
-  std::shared_ptr<const protections> walls;
-};
-
 namespace detail {
 
-class child_keeper {
+/// Starts commands as children of this program.
+class child_keeper final : public command_keeper {
  public:
-  child_keeper(asio::any_io_executor executor, child_settings settings)
-      : executor_(std::move(executor)), settings_(std::move(settings)), registry_(std::make_shared<child_registry>()) {
+  child_keeper(asio::any_io_executor executor, command_settings settings)
+      : command_keeper(std::move(executor), std::move(settings)) {
     reaper::instance().sweep();
     require_child_status();
     nothing_ = usable(unique_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)), "/dev/null");
-  }
-
-  child_keeper(const child_keeper&) = delete;
-  child_keeper& operator=(const child_keeper&) = delete;
-
-  /// A started child, or the result that says why there is none.
-  class launched {
-   public:
-    std::shared_ptr<child_process> child;
-    command_result refusal;
-  };
-
-  launched launch(command& c, spawn_request& request) {
-    if (closing_) throw error(errc::environment_closed, "the environment is closed; open another one");
-    launched outcome;
-    pipe_ends out = make_pipe();
-    pipe_ends err = make_pipe();
-    set_nonblocking(out.read_end);
-    set_nonblocking(err.read_end);
-    pipe_ends in;
-    request.input = nothing_.get();
-    if (c.input() || c.has_open_input()) {
-      in = make_pipe();
-      set_nonblocking(in.write_end);
-      request.input = in.read_end.get();
-    }
-    request.output = out.write_end.get();
-    request.error = err.write_end.get();
-
-    const auto before = std::chrono::steady_clock::now();
-    spawned started = spawn(request);
-    if (!started.ok()) {
-      outcome.refusal = refuse_unstarted(c, started);
-      return outcome;
-    }
-    child_limits limits;
-    limits.timeout = c.timeout().value_or(settings_.default_timeout);
-    if (*limits.timeout == no_timeout) limits.timeout.reset();
-    limits.grace = settings_.kill_grace;
-    limits.linger = settings_.output_grace;
-    limits.kept_output = c.kept_output().value_or(command::default_kept_output);
-    limits.open_input = c.has_open_input();
-    try {
-      outcome.child =
-          std::make_shared<child_process>(executor_, registry_, started.pid(), started.pidfd(), std::move(in.write_end),
-                                          std::move(out.read_end), std::move(err.read_end), limits, before);
-      outcome.child->begin(c.take_input());
-    } catch (...) {  // it runs already, and nobody is going to know it
-      if (outcome.child) {
-        outcome.child->abandon();
-      } else {
-        ::kill(-started.pid(), SIGKILL);
-        reaper::instance().adopt(std::move(started.pidfd()));
-      }
-      throw_translated();
-    }
-    return outcome;
-  }
-
-  static awaitable<command_result> run(std::shared_ptr<child_keeper> self, command c, spawn_request request) {
-    if (c.has_open_input())
-      throw error(errc::invalid_argument, "run_command: open_input() needs start(); give the whole input with input()");
-    launched started = self->launch(c, request);
-    if (!started.child) co_return std::move(started.refusal);
-    const abandon_at_end guard(started.child);
-    co_await child_process::complete(started.child, "run_command");
-    command_result result = started.child->take_result();
-    result.walls(self->settings_.walls);
-    co_return result;
-  }
-
-  static awaitable<process> start(std::shared_ptr<child_keeper> self, command c, spawn_request request) {
-    launched started = self->launch(c, request);
-    if (!started.child) co_return process::finished(std::move(started.refusal));
-    std::unique_ptr<handle> made;
-    try {
-      made = std::make_unique<handle>(std::move(self), started.child);
-    } catch (...) {
-      started.child->abandon();
-      throw;
-    }
-    co_return process(std::move(made));
-  }
-
-  static awaitable<void> close(std::shared_ptr<child_keeper> self) {
-    self->closing_ = true;
-    const std::vector<std::shared_ptr<child_process>> running = self->living();
-    for (const std::shared_ptr<child_process>& child : running) {
-      child->end(end_reason::closed);
-      child->drain();
-    }
-    for (const std::shared_ptr<child_process>& child : running) co_await child->until_finished_shielded();
-    reaper::instance().sweep();
-  }
-
-  void abandon() noexcept {
-    closing_ = true;
-    const std::vector<child_process*>& all = registry_->children();
-    for (std::size_t i = all.size(); i-- > 0;)  // backwards: one that goes takes itself out of the list
-      if (const std::shared_ptr<child_process> kept = all[i]->weak_from_this().lock()) kept->abandon();
-  }
-
- private:
-  /// A coroutine that is thrown away while its command runs must not leave it running.
-  class abandon_at_end {
-   public:
-    explicit abandon_at_end(std::shared_ptr<child_process> child) : child_(std::move(child)) {}
-    abandon_at_end(const abandon_at_end&) = delete;
-    abandon_at_end& operator=(const abandon_at_end&) = delete;
-    ~abandon_at_end() { child_->abandon(); }
-
-   private:
-    std::shared_ptr<child_process> child_;
-  };
-
-  class handle final : public process::implementation {
-   public:
-    handle(std::shared_ptr<child_keeper> keeper, std::shared_ptr<child_process> child)
-        : keeper_(std::move(keeper)), child_(std::move(child)) {}
-    ~handle() override { child_->abandon(); }
-
-    awaitable<chunk> read() override { return child_->read(); }
-    awaitable<void> write_input(bytes_view data) override { return child_->write_input(data); }
-    awaitable<void> close_input() override {
-      child_->close_input();
-      co_return;
-    }
-    awaitable<void> signal(int number) override {
-      if (number < 1 || number > 64)
-        throw error(errc::invalid_argument, "signal: " + std::to_string(number) + " is no signal; they are 1 to 64");
-      child_->send(number);
-      co_return;
-    }
-    awaitable<command_result> wait() override {
-      co_await child_process::complete(child_, "wait");
-      command_result result = child_->result();
-      result.walls(keeper_->settings_.walls);
-      co_return result;
-    }
-
-   private:
-    std::shared_ptr<child_keeper> keeper_;
-    std::shared_ptr<child_process> child_;
-  };
-
-  /// Rethrows what is being handled; what Asio threw as one of our errors.
-  [[noreturn]] static void throw_translated() {
-    try {
-      throw;
-    } catch (const error&) {
-      throw;
-    } catch (const std::system_error& failure) {
-      throw error(errc::io_error, std::string("the command was ended: it cannot be watched: ") + failure.what(),
-                  failure.code());
-    }
   }
 
   /// Without a status to take, every result would be a guess.
@@ -3010,18 +3240,36 @@ class child_keeper {
                   "this program ignores SIGCHLD, so the kernel throws exit codes away; set it to SIG_DFL");
   }
 
-  std::vector<std::shared_ptr<child_process>> living() const {
-    std::vector<std::shared_ptr<child_process>> all;
-    for (child_process* child : registry_->children())
-      if (std::shared_ptr<child_process> kept = child->weak_from_this().lock()) all.push_back(std::move(kept));
-    return all;
+ private:
+  launched launch(command& c, spawn_request& request) override {
+    launched outcome;
+    command_pipes pipes(c, request, nothing_.get());
+    const auto before = std::chrono::steady_clock::now();
+    spawned started = spawn(request);
+    if (!started.ok()) {
+      outcome.refusal = refuse_unstarted(shown_program(c), started.stage(), started.cause());
+      return outcome;
+    }
+    std::shared_ptr<child_process> child;
+    try {
+      child = std::make_shared<child_process>(executor(), registry(), started.pid(), started.pidfd(),
+                                              std::move(pipes.input), std::move(pipes.output), std::move(pipes.error),
+                                              limits_of(c), before);
+      child->begin(c.take_input());
+    } catch (...) {  // it runs already, and nobody is going to know it
+      if (child) {
+        child->abandon();
+      } else {
+        ::kill(-started.pid(), SIGKILL);
+        reaper::instance().adopt(std::move(started.pidfd()));
+      }
+      throw;
+    }
+    outcome.running = std::move(child);
+    return outcome;
   }
 
-  asio::any_io_executor executor_;
-  child_settings settings_;
-  std::shared_ptr<child_registry> registry_;
   unique_fd nothing_;
-  bool closing_ = false;
 };
 
 }  // namespace detail
@@ -3035,7 +3283,7 @@ class child_keeper {
 class child_processes {
  public:
   /// \throws error{errc::provider_failed} where the program ignores SIGCHLD: then nobody can know how a command ended.
-  explicit child_processes(asio::any_io_executor executor, child_settings settings = child_settings())
+  explicit child_processes(asio::any_io_executor executor, command_settings settings = command_settings())
       : keeper_(std::make_shared<detail::child_keeper>(std::move(executor), std::move(settings))) {}
 
   child_processes(child_processes&&) noexcept = default;
@@ -3052,17 +3300,17 @@ class child_processes {
   /// \param c        its limits, input and output settings count; `refuse_invalid` has let it through.
   /// \param request  as `request_for` makes it, with the directory; borrowed descriptors live until the awaitable completes.
   awaitable<command_result> run(command c, spawn_request request) {
-    return detail::child_keeper::run(keeper_, std::move(c), std::move(request));
+    return detail::command_keeper::run(keeper_, std::move(c), std::move(request));
   }
 
   /// Starts a command: what `start` of an environment does.
   awaitable<process> start(command c, spawn_request request) {
-    return detail::child_keeper::start(keeper_, std::move(c), std::move(request));
+    return detail::command_keeper::start(keeper_, std::move(c), std::move(request));
   }
 
   /// Ends every child and waits for that; whoever awaits one gets error{errc::environment_closed}. Not cancelled.
   awaitable<void> close() {
-    return detail::shielded([keeper = keeper_] { return detail::child_keeper::close(keeper); });
+    return detail::shielded([keeper = keeper_] { return detail::command_keeper::close(keeper); });
   }
 
   /// Kills every child and waits for nothing; what the destructor does. Nothing can be started afterwards.
@@ -3558,193 +3806,6 @@ inline std::pair<std::string, std::string> split_path(const std::string& path) {
 }  // namespace detail
 }  // namespace cofferdam::inline v0
 
-// ---- cofferdam/os/atomic_file.hpp ----
-
-
-#include <array>
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <utility>
-
-#include <fcntl.h>
-#include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-namespace cofferdam::inline v0 {
-
-/// A file that is being written and appears whole, under its name, with `commit()`, or not at all. Made by
-/// `directory::create_file`.
-///
-/// Until then the bytes have no name at all where the file system allows that (O_TMPFILE), else one in the staging
-/// directory. A regular file or symbolic link of that name is replaced, never written through, so other hard links to
-/// the old file keep its content. Nothing is synced to disk: after a power cut the file system decides.
-/// \par Threads  one at a time. The destructor discards what was not committed.
-class atomic_file {
- public:
-  atomic_file() = default;
-  atomic_file(atomic_file&&) = default;
-  atomic_file& operator=(atomic_file&& other) noexcept {
-    if (this != &other) {
-      discard();
-      parent_ = std::move(other.parent_);
-      staging_ = std::move(other.staging_);
-      data_ = std::move(other.data_);
-      path_ = std::move(other.path_);
-      name_ = std::move(other.name_);
-      temporary_ = std::exchange(other.temporary_, {});
-      mode_ = other.mode_;
-      replaces_ = other.replaces_;
-    }
-    return *this;
-  }
-  ~atomic_file() { discard(); }
-
-  /// Starts a file.
-  /// \param parent   the directory it will stand in; its descriptor, O_PATH is enough.
-  /// \param staging  where it may have a name before: a descriptor of a directory on the same file system, or empty for
-  ///                 `parent` itself. With a staging directory a host that is killed leaves nothing in the tree.
-  /// \param name     one name, without `/`.
-  /// \param path     how sentences call the file.
-  /// \throws error{errc::not_a_file} where a directory, FIFO, socket or device has that name; others.
-  atomic_file(unique_fd parent, unique_fd staging, std::string name, std::string path)
-      : parent_(std::move(parent)), staging_(std::move(staging)), path_(std::move(path)), name_(std::move(name)) {
-    look_at_target();
-    data_.reset(detail::open_retried(workplace(), ".", O_TMPFILE | O_RDWR, 0600));
-    if (data_ && !is_linkable()) data_.reset();
-    if (data_) return;
-    if (errno == EACCES || errno == ENOSPC || errno == EROFS || errno == EDQUOT) throw failure(errno);
-    for (int i = 0; i < most_tries && !data_; ++i) {
-      std::string temporary = random_name();
-      data_.reset(detail::open_retried(workplace(), temporary.c_str(), O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW, 0600));
-      if (data_)
-        temporary_ = std::move(temporary);
-      else if (errno != EEXIST)
-        break;
-    }
-    if (!data_) throw failure(errno);
-  }
-
-  const std::string& path() const noexcept { return path_; }
-
-  /// Adds bytes at the end.
-  /// \throws error{errc::io_error} with the cause where the disk is full; error{errc::too_large} at a file-size limit.
-  void write(bytes_view content) {
-    while (!content.empty()) {
-      const ssize_t count = ::write(data_.get(), content.data(), content.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) throw failure(errno);
-      content = content.subspan(static_cast<std::size_t>(count));
-    }
-  }
-
-  /// Gives the file its name. After that this object is empty.
-  /// \param mode  permission bits, of which 0777 are used, whatever the umask; without it those of the file that is
-  ///              replaced, else 0644.
-  /// \throws      error{errc::not_a_file} where a directory has come into its place, io_error; nothing has changed.
-  void commit(std::optional<unsigned> mode = {}) {
-    if (::fchmod(data_.get(), (mode ? *mode : mode_) & 0777U) != 0) throw failure(errno);
-    if (temporary_.empty() && !replaces_ && link_to(parent_.get(), name_)) {
-      forget();
-      return;
-    }
-    if (temporary_.empty()) {
-      if (!replaces_ && errno != EEXIST) throw failure(errno);
-      give_temporary_name();
-    }
-    if (::renameat(workplace(), temporary_.c_str(), parent_.get(), name_.c_str()) != 0) {
-      const int code = errno;
-      discard();
-      throw detail::name_error(code, "write", path_);
-    }
-    temporary_.clear();
-    forget();
-  }
-
-  /// Drops what was written; nothing has changed.
-  void discard() noexcept {
-    if (!temporary_.empty()) ::unlinkat(workplace(), temporary_.c_str(), 0);
-    temporary_.clear();
-    forget();
-  }
-
- private:
-  static constexpr int most_tries = 16;
-  static constexpr unsigned default_mode = 0644;
-
-  int workplace() const noexcept { return staging_ ? staging_.get() : parent_.get(); }
-
-  error failure(int code) const { return detail::name_error(code, "write", path_); }
-
-  void forget() noexcept {
-    data_.reset();
-    staging_.reset();
-    parent_.reset();
-  }
-
-  void look_at_target() {
-    struct stat status {};
-    if (::fstatat(parent_.get(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-      if (errno != ENOENT) throw failure(errno);
-      return;
-    }
-    if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
-      throw error(errc::not_a_file, "write " + detail::shown_path(path_) + ": a " +
-                                        (S_ISDIR(status.st_mode) ? "directory" : "FIFO, socket or device") +
-                                        " has that name, and only a file is replaced");
-    replaces_ = true;
-    if (S_ISREG(status.st_mode)) mode_ = status.st_mode & 0777U;
-  }
-
-  // Giving an unnamed file a name takes /proc, or a kernel that lets us do without (Linux 6.10).
-  bool is_linkable() const noexcept { return ::faccessat(AT_FDCWD, data_link().c_str(), F_OK, 0) == 0; }
-
-  std::string data_link() const { return "/proc/self/fd/" + std::to_string(data_.get()); }
-
-  bool link_to(int directory, const std::string& name) const {
-    return ::linkat(AT_FDCWD, data_link().c_str(), directory, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
-  }
-
-  void give_temporary_name() {
-    for (int i = 0; i < most_tries; ++i) {
-      std::string temporary = random_name();
-      if (link_to(workplace(), temporary)) {
-        temporary_ = std::move(temporary);
-        return;
-      }
-      if (errno != EEXIST) break;
-    }
-    throw failure(errno);
-  }
-
-  static std::string random_name() {
-    std::array<unsigned char, 12> random{};
-    if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size()))
-      throw error(errc::io_error, "the system gave no random bytes for a temporary name",
-                  std::error_code(errno, std::system_category()));
-    std::string name = ".cofferdam-";
-    for (const unsigned char byte : random) {
-      name += "0123456789abcdef"[byte >> 4];
-      name += "0123456789abcdef"[byte & 15];
-    }
-    return name;
-  }
-
-  unique_fd parent_;
-  unique_fd staging_;
-  unique_fd data_;
-  std::string path_;
-  std::string name_;
-  std::string temporary_;  // in the workplace; empty while the data has no name
-  unsigned mode_ = default_mode;
-  bool replaces_ = false;
-};
-
-}  // namespace cofferdam::inline v0
-
 // ---- cofferdam/os/file_reader.hpp ----
 
 
@@ -3882,6 +3943,4258 @@ class file_reader {
   std::uint64_t size_ = 0;
   std::uint64_t position_ = 0;
   unsigned mode_ = 0;
+};
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/os/machine.hpp ----
+
+
+#include <string_view>
+
+namespace cofferdam::inline v0 {
+
+/// The kind of machine that this program was compiled for, as `uname -m` calls it; empty for one that has no warden.
+constexpr std::string_view native_machine() noexcept {
+#if defined(__x86_64__)
+  return "x86_64";
+#elif defined(__aarch64__)
+  return "aarch64";
+#else
+  return "";
+#endif
+}
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/warden/image_aarch64.hpp ----
+
+// Written by ./dev warden from warden/program; not to be edited.
+
+#include <string_view>
+
+namespace cofferdam::inline v0::wire {
+
+/// The warden for aarch64, as an ELF file: 31240 bytes.
+inline constexpr unsigned char image_aarch64[] = {
+    // clang-format off
+    127, 69, 76, 70, 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 183, 0, 1, 0, 0, 0, 232, 0, 64, 0, 0, 0, 0, 0, 64, 0, 0,
+    0, 0, 0, 0, 0, 200, 120, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64, 0, 56, 0, 3, 0, 64, 0, 5, 0, 4, 0, 1, 0, 0, 0, 5, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 163, 120, 0, 0, 0, 0, 0, 0, 163, 120,
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 6, 0, 0, 0, 0, 128, 0, 0, 0, 0, 0, 0, 0, 128, 65, 0, 0, 0, 0,
+    0, 0, 128, 65, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 232, 157, 253, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 81,
+    229, 116, 100, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 253, 3, 31, 170, 224, 3, 0, 145, 31, 236, 124, 146, 52,
+    28, 0, 148, 0, 0, 32, 212, 33, 236, 124, 146, 34, 12, 191, 169, 226, 3, 31, 170, 227, 3, 31, 170, 228, 3, 31, 170,
+    136, 27, 128, 210, 1, 0, 0, 212, 128, 0, 0, 181, 226, 3, 193, 168, 64, 0, 63, 214, 0, 0, 32, 212, 192, 3, 95, 214,
+    65, 1, 0, 144, 34, 0, 64, 249, 65, 112, 64, 185, 63, 0, 0, 107, 160, 1, 0, 84, 67, 100, 64, 185, 1, 0, 128, 210,
+    127, 0, 1, 107, 104, 0, 0, 84, 0, 0, 128, 82, 192, 3, 95, 214, 69, 4, 64, 249, 36, 236, 124, 211, 33, 4, 0, 145,
+    164, 104, 100, 184, 159, 0, 0, 107, 225, 254, 255, 84, 32, 0, 128, 82, 248, 255, 255, 23, 230, 3, 0, 170, 136, 27,
+    128, 210, 64, 1, 128, 210, 1, 0, 128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0,
+    212, 31, 88, 0, 177, 129, 0, 0, 84, 32, 2, 128, 210, 223, 212, 0, 57, 1, 0, 0, 212, 192, 3, 95, 214, 232, 3, 0,
+    170, 224, 3, 1, 170, 225, 3, 2, 170, 226, 3, 3, 170, 227, 3, 4, 170, 228, 3, 5, 170, 229, 3, 6, 170, 1, 0, 0, 212,
+    192, 3, 95, 214, 253, 123, 190, 169, 228, 3, 4, 42, 131, 128, 3, 170, 253, 3, 0, 145, 228, 67, 0, 145, 6, 0, 128,
+    210, 5, 0, 128, 210, 226, 19, 0, 185, 34, 0, 128, 210, 227, 15, 0, 249, 35, 124, 64, 147, 1, 124, 64, 147, 160, 2,
+    128, 210, 234, 255, 255, 151, 253, 123, 194, 168, 192, 3, 95, 214, 253, 123, 190, 169, 228, 3, 4, 42, 131, 128, 3,
+    170, 253, 3, 0, 145, 228, 67, 0, 145, 6, 0, 128, 210, 5, 0, 128, 210, 226, 19, 0, 185, 98, 0, 128, 210, 227, 15, 0,
+    249, 35, 124, 64, 147, 1, 124, 64, 147, 160, 2, 128, 210, 218, 255, 255, 151, 253, 123, 194, 168, 192, 3, 95, 214,
+    1, 116, 64, 185, 193, 2, 248, 55, 2, 224, 65, 57, 130, 2, 0, 53, 2, 140, 82, 169, 66, 0, 68, 145, 66, 0, 3, 203, 3,
+    1, 136, 210, 227, 0, 160, 242, 95, 0, 3, 235, 169, 1, 0, 84, 34, 0, 128, 82, 2, 224, 1, 57, 3, 8, 72, 169, 4, 0,
+    128, 82, 0, 28, 64, 185, 127, 0, 2, 235, 34, 0, 128, 82, 229, 7, 159, 26, 2, 0, 168, 114, 227, 0, 128, 82, 66, 8,
+    5, 42, 218, 255, 255, 23, 192, 3, 95, 214, 71, 59, 0, 144, 230, 3, 0, 170, 231, 96, 0, 145, 192, 116, 64, 185, 194,
+    12, 72, 169, 224, 1, 248, 55, 127, 0, 2, 235, 0, 2, 0, 84, 225, 0, 2, 139, 0, 124, 64, 147, 98, 0, 2, 203, 200, 25,
+    128, 210, 3, 8, 136, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31, 16, 0, 177, 64, 254, 255, 84, 193, 64,
+    64, 249, 0, 1, 248, 182, 193, 0, 72, 169, 63, 0, 0, 235, 65, 0, 0, 84, 223, 124, 8, 169, 224, 3, 6, 170, 223, 224,
+    1, 57, 206, 255, 255, 23, 0, 0, 1, 139, 192, 64, 0, 249, 230, 255, 255, 23, 228, 3, 1, 170, 65, 0, 64, 185, 129, 3,
+    248, 55, 69, 128, 64, 57, 69, 3, 0, 53, 69, 4, 64, 249, 101, 0, 0, 181, 69, 8, 64, 249, 197, 2, 0, 181, 5, 152, 82,
+    169, 165, 0, 68, 145, 165, 0, 6, 203, 230, 255, 135, 210, 230, 0, 160, 242, 191, 0, 6, 235, 233, 1, 0, 84, 37, 0,
+    128, 82, 69, 128, 0, 57, 2, 0, 64, 249, 0, 28, 64, 185, 132, 0, 2, 203, 98, 116, 145, 210, 194, 69, 183, 242, 132,
+    252, 68, 147, 2, 93, 212, 242, 98, 209, 229, 242, 132, 124, 2, 27, 34, 0, 128, 82, 2, 0, 168, 114, 157, 255, 255,
+    23, 192, 3, 95, 214, 3, 0, 128, 210, 68, 0, 3, 203, 159, 28, 0, 241, 104, 1, 0, 84, 67, 252, 67, 211, 228, 0, 128,
+    146, 99, 124, 4, 155, 66, 0, 3, 139, 4, 0, 3, 203, 33, 0, 3, 203, 3, 0, 128, 210, 95, 0, 3, 235, 193, 0, 0, 84,
+    192, 3, 95, 214, 36, 104, 99, 248, 4, 104, 35, 248, 99, 32, 0, 145, 240, 255, 255, 23, 37, 104, 99, 56, 133, 104,
+    35, 56, 99, 4, 0, 145, 246, 255, 255, 23, 31, 0, 1, 235, 137, 0, 0, 84, 35, 0, 2, 139, 31, 0, 3, 235, 131, 0, 0,
+    84, 229, 255, 255, 23, 35, 104, 98, 56, 3, 104, 34, 56, 66, 4, 0, 209, 95, 4, 0, 177, 129, 255, 255, 84, 192, 3,
+    95, 214, 253, 123, 191, 169, 233, 3, 2, 42, 230, 3, 0, 170, 253, 3, 0, 145, 2, 152, 64, 249, 106, 36, 0, 145, 0, 2,
+    160, 210, 71, 51, 0, 144, 0, 0, 2, 203, 43, 28, 0, 18, 232, 3, 3, 170, 231, 96, 0, 145, 31, 0, 10, 235, 34, 1, 0,
+    84, 193, 148, 64, 249, 224, 3, 7, 170, 66, 0, 1, 203, 225, 0, 1, 139, 226, 255, 255, 151, 193, 128, 82, 169, 0, 0,
+    1, 203, 223, 128, 18, 169, 193, 152, 64, 249, 224, 0, 1, 139, 232, 104, 33, 184, 0, 36, 0, 145, 11, 176, 31, 56, 9,
+    192, 31, 184, 193, 152, 64, 249, 253, 123, 193, 168, 33, 0, 10, 139, 193, 152, 0, 249, 192, 3, 95, 214, 253, 123,
+    191, 169, 236, 3, 3, 170, 77, 28, 0, 18, 253, 3, 0, 145, 226, 3, 1, 42, 236, 3, 12, 75, 163, 0, 128, 210, 33, 15,
+    128, 18, 215, 255, 255, 151, 13, 0, 0, 57, 12, 16, 0, 184, 253, 123, 193, 168, 192, 3, 95, 214, 3, 0, 128, 210, 95,
+    0, 3, 235, 65, 0, 0, 84, 192, 3, 95, 214, 1, 104, 35, 56, 99, 4, 0, 145, 251, 255, 255, 23, 33, 4, 0, 209, 4, 0,
+    128, 210, 95, 0, 4, 235, 97, 0, 0, 84, 0, 0, 128, 82, 7, 0, 0, 20, 3, 104, 100, 56, 132, 4, 0, 145, 37, 104, 100,
+    56, 127, 0, 5, 107, 0, 255, 255, 84, 96, 0, 5, 75, 192, 3, 95, 214, 225, 3, 0, 170, 0, 0, 128, 210, 34, 104, 96,
+    56, 66, 0, 0, 53, 192, 3, 95, 214, 0, 4, 0, 145, 252, 255, 255, 23, 7, 124, 64, 147, 253, 123, 191, 169, 253, 3, 0,
+    145, 225, 3, 7, 170, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0, 128, 210, 192, 11, 128,
+    210, 13, 255, 255, 151, 248, 255, 255, 23, 253, 123, 190, 169, 6, 0, 128, 210, 5, 0, 128, 210, 253, 3, 0, 145, 226,
+    67, 0, 145, 4, 0, 128, 210, 3, 0, 128, 210, 33, 0, 128, 210, 32, 14, 128, 210, 255, 127, 1, 169, 1, 255, 255, 151,
+    226, 7, 65, 169, 0, 125, 128, 210, 253, 123, 194, 168, 33, 8, 192, 154, 0, 72, 136, 210, 224, 1, 160, 242, 64, 4,
+    0, 155, 192, 3, 95, 214, 1, 0, 64, 185, 231, 3, 0, 170, 225, 1, 248, 55, 253, 123, 191, 169, 33, 124, 64, 147, 6,
+    0, 128, 210, 253, 3, 0, 145, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0, 128, 210, 32, 7, 128, 210, 236,
+    254, 255, 151, 253, 123, 193, 168, 0, 0, 128, 18, 224, 0, 0, 185, 192, 3, 95, 214, 0, 0, 128, 18, 224, 0, 0, 185,
+    192, 3, 95, 214, 35, 0, 64, 185, 67, 2, 248, 55, 253, 123, 190, 169, 231, 3, 1, 170, 33, 0, 192, 210, 253, 3, 0,
+    145, 225, 15, 0, 249, 228, 67, 0, 145, 1, 28, 128, 185, 99, 124, 64, 147, 6, 0, 128, 210, 5, 0, 128, 210, 66, 0,
+    128, 210, 160, 2, 128, 210, 255, 19, 0, 185, 213, 254, 255, 151, 253, 123, 194, 168, 224, 3, 7, 170, 218, 255, 255,
+    23, 192, 3, 95, 214, 253, 123, 190, 169, 253, 3, 0, 145, 243, 11, 0, 249, 243, 3, 1, 170, 33, 128, 1, 145, 231,
+    255, 255, 151, 97, 54, 64, 249, 1, 1, 0, 180, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 34,
+    0, 160, 210, 224, 26, 128, 210, 194, 254, 255, 151, 127, 54, 0, 249, 127, 118, 0, 185, 243, 11, 64, 249, 253, 123,
+    194, 168, 192, 3, 95, 214, 34, 0, 64, 57, 226, 4, 0, 52, 253, 123, 190, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243,
+    3, 1, 170, 34, 168, 66, 57, 130, 3, 0, 52, 34, 16, 64, 185, 66, 3, 248, 54, 34, 56, 64, 185, 2, 3, 248, 54, 244, 3,
+    0, 170, 223, 255, 255, 151, 98, 6, 64, 185, 3, 2, 128, 210, 65, 15, 128, 18, 224, 3, 20, 170, 74, 255, 255, 151,
+    97, 22, 64, 249, 1, 0, 0, 249, 3, 22, 128, 82, 97, 42, 64, 249, 1, 4, 0, 249, 127, 2, 0, 57, 128, 110, 64, 185, 0,
+    4, 0, 81, 128, 110, 0, 185, 128, 98, 64, 185, 192, 0, 0, 52, 0, 4, 0, 81, 130, 2, 64, 249, 1, 124, 163, 155, 65,
+    104, 97, 56, 129, 0, 0, 52, 243, 83, 65, 169, 253, 123, 194, 168, 192, 3, 95, 214, 128, 98, 0, 185, 245, 255, 255,
+    23, 192, 3, 95, 214, 225, 3, 0, 170, 2, 0, 128, 18, 0, 8, 64, 249, 2, 8, 0, 185, 34, 0, 128, 82, 32, 8, 64, 249, 2,
+    168, 2, 57, 2, 0, 128, 146, 32, 8, 64, 249, 2, 76, 0, 249, 32, 8, 64, 249, 2, 72, 0, 249, 32, 4, 64, 169, 34, 8, 0,
+    185, 2, 104, 64, 185, 67, 4, 0, 17, 3, 104, 0, 185, 127, 32, 0, 113, 168, 0, 0, 84, 3, 108, 64, 57, 99, 0, 0, 53,
+    35, 48, 64, 57, 3, 1, 0, 52, 35, 52, 64, 57, 195, 0, 0, 53, 2, 104, 0, 185, 34, 0, 128, 82, 34, 52, 0, 57, 33, 16,
+    0, 145, 146, 255, 255, 23, 192, 3, 95, 214, 66, 0, 13, 50, 6, 124, 64, 147, 227, 3, 3, 42, 66, 124, 64, 147, 224,
+    3, 6, 170, 8, 7, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31, 16, 0, 177, 64, 255, 255, 84, 192, 3,
+    95, 214, 6, 124, 64, 147, 224, 3, 6, 170, 232, 7, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0,
+    0, 212, 31, 16, 0, 177, 32, 255, 255, 84, 192, 3, 95, 214, 253, 123, 188, 169, 253, 3, 0, 145, 243, 83, 1, 169,
+    245, 91, 2, 169, 247, 99, 3, 169, 247, 3, 3, 42, 67, 0, 64, 185, 95, 128, 0, 57, 195, 9, 248, 55, 85, 8, 64, 249,
+    244, 3, 0, 170, 246, 3, 1, 170, 243, 3, 2, 170, 149, 2, 0, 181, 193, 0, 0, 144, 224, 3, 3, 42, 33, 0, 0, 145, 34,
+    0, 160, 210, 228, 255, 255, 151, 31, 0, 0, 241, 173, 5, 0, 84, 97, 14, 64, 249, 32, 0, 0, 139, 96, 14, 0, 249, 227,
+    3, 23, 42, 226, 3, 19, 170, 247, 99, 67, 169, 225, 3, 22, 170, 245, 91, 66, 169, 224, 3, 20, 170, 243, 83, 65, 169,
+    253, 123, 196, 168, 157, 254, 255, 23, 66, 4, 64, 249, 130, 6, 0, 180, 1, 140, 82, 169, 33, 0, 68, 145, 33, 0, 3,
+    203, 227, 255, 135, 210, 227, 0, 160, 242, 63, 0, 3, 235, 169, 5, 0, 84, 191, 2, 2, 235, 33, 0, 160, 210, 181, 146,
+    130, 154, 194, 6, 64, 185, 191, 66, 64, 241, 181, 146, 129, 154, 225, 250, 1, 17, 227, 3, 21, 170, 204, 254, 255,
+    151, 225, 3, 0, 170, 248, 3, 0, 170, 96, 2, 64, 185, 226, 3, 21, 170, 191, 255, 255, 151, 31, 0, 0, 241, 130, 154,
+    64, 249, 3, 160, 159, 154, 66, 0, 21, 203, 66, 0, 3, 139, 130, 154, 0, 249, 12, 2, 0, 84, 66, 36, 0, 209, 130, 154,
+    0, 249, 96, 0, 0, 180, 31, 44, 0, 177, 160, 250, 255, 84, 225, 3, 19, 170, 224, 3, 20, 170, 52, 255, 255, 151, 247,
+    99, 67, 169, 225, 3, 22, 170, 245, 91, 66, 169, 224, 3, 20, 170, 243, 83, 65, 169, 253, 123, 196, 168, 85, 255,
+    255, 23, 3, 115, 31, 184, 96, 6, 64, 249, 0, 0, 3, 203, 96, 6, 0, 249, 96, 10, 64, 249, 0, 0, 3, 203, 96, 10, 0,
+    249, 195, 255, 255, 23, 243, 83, 65, 169, 245, 91, 66, 169, 247, 99, 67, 169, 253, 123, 196, 168, 192, 3, 95, 214,
+    6, 124, 64, 147, 224, 3, 6, 170, 8, 8, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31,
+    16, 0, 177, 32, 255, 255, 84, 192, 3, 95, 214, 253, 123, 189, 169, 253, 3, 0, 145, 243, 83, 1, 169, 244, 3, 0, 170,
+    243, 3, 1, 170, 63, 144, 1, 57, 96, 98, 64, 185, 98, 118, 64, 185, 32, 5, 248, 55, 34, 2, 0, 53, 96, 150, 65, 57,
+    127, 114, 0, 185, 224, 4, 0, 52, 96, 98, 64, 185, 160, 4, 248, 55, 97, 14, 64, 185, 193, 0, 32, 54, 129, 0, 128,
+    82, 34, 0, 128, 210, 225, 191, 0, 57, 225, 191, 0, 145, 225, 255, 255, 151, 225, 3, 19, 170, 224, 3, 20, 170, 17,
+    255, 255, 151, 26, 0, 0, 20, 99, 54, 64, 249, 226, 3, 2, 42, 97, 114, 64, 185, 97, 0, 1, 139, 216, 255, 255, 151,
+    31, 44, 0, 177, 161, 4, 0, 84, 32, 0, 128, 82, 96, 146, 1, 57, 100, 116, 145, 210, 97, 98, 64, 185, 128, 2, 64,
+    249, 196, 69, 183, 242, 4, 93, 212, 242, 130, 0, 128, 82, 96, 2, 0, 203, 100, 209, 229, 242, 195, 0, 128, 82, 2, 0,
+    168, 114, 0, 252, 68, 147, 4, 124, 4, 27, 128, 30, 64, 185, 226, 253, 255, 151, 96, 118, 64, 185, 0, 251, 255, 52,
+    96, 122, 64, 185, 225, 255, 135, 82, 31, 0, 1, 107, 136, 0, 0, 84, 97, 118, 64, 185, 65, 1, 0, 53, 32, 1, 0, 52,
+    98, 6, 64, 185, 225, 14, 128, 18, 224, 3, 20, 170, 131, 0, 128, 210, 91, 254, 255, 151, 97, 122, 64, 185, 1, 0, 0,
+    185, 127, 122, 0, 185, 243, 83, 65, 169, 253, 123, 195, 168, 192, 3, 95, 214, 97, 138, 78, 41, 224, 0, 248, 182,
+    33, 0, 2, 11, 127, 134, 14, 41, 224, 3, 20, 170, 225, 3, 19, 170, 222, 254, 255, 151, 229, 255, 255, 23, 99, 114,
+    64, 185, 33, 0, 0, 75, 66, 0, 0, 11, 98, 122, 0, 185, 99, 0, 0, 11, 99, 6, 14, 41, 179, 255, 255, 23, 253, 123,
+    188, 169, 253, 3, 0, 145, 243, 83, 1, 169, 244, 3, 3, 170, 3, 0, 128, 82, 245, 91, 2, 169, 246, 3, 2, 170, 2, 0,
+    128, 82, 41, 255, 255, 151, 224, 63, 0, 185, 245, 3, 0, 42, 192, 0, 248, 54, 0, 124, 64, 147, 243, 83, 65, 169,
+    245, 91, 66, 169, 253, 123, 196, 168, 192, 3, 95, 214, 148, 6, 0, 209, 19, 0, 128, 210, 130, 2, 19, 203, 193, 2,
+    19, 139, 224, 3, 21, 42, 39, 255, 255, 151, 31, 0, 0, 241, 141, 0, 0, 84, 115, 2, 0, 139, 127, 2, 20, 235, 1, 255,
+    255, 84, 224, 243, 0, 145, 144, 254, 255, 151, 224, 3, 19, 170, 223, 106, 51, 56, 237, 255, 255, 23, 253, 123, 181,
+    169, 7, 124, 64, 147, 159, 0, 0, 241, 0, 4, 0, 79, 224, 227, 1, 145, 253, 3, 0, 145, 225, 139, 2, 169, 0, 0, 0,
+    173, 224, 163, 0, 145, 224, 71, 0, 249, 224, 7, 159, 154, 0, 4, 0, 145, 227, 147, 3, 169, 255, 255, 4, 169, 255,
+    255, 5, 169, 255, 255, 6, 169, 224, 75, 0, 249, 255, 87, 0, 249, 224, 131, 137, 60, 102, 2, 0, 180, 198, 16, 0,
+    145, 233, 35, 1, 145, 224, 3, 0, 178, 232, 3, 5, 170, 198, 244, 126, 211, 225, 99, 0, 145, 2, 2, 128, 210, 230,
+    131, 1, 169, 224, 3, 9, 170, 229, 253, 255, 151, 194, 64, 0, 209, 198, 36, 0, 209, 198, 240, 125, 146, 225, 3, 8,
+    170, 224, 99, 1, 145, 198, 64, 0, 145, 222, 253, 255, 151, 233, 155, 9, 169, 224, 3, 7, 170, 225, 227, 1, 145, 104,
+    26, 128, 210, 2, 8, 136, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31, 16, 0, 177, 224,
+    254, 255, 84, 253, 123, 203, 168, 192, 3, 95, 214, 253, 123, 189, 169, 253, 3, 0, 145, 243, 11, 0, 249, 243, 3, 1,
+    170, 1, 0, 128, 146, 97, 74, 0, 249, 97, 10, 64, 185, 193, 3, 248, 55, 98, 78, 64, 249, 95, 4, 0, 177, 97, 3, 0,
+    84, 0, 4, 64, 249, 40, 124, 124, 147, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 7, 208, 33,
+    139, 1, 104, 104, 184, 66, 2, 128, 210, 32, 16, 128, 210, 61, 253, 255, 151, 255, 67, 2, 248, 255, 47, 0, 185, 96,
+    0, 128, 82, 224, 35, 0, 185, 225, 131, 0, 145, 224, 4, 64, 185, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2,
+    2, 128, 210, 174, 255, 255, 151, 38, 254, 255, 151, 0, 244, 64, 145, 0, 64, 2, 145, 96, 78, 0, 249, 243, 11, 64,
+    249, 253, 123, 195, 168, 192, 3, 95, 214, 225, 2, 248, 55, 253, 123, 190, 169, 66, 28, 0, 18, 99, 28, 0, 18, 253,
+    3, 0, 145, 0, 4, 64, 249, 255, 31, 0, 185, 255, 67, 1, 248, 68, 0, 128, 82, 226, 119, 0, 57, 6, 0, 128, 210, 0,
+    208, 33, 139, 227, 123, 0, 57, 2, 2, 128, 210, 5, 0, 128, 210, 225, 99, 34, 139, 3, 0, 128, 210, 0, 4, 64, 185,
+    228, 19, 0, 185, 4, 0, 128, 210, 146, 255, 255, 151, 253, 123, 194, 168, 192, 3, 95, 214, 192, 3, 95, 214, 253,
+    123, 189, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 1, 170, 244, 3, 3, 42, 245, 19, 0, 249, 245, 3, 0, 170, 32,
+    160, 66, 57, 160, 0, 0, 53, 32, 164, 66, 57, 96, 0, 0, 53, 66, 28, 0, 18, 34, 160, 2, 57, 0, 0, 128, 146, 96, 70,
+    0, 249, 96, 170, 66, 57, 128, 3, 0, 53, 96, 78, 64, 249, 31, 4, 0, 177, 33, 3, 0, 84, 96, 174, 66, 57, 224, 2, 0,
+    53, 244, 0, 0, 53, 225, 3, 19, 170, 224, 3, 21, 170, 243, 83, 65, 169, 245, 19, 64, 249, 253, 123, 195, 168, 164,
+    255, 255, 23, 234, 253, 255, 151, 1, 125, 128, 82, 148, 2, 161, 155, 96, 74, 64, 249, 31, 4, 0, 177, 193, 0, 0, 84,
+    97, 10, 64, 185, 224, 3, 21, 170, 227, 1, 128, 82, 66, 0, 128, 82, 193, 255, 255, 151, 96, 74, 64, 249, 159, 2, 0,
+    235, 66, 0, 0, 84, 116, 74, 0, 249, 243, 83, 65, 169, 245, 19, 64, 249, 253, 123, 195, 168, 192, 3, 95, 214, 0, 4,
+    0, 79, 253, 123, 165, 169, 253, 3, 0, 145, 225, 139, 5, 169, 225, 227, 1, 145, 98, 0, 2, 50, 243, 83, 1, 169, 244,
+    3, 6, 170, 66, 124, 64, 147, 245, 91, 2, 169, 6, 124, 64, 147, 247, 99, 3, 169, 247, 3, 4, 170, 248, 3, 5, 170,
+    249, 107, 4, 169, 249, 195, 2, 145, 32, 0, 0, 173, 225, 99, 1, 145, 225, 71, 0, 249, 33, 0, 128, 210, 159, 2, 0,
+    249, 225, 75, 0, 249, 1, 32, 128, 210, 249, 79, 0, 249, 225, 83, 0, 249, 255, 87, 0, 249, 224, 3, 6, 170, 225, 227,
+    1, 145, 136, 26, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 245, 3, 0, 170, 31, 16, 0,
+    177, 224, 254, 255, 84, 96, 7, 248, 183, 230, 171, 64, 185, 22, 0, 128, 210, 198, 12, 67, 211, 231, 83, 64, 249,
+    192, 66, 0, 145, 31, 0, 7, 235, 137, 0, 0, 84, 102, 6, 0, 52, 19, 0, 128, 210, 44, 0, 0, 20, 33, 3, 22, 139, 224,
+    163, 1, 145, 2, 2, 128, 210, 46, 253, 255, 151, 243, 55, 64, 249, 127, 62, 0, 241, 233, 254, 255, 84, 231, 0, 22,
+    203, 127, 2, 7, 235, 136, 254, 255, 84, 225, 59, 64, 249, 224, 3, 0, 178, 63, 0, 0, 235, 97, 2, 0, 84, 26, 2, 128,
+    210, 13, 0, 0, 20, 224, 179, 2, 145, 130, 0, 128, 210, 1, 0, 1, 139, 224, 83, 1, 145, 29, 253, 255, 151, 128, 2,
+    64, 249, 31, 0, 24, 235, 162, 1, 0, 84, 1, 4, 0, 145, 129, 2, 0, 249, 225, 87, 64, 185, 225, 122, 32, 184, 90, 19,
+    0, 145, 65, 3, 22, 139, 127, 2, 26, 235, 34, 254, 255, 84, 115, 30, 0, 145, 115, 242, 125, 146, 214, 2, 19, 139,
+    214, 255, 255, 23, 224, 83, 1, 145, 150, 253, 255, 151, 38, 0, 128, 82, 245, 255, 255, 23, 224, 10, 19, 139, 115,
+    6, 0, 145, 145, 253, 255, 151, 128, 2, 64, 249, 127, 2, 0, 235, 99, 255, 255, 84, 213, 8, 128, 146, 159, 2, 0, 249,
+    243, 83, 65, 169, 224, 3, 21, 170, 245, 91, 66, 169, 247, 99, 67, 169, 249, 107, 68, 169, 253, 123, 219, 168, 192,
+    3, 95, 214, 225, 3, 0, 170, 0, 64, 64, 57, 128, 0, 0, 52, 34, 0, 64, 169, 95, 0, 0, 235, 224, 23, 159, 26, 192, 3,
+    95, 214, 255, 67, 0, 209, 3, 0, 128, 210, 69, 1, 128, 82, 36, 8, 197, 26, 230, 3, 1, 42, 130, 132, 5, 27, 225, 3,
+    4, 42, 66, 192, 0, 17, 226, 107, 35, 56, 226, 3, 3, 170, 99, 4, 0, 145, 223, 36, 0, 113, 232, 254, 255, 84, 65,
+    124, 64, 147, 227, 3, 0, 170, 228, 107, 97, 56, 33, 4, 0, 209, 100, 20, 0, 56, 63, 4, 0, 49, 129, 255, 255, 84, 66,
+    4, 0, 17, 255, 67, 0, 145, 0, 192, 34, 139, 192, 3, 95, 214, 2, 0, 128, 210, 35, 104, 98, 56, 131, 0, 0, 53, 31,
+    104, 34, 56, 0, 0, 2, 139, 192, 3, 95, 214, 3, 104, 34, 56, 66, 4, 0, 145, 249, 255, 255, 23, 3, 0, 64, 249, 127,
+    0, 1, 235, 64, 3, 0, 84, 99, 0, 64, 57, 99, 192, 0, 81, 99, 28, 0, 18, 127, 36, 0, 113, 168, 2, 0, 84, 69, 1, 128,
+    82, 95, 0, 0, 185, 3, 0, 64, 249, 63, 0, 3, 235, 192, 0, 0, 84, 100, 0, 64, 57, 131, 192, 0, 81, 99, 28, 0, 18,
+    127, 36, 0, 113, 105, 0, 0, 84, 32, 0, 128, 82, 10, 0, 0, 20, 67, 0, 64, 185, 99, 16, 5, 27, 99, 192, 0, 81, 67, 0,
+    0, 185, 3, 0, 64, 249, 99, 4, 0, 145, 3, 0, 0, 249, 239, 255, 255, 23, 0, 0, 128, 82, 192, 3, 95, 214, 255, 195,
+    16, 209, 253, 123, 0, 169, 253, 3, 0, 145, 243, 11, 0, 249, 243, 3, 0, 170, 0, 40, 64, 185, 96, 2, 248, 55, 231,
+    195, 0, 145, 0, 124, 64, 147, 225, 3, 7, 170, 104, 8, 128, 210, 226, 127, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210,
+    5, 0, 128, 210, 1, 0, 0, 212, 232, 3, 0, 170, 31, 0, 0, 241, 237, 0, 0, 84, 41, 0, 0, 208, 230, 3, 7, 170, 41, 1,
+    32, 145, 255, 104, 32, 56, 192, 0, 64, 57, 96, 0, 0, 53, 0, 0, 128, 82, 22, 0, 0, 20, 225, 3, 9, 170, 224, 3, 6,
+    170, 34, 1, 128, 210, 237, 252, 255, 151, 160, 2, 0, 53, 223, 0, 7, 235, 128, 0, 0, 84, 192, 240, 95, 56, 31, 40,
+    0, 113, 1, 2, 0, 84, 198, 36, 0, 145, 225, 0, 8, 139, 226, 147, 0, 145, 224, 163, 0, 145, 255, 39, 0, 185, 230, 23,
+    0, 249, 183, 255, 255, 151, 96, 46, 64, 185, 225, 39, 64, 185, 97, 46, 0, 185, 32, 0, 0, 75, 253, 123, 64, 169,
+    243, 11, 64, 249, 255, 195, 16, 145, 192, 3, 95, 214, 198, 4, 0, 145, 226, 255, 255, 23, 253, 123, 188, 169, 253,
+    3, 0, 145, 243, 83, 1, 169, 243, 3, 1, 170, 245, 91, 2, 169, 245, 3, 2, 170, 34, 0, 128, 82, 247, 27, 0, 249, 247,
+    3, 0, 170, 34, 164, 2, 57, 2, 0, 128, 146, 34, 68, 0, 249, 36, 253, 255, 151, 160, 34, 64, 57, 31, 4, 0, 113, 65,
+    6, 0, 84, 160, 6, 64, 185, 31, 36, 0, 113, 225, 5, 0, 84, 96, 162, 66, 57, 160, 5, 0, 53, 224, 3, 23, 170, 180,
+    255, 255, 151, 246, 3, 0, 42, 98, 6, 64, 185, 97, 15, 128, 18, 99, 5, 128, 210, 224, 3, 23, 170, 132, 252, 255,
+    151, 244, 3, 0, 170, 160, 34, 64, 57, 128, 2, 0, 57, 160, 6, 64, 185, 128, 18, 0, 184, 96, 162, 66, 57, 128, 22, 0,
+    57, 209, 252, 255, 151, 97, 66, 64, 249, 0, 0, 1, 203, 128, 98, 0, 248, 160, 10, 64, 249, 128, 226, 0, 248, 160,
+    14, 64, 249, 128, 98, 1, 248, 160, 18, 64, 249, 128, 226, 1, 248, 150, 98, 2, 184, 160, 38, 64, 57, 128, 170, 0,
+    57, 224, 2, 0, 52, 96, 14, 64, 185, 160, 2, 40, 55, 96, 162, 66, 57, 96, 2, 0, 53, 96, 174, 66, 57, 32, 2, 0, 53,
+    96, 166, 64, 185, 64, 1, 0, 53, 245, 91, 66, 169, 225, 3, 19, 170, 243, 83, 65, 169, 224, 3, 23, 170, 247, 27, 64,
+    249, 253, 123, 196, 168, 110, 254, 255, 23, 22, 0, 128, 82, 214, 255, 255, 23, 178, 252, 255, 151, 97, 166, 64,
+    185, 2, 125, 128, 82, 33, 0, 162, 155, 97, 74, 0, 249, 243, 83, 65, 169, 245, 91, 66, 169, 247, 27, 64, 249, 253,
+    123, 196, 168, 192, 3, 95, 214, 253, 123, 184, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 245, 91, 2,
+    169, 245, 3, 1, 170, 247, 27, 0, 249, 160, 6, 64, 185, 0, 11, 248, 55, 0, 124, 64, 147, 225, 99, 1, 145, 232, 25,
+    128, 210, 2, 5, 128, 210, 3, 8, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 255, 255, 5, 169, 255, 255, 6, 169, 255,
+    63, 0, 249, 1, 0, 0, 212, 31, 16, 0, 177, 64, 254, 255, 84, 31, 0, 2, 235, 129, 8, 0, 84, 182, 10, 64, 185, 214,
+    253, 255, 55, 0, 22, 128, 82, 243, 87, 4, 169, 119, 2, 64, 249, 214, 126, 32, 155, 224, 91, 64, 185, 244, 2, 22,
+    139, 244, 43, 0, 249, 31, 12, 0, 113, 96, 6, 0, 84, 40, 1, 0, 84, 31, 4, 0, 113, 96, 2, 0, 84, 31, 8, 0, 113, 0, 5,
+    0, 84, 225, 3, 20, 170, 224, 3, 19, 170, 205, 252, 255, 151, 220, 255, 255, 23, 31, 16, 0, 113, 96, 5, 0, 84, 31,
+    20, 0, 113, 33, 255, 255, 84, 130, 6, 64, 185, 193, 14, 128, 18, 224, 3, 19, 170, 131, 0, 128, 210, 31, 252, 255,
+    151, 225, 95, 64, 185, 1, 0, 0, 185, 241, 255, 255, 23, 227, 95, 64, 185, 224, 3, 19, 170, 226, 131, 65, 57, 129,
+    6, 64, 185, 227, 3, 3, 75, 99, 124, 64, 147, 54, 252, 255, 151, 224, 3, 1, 145, 224, 252, 255, 151, 129, 66, 0,
+    145, 224, 3, 19, 170, 140, 252, 255, 151, 129, 226, 0, 145, 224, 3, 19, 170, 137, 252, 255, 151, 224, 3, 19, 170,
+    225, 3, 20, 170, 154, 252, 255, 151, 255, 106, 54, 56, 96, 110, 64, 185, 0, 4, 0, 81, 96, 110, 0, 185, 185, 255,
+    255, 23, 224, 3, 19, 170, 226, 99, 1, 145, 225, 3, 20, 170, 97, 255, 255, 151, 224, 135, 65, 57, 128, 250, 255, 53,
+    224, 3, 1, 145, 202, 252, 255, 151, 209, 255, 255, 23, 32, 0, 128, 146, 128, 78, 0, 249, 206, 255, 255, 23, 31, 44,
+    0, 177, 128, 0, 0, 84, 161, 18, 0, 145, 224, 3, 19, 170, 112, 252, 255, 151, 243, 83, 65, 169, 245, 91, 66, 169,
+    247, 27, 64, 249, 253, 123, 200, 168, 192, 3, 95, 214, 255, 195, 9, 209, 253, 123, 0, 169, 253, 3, 0, 145, 243, 83,
+    1, 169, 243, 3, 0, 170, 245, 91, 2, 169, 247, 99, 3, 169, 96, 34, 64, 185, 225, 195, 1, 145, 2, 64, 128, 210, 220,
+    252, 255, 151, 31, 0, 0, 241, 108, 255, 255, 84, 118, 0, 128, 210, 21, 0, 128, 146, 22, 0, 168, 242, 225, 19, 1,
+    145, 226, 3, 22, 170, 136, 32, 128, 210, 0, 0, 128, 146, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 255, 71,
+    0, 185, 1, 0, 0, 212, 225, 3, 0, 170, 31, 16, 0, 177, 160, 254, 255, 84, 31, 0, 0, 241, 109, 11, 0, 84, 228, 3, 0,
+    42, 96, 114, 64, 185, 226, 19, 65, 57, 63, 0, 0, 107, 64, 8, 0, 84, 99, 102, 64, 185, 0, 0, 128, 210, 127, 0, 0,
+    107, 73, 253, 255, 84, 119, 6, 64, 249, 24, 236, 124, 211, 229, 106, 120, 184, 244, 18, 0, 139, 0, 4, 0, 145, 159,
+    0, 5, 107, 1, 255, 255, 84, 95, 252, 1, 113, 32, 7, 0, 84, 128, 6, 64, 185, 128, 0, 248, 55, 225, 3, 20, 170, 224,
+    3, 19, 170, 103, 255, 255, 151, 224, 3, 19, 170, 129, 18, 0, 145, 51, 252, 255, 151, 128, 54, 64, 57, 192, 0, 0,
+    53, 128, 10, 64, 185, 128, 0, 248, 54, 96, 106, 64, 185, 0, 4, 0, 81, 96, 106, 0, 185, 129, 10, 64, 185, 161, 2,
+    248, 55, 96, 2, 64, 249, 2, 22, 128, 82, 33, 0, 34, 155, 0, 0, 128, 18, 32, 8, 0, 185, 32, 0, 128, 82, 32, 172, 2,
+    57, 32, 164, 66, 57, 53, 212, 8, 169, 53, 76, 0, 249, 32, 1, 0, 53, 64, 32, 128, 82, 255, 255, 4, 169, 226, 35, 1,
+    145, 224, 163, 0, 121, 224, 3, 19, 170, 255, 255, 5, 169, 255, 55, 0, 249, 251, 254, 255, 151, 127, 38, 0, 249,
+    224, 127, 96, 178, 224, 106, 56, 248, 0, 0, 128, 18, 128, 10, 0, 185, 159, 26, 0, 121, 96, 102, 64, 185, 160, 246,
+    255, 52, 2, 4, 0, 81, 0, 4, 0, 81, 97, 6, 64, 249, 0, 236, 124, 211, 32, 104, 96, 184, 224, 245, 255, 53, 98, 102,
+    0, 185, 247, 255, 255, 23, 95, 252, 1, 113, 192, 247, 255, 84, 127, 114, 0, 185, 169, 255, 255, 23, 128, 50, 64,
+    57, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 0, 4, 0, 17, 3, 0, 128, 210, 0, 28, 0, 18, 128, 50, 0, 57, 31,
+    12, 0, 113, 168, 0, 0, 84, 66, 2, 128, 210, 32, 16, 128, 210, 218, 250, 255, 151, 155, 255, 255, 23, 34, 1, 128,
+    210, 252, 255, 255, 23, 253, 123, 64, 169, 243, 83, 65, 169, 245, 91, 66, 169, 247, 99, 67, 169, 255, 195, 9, 145,
+    192, 3, 95, 214, 136, 21, 128, 210, 0, 0, 128, 210, 1, 0, 128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210,
+    5, 0, 128, 210, 1, 0, 0, 212, 192, 3, 95, 214, 253, 123, 188, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170,
+    0, 0, 128, 146, 245, 91, 2, 169, 54, 28, 0, 18, 247, 27, 0, 249, 96, 34, 0, 249, 238, 255, 255, 151, 31, 4, 0, 113,
+    97, 0, 0, 84, 0, 0, 128, 82, 163, 251, 255, 151, 96, 110, 64, 57, 192, 1, 0, 53, 32, 0, 128, 82, 96, 110, 0, 57,
+    97, 66, 0, 145, 224, 3, 19, 170, 207, 251, 255, 151, 96, 98, 64, 57, 128, 0, 0, 53, 97, 82, 0, 145, 224, 3, 19,
+    170, 202, 251, 255, 151, 97, 210, 1, 145, 224, 3, 19, 170, 199, 251, 255, 151, 214, 10, 0, 17, 21, 0, 128, 82, 23,
+    22, 128, 82, 23, 0, 0, 20, 97, 2, 64, 249, 160, 126, 183, 155, 52, 0, 0, 139, 32, 104, 96, 56, 32, 2, 0, 52, 226,
+    3, 22, 42, 3, 0, 128, 82, 225, 3, 20, 170, 224, 3, 19, 170, 139, 253, 255, 151, 159, 18, 0, 249, 159, 38, 0, 249,
+    129, 66, 0, 145, 224, 3, 19, 170, 180, 251, 255, 151, 129, 226, 0, 145, 224, 3, 19, 170, 177, 251, 255, 151, 225,
+    3, 20, 170, 224, 3, 19, 170, 214, 251, 255, 151, 181, 6, 0, 17, 96, 98, 64, 185, 31, 0, 21, 107, 8, 253, 255, 84,
+    243, 83, 65, 169, 245, 91, 66, 169, 247, 27, 64, 249, 253, 123, 196, 168, 192, 3, 95, 214, 231, 3, 0, 170, 0, 108,
+    64, 57, 64, 10, 0, 53, 38, 51, 0, 240, 198, 96, 0, 145, 227, 136, 82, 169, 127, 0, 2, 235, 64, 2, 0, 84, 97, 0, 6,
+    139, 66, 0, 3, 203, 227, 96, 64, 57, 224, 20, 128, 185, 67, 9, 0, 52, 200, 25, 128, 210, 3, 8, 136, 210, 4, 0, 128,
+    210, 5, 0, 128, 210, 1, 0, 0, 212, 31, 16, 0, 177, 64, 254, 255, 84, 31, 44, 0, 177, 129, 8, 0, 84, 225, 128, 82,
+    169, 63, 0, 0, 235, 65, 0, 0, 84, 255, 252, 18, 169, 253, 123, 191, 169, 253, 3, 0, 145, 225, 128, 82, 169, 63, 0,
+    0, 235, 224, 100, 64, 57, 226, 7, 159, 26, 31, 0, 2, 107, 160, 1, 0, 84, 225, 96, 64, 57, 226, 100, 0, 57, 66, 116,
+    30, 83, 224, 28, 64, 185, 129, 7, 0, 52, 225, 104, 64, 57, 4, 0, 128, 82, 35, 0, 128, 82, 33, 0, 0, 82, 34, 0, 2,
+    42, 225, 16, 64, 185, 116, 250, 255, 151, 224, 132, 82, 169, 98, 255, 191, 18, 227, 104, 64, 57, 0, 0, 68, 145, 0,
+    0, 1, 203, 31, 0, 2, 235, 225, 135, 159, 26, 127, 0, 1, 107, 192, 1, 0, 84, 31, 0, 2, 235, 224, 96, 64, 57, 225,
+    104, 0, 57, 226, 151, 159, 26, 225, 16, 64, 185, 64, 5, 0, 52, 224, 100, 64, 57, 0, 116, 30, 83, 2, 0, 2, 42, 224,
+    28, 64, 185, 4, 0, 128, 82, 35, 0, 128, 82, 94, 250, 255, 151, 224, 132, 82, 169, 0, 0, 68, 145, 0, 0, 1, 203, 225,
+    255, 135, 210, 225, 0, 160, 242, 31, 0, 1, 235, 9, 1, 0, 84, 9, 0, 128, 82, 11, 22, 128, 82, 224, 3, 7, 170, 99,
+    250, 255, 151, 224, 96, 64, 185, 63, 1, 0, 107, 227, 2, 0, 84, 253, 123, 193, 168, 192, 3, 95, 214, 255, 252, 18,
+    169, 192, 3, 95, 214, 8, 8, 128, 210, 3, 0, 128, 210, 183, 255, 255, 23, 160, 0, 248, 182, 255, 252, 18, 169, 224,
+    3, 7, 170, 1, 0, 128, 82, 100, 255, 255, 23, 225, 148, 64, 249, 32, 0, 0, 139, 224, 148, 0, 249, 164, 255, 255, 23,
+    36, 0, 128, 82, 225, 20, 64, 185, 227, 3, 4, 42, 200, 255, 255, 23, 0, 0, 128, 82, 216, 255, 255, 23, 224, 0, 64,
+    249, 42, 125, 171, 155, 1, 0, 10, 139, 0, 104, 106, 56, 96, 1, 0, 52, 34, 64, 0, 145, 224, 3, 7, 170, 131, 0, 128,
+    82, 119, 250, 255, 151, 225, 0, 64, 249, 224, 3, 7, 170, 163, 0, 128, 82, 33, 0, 10, 139, 34, 224, 0, 145, 113,
+    250, 255, 151, 41, 5, 0, 17, 215, 255, 255, 23, 253, 123, 182, 169, 2, 0, 136, 82, 3, 0, 128, 82, 253, 3, 0, 145,
+    2, 4, 160, 114, 33, 0, 0, 208, 96, 12, 128, 18, 33, 40, 32, 145, 243, 83, 1, 169, 245, 19, 0, 249, 145, 251, 255,
+    151, 224, 67, 0, 185, 96, 4, 248, 55, 0, 124, 64, 147, 40, 3, 128, 210, 193, 128, 128, 210, 66, 1, 128, 210, 3, 0,
+    128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 243, 3, 0, 170, 224, 3, 1, 145, 0, 251, 255, 151, 243, 2,
+    248, 55, 117, 126, 64, 147, 226, 67, 1, 145, 224, 3, 21, 170, 200, 9, 128, 210, 33, 0, 0, 208, 3, 2, 128, 210, 33,
+    64, 32, 145, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 255, 71, 0, 185, 226, 39, 0, 249, 31, 0, 0, 241, 172, 1,
+    0, 84, 225, 3, 21, 170, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0, 128, 210, 32, 7, 128,
+    210, 225, 249, 255, 151, 243, 83, 65, 169, 245, 19, 64, 249, 253, 123, 202, 168, 192, 3, 95, 214, 84, 0, 0, 139,
+    226, 19, 1, 145, 225, 3, 20, 170, 224, 35, 1, 145, 132, 253, 255, 151, 31, 28, 0, 114, 192, 253, 255, 84, 224, 39,
+    64, 249, 159, 2, 0, 235, 97, 253, 255, 84, 2, 255, 255, 151, 244, 3, 0, 42, 224, 71, 64, 185, 159, 2, 0, 107, 193,
+    252, 255, 84, 128, 127, 0, 144, 225, 3, 20, 42, 19, 228, 13, 185, 224, 131, 1, 145, 84, 253, 255, 151, 33, 0, 0,
+    208, 33, 84, 32, 145, 105, 253, 255, 151, 225, 3, 20, 42, 79, 253, 255, 151, 33, 0, 0, 208, 33, 112, 32, 145, 100,
+    253, 255, 151, 225, 131, 1, 145, 226, 227, 0, 145, 224, 3, 19, 42, 67, 0, 128, 210, 23, 252, 255, 151, 224, 3, 32,
+    170, 129, 127, 0, 144, 0, 252, 127, 211, 32, 128, 55, 57, 215, 255, 255, 23, 255, 67, 33, 209, 136, 54, 128, 210,
+    225, 127, 64, 178, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 253, 123, 0, 169, 253, 3, 0, 145, 5, 0, 128,
+    210, 243, 83, 1, 169, 243, 3, 0, 42, 224, 3, 19, 170, 245, 91, 2, 169, 1, 0, 0, 212, 0, 1, 248, 182, 128, 127, 0,
+    144, 0, 228, 77, 185, 31, 0, 0, 113, 44, 1, 0, 84, 233, 255, 159, 82, 127, 2, 9, 107, 105, 9, 0, 84, 253, 123, 64,
+    169, 243, 83, 65, 169, 245, 91, 66, 169, 255, 67, 33, 145, 192, 3, 95, 214, 3, 0, 128, 82, 2, 0, 136, 82, 33, 0, 0,
+    208, 33, 152, 32, 145, 35, 251, 255, 151, 224, 67, 0, 185, 64, 254, 255, 55, 244, 3, 19, 170, 225, 67, 128, 185, 6,
+    0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0, 128, 210, 192, 7, 128, 210, 22, 0, 128, 82, 139,
+    249, 255, 151, 224, 67, 128, 185, 225, 67, 1, 145, 168, 7, 128, 210, 2, 0, 129, 210, 3, 0, 128, 210, 4, 0, 128,
+    210, 5, 0, 128, 210, 1, 0, 0, 212, 245, 3, 0, 170, 31, 0, 0, 241, 141, 6, 0, 84, 19, 0, 128, 210, 224, 67, 1, 145,
+    97, 66, 0, 145, 1, 0, 1, 139, 66, 0, 128, 210, 224, 251, 0, 145, 247, 249, 255, 151, 224, 67, 1, 145, 99, 78, 0,
+    145, 3, 0, 3, 139, 255, 71, 0, 185, 224, 3, 3, 170, 227, 39, 0, 249, 84, 250, 255, 151, 97, 0, 0, 139, 226, 19, 1,
+    145, 224, 35, 1, 145, 26, 253, 255, 151, 6, 28, 0, 114, 32, 2, 0, 84, 224, 71, 64, 185, 31, 0, 20, 107, 195, 1, 0,
+    84, 225, 67, 64, 185, 31, 0, 1, 107, 96, 1, 0, 84, 40, 7, 128, 210, 224, 3, 0, 42, 1, 0, 128, 210, 2, 0, 128, 210,
+    3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31, 0, 0, 241, 214, 178, 134, 26, 224, 127, 64, 121,
+    115, 2, 0, 139, 191, 2, 19, 235, 76, 251, 255, 84, 205, 255, 255, 23, 225, 3, 19, 170, 6, 0, 128, 210, 5, 0, 128,
+    210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0, 128, 210, 32, 7, 128, 210, 115, 6, 0, 145, 78, 249, 255, 151, 171, 255,
+    255, 23, 54, 247, 255, 53, 224, 3, 1, 145, 82, 250, 255, 151, 169, 255, 255, 23, 253, 123, 190, 169, 253, 3, 0,
+    145, 243, 11, 0, 249, 243, 3, 0, 170, 63, 12, 0, 113, 32, 1, 0, 84, 33, 124, 64, 147, 6, 0, 128, 210, 5, 0, 128,
+    210, 4, 0, 128, 210, 3, 1, 160, 210, 98, 0, 128, 210, 0, 3, 128, 210, 59, 249, 255, 151, 135, 127, 0, 144, 225,
+    228, 77, 185, 63, 0, 0, 113, 45, 3, 0, 84, 63, 16, 0, 113, 32, 1, 0, 84, 33, 124, 64, 147, 6, 0, 128, 210, 5, 0,
+    128, 210, 4, 0, 128, 210, 3, 1, 160, 210, 130, 0, 128, 210, 0, 3, 128, 210, 45, 249, 255, 151, 128, 0, 128, 82,
+    224, 228, 13, 185, 160, 0, 128, 82, 115, 255, 255, 151, 99, 66, 1, 145, 6, 0, 128, 210, 243, 11, 64, 249, 5, 0,
+    128, 210, 253, 123, 194, 168, 4, 0, 128, 210, 226, 0, 128, 210, 1, 0, 128, 210, 160, 32, 128, 210, 31, 249, 255,
+    23, 128, 0, 128, 82, 244, 255, 255, 23, 255, 67, 9, 209, 253, 123, 0, 169, 253, 3, 0, 145, 243, 83, 1, 169, 244, 3,
+    1, 170, 225, 3, 0, 42, 224, 195, 0, 145, 160, 252, 255, 151, 33, 0, 0, 208, 33, 184, 32, 145, 181, 252, 255, 151,
+    243, 67, 1, 145, 128, 127, 0, 144, 226, 3, 19, 170, 225, 195, 0, 145, 3, 64, 128, 210, 0, 228, 77, 185, 102, 251,
+    255, 151, 31, 0, 0, 241, 45, 1, 0, 84, 3, 4, 0, 209, 227, 0, 0, 180, 97, 106, 99, 56, 63, 164, 0, 113, 193, 0, 0,
+    84, 100, 16, 0, 145, 159, 0, 0, 235, 171, 0, 0, 84, 0, 0, 128, 82, 16, 0, 0, 20, 99, 4, 0, 209, 246, 255, 255, 23,
+    225, 75, 1, 145, 35, 104, 99, 56, 99, 120, 30, 18, 99, 28, 0, 18, 127, 96, 1, 113, 224, 254, 255, 84, 100, 2, 4,
+    139, 97, 2, 0, 139, 226, 3, 20, 170, 224, 163, 0, 145, 228, 23, 0, 249, 157, 252, 255, 151, 0, 28, 0, 18, 253, 123,
+    64, 169, 243, 83, 65, 169, 255, 67, 9, 145, 192, 3, 95, 214, 253, 123, 187, 169, 253, 3, 0, 145, 243, 83, 1, 169,
+    19, 96, 0, 145, 245, 91, 2, 169, 245, 3, 0, 170, 246, 3, 1, 42, 247, 99, 3, 169, 23, 0, 128, 82, 184, 4, 128, 18,
+    160, 18, 64, 185, 31, 0, 23, 107, 200, 0, 0, 84, 243, 83, 65, 169, 245, 91, 66, 169, 247, 99, 67, 169, 253, 123,
+    197, 168, 192, 3, 95, 214, 96, 10, 64, 41, 161, 2, 64, 185, 95, 0, 1, 107, 129, 1, 0, 84, 225, 3, 0, 170, 194, 126,
+    64, 147, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 32, 16, 128, 210, 206, 248, 255, 151, 247,
+    6, 0, 17, 115, 34, 0, 145, 234, 255, 255, 23, 72, 54, 128, 210, 1, 0, 128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4,
+    0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 224, 127, 9, 41, 31, 0, 0, 113, 244, 3, 0, 170, 4, 176, 88, 122, 193, 2,
+    0, 84, 96, 2, 64, 185, 225, 51, 1, 145, 160, 255, 255, 151, 31, 28, 0, 114, 32, 2, 0, 84, 97, 6, 64, 185, 224, 79,
+    64, 185, 63, 0, 0, 107, 128, 0, 0, 84, 161, 2, 64, 185, 31, 0, 1, 107, 65, 1, 0, 84, 194, 126, 64, 147, 6, 0, 128,
+    210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 244, 0, 248, 55, 129, 126, 64, 147, 0, 53, 128, 210, 170, 248,
+    255, 151, 224, 35, 1, 145, 176, 249, 255, 151, 218, 255, 255, 23, 97, 2, 64, 185, 32, 16, 128, 210, 250, 255, 255,
+    23, 253, 123, 189, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 245, 19, 0, 249, 0, 16, 64, 185, 31, 4,
+    64, 113, 96, 1, 0, 84, 96, 2, 64, 185, 244, 3, 1, 42, 245, 3, 2, 42, 31, 0, 2, 107, 64, 1, 0, 84, 99, 18, 64, 185,
+    96, 4, 0, 17, 96, 18, 0, 185, 99, 78, 35, 139, 116, 84, 3, 41, 243, 83, 65, 169, 245, 19, 64, 249, 253, 123, 195,
+    168, 192, 3, 95, 214, 97, 6, 64, 249, 193, 254, 255, 180, 224, 3, 20, 42, 32, 0, 63, 214, 31, 28, 0, 114, 64, 254,
+    255, 84, 246, 255, 255, 23, 255, 195, 9, 209, 3, 0, 128, 82, 253, 123, 0, 169, 253, 3, 0, 145, 245, 91, 2, 169,
+    246, 3, 0, 170, 128, 127, 0, 144, 243, 83, 1, 169, 0, 228, 77, 185, 247, 99, 3, 169, 247, 3, 2, 42, 2, 0, 128, 82,
+    249, 107, 4, 169, 251, 43, 0, 249, 4, 250, 255, 151, 224, 111, 0, 185, 64, 5, 248, 55, 245, 3, 0, 42, 249, 195, 1,
+    145, 20, 0, 128, 82, 19, 0, 128, 82, 90, 1, 128, 82, 225, 3, 25, 170, 224, 3, 21, 42, 2, 64, 128, 210, 5, 250, 255,
+    151, 251, 3, 0, 170, 31, 0, 0, 241, 237, 2, 0, 84, 24, 0, 128, 210, 32, 107, 120, 56, 0, 192, 0, 81, 1, 28, 0, 18,
+    63, 36, 0, 113, 72, 1, 0, 84, 115, 126, 26, 27, 159, 2, 0, 113, 52, 0, 128, 82, 115, 18, 159, 26, 19, 0, 19, 11,
+    24, 7, 0, 145, 127, 3, 24, 235, 129, 254, 255, 84, 235, 255, 255, 23, 180, 0, 0, 52, 226, 3, 23, 42, 225, 3, 19,
+    42, 224, 3, 22, 170, 179, 255, 255, 151, 20, 0, 128, 82, 246, 255, 255, 23, 180, 0, 0, 52, 226, 3, 23, 42, 225, 3,
+    19, 42, 224, 3, 22, 170, 172, 255, 255, 151, 224, 179, 1, 145, 85, 249, 255, 151, 253, 123, 64, 169, 243, 83, 65,
+    169, 245, 91, 66, 169, 247, 99, 67, 169, 249, 107, 68, 169, 251, 43, 64, 249, 255, 195, 9, 145, 192, 3, 95, 214,
+    253, 123, 180, 169, 253, 3, 0, 145, 243, 83, 1, 169, 245, 91, 2, 169, 245, 3, 1, 42, 246, 3, 0, 170, 224, 3, 2,
+    145, 247, 99, 3, 169, 56, 0, 0, 176, 249, 107, 4, 169, 24, 7, 33, 145, 57, 0, 0, 176, 251, 43, 0, 249, 194, 251,
+    255, 151, 33, 0, 0, 176, 33, 208, 32, 145, 215, 251, 255, 151, 247, 3, 0, 170, 225, 3, 24, 170, 212, 251, 255, 151,
+    225, 3, 21, 42, 57, 115, 32, 145, 185, 251, 255, 151, 225, 3, 25, 170, 207, 251, 255, 151, 226, 3, 21, 42, 225, 3,
+    2, 145, 224, 3, 22, 170, 162, 255, 255, 151, 96, 127, 0, 240, 255, 2, 0, 57, 225, 3, 2, 145, 3, 0, 128, 82, 0, 228,
+    77, 185, 2, 0, 136, 82, 173, 249, 255, 151, 224, 115, 0, 185, 128, 6, 248, 55, 219, 34, 65, 145, 123, 99, 0, 145,
+    224, 115, 128, 185, 225, 3, 27, 170, 168, 7, 128, 210, 2, 0, 130, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128,
+    210, 1, 0, 0, 212, 250, 3, 0, 170, 31, 0, 0, 241, 173, 4, 0, 84, 20, 0, 128, 210, 115, 3, 20, 139, 66, 0, 128, 210,
+    97, 66, 0, 145, 224, 187, 1, 145, 115, 78, 0, 145, 137, 248, 255, 151, 224, 3, 19, 170, 255, 119, 0, 185, 243, 63,
+    0, 249, 233, 248, 255, 151, 226, 211, 1, 145, 97, 2, 0, 139, 224, 227, 1, 145, 175, 251, 255, 151, 31, 28, 0, 114,
+    224, 1, 0, 84, 224, 119, 64, 185, 31, 0, 21, 107, 128, 1, 0, 84, 225, 3, 24, 170, 224, 3, 23, 170, 158, 251, 255,
+    151, 225, 3, 19, 170, 156, 251, 255, 151, 225, 3, 25, 170, 154, 251, 255, 151, 226, 3, 21, 42, 225, 3, 2, 145, 224,
+    3, 22, 170, 109, 255, 255, 151, 224, 223, 64, 121, 148, 2, 0, 139, 95, 3, 20, 235, 236, 251, 255, 84, 210, 255,
+    255, 23, 224, 195, 1, 145, 244, 248, 255, 151, 243, 83, 65, 169, 245, 91, 66, 169, 247, 99, 67, 169, 249, 107, 68,
+    169, 251, 43, 64, 249, 253, 123, 204, 168, 192, 3, 95, 214, 253, 123, 186, 169, 3, 0, 128, 82, 2, 0, 136, 82, 253,
+    3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 96, 127, 0, 240, 33, 0, 0, 176, 33, 132, 33, 145, 0, 228, 77, 185, 245,
+    91, 2, 169, 247, 99, 3, 169, 100, 249, 255, 151, 224, 79, 0, 185, 128, 8, 248, 55, 118, 34, 65, 145, 127, 22, 0,
+    185, 214, 98, 0, 145, 224, 79, 128, 185, 225, 3, 22, 170, 168, 7, 128, 210, 2, 0, 130, 210, 3, 0, 128, 210, 4, 0,
+    128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 245, 3, 0, 170, 31, 0, 0, 241, 45, 5, 0, 84, 20, 0, 128, 210, 247, 255,
+    143, 82, 195, 2, 20, 139, 66, 0, 128, 210, 97, 64, 0, 145, 230, 3, 3, 170, 198, 76, 0, 145, 224, 43, 1, 145, 61,
+    248, 255, 151, 230, 47, 0, 249, 224, 3, 6, 170, 158, 248, 255, 151, 97, 22, 64, 185, 255, 127, 10, 41, 63, 0, 23,
+    107, 136, 2, 0, 84, 193, 0, 0, 139, 226, 67, 1, 145, 224, 99, 1, 145, 96, 251, 255, 151, 31, 28, 0, 114, 192, 1, 0,
+    84, 248, 83, 64, 185, 225, 83, 1, 145, 224, 3, 24, 42, 146, 254, 255, 151, 31, 28, 0, 114, 0, 1, 0, 84, 97, 22, 64,
+    185, 32, 4, 0, 17, 96, 22, 0, 185, 97, 78, 33, 139, 224, 87, 64, 185, 33, 32, 64, 145, 56, 0, 3, 41, 224, 151, 64,
+    121, 148, 2, 0, 139, 191, 2, 20, 235, 140, 251, 255, 84, 206, 255, 255, 23, 224, 51, 1, 145, 166, 248, 255, 151, 0,
+    3, 144, 210, 120, 2, 0, 139, 244, 3, 24, 170, 21, 0, 128, 82, 96, 22, 64, 185, 31, 0, 21, 107, 72, 1, 0, 84, 21, 0,
+    128, 82, 96, 18, 64, 185, 31, 0, 21, 107, 200, 3, 0, 84, 243, 83, 65, 169, 245, 91, 66, 169, 247, 99, 67, 169, 253,
+    123, 198, 168, 192, 3, 95, 214, 96, 2, 64, 185, 130, 6, 64, 185, 95, 0, 0, 107, 129, 0, 0, 84, 129, 2, 64, 185,
+    224, 3, 19, 170, 228, 254, 255, 151, 181, 6, 0, 17, 148, 34, 0, 145, 235, 255, 255, 23, 128, 10, 64, 185, 194, 6,
+    64, 185, 95, 0, 0, 107, 129, 0, 0, 84, 193, 2, 64, 185, 224, 3, 19, 170, 218, 254, 255, 151, 247, 6, 0, 17, 214,
+    34, 0, 145, 96, 22, 64, 185, 31, 0, 23, 107, 168, 254, 255, 84, 181, 6, 0, 17, 225, 255, 255, 23, 180, 126, 125,
+    211, 246, 3, 24, 170, 148, 66, 0, 145, 23, 0, 128, 82, 116, 2, 20, 139, 246, 255, 255, 23, 1, 0, 0, 185, 2, 4, 0,
+    249, 98, 127, 0, 240, 31, 16, 0, 185, 66, 228, 77, 185, 95, 0, 0, 113, 77, 3, 0, 84, 98, 127, 0, 240, 66, 128, 119,
+    57, 66, 0, 0, 53, 129, 255, 255, 23, 253, 123, 189, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 20, 0,
+    128, 210, 245, 19, 0, 249, 117, 98, 0, 145, 25, 255, 255, 151, 96, 18, 64, 185, 31, 0, 20, 107, 168, 0, 0, 84, 243,
+    83, 65, 169, 245, 19, 64, 249, 253, 123, 195, 168, 192, 3, 95, 214, 128, 242, 125, 211, 148, 6, 0, 145, 161, 106,
+    96, 184, 224, 3, 19, 170, 13, 255, 255, 151, 244, 255, 255, 23, 192, 3, 95, 214, 253, 123, 188, 169, 253, 3, 0,
+    145, 243, 83, 1, 169, 243, 3, 0, 170, 245, 91, 2, 169, 247, 99, 3, 169, 61, 248, 255, 151, 245, 3, 0, 170, 96, 34,
+    64, 249, 31, 0, 21, 235, 136, 0, 0, 84, 224, 3, 19, 170, 33, 0, 128, 82, 122, 252, 255, 151, 22, 0, 128, 82, 23,
+    22, 128, 82, 56, 0, 128, 146, 37, 0, 0, 20, 97, 2, 64, 249, 192, 126, 183, 155, 52, 0, 0, 139, 32, 104, 96, 56,
+    224, 3, 0, 52, 128, 70, 64, 249, 31, 0, 21, 235, 200, 0, 0, 84, 131, 162, 64, 185, 225, 3, 20, 170, 224, 3, 19,
+    170, 34, 0, 128, 82, 30, 250, 255, 151, 128, 74, 64, 249, 31, 0, 21, 235, 136, 0, 0, 84, 225, 3, 20, 170, 224, 3,
+    19, 170, 216, 249, 255, 151, 128, 78, 64, 249, 31, 0, 21, 235, 200, 1, 0, 84, 128, 10, 64, 185, 128, 1, 248, 55,
+    152, 78, 0, 249, 0, 124, 124, 147, 6, 0, 128, 210, 5, 0, 128, 210, 97, 6, 64, 249, 4, 0, 128, 210, 3, 0, 128, 210,
+    34, 1, 128, 210, 33, 104, 96, 184, 32, 16, 128, 210, 26, 247, 255, 151, 214, 6, 0, 17, 98, 98, 64, 185, 95, 0, 22,
+    107, 72, 251, 255, 84, 96, 38, 64, 249, 31, 0, 21, 235, 72, 2, 0, 84, 1, 0, 128, 210, 0, 0, 128, 82, 5, 22, 128,
+    210, 22, 0, 0, 20, 128, 2, 0, 53, 100, 2, 64, 249, 32, 124, 5, 155, 131, 0, 0, 139, 128, 104, 96, 56, 224, 1, 0,
+    52, 96, 172, 66, 57, 96, 1, 0, 53, 33, 4, 0, 145, 95, 0, 1, 107, 232, 254, 255, 84, 0, 0, 128, 146, 96, 38, 0, 249,
+    243, 83, 65, 169, 245, 91, 66, 169, 247, 99, 67, 169, 253, 123, 196, 168, 192, 3, 95, 214, 96, 168, 66, 57, 0, 0,
+    0, 82, 33, 4, 0, 145, 95, 0, 1, 107, 72, 253, 255, 84, 128, 254, 255, 52, 246, 255, 255, 208, 52, 125, 0, 208, 214,
+    178, 4, 145, 148, 34, 55, 145, 21, 0, 128, 82, 23, 0, 128, 18, 32, 252, 255, 151, 225, 3, 0, 42, 226, 3, 22, 170,
+    224, 3, 20, 170, 125, 255, 255, 151, 128, 18, 64, 185, 0, 1, 0, 52, 31, 0, 23, 107, 32, 4, 0, 84, 191, 14, 0, 113,
+    33, 3, 0, 84, 224, 3, 20, 170, 33, 1, 128, 82, 248, 253, 255, 151, 224, 3, 19, 170, 147, 251, 255, 151, 213, 247,
+    255, 151, 0, 160, 15, 145, 96, 38, 0, 249, 96, 214, 64, 57, 160, 3, 0, 52, 136, 32, 128, 210, 0, 0, 128, 146, 1, 0,
+    128, 210, 34, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31, 40, 0, 177, 33, 250,
+    255, 84, 20, 0, 128, 82, 21, 22, 128, 82, 54, 0, 128, 82, 46, 0, 0, 20, 224, 3, 20, 170, 97, 2, 128, 82, 181, 6, 0,
+    17, 223, 253, 255, 151, 151, 18, 64, 185, 216, 255, 255, 23, 224, 3, 20, 170, 33, 1, 128, 82, 181, 6, 0, 17, 217,
+    253, 255, 151, 151, 18, 64, 185, 191, 18, 0, 113, 33, 250, 255, 84, 222, 255, 255, 23, 239, 251, 255, 151, 225, 3,
+    0, 42, 226, 3, 22, 170, 224, 3, 20, 170, 76, 255, 255, 151, 128, 18, 64, 185, 96, 0, 0, 52, 127, 218, 0, 57, 182,
+    255, 255, 23, 96, 218, 64, 57, 0, 4, 0, 17, 0, 28, 0, 18, 31, 16, 0, 113, 104, 0, 0, 84, 96, 218, 0, 57, 175, 255,
+    255, 23, 127, 218, 0, 57, 221, 255, 255, 23, 98, 2, 64, 249, 128, 126, 181, 155, 65, 0, 0, 139, 64, 104, 96, 56, 0,
+    1, 0, 52, 32, 172, 66, 57, 192, 0, 0, 52, 32, 168, 66, 57, 128, 0, 0, 53, 54, 168, 2, 57, 224, 3, 19, 170, 230,
+    247, 255, 151, 148, 6, 0, 17, 96, 98, 64, 185, 159, 2, 0, 107, 35, 254, 255, 84, 156, 255, 255, 23, 232, 9, 128,
+    210, 0, 124, 64, 147, 3, 32, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 192, 3, 95, 214, 253, 123,
+    189, 169, 253, 3, 0, 145, 243, 11, 0, 249, 224, 47, 0, 185, 96, 1, 248, 55, 0, 124, 64, 147, 8, 10, 128, 210, 2, 0,
+    128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 243, 3, 0, 170, 160, 0, 248, 183, 224, 47,
+    64, 185, 243, 11, 64, 249, 253, 123, 195, 168, 192, 3, 95, 214, 224, 179, 0, 145, 138, 247, 255, 151, 224, 3, 19,
+    42, 250, 255, 255, 23, 253, 123, 187, 169, 6, 124, 64, 147, 224, 3, 6, 170, 253, 3, 0, 145, 243, 83, 1, 169, 243,
+    3, 1, 42, 225, 3, 19, 170, 136, 6, 128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 245,
+    19, 0, 249, 1, 0, 0, 212, 31, 36, 0, 177, 225, 3, 0, 84, 224, 3, 6, 170, 226, 3, 19, 170, 136, 56, 128, 210, 33, 0,
+    0, 176, 3, 0, 130, 210, 33, 36, 32, 145, 1, 0, 0, 212, 31, 152, 0, 177, 4, 24, 65, 186, 161, 2, 0, 84, 117, 127, 0,
+    240, 161, 230, 77, 185, 63, 0, 0, 113, 45, 2, 0, 84, 244, 3, 6, 170, 224, 227, 0, 145, 33, 0, 0, 176, 33, 232, 32,
+    145, 0, 250, 255, 151, 225, 3, 20, 42, 230, 249, 255, 151, 31, 0, 0, 57, 168, 6, 128, 210, 225, 227, 0, 145, 226,
+    3, 19, 170, 160, 230, 141, 185, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 243, 83, 65, 169,
+    245, 19, 64, 249, 253, 123, 197, 168, 192, 3, 95, 214, 0, 2, 0, 52, 224, 3, 0, 42, 1, 2, 132, 210, 162, 120, 0,
+    144, 66, 0, 47, 145, 253, 123, 191, 169, 0, 124, 1, 155, 253, 3, 0, 145, 1, 56, 128, 82, 64, 104, 96, 184, 196,
+    255, 255, 151, 224, 3, 32, 170, 253, 123, 193, 168, 0, 252, 127, 211, 0, 28, 0, 18, 192, 3, 95, 214, 0, 0, 128, 82,
+    192, 3, 95, 214, 253, 123, 189, 169, 200, 34, 128, 210, 1, 1, 128, 210, 253, 3, 0, 145, 34, 0, 128, 210, 3, 0, 128,
+    210, 4, 0, 128, 210, 5, 0, 128, 210, 243, 11, 0, 249, 243, 3, 0, 170, 224, 163, 0, 145, 255, 23, 0, 249, 1, 0, 0,
+    212, 31, 0, 1, 235, 0, 1, 0, 84, 33, 247, 255, 151, 161, 130, 143, 210, 65, 233, 175, 242, 33, 55, 207, 242, 225,
+    198, 243, 242, 0, 124, 1, 155, 224, 23, 0, 249, 224, 3, 19, 170, 33, 0, 0, 176, 33, 12, 33, 145, 197, 249, 255,
+    151, 226, 23, 64, 249, 35, 0, 0, 176, 99, 60, 33, 145, 1, 0, 128, 210, 68, 12, 64, 146, 66, 252, 68, 211, 100, 104,
+    100, 56, 4, 104, 33, 56, 33, 4, 0, 145, 63, 64, 0, 241, 65, 255, 255, 84, 31, 64, 0, 57, 243, 11, 64, 249, 253,
+    123, 195, 168, 192, 3, 95, 214, 2, 0, 64, 57, 33, 28, 0, 18, 98, 0, 0, 53, 160, 2, 128, 146, 192, 3, 95, 214, 95,
+    188, 0, 113, 160, 255, 255, 84, 229, 3, 0, 170, 226, 3, 0, 170, 231, 5, 128, 82, 163, 0, 64, 57, 127, 188, 0, 113,
+    192, 1, 0, 84, 95, 0, 0, 235, 67, 4, 0, 52, 228, 3, 2, 170, 64, 0, 0, 84, 135, 20, 0, 56, 227, 3, 4, 170, 166, 0,
+    64, 57, 70, 1, 0, 53, 102, 0, 4, 203, 223, 252, 3, 241, 141, 1, 0, 84, 96, 4, 128, 146, 235, 255, 255, 23, 165, 4,
+    0, 145, 227, 3, 2, 170, 226, 3, 3, 170, 237, 255, 255, 23, 223, 188, 0, 113, 192, 254, 255, 84, 165, 4, 0, 145,
+    102, 20, 0, 56, 241, 255, 255, 23, 136, 0, 64, 57, 31, 185, 0, 113, 225, 254, 255, 84, 223, 8, 0, 241, 193, 0, 0,
+    84, 130, 4, 64, 57, 95, 184, 0, 113, 65, 254, 255, 84, 32, 2, 128, 146, 216, 255, 255, 23, 223, 4, 0, 241, 99, 16,
+    130, 154, 237, 255, 255, 23, 129, 0, 0, 84, 65, 250, 255, 52, 193, 5, 128, 82, 65, 20, 0, 56, 95, 0, 0, 57, 66, 0,
+    0, 203, 95, 252, 63, 241, 40, 252, 255, 84, 0, 0, 128, 210, 203, 255, 255, 23, 253, 123, 191, 169, 227, 3, 1, 170,
+    228, 3, 0, 170, 253, 3, 0, 145, 224, 3, 1, 170, 181, 246, 255, 151, 96, 0, 0, 139, 31, 0, 3, 235, 64, 1, 0, 84, 1,
+    240, 95, 56, 63, 188, 0, 113, 161, 0, 0, 84, 131, 0, 0, 249, 31, 240, 31, 56, 253, 123, 193, 168, 192, 3, 95, 214,
+    0, 4, 0, 209, 246, 255, 255, 23, 33, 0, 0, 176, 33, 132, 33, 145, 129, 0, 0, 249, 249, 255, 255, 23, 1, 12, 64,
+    249, 34, 0, 64, 57, 95, 188, 0, 113, 0, 1, 0, 84, 95, 184, 0, 113, 161, 0, 0, 84, 34, 4, 64, 57, 95, 188, 0, 113,
+    68, 24, 64, 122, 64, 0, 0, 84, 192, 3, 95, 214, 33, 4, 0, 145, 1, 12, 0, 249, 243, 255, 255, 23, 253, 123, 191,
+    169, 230, 3, 0, 170, 253, 3, 0, 145, 0, 12, 64, 249, 3, 4, 0, 209, 195, 12, 0, 249, 227, 5, 128, 82, 3, 240, 31,
+    56, 192, 12, 64, 249, 0, 0, 2, 203, 192, 12, 0, 249, 39, 246, 255, 151, 253, 123, 193, 168, 224, 3, 6, 170, 228,
+    255, 255, 23, 12, 2, 130, 210, 255, 99, 44, 203, 230, 3, 0, 170, 226, 67, 0, 145, 32, 124, 64, 147, 200, 9, 128,
+    210, 253, 123, 0, 169, 33, 0, 0, 176, 253, 3, 0, 145, 33, 36, 32, 145, 227, 255, 129, 210, 4, 0, 128, 210, 5, 0,
+    128, 210, 1, 0, 0, 212, 31, 0, 0, 241, 173, 1, 0, 84, 226, 3, 0, 170, 224, 67, 64, 57, 31, 188, 0, 113, 96, 1, 0,
+    84, 224, 3, 6, 170, 225, 67, 0, 145, 219, 255, 255, 151, 0, 0, 128, 82, 253, 123, 64, 169, 12, 2, 130, 210, 255,
+    99, 44, 139, 192, 3, 95, 214, 32, 0, 128, 18, 251, 255, 255, 23, 32, 2, 128, 18, 249, 255, 255, 23, 255, 195, 9,
+    209, 253, 123, 0, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 245, 91, 2, 169, 245, 3, 1, 42, 246, 195,
+    5, 145, 247, 99, 3, 169, 183, 122, 0, 144, 247, 2, 55, 145, 249, 107, 4, 169, 26, 0, 144, 82, 249, 131, 0, 50, 24,
+    0, 128, 82, 26, 4, 160, 114, 251, 115, 5, 169, 96, 14, 64, 249, 0, 0, 64, 57, 0, 2, 0, 53, 96, 10, 64, 185, 64, 0,
+    248, 54, 96, 2, 64, 185, 253, 123, 64, 169, 162, 122, 16, 18, 243, 83, 65, 169, 3, 0, 128, 82, 245, 91, 66, 169,
+    33, 0, 0, 176, 247, 99, 67, 169, 33, 132, 33, 145, 249, 107, 68, 169, 251, 115, 69, 169, 255, 195, 9, 145, 239,
+    246, 255, 23, 57, 7, 0, 113, 192, 9, 0, 84, 27, 0, 128, 210, 96, 14, 64, 249, 1, 0, 64, 57, 63, 188, 0, 113, 36,
+    24, 64, 122, 193, 3, 0, 84, 223, 106, 59, 56, 224, 3, 19, 170, 150, 255, 255, 151, 155, 3, 0, 180, 127, 11, 0, 241,
+    33, 5, 0, 84, 224, 195, 69, 57, 31, 184, 0, 113, 193, 4, 0, 84, 224, 199, 69, 57, 31, 184, 0, 113, 97, 4, 0, 84,
+    96, 10, 64, 249, 192, 15, 0, 180, 161, 122, 0, 144, 33, 0, 55, 145, 98, 10, 64, 249, 66, 4, 0, 209, 98, 10, 0, 249,
+    130, 0, 0, 180, 32, 104, 98, 56, 31, 188, 0, 113, 65, 255, 255, 84, 224, 3, 19, 170, 142, 255, 255, 151, 127, 10,
+    0, 249, 96, 34, 0, 145, 71, 246, 255, 151, 202, 255, 255, 23, 127, 255, 3, 241, 97, 1, 0, 84, 116, 4, 128, 18, 253,
+    123, 64, 169, 224, 3, 20, 42, 243, 83, 65, 169, 245, 91, 66, 169, 247, 99, 67, 169, 249, 107, 68, 169, 251, 115,
+    69, 169, 255, 195, 9, 145, 192, 3, 95, 214, 0, 4, 0, 145, 97, 107, 54, 56, 123, 7, 0, 145, 96, 14, 0, 249, 206,
+    255, 255, 23, 96, 14, 64, 249, 28, 0, 64, 57, 96, 10, 64, 185, 64, 0, 248, 54, 96, 2, 64, 185, 226, 3, 26, 42, 3,
+    0, 128, 82, 225, 3, 22, 170, 176, 246, 255, 151, 225, 195, 1, 145, 141, 254, 255, 151, 224, 107, 0, 185, 244, 3, 0,
+    42, 160, 252, 255, 55, 224, 131, 64, 185, 0, 12, 20, 18, 31, 40, 64, 113, 65, 2, 0, 84, 92, 0, 0, 53, 117, 2, 120,
+    55, 24, 7, 0, 17, 31, 163, 0, 113, 173, 0, 0, 84, 224, 163, 1, 145, 28, 246, 255, 151, 244, 4, 128, 18, 216, 255,
+    255, 23, 225, 3, 20, 42, 224, 3, 19, 170, 106, 255, 255, 151, 244, 3, 0, 42, 224, 163, 1, 145, 20, 246, 255, 151,
+    244, 242, 255, 54, 208, 255, 255, 23, 124, 0, 0, 52, 31, 16, 64, 113, 192, 0, 0, 84, 224, 163, 1, 145, 13, 246,
+    255, 151, 60, 2, 0, 52, 116, 2, 128, 18, 200, 255, 255, 23, 96, 10, 64, 249, 128, 5, 0, 181, 96, 10, 64, 249, 226,
+    3, 27, 170, 225, 3, 22, 170, 224, 2, 0, 139, 121, 245, 255, 151, 96, 10, 64, 249, 0, 0, 27, 139, 96, 10, 0, 249,
+    96, 34, 0, 145, 254, 245, 255, 151, 116, 10, 0, 185, 128, 255, 255, 23, 96, 10, 64, 185, 162, 2, 17, 50, 100, 2,
+    64, 185, 3, 0, 128, 82, 31, 0, 0, 113, 225, 3, 22, 170, 0, 160, 132, 26, 120, 246, 255, 151, 225, 195, 3, 145, 85,
+    254, 255, 151, 244, 3, 0, 42, 224, 131, 64, 185, 244, 111, 0, 185, 0, 12, 20, 18, 31, 40, 64, 113, 64, 245, 255,
+    84, 159, 162, 0, 49, 160, 0, 0, 84, 159, 82, 0, 49, 225, 0, 0, 84, 31, 16, 64, 113, 129, 244, 255, 84, 224, 179, 1,
+    145, 84, 1, 128, 18, 227, 245, 255, 151, 160, 255, 255, 23, 244, 243, 255, 55, 224, 3, 65, 185, 0, 12, 20, 18, 31,
+    40, 64, 113, 247, 255, 255, 23, 1, 4, 0, 145, 97, 10, 0, 249, 225, 5, 128, 82, 225, 106, 32, 56, 209, 255, 255, 23,
+    52, 2, 128, 18, 148, 255, 255, 23, 253, 123, 185, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 245, 91, 2,
+    169, 245, 3, 1, 170, 246, 3, 2, 42, 247, 99, 3, 169, 249, 107, 4, 169, 0, 16, 64, 57, 32, 3, 0, 52, 56, 125, 0,
+    208, 121, 34, 0, 145, 24, 7, 55, 145, 23, 0, 128, 82, 26, 0, 128, 18, 122, 10, 0, 185, 224, 3, 21, 170, 127, 98, 1,
+    169, 247, 6, 0, 17, 155, 245, 255, 151, 226, 3, 0, 170, 225, 3, 21, 170, 224, 3, 19, 170, 1, 255, 255, 151, 225, 3,
+    22, 42, 224, 3, 19, 170, 45, 255, 255, 151, 244, 3, 0, 42, 224, 3, 25, 170, 183, 245, 255, 151, 255, 254, 0, 113,
+    128, 218, 75, 58, 224, 253, 255, 84, 28, 0, 0, 20, 71, 0, 13, 50, 6, 8, 128, 82, 73, 1, 128, 210, 231, 124, 64,
+    147, 96, 2, 128, 185, 225, 3, 21, 170, 226, 99, 1, 145, 168, 54, 128, 210, 3, 3, 128, 210, 4, 0, 128, 210, 5, 0,
+    128, 210, 231, 255, 5, 169, 233, 55, 0, 249, 1, 0, 0, 212, 244, 3, 0, 42, 198, 4, 0, 113, 128, 0, 0, 84, 31, 44, 0,
+    49, 4, 24, 68, 58, 32, 254, 255, 84, 3, 152, 0, 49, 195, 0, 0, 84, 32, 0, 128, 146, 224, 255, 190, 242, 96, 251,
+    223, 242, 0, 40, 195, 154, 192, 249, 7, 54, 245, 91, 66, 169, 224, 3, 20, 42, 243, 83, 65, 169, 247, 99, 67, 169,
+    249, 107, 68, 169, 253, 123, 199, 168, 192, 3, 95, 214, 2, 4, 64, 185, 1, 64, 34, 139, 33, 64, 64, 121, 33, 0, 2,
+    11, 1, 4, 0, 185, 192, 3, 95, 214, 253, 123, 189, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 244, 3, 1,
+    170, 245, 19, 0, 249, 21, 64, 0, 145, 63, 0, 0, 249, 96, 134, 64, 41, 63, 0, 0, 107, 232, 2, 0, 84, 96, 2, 128,
+    185, 225, 3, 21, 170, 168, 7, 128, 210, 2, 0, 132, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0,
+    212, 31, 8, 0, 177, 225, 0, 0, 84, 159, 2, 0, 249, 0, 0, 128, 210, 243, 83, 65, 169, 245, 19, 64, 249, 253, 123,
+    195, 168, 192, 3, 95, 214, 128, 2, 0, 249, 31, 0, 0, 241, 45, 255, 255, 84, 127, 6, 0, 185, 128, 2, 64, 249, 96,
+    10, 0, 185, 98, 6, 64, 185, 66, 76, 0, 145, 160, 2, 2, 139, 161, 106, 98, 56, 63, 184, 0, 113, 33, 254, 255, 84, 1,
+    4, 64, 57, 161, 0, 0, 52, 63, 184, 0, 113, 161, 253, 255, 84, 1, 8, 64, 57, 97, 253, 255, 53, 224, 3, 19, 170, 204,
+    255, 255, 151, 217, 255, 255, 23, 253, 123, 188, 169, 104, 4, 128, 210, 3, 0, 128, 210, 253, 3, 0, 145, 243, 83, 1,
+    169, 244, 3, 0, 170, 4, 0, 128, 210, 245, 91, 2, 169, 150, 120, 0, 240, 214, 2, 47, 145, 247, 99, 3, 169, 24, 2,
+    132, 210, 85, 124, 64, 147, 0, 0, 64, 185, 226, 3, 21, 170, 5, 0, 128, 210, 0, 124, 24, 155, 192, 106, 160, 184, 1,
+    0, 0, 212, 243, 3, 0, 170, 31, 52, 0, 177, 33, 2, 0, 84, 128, 2, 64, 185, 247, 3, 1, 170, 237, 253, 255, 151, 31,
+    28, 0, 114, 224, 1, 0, 84, 128, 2, 64, 185, 104, 4, 128, 210, 225, 3, 23, 170, 226, 3, 21, 170, 3, 0, 128, 210, 4,
+    0, 128, 210, 5, 0, 128, 210, 0, 124, 24, 155, 192, 106, 160, 184, 1, 0, 0, 212, 243, 3, 0, 170, 127, 10, 0, 177,
+    65, 0, 0, 84, 19, 0, 128, 210, 245, 91, 66, 169, 224, 3, 19, 170, 243, 83, 65, 169, 247, 99, 67, 169, 253, 123,
+    196, 168, 192, 3, 95, 214, 253, 123, 189, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 244, 3, 1, 170, 0,
+    0, 64, 185, 208, 253, 255, 151, 96, 2, 64, 185, 1, 2, 132, 210, 132, 120, 0, 240, 132, 0, 47, 145, 2, 0, 152, 82,
+    3, 0, 128, 82, 2, 4, 160, 114, 0, 124, 1, 155, 225, 3, 20, 170, 128, 104, 96, 184, 158, 245, 255, 151, 224, 47, 0,
+    185, 96, 0, 248, 55, 1, 56, 128, 82, 143, 253, 255, 151, 224, 179, 0, 145, 20, 245, 255, 151, 243, 83, 65, 169,
+    253, 123, 195, 168, 192, 3, 95, 214, 253, 123, 186, 169, 253, 3, 0, 145, 243, 83, 1, 169, 244, 3, 0, 170, 245, 91,
+    2, 169, 149, 120, 0, 240, 246, 3, 1, 170, 247, 27, 0, 249, 181, 2, 47, 145, 0, 0, 64, 185, 31, 124, 0, 113, 129, 4,
+    0, 84, 224, 3, 1, 145, 192, 253, 255, 151, 225, 3, 22, 170, 224, 3, 20, 170, 213, 255, 255, 151, 160, 18, 96, 185,
+    1, 56, 128, 82, 118, 253, 255, 151, 128, 2, 64, 185, 6, 2, 132, 210, 162, 18, 160, 185, 225, 3, 22, 170, 227, 3, 1,
+    145, 200, 4, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 0, 124, 6, 155, 160, 106, 160, 184, 1, 0, 0, 212, 31, 0, 0,
+    241, 243, 3, 0, 170, 4, 184, 66, 186, 225, 0, 0, 84, 32, 0, 128, 82, 128, 34, 0, 57, 128, 2, 64, 185, 0, 84, 6,
+    155, 89, 255, 255, 151, 19, 0, 128, 210, 245, 91, 66, 169, 224, 3, 19, 170, 243, 83, 65, 169, 247, 27, 64, 249,
+    253, 123, 198, 168, 192, 3, 95, 214, 224, 3, 0, 42, 23, 2, 132, 210, 243, 3, 2, 170, 3, 0, 128, 82, 2, 0, 152, 82,
+    0, 124, 23, 155, 160, 106, 96, 184, 94, 245, 255, 151, 31, 52, 0, 49, 97, 1, 0, 84, 225, 3, 22, 170, 224, 3, 20,
+    170, 170, 255, 255, 151, 128, 2, 64, 185, 225, 3, 22, 170, 3, 0, 128, 82, 2, 0, 152, 82, 0, 124, 23, 155, 160, 106,
+    96, 184, 82, 245, 255, 151, 2, 160, 0, 17, 95, 152, 0, 113, 137, 0, 0, 84, 64, 2, 248, 54, 19, 124, 64, 147, 225,
+    255, 255, 23, 33, 0, 128, 146, 225, 253, 191, 242, 225, 247, 223, 242, 33, 40, 194, 154, 65, 255, 7, 55, 127, 6, 0,
+    177, 64, 251, 255, 84, 128, 6, 64, 185, 1, 226, 132, 82, 0, 4, 0, 17, 128, 6, 0, 185, 31, 0, 1, 107, 105, 250, 255,
+    84, 211, 4, 128, 146, 210, 255, 255, 23, 129, 2, 64, 185, 2, 2, 132, 210, 33, 4, 0, 17, 129, 2, 0, 185, 33, 124, 2,
+    155, 162, 2, 1, 139, 160, 106, 33, 184, 95, 64, 0, 248, 200, 255, 255, 23, 253, 123, 179, 169, 253, 3, 0, 145, 243,
+    83, 1, 169, 244, 3, 0, 170, 245, 91, 2, 169, 246, 3, 2, 170, 226, 67, 1, 145, 247, 99, 3, 169, 247, 3, 1, 42, 225,
+    3, 22, 170, 31, 32, 0, 57, 224, 3, 23, 42, 159, 2, 0, 249, 254, 252, 255, 151, 243, 3, 0, 170, 128, 120, 0, 240,
+    21, 0, 47, 145, 225, 3, 22, 170, 22, 2, 132, 82, 23, 192, 11, 185, 0, 64, 192, 210, 160, 66, 0, 248, 0, 64, 128,
+    82, 23, 2, 132, 210, 160, 66, 0, 121, 128, 120, 0, 240, 0, 140, 47, 145, 47, 247, 255, 151, 147, 6, 248, 183, 128,
+    2, 64, 185, 128, 0, 0, 53, 161, 138, 64, 41, 95, 0, 1, 107, 233, 5, 0, 84, 0, 84, 182, 155, 225, 35, 1, 145, 255,
+    39, 0, 249, 0, 255, 255, 151, 248, 3, 0, 170, 243, 39, 64, 249, 19, 5, 248, 183, 128, 7, 0, 181, 128, 2, 64, 185,
+    0, 84, 182, 155, 131, 244, 255, 151, 129, 2, 64, 185, 2, 64, 128, 82, 32, 4, 0, 81, 225, 3, 0, 170, 129, 2, 0, 185,
+    0, 84, 23, 155, 0, 4, 64, 185, 33, 0, 182, 155, 224, 3, 20, 170, 33, 140, 0, 145, 161, 2, 1, 139, 29, 255, 255,
+    151, 243, 3, 0, 170, 192, 0, 248, 183, 128, 2, 64, 185, 0, 84, 182, 155, 226, 254, 255, 151, 19, 0, 128, 210, 222,
+    255, 255, 23, 1, 156, 0, 145, 63, 88, 0, 241, 200, 1, 0, 84, 32, 0, 128, 146, 224, 246, 191, 242, 0, 40, 193, 154,
+    64, 1, 0, 55, 128, 34, 64, 57, 96, 3, 0, 53, 128, 6, 64, 185, 1, 226, 132, 82, 0, 4, 0, 17, 128, 6, 0, 185, 31, 0,
+    1, 107, 9, 254, 255, 84, 211, 4, 128, 146, 22, 0, 128, 82, 23, 2, 132, 82, 192, 86, 183, 155, 214, 6, 0, 17, 91,
+    244, 255, 151, 128, 2, 64, 185, 31, 0, 22, 107, 98, 255, 255, 84, 127, 74, 0, 177, 224, 3, 0, 84, 127, 70, 0, 177,
+    65, 0, 0, 84, 211, 4, 128, 146, 245, 91, 66, 169, 224, 3, 19, 170, 243, 83, 65, 169, 247, 99, 67, 169, 253, 123,
+    205, 168, 192, 3, 95, 214, 159, 34, 0, 57, 218, 255, 255, 23, 225, 3, 0, 170, 2, 0, 128, 82, 224, 3, 20, 170, 237,
+    254, 255, 151, 31, 84, 0, 177, 243, 3, 0, 170, 4, 24, 65, 186, 225, 0, 0, 84, 226, 3, 0, 170, 225, 3, 24, 170, 224,
+    3, 20, 170, 47, 255, 255, 151, 243, 3, 0, 170, 170, 255, 255, 23, 160, 251, 255, 183, 128, 2, 64, 185, 0, 84, 182,
+    155, 169, 254, 255, 151, 166, 255, 255, 23, 211, 11, 128, 146, 228, 255, 255, 23, 98, 0, 128, 82, 2, 0, 0, 57, 31,
+    80, 0, 248, 34, 16, 64, 185, 66, 12, 20, 18, 95, 40, 64, 113, 226, 7, 159, 26, 66, 8, 0, 17, 2, 0, 0, 57, 35, 16,
+    64, 185, 99, 12, 20, 18, 127, 16, 64, 113, 66, 20, 159, 26, 2, 0, 0, 57, 34, 16, 64, 185, 66, 12, 20, 18, 95, 32,
+    64, 113, 129, 0, 0, 84, 31, 0, 0, 57, 34, 24, 64, 249, 2, 80, 0, 248, 34, 16, 64, 185, 0, 100, 0, 145, 66, 32, 0,
+    18, 2, 128, 30, 184, 34, 44, 64, 249, 2, 64, 31, 248, 33, 48, 64, 249, 1, 192, 31, 184, 192, 3, 95, 214, 253, 123,
+    180, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 245, 91, 2, 169, 149, 120, 0, 240, 181, 2, 47, 145, 20,
+    0, 74, 41, 159, 2, 0, 107, 225, 6, 0, 84, 128, 18, 64, 146, 22, 2, 132, 210, 3, 0, 128, 82, 2, 0, 152, 82, 33, 0,
+    0, 144, 33, 128, 33, 145, 0, 124, 22, 155, 160, 106, 96, 184, 137, 244, 255, 151, 225, 3, 1, 145, 102, 252, 255,
+    151, 224, 63, 0, 185, 192, 0, 248, 54, 0, 124, 64, 147, 243, 83, 65, 169, 245, 91, 66, 169, 253, 123, 204, 168,
+    192, 3, 95, 214, 148, 6, 0, 81, 2, 3, 128, 210, 129, 114, 0, 240, 33, 0, 47, 145, 227, 35, 64, 249, 148, 126, 2,
+    155, 34, 0, 20, 139, 33, 104, 116, 248, 127, 0, 1, 235, 160, 0, 0, 84, 224, 243, 0, 145, 240, 243, 255, 151, 128,
+    0, 128, 146, 239, 255, 255, 23, 65, 4, 64, 249, 227, 39, 64, 249, 127, 0, 1, 235, 33, 255, 255, 84, 65, 8, 64, 249,
+    0, 124, 64, 147, 200, 7, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 2, 0, 128, 210, 1, 0, 0, 212, 0,
+    254, 255, 183, 96, 86, 64, 185, 226, 63, 64, 185, 0, 4, 0, 81, 96, 86, 0, 185, 0, 16, 64, 146, 0, 124, 22, 155,
+    161, 2, 0, 139, 162, 106, 32, 184, 63, 64, 0, 248, 96, 82, 64, 185, 1, 2, 132, 82, 0, 16, 0, 18, 0, 84, 161, 155,
+    211, 243, 255, 151, 96, 82, 64, 185, 1, 114, 0, 240, 33, 0, 47, 145, 0, 4, 0, 81, 96, 82, 0, 185, 96, 46, 64, 249,
+    0, 4, 0, 209, 96, 46, 0, 249, 160, 0, 0, 180, 0, 4, 0, 209, 34, 104, 96, 56, 95, 188, 0, 113, 97, 255, 255, 84, 0,
+    0, 128, 210, 197, 255, 255, 23, 227, 3, 0, 170, 1, 114, 0, 240, 32, 0, 7, 145, 34, 1, 128, 210, 66, 4, 0, 241, 97,
+    0, 0, 84, 0, 0, 128, 210, 192, 3, 95, 214, 1, 0, 64, 57, 161, 0, 0, 52, 4, 4, 64, 185, 97, 64, 64, 185, 159, 0, 1,
+    107, 64, 255, 255, 84, 0, 0, 5, 145, 245, 255, 255, 23, 253, 123, 186, 169, 253, 3, 0, 145, 243, 83, 1, 169, 244,
+    3, 0, 170, 224, 3, 1, 170, 245, 91, 2, 169, 245, 3, 1, 170, 246, 3, 2, 42, 247, 99, 3, 169, 55, 0, 0, 144, 24, 0,
+    136, 82, 247, 134, 33, 145, 249, 35, 0, 249, 128, 243, 255, 151, 243, 3, 0, 170, 24, 4, 160, 114, 127, 2, 0, 241,
+    185, 106, 115, 56, 191, 106, 51, 56, 226, 3, 24, 42, 225, 2, 149, 154, 224, 3, 20, 170, 200, 253, 255, 151, 185,
+    106, 51, 56, 224, 95, 0, 185, 0, 1, 248, 55, 25, 0, 152, 82, 248, 3, 22, 42, 25, 4, 160, 114, 160, 106, 115, 56,
+    128, 1, 0, 53, 224, 95, 64, 185, 37, 0, 0, 20, 31, 8, 0, 49, 97, 4, 0, 84, 83, 4, 0, 180, 115, 6, 0, 241, 96, 253,
+    255, 84, 160, 106, 115, 56, 31, 188, 0, 113, 129, 255, 255, 84, 231, 255, 255, 23, 31, 188, 0, 113, 65, 0, 0, 84,
+    115, 6, 0, 145, 161, 2, 19, 139, 183, 106, 115, 56, 255, 190, 0, 113, 228, 26, 64, 122, 65, 3, 0, 84, 224, 95, 128,
+    185, 226, 3, 24, 170, 72, 4, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 191, 106, 51, 56, 1, 0, 0,
+    212, 31, 0, 0, 241, 244, 3, 0, 170, 4, 184, 81, 186, 0, 2, 0, 84, 183, 106, 51, 56, 224, 115, 1, 145, 115, 243,
+    255, 151, 159, 162, 0, 177, 65, 0, 0, 84, 116, 2, 128, 146, 224, 3, 20, 42, 243, 83, 65, 169, 245, 91, 66, 169,
+    247, 99, 67, 169, 249, 35, 64, 249, 253, 123, 198, 168, 192, 3, 95, 214, 115, 6, 0, 145, 226, 255, 255, 23, 224,
+    95, 64, 185, 226, 3, 25, 42, 3, 0, 128, 82, 231, 243, 255, 151, 183, 106, 51, 56, 20, 124, 64, 147, 224, 115, 1,
+    145, 95, 243, 255, 151, 148, 253, 255, 183, 244, 95, 0, 185, 198, 255, 255, 23, 253, 123, 177, 169, 253, 3, 0, 145,
+    243, 83, 1, 169, 243, 3, 1, 170, 245, 91, 2, 169, 245, 3, 2, 42, 247, 99, 3, 169, 247, 3, 0, 170, 120, 28, 0, 18,
+    249, 107, 4, 169, 251, 43, 0, 249, 141, 255, 255, 151, 64, 12, 0, 181, 1, 114, 0, 240, 33, 0, 7, 145, 244, 3, 0,
+    170, 32, 1, 128, 210, 0, 4, 0, 241, 129, 3, 0, 84, 180, 11, 0, 180, 192, 5, 128, 82, 225, 3, 19, 170, 224, 195, 0,
+    121, 224, 163, 1, 145, 255, 55, 0, 249, 98, 252, 255, 151, 249, 3, 0, 170, 127, 2, 0, 235, 65, 0, 0, 84, 243, 131,
+    1, 145, 225, 3, 19, 170, 224, 3, 23, 170, 162, 61, 128, 82, 135, 255, 255, 151, 224, 103, 0, 185, 246, 3, 0, 42,
+    224, 1, 248, 54, 19, 124, 64, 147, 245, 91, 66, 169, 224, 3, 19, 170, 243, 83, 65, 169, 247, 99, 67, 169, 249, 107,
+    68, 169, 251, 43, 64, 249, 253, 123, 207, 168, 192, 3, 95, 214, 34, 0, 64, 57, 95, 0, 0, 113, 148, 18, 129, 154,
+    33, 0, 5, 145, 223, 255, 255, 23, 226, 195, 1, 145, 225, 3, 25, 170, 130, 251, 255, 151, 243, 3, 0, 170, 31, 8, 0,
+    177, 1, 4, 0, 84, 191, 6, 0, 49, 65, 0, 0, 84, 149, 52, 128, 82, 154, 130, 4, 145, 27, 0, 128, 82, 224, 3, 26, 170,
+    217, 251, 255, 151, 225, 3, 26, 170, 224, 3, 22, 42, 123, 7, 0, 17, 3, 48, 128, 82, 34, 24, 144, 82, 154, 243, 255,
+    151, 127, 63, 0, 113, 19, 124, 64, 147, 96, 218, 81, 186, 160, 254, 255, 84, 243, 3, 248, 183, 33, 0, 128, 82, 129,
+    2, 0, 57, 152, 6, 0, 57, 181, 34, 0, 18, 19, 0, 128, 210, 225, 66, 64, 185, 129, 214, 0, 41, 225, 3, 25, 170, 150,
+    130, 1, 41, 128, 130, 0, 145, 159, 14, 0, 249, 160, 245, 255, 151, 207, 255, 255, 23, 31, 0, 0, 241, 4, 171, 64,
+    122, 65, 2, 0, 84, 192, 1, 248, 183, 225, 131, 64, 185, 32, 12, 20, 18, 31, 40, 64, 113, 64, 251, 255, 84, 31, 32,
+    64, 113, 129, 0, 0, 84, 191, 6, 0, 49, 181, 18, 129, 26, 216, 255, 255, 23, 31, 16, 64, 113, 179, 0, 128, 146, 128,
+    2, 128, 146, 115, 18, 128, 154, 224, 147, 1, 145, 241, 242, 255, 151, 187, 255, 255, 23, 19, 2, 128, 146, 252, 255,
+    255, 23, 243, 1, 128, 146, 183, 255, 255, 23, 243, 2, 128, 146, 181, 255, 255, 23, 253, 123, 190, 169, 2, 128, 4,
+    145, 6, 0, 128, 210, 253, 3, 0, 145, 243, 11, 0, 249, 243, 3, 0, 170, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128,
+    210, 96, 4, 128, 210, 97, 14, 128, 185, 214, 241, 255, 151, 96, 66, 0, 145, 220, 242, 255, 151, 96, 50, 0, 145,
+    218, 242, 255, 151, 127, 2, 0, 57, 243, 11, 64, 249, 253, 123, 194, 168, 192, 3, 95, 214, 253, 123, 189, 169, 253,
+    3, 0, 145, 243, 83, 1, 169, 19, 114, 0, 240, 244, 3, 0, 42, 115, 2, 7, 145, 245, 19, 0, 249, 53, 1, 128, 210, 181,
+    6, 0, 241, 97, 0, 0, 84, 224, 3, 20, 42, 171, 242, 255, 151, 96, 2, 64, 57, 96, 0, 0, 52, 224, 3, 19, 170, 221,
+    255, 255, 151, 115, 2, 5, 145, 247, 255, 255, 23, 253, 123, 189, 169, 253, 3, 0, 145, 243, 83, 1, 169, 20, 113, 0,
+    240, 148, 162, 6, 145, 245, 91, 2, 169, 83, 36, 0, 145, 246, 3, 0, 170, 0, 64, 64, 185, 21, 0, 128, 210, 130, 2, 0,
+    185, 129, 18, 0, 57, 128, 82, 0, 184, 191, 2, 19, 235, 163, 0, 0, 84, 243, 83, 65, 169, 245, 91, 66, 169, 253, 123,
+    195, 168, 192, 3, 95, 214, 192, 46, 64, 185, 98, 2, 21, 203, 129, 2, 21, 139, 162, 243, 255, 151, 31, 0, 0, 241,
+    108, 0, 0, 84, 0, 0, 128, 82, 212, 255, 255, 151, 181, 2, 0, 139, 241, 255, 255, 23, 253, 123, 177, 169, 2, 2, 132,
+    82, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 52, 28, 0, 18, 245, 91, 2, 169, 149, 120, 0, 240, 181, 2, 47,
+    145, 247, 99, 3, 169, 225, 163, 1, 145, 249, 107, 4, 169, 251, 43, 0, 249, 255, 55, 0, 249, 0, 80, 64, 185, 0, 16,
+    0, 18, 0, 84, 162, 155, 11, 253, 255, 151, 227, 55, 64, 249, 67, 1, 248, 183, 249, 3, 0, 170, 96, 82, 64, 185, 249,
+    1, 0, 181, 64, 22, 0, 52, 224, 3, 19, 170, 118, 254, 255, 151, 227, 3, 0, 170, 64, 0, 248, 183, 35, 0, 128, 210,
+    243, 83, 65, 169, 224, 3, 3, 170, 245, 91, 66, 169, 247, 99, 67, 169, 249, 107, 68, 169, 251, 43, 64, 249, 253,
+    123, 207, 168, 192, 3, 95, 214, 0, 16, 64, 146, 1, 2, 132, 210, 226, 195, 1, 145, 0, 124, 1, 155, 225, 3, 25, 170,
+    160, 106, 96, 184, 215, 250, 255, 151, 26, 252, 127, 211, 224, 55, 0, 249, 90, 31, 0, 114, 227, 3, 0, 170, 4, 24,
+    66, 186, 129, 253, 255, 84, 224, 3, 25, 170, 77, 242, 255, 151, 246, 3, 0, 170, 131, 4, 248, 182, 97, 82, 64, 185,
+    24, 2, 132, 82, 23, 2, 132, 210, 130, 120, 0, 240, 33, 16, 0, 18, 66, 96, 47, 145, 148, 2, 0, 82, 84, 3, 20, 42,
+    32, 124, 184, 155, 33, 84, 23, 155, 33, 4, 64, 185, 1, 0, 1, 139, 160, 2, 0, 139, 91, 104, 97, 248, 210, 252, 255,
+    151, 244, 250, 255, 53, 224, 131, 64, 185, 0, 12, 20, 18, 31, 16, 64, 113, 97, 250, 255, 84, 96, 82, 64, 185, 225,
+    3, 25, 170, 3, 0, 128, 82, 2, 0, 152, 82, 0, 16, 64, 146, 0, 124, 23, 155, 160, 106, 96, 184, 217, 242, 255, 151,
+    1, 160, 0, 17, 244, 3, 0, 42, 63, 152, 0, 113, 137, 6, 0, 84, 32, 7, 248, 54, 131, 126, 64, 147, 197, 255, 255, 23,
+    119, 46, 64, 249, 23, 0, 23, 139, 248, 122, 0, 145, 31, 67, 64, 241, 200, 13, 0, 84, 97, 130, 70, 169, 2, 32, 129,
+    210, 162, 7, 160, 242, 0, 3, 0, 139, 33, 4, 0, 145, 97, 130, 6, 169, 63, 0, 2, 235, 8, 13, 0, 84, 1, 0, 164, 210,
+    31, 0, 1, 235, 168, 12, 0, 84, 98, 50, 64, 249, 0, 3, 2, 139, 31, 64, 64, 241, 169, 0, 0, 84, 224, 3, 19, 170, 193,
+    11, 128, 18, 116, 255, 255, 151, 127, 50, 0, 249, 98, 50, 64, 249, 0, 113, 0, 240, 0, 196, 6, 145, 225, 195, 1,
+    145, 0, 0, 2, 139, 251, 253, 255, 151, 230, 3, 0, 170, 1, 114, 0, 240, 33, 0, 47, 145, 215, 68, 0, 184, 98, 46, 64,
+    249, 224, 3, 6, 170, 159, 241, 255, 151, 96, 46, 64, 249, 226, 3, 22, 170, 225, 3, 25, 170, 192, 0, 0, 139, 154,
+    241, 255, 151, 223, 104, 55, 56, 255, 55, 0, 249, 96, 50, 64, 249, 0, 0, 24, 139, 96, 50, 0, 249, 174, 255, 255,
+    23, 32, 0, 128, 146, 224, 253, 191, 242, 224, 247, 223, 242, 0, 40, 193, 154, 64, 249, 7, 55, 142, 255, 255, 23,
+    96, 46, 64, 249, 6, 114, 0, 240, 198, 0, 47, 145, 225, 3, 25, 170, 226, 3, 22, 170, 192, 0, 0, 139, 135, 241, 255,
+    151, 25, 3, 128, 210, 96, 46, 64, 249, 214, 2, 0, 139, 192, 6, 0, 145, 96, 46, 0, 249, 224, 5, 128, 82, 192, 104,
+    54, 56, 150, 114, 0, 240, 214, 2, 47, 145, 96, 82, 64, 185, 0, 88, 25, 155, 27, 8, 0, 249, 96, 6, 74, 41, 0, 4, 0,
+    17, 96, 82, 0, 185, 1, 0, 1, 75, 63, 128, 0, 113, 65, 3, 0, 84, 0, 16, 64, 146, 225, 195, 1, 145, 255, 63, 0, 249,
+    0, 124, 23, 155, 160, 106, 96, 184, 92, 250, 255, 151, 97, 82, 64, 185, 33, 16, 64, 146, 33, 124, 23, 155, 160,
+    106, 33, 184, 225, 59, 64, 249, 96, 86, 64, 185, 0, 124, 25, 155, 193, 106, 32, 248, 225, 63, 64, 249, 96, 86, 64,
+    185, 0, 88, 25, 155, 1, 4, 0, 249, 96, 82, 64, 185, 0, 16, 0, 18, 0, 84, 184, 155, 233, 241, 255, 151, 96, 86, 64,
+    185, 0, 4, 0, 17, 96, 86, 0, 185, 96, 82, 64, 185, 1, 2, 132, 210, 0, 16, 64, 146, 0, 124, 1, 155, 161, 2, 0, 139,
+    180, 106, 32, 184, 63, 64, 0, 248, 84, 255, 255, 23, 3, 0, 128, 210, 83, 255, 255, 23, 99, 4, 128, 146, 81, 255,
+    255, 23, 67, 3, 128, 146, 79, 255, 255, 23, 253, 123, 179, 169, 253, 3, 0, 145, 245, 91, 2, 169, 246, 3, 2, 170, 2,
+    4, 160, 82, 245, 3, 0, 170, 243, 83, 1, 169, 243, 3, 1, 170, 244, 3, 3, 170, 247, 99, 3, 169, 248, 251, 255, 151,
+    225, 67, 1, 145, 46, 250, 255, 151, 224, 79, 0, 185, 96, 0, 248, 54, 19, 124, 64, 147, 48, 0, 0, 20, 224, 51, 1,
+    145, 197, 241, 255, 151, 224, 99, 64, 185, 0, 12, 20, 18, 31, 32, 64, 113, 193, 4, 0, 84, 2, 32, 129, 82, 225, 3,
+    19, 170, 224, 3, 21, 170, 232, 251, 255, 151, 225, 67, 1, 145, 30, 250, 255, 151, 224, 79, 0, 185, 32, 254, 255,
+    55, 224, 99, 64, 185, 0, 12, 20, 18, 31, 32, 64, 113, 128, 4, 0, 84, 31, 16, 64, 113, 179, 0, 128, 146, 128, 2,
+    128, 146, 115, 18, 128, 154, 224, 79, 64, 185, 179, 0, 0, 181, 23, 113, 0, 240, 247, 198, 6, 145, 56, 0, 160, 210,
+    148, 3, 0, 181, 224, 79, 64, 185, 225, 67, 1, 145, 11, 250, 255, 151, 224, 79, 0, 185, 224, 51, 1, 145, 165, 241,
+    255, 151, 160, 38, 64, 249, 225, 67, 64, 249, 0, 48, 0, 145, 1, 64, 31, 248, 225, 99, 64, 185, 33, 32, 0, 18, 1,
+    192, 31, 184, 160, 38, 0, 249, 5, 0, 0, 20, 31, 16, 64, 113, 147, 2, 128, 146, 160, 0, 128, 146, 115, 2, 128, 154,
+    245, 91, 66, 169, 224, 3, 19, 170, 243, 83, 65, 169, 247, 99, 67, 169, 253, 123, 205, 168, 192, 3, 95, 214, 19, 0,
+    128, 210, 224, 255, 255, 23, 159, 66, 64, 241, 0, 124, 64, 147, 225, 3, 23, 170, 130, 146, 152, 154, 227, 3, 22,
+    170, 104, 8, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 243, 3, 0, 170, 31, 16, 0, 177, 97, 0, 0, 84,
+    224, 79, 64, 185, 243, 255, 255, 23, 31, 0, 0, 241, 205, 250, 255, 84, 226, 3, 0, 170, 193, 11, 128, 18, 224, 3,
+    21, 170, 185, 254, 255, 151, 224, 79, 64, 185, 214, 2, 19, 139, 148, 2, 19, 203, 205, 255, 255, 23, 253, 123, 189,
+    169, 253, 3, 0, 145, 243, 83, 1, 169, 244, 3, 1, 170, 243, 3, 0, 170, 245, 91, 2, 169, 1, 8, 67, 169, 32, 1, 128,
+    210, 32, 0, 160, 242, 0, 0, 1, 203, 31, 0, 20, 235, 99, 0, 0, 84, 63, 0, 2, 235, 1, 1, 0, 84, 66, 0, 1, 203, 98,
+    30, 0, 249, 128, 113, 0, 208, 0, 196, 6, 145, 1, 0, 1, 139, 240, 240, 255, 151, 127, 26, 0, 249, 54, 1, 128, 210,
+    149, 113, 0, 208, 181, 198, 6, 145, 54, 0, 160, 242, 96, 6, 67, 169, 32, 0, 0, 203, 31, 0, 20, 235, 163, 0, 0, 84,
+    243, 83, 65, 169, 245, 91, 66, 169, 253, 123, 195, 168, 192, 3, 95, 214, 96, 46, 64, 185, 194, 2, 1, 203, 161, 2,
+    1, 139, 227, 241, 255, 151, 31, 0, 0, 241, 108, 0, 0, 84, 0, 0, 128, 82, 122, 254, 255, 151, 97, 30, 64, 249, 32,
+    0, 0, 139, 96, 30, 0, 249, 237, 255, 255, 23, 253, 123, 190, 169, 231, 3, 0, 170, 136, 6, 128, 210, 253, 3, 0, 145,
+    243, 83, 1, 169, 2, 0, 128, 210, 244, 3, 1, 170, 32, 16, 128, 185, 3, 0, 128, 210, 33, 8, 64, 185, 4, 0, 128, 210,
+    5, 0, 128, 210, 1, 0, 0, 212, 243, 3, 0, 170, 64, 2, 248, 183, 129, 6, 64, 57, 137, 130, 4, 145, 128, 14, 64, 185,
+    131, 130, 0, 145, 97, 2, 0, 52, 128, 14, 128, 185, 225, 3, 9, 170, 136, 34, 128, 210, 36, 0, 128, 210, 226, 3, 0,
+    170, 5, 0, 128, 210, 1, 0, 0, 212, 31, 152, 0, 177, 243, 3, 0, 170, 4, 24, 86, 186, 128, 3, 0, 84, 0, 2, 248, 182,
+    224, 3, 20, 170, 64, 254, 255, 151, 224, 3, 19, 170, 243, 83, 65, 169, 253, 123, 194, 168, 192, 3, 95, 214, 0, 124,
+    64, 147, 225, 3, 9, 170, 226, 3, 0, 170, 200, 4, 128, 210, 1, 0, 0, 212, 243, 3, 0, 170, 128, 254, 255, 183, 128,
+    6, 64, 57, 192, 252, 255, 53, 224, 36, 64, 249, 19, 0, 128, 210, 129, 14, 64, 249, 1, 132, 0, 248, 224, 36, 0, 249,
+    128, 66, 0, 145, 21, 241, 255, 151, 128, 50, 0, 145, 19, 241, 255, 151, 159, 2, 0, 57, 233, 255, 255, 23, 128, 14,
+    128, 185, 168, 4, 128, 210, 4, 0, 128, 210, 226, 3, 0, 170, 1, 0, 0, 212, 243, 3, 0, 170, 0, 252, 255, 183, 129,
+    14, 128, 185, 226, 3, 9, 170, 6, 0, 128, 210, 3, 0, 128, 210, 96, 4, 128, 210, 252, 239, 255, 151, 232, 255, 255,
+    23, 253, 123, 187, 169, 253, 3, 0, 145, 243, 83, 1, 169, 244, 3, 2, 170, 243, 3, 0, 170, 224, 3, 1, 145, 245, 91,
+    2, 169, 255, 127, 4, 169, 26, 250, 255, 151, 225, 3, 20, 170, 246, 3, 0, 170, 224, 35, 1, 145, 22, 250, 255, 151,
+    245, 3, 0, 170, 225, 35, 64, 249, 2, 0, 136, 82, 224, 3, 19, 170, 2, 4, 160, 114, 27, 251, 255, 151, 224, 59, 0,
+    185, 244, 3, 0, 42, 224, 0, 248, 54, 19, 124, 64, 147, 245, 91, 66, 169, 224, 3, 19, 170, 243, 83, 65, 169, 253,
+    123, 197, 168, 192, 3, 95, 214, 225, 39, 64, 249, 2, 0, 136, 82, 224, 3, 19, 170, 2, 4, 160, 114, 13, 251, 255,
+    151, 19, 124, 64, 147, 243, 63, 0, 185, 226, 3, 19, 170, 211, 1, 248, 55, 128, 126, 64, 147, 225, 3, 22, 170, 227,
+    3, 21, 170, 200, 4, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 243, 3, 0, 170, 31, 72, 0, 177, 32, 1,
+    0, 84, 31, 68, 0, 177, 65, 0, 0, 84, 211, 4, 128, 146, 224, 227, 0, 145, 207, 240, 255, 151, 224, 243, 0, 145, 205,
+    240, 255, 151, 225, 255, 255, 23, 211, 11, 128, 146, 250, 255, 255, 23, 194, 1, 248, 182, 253, 123, 190, 169, 33,
+    28, 0, 18, 226, 3, 2, 75, 253, 3, 0, 145, 0, 0, 64, 249, 225, 99, 0, 57, 225, 99, 0, 145, 226, 31, 0, 185, 2, 1,
+    128, 210, 0, 192, 65, 185, 179, 241, 255, 151, 224, 15, 128, 82, 157, 240, 255, 151, 192, 3, 95, 214, 253, 123,
+    186, 169, 168, 19, 128, 210, 1, 0, 128, 210, 253, 3, 0, 145, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0,
+    128, 210, 243, 83, 1, 169, 243, 3, 0, 170, 245, 19, 0, 249, 224, 31, 0, 249, 0, 0, 128, 210, 1, 0, 0, 212, 1, 1,
+    128, 82, 226, 3, 0, 170, 224, 227, 0, 145, 224, 255, 255, 151, 96, 2, 64, 185, 160, 1, 32, 54, 96, 178, 129, 185,
+    168, 3, 128, 210, 193, 129, 138, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212,
+    129, 0, 128, 82, 226, 3, 0, 170, 224, 227, 0, 145, 210, 255, 255, 151, 117, 194, 6, 145, 20, 0, 128, 210, 160, 122,
+    180, 184, 225, 3, 20, 170, 8, 3, 128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0,
+    212, 225, 0, 128, 82, 226, 3, 0, 170, 148, 6, 0, 145, 224, 227, 0, 145, 195, 255, 255, 151, 159, 14, 0, 241, 65,
+    254, 255, 84, 96, 190, 65, 185, 64, 17, 248, 55, 0, 124, 64, 147, 72, 6, 128, 210, 1, 0, 128, 210, 2, 0, 128, 210,
+    3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 161, 0, 128, 82, 226, 3, 0, 170, 224, 227, 0, 145,
+    179, 255, 255, 151, 244, 3, 19, 170, 21, 0, 128, 82, 96, 14, 64, 185, 148, 98, 0, 145, 31, 0, 21, 107, 168, 15, 0,
+    84, 96, 10, 64, 185, 31, 4, 0, 49, 32, 3, 0, 84, 232, 19, 128, 210, 0, 0, 128, 210, 1, 0, 128, 210, 2, 0, 128, 210,
+    3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 33, 1, 128, 82, 226, 3, 0, 170, 224, 227, 0, 145,
+    158, 255, 255, 151, 96, 10, 64, 185, 168, 18, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 225, 3, 0, 170, 226, 3, 0,
+    170, 5, 0, 128, 210, 1, 0, 0, 212, 33, 1, 128, 82, 226, 3, 0, 170, 224, 227, 0, 145, 146, 255, 255, 151, 96, 6, 64,
+    185, 31, 4, 0, 49, 128, 3, 0, 84, 96, 10, 64, 185, 31, 4, 0, 49, 161, 1, 0, 84, 232, 19, 128, 210, 0, 0, 128, 210,
+    1, 0, 128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 33, 1, 128, 82, 226,
+    3, 0, 170, 224, 227, 0, 145, 128, 255, 255, 151, 96, 6, 64, 185, 104, 18, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210,
+    225, 3, 0, 170, 226, 3, 0, 170, 5, 0, 128, 210, 1, 0, 0, 212, 33, 1, 128, 82, 226, 3, 0, 170, 224, 227, 0, 145,
+    116, 255, 255, 151, 96, 2, 64, 185, 31, 4, 26, 114, 160, 1, 0, 84, 232, 20, 128, 210, 192, 4, 128, 210, 33, 0, 128,
+    210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 97, 1, 128, 82, 226, 3, 0, 170,
+    224, 227, 0, 145, 101, 255, 255, 151, 96, 2, 64, 185, 192, 2, 48, 54, 96, 0, 128, 210, 136, 55, 128, 210, 1, 3,
+    128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 255, 255, 4, 169, 224, 47, 0, 249, 224,
+    35, 1, 145, 1, 0, 0, 212, 225, 3, 0, 170, 160, 0, 248, 183, 200, 55, 128, 210, 1, 0, 128, 210, 1, 0, 0, 212, 225,
+    3, 0, 170, 226, 3, 1, 170, 224, 227, 0, 145, 97, 1, 128, 82, 78, 255, 255, 151, 6, 0, 128, 210, 226, 3, 1, 145, 5,
+    0, 128, 210, 4, 1, 128, 210, 3, 0, 128, 210, 65, 0, 128, 210, 224, 16, 128, 210, 255, 35, 0, 249, 6, 239, 255, 151,
+    39, 0, 128, 146, 102, 206, 64, 249, 192, 0, 64, 249, 224, 3, 0, 181, 224, 3, 7, 170, 224, 3, 0, 75, 224, 79, 0,
+    185, 96, 194, 65, 185, 129, 1, 128, 82, 225, 35, 1, 57, 225, 35, 1, 145, 2, 1, 128, 210, 246, 240, 255, 151, 224,
+    15, 128, 82, 224, 239, 255, 151, 96, 202, 64, 249, 1, 0, 64, 57, 33, 240, 255, 52, 40, 6, 128, 210, 117, 255, 255,
+    23, 129, 130, 95, 184, 226, 3, 20, 170, 168, 32, 128, 210, 0, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0,
+    128, 210, 1, 0, 0, 212, 65, 1, 128, 82, 226, 3, 0, 170, 181, 6, 0, 17, 224, 227, 0, 145, 36, 255, 255, 151, 115,
+    255, 255, 23, 97, 10, 90, 169, 168, 27, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31,
+    8, 0, 177, 4, 24, 84, 186, 128, 0, 0, 84, 31, 52, 0, 177, 33, 251, 255, 84, 231, 3, 0, 170, 198, 32, 0, 145, 211,
+    255, 255, 23, 253, 123, 187, 169, 32, 0, 128, 210, 6, 0, 128, 210, 253, 3, 0, 145, 227, 195, 0, 145, 5, 0, 128,
+    210, 4, 0, 128, 210, 130, 0, 128, 210, 1, 0, 128, 210, 243, 83, 1, 169, 224, 3, 3, 169, 160, 32, 128, 210, 201,
+    238, 255, 151, 96, 127, 0, 176, 100, 12, 128, 18, 3, 0, 128, 82, 66, 0, 128, 82, 0, 228, 77, 185, 1, 0, 0, 240, 33,
+    140, 33, 145, 31, 0, 0, 113, 0, 192, 132, 26, 75, 240, 255, 151, 224, 35, 0, 185, 32, 2, 248, 55, 244, 3, 1, 145,
+    243, 3, 0, 42, 225, 3, 20, 170, 2, 2, 128, 210, 80, 240, 255, 151, 255, 39, 0, 185, 244, 23, 0, 249, 31, 0, 0, 241,
+    108, 1, 0, 84, 1, 0, 0, 240, 224, 3, 19, 42, 33, 216, 33, 145, 98, 0, 128, 210, 172, 240, 255, 151, 224, 131, 0,
+    145, 181, 239, 255, 151, 243, 83, 65, 169, 253, 123, 197, 168, 192, 3, 95, 214, 129, 2, 0, 139, 226, 147, 0, 145,
+    224, 163, 0, 145, 82, 242, 255, 151, 31, 28, 0, 114, 32, 254, 255, 84, 224, 39, 64, 185, 31, 204, 7, 113, 201, 253,
+    255, 84, 242, 255, 255, 23, 226, 3, 1, 170, 1, 0, 128, 185, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 136, 210, 3, 5,
+    128, 210, 192, 25, 128, 210, 152, 238, 255, 23, 253, 123, 188, 169, 226, 3, 2, 75, 35, 0, 128, 82, 253, 3, 0, 145,
+    255, 127, 2, 169, 227, 11, 3, 41, 225, 131, 0, 57, 225, 99, 0, 145, 255, 127, 3, 169, 239, 255, 255, 151, 253, 123,
+    196, 168, 192, 3, 95, 214, 253, 123, 188, 169, 230, 3, 1, 170, 104, 7, 128, 210, 253, 3, 0, 145, 1, 1, 160, 210, 2,
+    0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 243, 83, 1, 169, 243, 3, 0, 170, 224, 195, 0, 145,
+    245, 19, 0, 249, 1, 0, 0, 212, 192, 0, 248, 182, 226, 3, 0, 170, 97, 0, 128, 82, 224, 3, 19, 170, 226, 255, 255,
+    151, 32, 0, 0, 20, 0, 10, 136, 210, 97, 2, 0, 139, 224, 55, 64, 185, 227, 3, 6, 170, 2, 0, 0, 144, 66, 176, 11,
+    145, 192, 192, 1, 185, 32, 34, 136, 210, 65, 238, 255, 151, 244, 3, 0, 170, 224, 211, 0, 145, 116, 239, 255, 151,
+    212, 0, 248, 182, 224, 195, 0, 145, 113, 239, 255, 151, 226, 3, 20, 170, 193, 0, 128, 82, 236, 255, 255, 23, 224,
+    51, 64, 185, 225, 227, 0, 145, 2, 1, 128, 210, 255, 31, 0, 249, 249, 239, 255, 151, 245, 3, 0, 170, 224, 195, 0,
+    145, 102, 239, 255, 151, 191, 34, 0, 241, 0, 1, 0, 84, 32, 0, 128, 82, 116, 14, 0, 185, 96, 66, 0, 57, 243, 83, 65,
+    169, 245, 19, 64, 249, 253, 123, 196, 168, 192, 3, 95, 214, 225, 3, 20, 170, 2, 0, 128, 210, 6, 0, 128, 210, 5, 0,
+    128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 128, 32, 128, 210, 77, 238, 255, 151, 226, 63, 64, 185, 225, 227, 64, 57,
+    226, 3, 2, 75, 66, 124, 64, 147, 206, 255, 255, 23, 255, 131, 8, 209, 253, 123, 0, 169, 253, 3, 0, 145, 243, 11, 0,
+    249, 243, 3, 0, 170, 96, 6, 64, 185, 225, 131, 0, 145, 2, 64, 128, 210, 215, 239, 255, 151, 31, 0, 0, 241, 108,
+    255, 255, 84, 253, 123, 64, 169, 243, 11, 64, 249, 255, 131, 8, 145, 192, 3, 95, 214, 253, 123, 177, 169, 253, 3,
+    0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 245, 19, 0, 249, 0, 64, 64, 57, 224, 7, 0, 52, 52, 0, 128, 210, 21, 72,
+    136, 210, 20, 0, 168, 242, 245, 1, 160, 242, 224, 131, 1, 145, 2, 18, 128, 210, 1, 0, 128, 82, 255, 55, 0, 185,
+    247, 238, 255, 151, 225, 211, 0, 145, 226, 3, 20, 170, 227, 131, 1, 145, 136, 32, 128, 210, 0, 0, 128, 146, 4, 0,
+    128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31, 0, 0, 241, 173, 3, 0, 84, 97, 14, 64, 185, 63, 0, 0, 235, 225, 253,
+    255, 84, 225, 55, 64, 185, 64, 0, 128, 82, 127, 254, 1, 169, 96, 26, 0, 185, 32, 24, 0, 114, 226, 7, 159, 26, 33,
+    60, 72, 211, 98, 130, 0, 57, 226, 3, 0, 170, 32, 0, 130, 154, 96, 30, 0, 185, 224, 51, 64, 249, 127, 14, 0, 185,
+    225, 55, 64, 249, 0, 4, 21, 155, 225, 63, 64, 249, 96, 22, 0, 249, 224, 59, 64, 249, 0, 4, 21, 155, 96, 26, 0, 249,
+    224, 67, 64, 249, 96, 30, 0, 249, 32, 0, 128, 82, 96, 70, 0, 57, 214, 255, 255, 23, 97, 70, 64, 57, 65, 2, 0, 52,
+    127, 70, 0, 57, 97, 98, 0, 145, 31, 40, 0, 177, 193, 0, 0, 84, 127, 134, 0, 57, 224, 3, 19, 170, 91, 255, 255, 151,
+    127, 66, 0, 57, 5, 0, 0, 20, 32, 0, 128, 82, 96, 134, 0, 57, 224, 3, 19, 170, 85, 255, 255, 151, 243, 83, 65, 169,
+    245, 19, 64, 249, 253, 123, 207, 168, 192, 3, 95, 214, 31, 40, 0, 177, 97, 255, 255, 84, 224, 19, 0, 145, 225, 227,
+    0, 145, 31, 252, 3, 169, 31, 252, 4, 169, 96, 0, 128, 82, 224, 59, 0, 185, 255, 95, 0, 185, 235, 255, 255, 23, 253,
+    123, 189, 169, 253, 3, 0, 145, 243, 83, 1, 169, 244, 3, 0, 170, 245, 19, 0, 249, 0, 64, 64, 57, 0, 8, 0, 52, 32,
+    52, 64, 57, 243, 3, 1, 170, 31, 4, 0, 113, 32, 2, 0, 84, 31, 8, 0, 113, 32, 3, 0, 84, 32, 7, 0, 53, 129, 14, 64,
+    185, 225, 6, 0, 52, 98, 58, 64, 57, 225, 3, 1, 42, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210,
+    243, 83, 65, 169, 32, 16, 128, 210, 245, 19, 64, 249, 253, 123, 195, 168, 203, 237, 255, 23, 129, 14, 64, 185, 65,
+    5, 0, 52, 225, 3, 1, 42, 98, 58, 64, 57, 225, 3, 1, 203, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128,
+    210, 242, 255, 255, 23, 129, 10, 64, 185, 53, 125, 0, 144, 181, 34, 55, 145, 2, 0, 128, 210, 224, 3, 21, 170, 76,
+    246, 255, 151, 96, 127, 0, 176, 0, 228, 77, 185, 31, 0, 0, 113, 140, 1, 0, 84, 129, 14, 64, 185, 65, 1, 0, 52, 98,
+    58, 64, 57, 225, 3, 1, 42, 225, 3, 1, 203, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 32, 16,
+    128, 210, 172, 237, 255, 151, 97, 58, 64, 57, 224, 3, 21, 170, 190, 244, 255, 151, 96, 58, 64, 57, 31, 60, 0, 113,
+    225, 0, 0, 84, 243, 83, 65, 169, 224, 3, 21, 170, 245, 19, 64, 249, 65, 2, 128, 82, 253, 123, 195, 168, 181, 244,
+    255, 23, 243, 83, 65, 169, 245, 19, 64, 249, 253, 123, 195, 168, 192, 3, 95, 214, 253, 123, 181, 169, 225, 83, 0,
+    145, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 52, 125, 0, 144, 245, 91, 2, 169, 148, 34, 55, 145, 21, 0,
+    128, 82, 247, 99, 3, 169, 22, 0, 128, 82, 23, 0, 128, 82, 249, 107, 4, 169, 121, 127, 0, 176, 26, 144, 144, 210,
+    251, 115, 5, 169, 57, 147, 55, 145, 218, 3, 160, 242, 63, 252, 7, 169, 63, 252, 8, 169, 129, 0, 128, 82, 225, 139,
+    0, 185, 225, 35, 2, 145, 255, 175, 0, 185, 228, 254, 255, 151, 119, 238, 255, 151, 248, 3, 0, 170, 96, 66, 64, 57,
+    0, 1, 0, 53, 243, 83, 65, 169, 245, 91, 66, 169, 247, 99, 67, 169, 249, 107, 68, 169, 251, 115, 69, 169, 253, 123,
+    203, 168, 192, 3, 95, 214, 32, 3, 64, 185, 31, 0, 0, 113, 140, 1, 0, 84, 97, 14, 64, 185, 65, 1, 0, 52, 225, 3, 1,
+    42, 6, 0, 128, 210, 225, 3, 1, 203, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 34, 1, 128, 210, 32, 16, 128,
+    210, 106, 237, 255, 151, 97, 10, 64, 185, 224, 3, 20, 170, 2, 0, 128, 210, 247, 245, 255, 151, 156, 18, 64, 185,
+    191, 2, 28, 107, 226, 26, 83, 122, 105, 3, 0, 84, 21, 0, 128, 82, 224, 3, 20, 170, 33, 1, 128, 82, 115, 244, 255,
+    151, 224, 3, 19, 170, 36, 255, 255, 151, 123, 66, 64, 57, 155, 251, 255, 52, 78, 238, 255, 151, 0, 0, 24, 203, 31,
+    0, 26, 235, 193, 2, 0, 82, 224, 151, 159, 26, 2, 0, 1, 106, 32, 2, 0, 84, 160, 0, 128, 82, 225, 35, 2, 145, 226,
+    111, 0, 185, 224, 115, 17, 41, 224, 3, 19, 170, 174, 254, 255, 151, 181, 1, 0, 52, 226, 111, 64, 185, 246, 3, 2,
+    42, 247, 6, 0, 17, 200, 255, 255, 23, 224, 3, 20, 170, 97, 2, 128, 82, 245, 3, 28, 42, 89, 244, 255, 151, 230, 255,
+    255, 23, 53, 255, 255, 53, 33, 0, 128, 210, 118, 0, 0, 52, 246, 3, 27, 42, 65, 6, 128, 210, 32, 0, 128, 82, 224,
+    119, 0, 185, 96, 6, 64, 185, 227, 227, 1, 145, 224, 115, 0, 185, 6, 0, 128, 210, 0, 72, 136, 210, 5, 1, 128, 210,
+    224, 1, 160, 242, 4, 0, 128, 210, 34, 0, 128, 210, 255, 63, 0, 249, 33, 124, 0, 155, 32, 9, 128, 210, 225, 67, 0,
+    249, 225, 195, 1, 145, 45, 237, 255, 151, 224, 3, 19, 170, 228, 254, 255, 151, 225, 255, 255, 23, 225, 3, 0, 170,
+    0, 8, 64, 169, 67, 0, 0, 203, 127, 12, 0, 241, 168, 0, 0, 84, 0, 0, 128, 82, 63, 64, 0, 57, 34, 0, 0, 249, 192, 3,
+    95, 214, 226, 3, 0, 170, 64, 68, 64, 184, 252, 255, 255, 23, 253, 123, 190, 169, 253, 3, 0, 145, 243, 11, 0, 249,
+    243, 3, 0, 170, 240, 255, 255, 151, 225, 3, 0, 42, 96, 66, 64, 57, 99, 6, 64, 249, 224, 0, 0, 52, 96, 2, 64, 249,
+    226, 3, 3, 170, 228, 3, 1, 42, 101, 0, 0, 203, 191, 64, 33, 235, 168, 1, 0, 84, 226, 3, 3, 170, 127, 66, 0, 57, 0,
+    0, 128, 210, 98, 2, 0, 249, 243, 11, 64, 249, 253, 123, 194, 168, 192, 3, 95, 214, 99, 4, 0, 145, 166, 104, 99, 56,
+    166, 0, 0, 53, 127, 66, 0, 57, 247, 255, 255, 23, 5, 4, 0, 209, 3, 0, 128, 210, 63, 0, 3, 107, 8, 255, 255, 84, 3,
+    104, 100, 56, 35, 255, 255, 53, 33, 4, 0, 17, 2, 0, 1, 139, 239, 255, 255, 23, 253, 123, 188, 169, 253, 3, 0, 145,
+    243, 83, 1, 169, 244, 3, 1, 170, 243, 3, 0, 170, 224, 3, 1, 170, 245, 91, 2, 169, 246, 3, 2, 170, 247, 27, 0, 249,
+    199, 255, 255, 151, 245, 3, 0, 42, 128, 66, 64, 57, 32, 3, 0, 52, 191, 2, 65, 113, 168, 4, 0, 84, 96, 66, 64, 185,
+    98, 0, 128, 82, 130, 1, 160, 114, 1, 4, 0, 17, 33, 0, 21, 11, 63, 0, 2, 107, 200, 3, 0, 84, 1, 12, 152, 210, 97, 2,
+    1, 139, 32, 76, 32, 139, 151, 1, 131, 210, 192, 2, 0, 249, 22, 0, 128, 82, 223, 2, 21, 107, 161, 1, 0, 84, 96, 66,
+    64, 185, 1, 4, 0, 17, 97, 66, 0, 185, 129, 1, 131, 210, 32, 64, 32, 139, 127, 122, 32, 248, 128, 66, 64, 57, 243,
+    83, 65, 169, 245, 91, 66, 169, 247, 27, 64, 249, 253, 123, 196, 168, 192, 3, 95, 214, 224, 3, 20, 170, 177, 255,
+    255, 151, 97, 66, 64, 185, 214, 6, 0, 17, 34, 4, 0, 17, 98, 66, 0, 185, 225, 66, 33, 139, 96, 122, 33, 248, 234,
+    255, 255, 23, 0, 0, 128, 82, 241, 255, 255, 23, 225, 3, 0, 170, 0, 8, 64, 169, 95, 0, 0, 235, 161, 0, 0, 84, 0, 0,
+    128, 82, 63, 64, 0, 57, 34, 0, 0, 249, 192, 3, 95, 214, 226, 3, 0, 170, 64, 20, 64, 56, 252, 255, 255, 23, 225, 3,
+    0, 170, 0, 8, 64, 169, 67, 0, 0, 203, 127, 28, 0, 241, 168, 0, 0, 84, 0, 0, 128, 210, 63, 64, 0, 57, 34, 0, 0, 249,
+    192, 3, 95, 214, 226, 3, 0, 170, 64, 132, 64, 248, 252, 255, 255, 23, 253, 123, 186, 169, 253, 3, 0, 145, 243, 83,
+    1, 169, 243, 3, 1, 170, 244, 3, 0, 170, 226, 39, 0, 249, 66, 0, 3, 139, 32, 0, 128, 82, 245, 91, 2, 169, 247, 27,
+    0, 249, 226, 43, 0, 249, 224, 99, 1, 57, 224, 35, 1, 145, 119, 255, 255, 151, 96, 2, 0, 185, 224, 35, 1, 145, 116,
+    255, 255, 151, 96, 6, 0, 185, 224, 35, 1, 145, 113, 255, 255, 151, 96, 10, 0, 185, 224, 35, 1, 145, 222, 255, 255,
+    151, 224, 35, 1, 145, 108, 255, 255, 151, 224, 35, 1, 145, 106, 255, 255, 151, 224, 35, 1, 145, 216, 255, 255, 151,
+    224, 35, 1, 145, 102, 255, 255, 151, 224, 35, 1, 145, 100, 255, 255, 151, 224, 35, 1, 145, 98, 255, 255, 151, 96,
+    14, 0, 185, 31, 64, 0, 113, 233, 0, 0, 84, 0, 0, 128, 82, 243, 83, 65, 169, 245, 91, 66, 169, 247, 27, 64, 249,
+    253, 123, 198, 168, 192, 3, 95, 214, 245, 3, 0, 42, 118, 66, 0, 145, 23, 0, 128, 82, 224, 35, 1, 145, 191, 2, 23,
+    107, 65, 3, 0, 84, 94, 255, 255, 151, 96, 202, 0, 249, 159, 66, 0, 185, 98, 98, 6, 145, 225, 35, 1, 145, 224, 3,
+    20, 170, 124, 255, 255, 151, 31, 28, 0, 114, 128, 253, 255, 84, 98, 130, 6, 145, 225, 35, 1, 145, 224, 3, 20, 170,
+    118, 255, 255, 151, 31, 28, 0, 114, 192, 252, 255, 84, 98, 162, 6, 145, 225, 35, 1, 145, 224, 3, 20, 170, 112, 255,
+    255, 151, 31, 28, 0, 114, 0, 252, 255, 84, 224, 35, 1, 145, 233, 239, 255, 151, 0, 28, 0, 18, 221, 255, 255, 23,
+    57, 255, 255, 151, 192, 2, 0, 185, 224, 35, 1, 145, 247, 6, 0, 17, 165, 255, 255, 151, 192, 6, 0, 249, 224, 35, 1,
+    145, 214, 98, 0, 145, 161, 255, 255, 151, 192, 130, 31, 248, 218, 255, 255, 23, 255, 3, 8, 209, 253, 123, 0, 169,
+    253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 1, 170, 245, 19, 0, 249, 39, 8, 64, 185, 38, 48, 64, 57, 225, 4, 65, 211,
+    223, 0, 0, 113, 33, 4, 129, 26, 33, 12, 0, 17, 63, 0, 5, 235, 0, 1, 0, 84, 253, 123, 64, 169, 2, 1, 128, 146, 243,
+    83, 65, 169, 225, 0, 128, 82, 245, 19, 64, 249, 255, 3, 8, 145, 172, 253, 255, 23, 225, 3, 8, 145, 244, 3, 0, 170,
+    0, 0, 128, 146, 255, 255, 3, 169, 32, 64, 31, 248, 129, 0, 64, 249, 255, 255, 28, 169, 128, 8, 64, 185, 255, 255,
+    29, 169, 225, 247, 0, 249, 224, 243, 1, 185, 103, 0, 8, 54, 128, 12, 64, 185, 224, 247, 1, 185, 70, 5, 0, 52, 133,
+    8, 5, 139, 97, 6, 64, 185, 200, 27, 128, 210, 0, 0, 128, 210, 34, 0, 128, 210, 67, 0, 128, 210, 164, 192, 159, 184,
+    5, 0, 128, 210, 1, 0, 0, 212, 226, 3, 0, 170, 31, 252, 63, 177, 35, 1, 0, 84, 224, 3, 20, 170, 33, 0, 128, 82, 142,
+    253, 255, 151, 253, 123, 64, 169, 243, 83, 65, 169, 245, 19, 64, 249, 255, 3, 8, 145, 192, 3, 95, 214, 99, 6, 64,
+    185, 245, 3, 0, 170, 225, 227, 0, 145, 224, 3, 20, 170, 110, 255, 255, 151, 31, 28, 0, 114, 33, 2, 0, 84, 224, 3,
+    20, 170, 194, 0, 128, 146, 33, 0, 128, 82, 126, 253, 255, 151, 21, 254, 255, 180, 98, 6, 64, 185, 225, 3, 21, 170,
+    6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 224, 26, 128, 210, 12, 236, 255, 151, 231, 255,
+    255, 23, 21, 0, 128, 210, 236, 255, 255, 23, 225, 227, 0, 145, 224, 3, 20, 170, 123, 253, 255, 151, 241, 255, 255,
+    23, 253, 123, 185, 169, 1, 10, 136, 210, 5, 1, 128, 210, 253, 3, 0, 145, 243, 83, 1, 169, 20, 0, 1, 139, 243, 3, 0,
+    170, 245, 19, 0, 249, 230, 227, 0, 145, 228, 67, 1, 145, 225, 3, 20, 170, 0, 0, 64, 185, 3, 8, 128, 82, 2, 2, 144,
+    210, 255, 31, 0, 249, 19, 239, 255, 151, 31, 44, 0, 177, 160, 4, 0, 84, 230, 3, 0, 170, 31, 0, 0, 241, 192, 8, 128,
+    146, 196, 208, 64, 250, 160, 0, 0, 84, 224, 3, 19, 170, 81, 254, 255, 151, 0, 0, 128, 82, 211, 236, 255, 151, 255,
+    127, 4, 169, 223, 60, 0, 241, 173, 0, 0, 84, 225, 3, 20, 170, 224, 3, 1, 145, 2, 2, 128, 210, 97, 236, 255, 151,
+    224, 67, 64, 185, 245, 31, 64, 249, 31, 8, 0, 113, 160, 2, 0, 84, 31, 12, 0, 113, 224, 2, 0, 84, 31, 4, 0, 113, 33,
+    1, 0, 84, 0, 12, 136, 210, 229, 3, 21, 170, 98, 2, 0, 139, 228, 67, 1, 145, 195, 64, 0, 209, 225, 3, 1, 145, 224,
+    3, 19, 170, 124, 255, 255, 151, 243, 67, 1, 145, 20, 0, 128, 210, 159, 2, 21, 235, 129, 1, 0, 84, 243, 83, 65, 169,
+    245, 19, 64, 249, 253, 123, 199, 168, 192, 3, 95, 214, 225, 3, 1, 145, 224, 3, 19, 170, 227, 253, 255, 151, 245,
+    255, 255, 23, 224, 3, 19, 170, 42, 254, 255, 151, 242, 255, 255, 23, 224, 3, 19, 170, 148, 6, 0, 145, 115, 18, 0,
+    145, 200, 236, 255, 151, 239, 255, 255, 23, 253, 123, 187, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 1,
+    0, 0, 185, 245, 19, 0, 249, 232, 240, 255, 151, 96, 10, 0, 185, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3,
+    0, 128, 210, 2, 0, 128, 210, 1, 0, 128, 210, 160, 19, 128, 210, 175, 235, 255, 151, 5, 0, 128, 210, 4, 0, 128, 210,
+    3, 0, 128, 210, 34, 0, 128, 210, 129, 4, 128, 210, 224, 20, 128, 210, 168, 235, 255, 151, 210, 252, 255, 151, 32,
+    0, 160, 210, 3, 0, 129, 210, 72, 9, 128, 210, 225, 227, 0, 145, 2, 1, 128, 210, 3, 1, 160, 242, 4, 0, 128, 210, 5,
+    0, 128, 210, 224, 31, 0, 249, 0, 0, 128, 146, 1, 0, 0, 212, 52, 0, 128, 82, 53, 0, 192, 210, 96, 6, 0, 185, 96, 2,
+    64, 185, 225, 3, 1, 145, 224, 83, 8, 41, 6, 0, 128, 210, 96, 6, 64, 185, 5, 1, 128, 210, 245, 39, 0, 249, 4, 0,
+    128, 210, 3, 0, 128, 210, 66, 0, 128, 210, 224, 75, 0, 185, 32, 9, 128, 210, 140, 235, 255, 151, 224, 159, 192,
+    121, 160, 0, 0, 52, 224, 3, 19, 170, 65, 253, 255, 151, 224, 3, 19, 170, 78, 253, 255, 151, 224, 143, 192, 121,
+    128, 253, 255, 52, 224, 3, 19, 170, 126, 255, 255, 151, 233, 255, 255, 23, 253, 123, 188, 169, 253, 3, 0, 145, 243,
+    83, 1, 169, 244, 3, 0, 170, 245, 91, 2, 169, 19, 4, 64, 249, 0, 16, 144, 210, 96, 2, 0, 139, 97, 2, 64, 185, 246,
+    3, 19, 170, 225, 5, 0, 52, 115, 66, 0, 145, 127, 2, 0, 235, 97, 255, 255, 84, 22, 0, 128, 210, 243, 83, 65, 169,
+    224, 3, 22, 170, 245, 91, 66, 169, 253, 123, 196, 168, 192, 3, 95, 214, 224, 243, 0, 145, 115, 236, 255, 151, 149,
+    0, 248, 182, 224, 227, 0, 145, 112, 236, 255, 151, 245, 255, 255, 23, 117, 2, 0, 185, 0, 0, 128, 18, 96, 10, 0,
+    185, 4, 0, 128, 210, 225, 59, 64, 185, 32, 3, 128, 210, 97, 6, 0, 185, 6, 0, 128, 210, 127, 26, 0, 121, 5, 0, 128,
+    210, 33, 124, 64, 147, 3, 0, 129, 210, 130, 0, 128, 210, 89, 235, 255, 151, 132, 6, 64, 249, 128, 102, 64, 185,
+    100, 2, 4, 203, 132, 252, 68, 147, 31, 0, 4, 107, 104, 0, 0, 84, 128, 4, 0, 17, 128, 102, 0, 185, 128, 30, 64, 185,
+    99, 0, 128, 82, 97, 6, 64, 185, 34, 0, 128, 82, 85, 235, 255, 151, 128, 106, 64, 185, 0, 4, 0, 17, 128, 106, 0,
+    185, 215, 255, 255, 23, 161, 0, 128, 210, 227, 227, 0, 145, 232, 24, 128, 210, 32, 0, 128, 210, 1, 1, 160, 242, 2,
+    0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 128, 249, 255, 183, 224, 3, 20, 170, 45, 235, 255, 151,
+    245, 3, 0, 170, 192, 249, 255, 181, 225, 63, 64, 185, 224, 3, 20, 170, 239, 241, 255, 151, 160, 64, 0, 176, 97, 0,
+    128, 82, 0, 192, 2, 145, 117, 255, 255, 151, 253, 123, 176, 169, 253, 3, 0, 145, 245, 91, 2, 169, 53, 28, 0, 18,
+    65, 0, 3, 139, 226, 135, 6, 169, 33, 0, 128, 82, 225, 227, 1, 57, 161, 146, 0, 81, 33, 28, 0, 18, 243, 83, 1, 169,
+    244, 3, 0, 170, 247, 99, 3, 169, 249, 107, 4, 169, 251, 43, 0, 249, 63, 8, 0, 113, 40, 7, 0, 84, 191, 146, 0, 113,
+    247, 3, 3, 170, 100, 24, 64, 250, 1, 10, 0, 84, 19, 0, 64, 185, 115, 0, 248, 54, 115, 126, 64, 147, 22, 0, 0, 20,
+    248, 3, 2, 170, 93, 248, 255, 151, 246, 3, 0, 170, 128, 34, 0, 180, 191, 146, 0, 113, 193, 3, 0, 84, 119, 0, 0,
+    181, 19, 0, 128, 210, 13, 0, 0, 20, 192, 18, 64, 185, 226, 3, 23, 170, 225, 3, 24, 170, 10, 237, 255, 151, 243, 3,
+    0, 170, 31, 0, 0, 241, 204, 1, 0, 84, 224, 3, 22, 170, 39, 249, 255, 151, 127, 2, 0, 241, 128, 0, 128, 146, 115,
+    18, 128, 154, 245, 91, 66, 169, 224, 3, 19, 170, 243, 83, 65, 169, 247, 99, 67, 169, 249, 107, 68, 169, 251, 43,
+    64, 249, 253, 123, 208, 168, 192, 3, 95, 214, 24, 3, 0, 139, 247, 2, 0, 203, 192, 14, 64, 249, 0, 0, 19, 139, 192,
+    14, 0, 249, 228, 255, 255, 23, 191, 150, 0, 113, 65, 1, 0, 84, 245, 91, 66, 169, 225, 3, 0, 170, 247, 99, 67, 169,
+    224, 3, 20, 170, 243, 83, 65, 169, 249, 107, 68, 169, 251, 43, 64, 249, 253, 123, 208, 168, 170, 250, 255, 23, 10,
+    249, 255, 151, 216, 255, 255, 23, 224, 163, 1, 145, 203, 253, 255, 151, 248, 3, 0, 170, 191, 166, 0, 113, 1, 1, 0,
+    84, 224, 163, 1, 145, 198, 253, 255, 151, 250, 3, 0, 170, 22, 0, 128, 82, 27, 0, 128, 210, 25, 0, 128, 210, 11, 0,
+    0, 20, 191, 138, 0, 113, 1, 2, 0, 84, 224, 163, 1, 145, 33, 254, 255, 151, 249, 3, 0, 170, 224, 163, 1, 145, 30,
+    254, 255, 151, 251, 3, 0, 170, 22, 0, 128, 82, 26, 0, 128, 210, 224, 163, 1, 145, 23, 0, 128, 82, 85, 238, 255,
+    151, 31, 28, 0, 114, 65, 4, 0, 84, 179, 2, 128, 146, 201, 255, 255, 23, 160, 122, 29, 18, 31, 140, 0, 113, 32, 1,
+    0, 84, 191, 170, 0, 113, 193, 6, 0, 84, 224, 163, 1, 145, 157, 253, 255, 151, 246, 3, 0, 42, 27, 0, 128, 210, 26,
+    0, 128, 210, 227, 255, 255, 23, 191, 142, 0, 113, 224, 163, 1, 145, 243, 23, 159, 26, 149, 253, 255, 151, 246, 3,
+    0, 42, 191, 134, 0, 113, 96, 26, 64, 122, 192, 254, 255, 84, 224, 163, 1, 145, 244, 253, 255, 151, 23, 28, 0, 18,
+    224, 163, 1, 145, 57, 238, 255, 151, 31, 28, 0, 114, 160, 252, 255, 84, 255, 6, 0, 113, 104, 252, 255, 84, 27, 0,
+    128, 210, 26, 0, 128, 210, 25, 0, 128, 210, 147, 2, 64, 185, 51, 242, 255, 55, 191, 174, 0, 113, 97, 144, 192, 210,
+    33, 36, 213, 154, 33, 0, 0, 18, 33, 48, 159, 26, 224, 3, 24, 170, 147, 244, 255, 151, 31, 0, 0, 241, 243, 3, 0,
+    170, 68, 171, 64, 250, 160, 0, 0, 84, 224, 3, 26, 170, 1, 0, 128, 82, 140, 244, 255, 151, 243, 3, 0, 170, 19, 243,
+    255, 183, 181, 130, 0, 81, 191, 42, 0, 113, 104, 249, 255, 84, 0, 0, 0, 208, 0, 240, 33, 145, 0, 72, 117, 56, 117,
+    0, 0, 16, 160, 138, 32, 139, 0, 0, 31, 214, 19, 0, 128, 82, 22, 0, 128, 82, 212, 255, 255, 23, 2, 0, 144, 82, 225,
+    3, 24, 170, 2, 4, 160, 114, 224, 3, 20, 170, 190, 245, 255, 151, 225, 3, 2, 145, 244, 243, 255, 151, 224, 103, 0,
+    185, 96, 0, 248, 54, 19, 124, 64, 147, 129, 255, 255, 23, 224, 147, 1, 145, 139, 235, 255, 151, 128, 38, 64, 249,
+    225, 3, 2, 145, 83, 247, 255, 151, 128, 38, 0, 249, 108, 255, 255, 23, 225, 3, 24, 170, 224, 3, 20, 170, 2, 0, 136,
+    82, 173, 245, 255, 151, 96, 254, 255, 55, 129, 120, 0, 176, 54, 0, 47, 145, 247, 2, 0, 18, 159, 126, 5, 169, 32,
+    192, 11, 185, 223, 66, 0, 248, 159, 126, 6, 169, 159, 58, 0, 249, 225, 3, 23, 42, 224, 3, 20, 170, 208, 248, 255,
+    151, 243, 3, 0, 170, 31, 0, 0, 241, 108, 255, 255, 84, 149, 86, 64, 185, 23, 2, 132, 82, 128, 82, 64, 185, 191, 2,
+    0, 107, 9, 1, 0, 84, 51, 236, 255, 181, 130, 50, 64, 249, 34, 234, 255, 180, 224, 3, 20, 170, 193, 11, 128, 18,
+    165, 248, 255, 151, 77, 255, 255, 23, 160, 18, 0, 18, 181, 6, 0, 17, 0, 88, 183, 155, 99, 235, 255, 151, 242, 255,
+    255, 23, 127, 3, 68, 241, 226, 3, 25, 170, 245, 91, 66, 169, 225, 3, 24, 170, 247, 99, 67, 169, 224, 3, 20, 170,
+    243, 83, 65, 169, 3, 2, 160, 210, 249, 107, 68, 169, 99, 147, 131, 154, 251, 43, 64, 249, 253, 123, 208, 168, 126,
+    249, 255, 23, 249, 107, 68, 169, 227, 2, 0, 18, 251, 43, 64, 249, 226, 3, 22, 42, 245, 91, 66, 169, 225, 3, 24,
+    170, 247, 99, 67, 169, 224, 3, 20, 170, 243, 83, 65, 169, 253, 123, 208, 168, 239, 247, 255, 23, 194, 34, 0, 18,
+    225, 3, 24, 170, 224, 3, 20, 170, 147, 247, 255, 151, 19, 124, 64, 147, 224, 131, 0, 185, 224, 3, 2, 145, 66, 235,
+    255, 151, 53, 255, 255, 23, 225, 3, 24, 170, 224, 3, 2, 145, 255, 67, 0, 249, 93, 244, 255, 151, 225, 67, 64, 249,
+    2, 0, 136, 82, 243, 3, 0, 170, 2, 4, 160, 114, 224, 3, 20, 170, 98, 245, 255, 151, 225, 3, 0, 42, 96, 0, 248, 54,
+    19, 124, 64, 147, 39, 255, 255, 23, 245, 91, 66, 169, 226, 3, 19, 170, 247, 99, 67, 169, 128, 130, 0, 145, 243, 83,
+    65, 169, 249, 107, 68, 169, 251, 43, 64, 249, 253, 123, 208, 168, 123, 246, 255, 23, 245, 91, 66, 169, 226, 3, 26,
+    170, 249, 107, 68, 169, 225, 3, 24, 170, 247, 99, 67, 169, 224, 3, 20, 170, 243, 83, 65, 169, 251, 43, 64, 249,
+    253, 123, 208, 168, 30, 250, 255, 23, 2, 0, 144, 82, 225, 3, 24, 170, 2, 4, 160, 114, 224, 3, 20, 170, 70, 245,
+    255, 151, 225, 3, 2, 145, 124, 243, 255, 151, 19, 124, 64, 147, 243, 103, 0, 185, 83, 225, 255, 55, 225, 147, 64,
+    185, 33, 12, 20, 18, 63, 40, 64, 113, 192, 0, 0, 84, 193, 34, 0, 18, 137, 243, 255, 151, 243, 3, 0, 170, 224, 147,
+    1, 145, 203, 255, 255, 23, 243, 4, 128, 146, 253, 255, 255, 23, 19, 1, 128, 146, 253, 254, 255, 23, 253, 123, 186,
+    169, 231, 3, 2, 170, 6, 0, 128, 210, 253, 3, 0, 145, 243, 83, 1, 169, 5, 0, 128, 210, 243, 3, 0, 170, 245, 91, 2,
+    169, 244, 3, 3, 42, 4, 0, 128, 210, 247, 99, 3, 169, 3, 0, 128, 210, 2, 0, 128, 210, 1, 44, 0, 185, 192, 20, 128,
+    210, 1, 0, 128, 210, 240, 233, 255, 151, 224, 0, 64, 57, 0, 4, 0, 53, 160, 2, 128, 18, 96, 2, 0, 185, 150, 113, 0,
+    176, 23, 113, 0, 176, 21, 113, 0, 176, 214, 198, 6, 145, 247, 214, 6, 145, 181, 162, 6, 145, 33, 1, 128, 210, 224,
+    3, 19, 170, 116, 249, 255, 151, 96, 26, 64, 249, 0, 0, 22, 139, 224, 39, 0, 249, 0, 36, 0, 145, 224, 43, 0, 249,
+    32, 0, 128, 82, 224, 99, 1, 57, 224, 35, 1, 145, 177, 252, 255, 151, 244, 3, 0, 42, 224, 35, 1, 145, 19, 253, 255,
+    151, 248, 3, 0, 42, 224, 35, 1, 145, 171, 252, 255, 151, 96, 66, 0, 185, 159, 66, 64, 113, 73, 4, 0, 84, 64, 0,
+    128, 82, 2, 248, 255, 151, 2, 0, 136, 82, 225, 3, 7, 170, 3, 0, 128, 82, 2, 4, 160, 114, 96, 12, 128, 18, 85, 235,
+    255, 151, 96, 2, 0, 185, 128, 251, 255, 55, 180, 2, 0, 55, 65, 1, 128, 210, 255, 7, 5, 169, 1, 0, 136, 210, 1, 5,
+    160, 242, 168, 54, 128, 210, 0, 124, 64, 147, 226, 35, 1, 145, 3, 3, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 225,
+    39, 0, 249, 1, 0, 0, 208, 33, 132, 33, 145, 1, 0, 0, 212, 224, 75, 0, 185, 0, 124, 31, 83, 96, 18, 0, 57, 224, 35,
+    1, 145, 187, 234, 255, 151, 199, 255, 255, 23, 160, 4, 128, 18, 249, 255, 255, 23, 129, 38, 0, 145, 224, 3, 19,
+    170, 62, 249, 255, 151, 119, 38, 0, 249, 98, 26, 64, 249, 227, 3, 20, 170, 225, 3, 24, 42, 66, 36, 0, 145, 128, 2,
+    2, 139, 96, 26, 0, 249, 194, 2, 2, 139, 224, 3, 19, 170, 113, 254, 255, 151, 96, 1, 248, 182, 224, 3, 0, 75, 119,
+    38, 0, 249, 98, 38, 64, 249, 225, 11, 128, 18, 160, 146, 0, 184, 224, 3, 19, 170, 66, 0, 21, 203, 66, 36, 0, 209,
+    222, 247, 255, 151, 179, 255, 255, 23, 0, 0, 128, 82, 247, 255, 255, 23, 253, 123, 167, 169, 253, 3, 0, 145, 243,
+    83, 1, 169, 244, 3, 4, 170, 245, 91, 2, 169, 54, 28, 0, 18, 97, 0, 4, 139, 247, 99, 3, 169, 56, 0, 128, 82, 245, 3,
+    3, 170, 249, 107, 4, 169, 251, 115, 5, 169, 251, 3, 0, 170, 227, 7, 11, 169, 248, 3, 3, 57, 223, 6, 0, 113, 193, 5,
+    0, 84, 224, 131, 3, 145, 227, 7, 14, 169, 246, 195, 3, 57, 88, 252, 255, 151, 246, 3, 0, 42, 224, 131, 3, 145, 85,
+    252, 255, 151, 243, 3, 0, 42, 224, 131, 3, 145, 94, 252, 255, 151, 224, 131, 3, 145, 253, 236, 255, 151, 31, 28, 0,
+    114, 32, 1, 0, 84, 159, 10, 64, 241, 194, 154, 65, 122, 200, 0, 0, 84, 96, 211, 64, 57, 224, 0, 0, 52, 226, 3, 24,
+    42, 129, 0, 128, 82, 36, 1, 0, 20, 34, 0, 128, 82, 97, 0, 128, 82, 33, 1, 0, 20, 0, 125, 128, 82, 120, 211, 0, 57,
+    96, 126, 160, 155, 96, 31, 0, 249, 160, 0, 0, 180, 91, 234, 255, 151, 97, 31, 64, 249, 33, 0, 0, 139, 97, 35, 0,
+    249, 128, 61, 0, 240, 226, 3, 20, 170, 225, 3, 21, 170, 0, 160, 0, 145, 243, 83, 65, 169, 245, 91, 66, 169, 247,
+    99, 67, 169, 249, 107, 68, 169, 251, 115, 69, 169, 253, 123, 217, 168, 214, 233, 255, 23, 247, 3, 2, 42, 2, 208,
+    64, 57, 130, 0, 0, 53, 226, 3, 22, 42, 129, 0, 128, 82, 209, 6, 0, 148, 223, 10, 0, 113, 129, 70, 0, 84, 224, 35,
+    3, 145, 227, 135, 12, 169, 22, 0, 128, 82, 248, 99, 3, 57, 34, 252, 255, 151, 249, 3, 0, 42, 224, 35, 3, 145, 31,
+    252, 255, 151, 224, 35, 3, 145, 29, 252, 255, 151, 224, 35, 3, 145, 139, 252, 255, 151, 224, 55, 0, 249, 224, 35,
+    3, 145, 24, 252, 255, 151, 224, 119, 0, 185, 224, 35, 3, 145, 21, 252, 255, 151, 224, 123, 0, 185, 224, 35, 3, 145,
+    130, 252, 255, 151, 248, 3, 0, 170, 224, 35, 3, 145, 15, 252, 255, 151, 224, 127, 0, 185, 224, 35, 3, 145, 12, 252,
+    255, 151, 224, 35, 3, 145, 10, 252, 255, 151, 243, 3, 0, 42, 127, 2, 22, 107, 98, 138, 80, 122, 104, 1, 0, 84, 224,
+    99, 67, 57, 96, 1, 0, 52, 224, 35, 3, 145, 2, 252, 255, 151, 224, 35, 3, 145, 112, 252, 255, 151, 224, 35, 3, 145,
+    214, 6, 0, 17, 109, 252, 255, 151, 244, 255, 255, 23, 127, 66, 0, 113, 8, 3, 0, 84, 224, 35, 3, 145, 4, 252, 255,
+    151, 0, 0, 128, 82, 26, 0, 128, 82, 243, 99, 67, 57, 51, 24, 0, 52, 32, 2, 0, 53, 224, 35, 3, 145, 241, 251, 255,
+    151, 246, 3, 0, 42, 31, 0, 65, 113, 200, 0, 0, 84, 95, 7, 0, 113, 243, 199, 159, 26, 223, 2, 0, 113, 224, 23, 159,
+    26, 115, 2, 0, 10, 28, 0, 128, 82, 223, 2, 28, 107, 192, 0, 0, 84, 224, 99, 67, 57, 128, 0, 0, 52, 83, 21, 0, 52,
+    66, 0, 128, 82, 157, 255, 255, 23, 90, 7, 0, 17, 95, 15, 0, 113, 33, 21, 0, 84, 115, 255, 255, 53, 224, 35, 3, 145,
+    136, 236, 255, 151, 31, 28, 0, 114, 224, 254, 255, 84, 63, 255, 3, 113, 168, 254, 255, 84, 99, 99, 64, 185, 0, 0,
+    128, 210, 4, 22, 128, 210, 127, 0, 0, 107, 40, 20, 0, 84, 0, 0, 128, 146, 224, 139, 0, 185, 224, 75, 0, 249, 60, 7,
+    65, 211, 224, 155, 0, 185, 98, 27, 65, 185, 153, 20, 0, 55, 159, 3, 2, 107, 168, 20, 0, 84, 156, 20, 0, 53, 97, 51,
+    64, 185, 1, 23, 0, 52, 0, 0, 128, 210, 2, 22, 128, 210, 99, 3, 64, 249, 26, 124, 2, 155, 227, 51, 0, 249, 115, 0,
+    26, 139, 100, 104, 122, 56, 164, 21, 0, 53, 246, 131, 3, 145, 2, 22, 128, 210, 1, 0, 128, 82, 224, 3, 22, 170, 176,
+    233, 255, 151, 0, 0, 128, 18, 224, 235, 0, 185, 224, 243, 0, 185, 130, 21, 128, 210, 224, 27, 1, 185, 225, 3, 22,
+    170, 224, 67, 1, 185, 0, 0, 128, 146, 224, 131, 22, 169, 224, 191, 0, 249, 224, 3, 19, 170, 84, 233, 255, 151, 225,
+    51, 64, 249, 32, 0, 128, 82, 32, 104, 58, 56, 119, 6, 0, 185, 121, 14, 0, 185, 197, 233, 255, 151, 96, 66, 0, 249,
+    225, 55, 64, 249, 34, 4, 0, 209, 161, 126, 138, 210, 97, 188, 180, 242, 97, 147, 216, 242, 1, 4, 224, 242, 95, 0,
+    1, 235, 201, 18, 0, 84, 224, 119, 64, 185, 31, 3, 0, 241, 96, 162, 0, 185, 24, 19, 159, 218, 224, 123, 64, 185,
+    119, 116, 145, 210, 96, 166, 0, 185, 215, 69, 183, 242, 224, 127, 64, 185, 23, 93, 212, 242, 96, 14, 0, 249, 119,
+    209, 229, 242, 120, 18, 0, 249, 96, 34, 0, 249, 120, 38, 0, 249, 96, 3, 64, 249, 97, 99, 64, 185, 96, 2, 0, 203, 0,
+    252, 68, 147, 0, 124, 23, 155, 31, 0, 1, 107, 99, 0, 0, 84, 0, 4, 0, 17, 96, 99, 0, 185, 96, 111, 64, 185, 0, 4, 0,
+    17, 96, 111, 0, 185, 252, 22, 0, 53, 105, 14, 64, 185, 201, 25, 32, 54, 3, 0, 128, 82, 66, 32, 129, 82, 1, 0, 0,
+    208, 96, 12, 128, 18, 33, 28, 34, 145, 47, 234, 255, 151, 255, 163, 0, 185, 10, 124, 64, 147, 233, 3, 10, 170, 106,
+    14, 248, 55, 33, 134, 138, 210, 224, 3, 10, 170, 226, 131, 2, 145, 168, 3, 128, 210, 129, 0, 168, 242, 3, 0, 128,
+    210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 248, 3, 0, 170, 0, 1, 248, 183, 66, 32, 128, 210, 224, 3, 10,
+    170, 33, 136, 138, 210, 2, 1, 160, 242, 1, 0, 0, 212, 248, 3, 0, 170, 96, 12, 248, 182, 224, 3, 22, 170, 233, 227,
+    0, 185, 146, 233, 255, 151, 227, 3, 24, 170, 130, 0, 128, 82, 97, 6, 64, 185, 224, 3, 27, 170, 70, 233, 255, 151,
+    224, 51, 64, 249, 0, 104, 122, 56, 96, 0, 0, 52, 96, 10, 64, 185, 224, 1, 248, 54, 97, 66, 0, 145, 224, 3, 27, 170,
+    153, 233, 255, 151, 97, 226, 0, 145, 224, 3, 27, 170, 150, 233, 255, 151, 224, 3, 27, 170, 225, 3, 19, 170, 167,
+    233, 255, 151, 224, 51, 64, 249, 31, 104, 58, 56, 96, 111, 64, 185, 0, 4, 0, 81, 96, 111, 0, 185, 243, 67, 2, 145,
+    148, 0, 128, 210, 246, 3, 19, 170, 23, 0, 128, 18, 148, 6, 0, 241, 193, 39, 0, 84, 224, 35, 2, 145, 114, 233, 255,
+    151, 243, 83, 65, 169, 245, 91, 66, 169, 247, 99, 67, 169, 249, 107, 68, 169, 251, 115, 69, 169, 253, 123, 217,
+    168, 192, 3, 95, 214, 224, 35, 3, 145, 156, 7, 0, 17, 67, 251, 255, 151, 79, 255, 255, 23, 224, 3, 19, 42, 63, 255,
+    255, 23, 243, 3, 0, 42, 85, 255, 255, 23, 98, 3, 64, 249, 1, 124, 4, 155, 69, 0, 1, 139, 65, 104, 97, 56, 129, 0,
+    0, 52, 161, 4, 64, 185, 255, 2, 1, 107, 0, 88, 0, 84, 0, 4, 0, 145, 85, 255, 255, 23, 156, 15, 0, 17, 159, 3, 2,
+    107, 169, 0, 0, 84, 66, 0, 128, 82, 193, 0, 128, 82, 224, 3, 27, 170, 248, 254, 255, 23, 97, 79, 64, 249, 225, 75,
+    0, 249, 96, 163, 64, 185, 224, 155, 0, 185, 159, 19, 0, 113, 97, 0, 0, 84, 96, 167, 64, 185, 224, 139, 0, 185, 66,
+    0, 28, 75, 98, 27, 1, 185, 96, 99, 2, 145, 1, 72, 60, 139, 66, 124, 126, 211, 208, 232, 255, 151, 75, 255, 255, 23,
+    0, 4, 0, 145, 63, 0, 0, 107, 136, 233, 255, 84, 225, 3, 23, 42, 224, 3, 27, 170, 67, 1, 128, 146, 34, 0, 128, 82,
+    244, 232, 255, 151, 193, 255, 255, 23, 226, 55, 64, 249, 1, 125, 128, 210, 64, 0, 1, 155, 96, 70, 0, 249, 103, 255,
+    255, 23, 248, 3, 10, 170, 159, 255, 255, 23, 161, 162, 0, 145, 224, 3, 22, 170, 130, 0, 128, 210, 255, 115, 0, 249,
+    164, 232, 255, 151, 6, 0, 128, 210, 227, 3, 22, 170, 225, 3, 10, 170, 224, 3, 8, 170, 5, 0, 128, 210, 4, 0, 128,
+    210, 130, 130, 138, 210, 30, 232, 255, 151, 106, 18, 0, 185, 40, 3, 128, 210, 224, 3, 10, 170, 193, 128, 128, 210,
+    98, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 248, 99, 18, 41, 248, 155, 0, 185, 1, 0, 0, 212,
+    96, 98, 0, 185, 100, 3, 64, 249, 131, 0, 128, 82, 97, 18, 64, 185, 2, 0, 168, 82, 100, 2, 4, 203, 96, 31, 64, 185,
+    132, 252, 68, 147, 132, 124, 23, 27, 18, 232, 255, 151, 97, 58, 64, 185, 33, 1, 248, 55, 100, 3, 64, 249, 163, 0,
+    128, 82, 96, 31, 64, 185, 2, 0, 168, 82, 100, 2, 4, 203, 132, 252, 68, 147, 132, 124, 23, 27, 8, 232, 255, 151, 97,
+    98, 64, 185, 33, 1, 248, 55, 100, 3, 64, 249, 195, 0, 128, 82, 96, 31, 64, 185, 2, 0, 168, 82, 100, 2, 4, 203, 132,
+    252, 68, 147, 132, 124, 23, 27, 254, 231, 255, 151, 41, 0, 128, 82, 233, 83, 20, 41, 255, 175, 0, 185, 0, 0, 128,
+    18, 224, 143, 0, 185, 96, 14, 64, 185, 224, 171, 0, 185, 249, 139, 64, 185, 159, 34, 64, 241, 73, 12, 0, 84, 232,
+    34, 128, 210, 0, 0, 0, 176, 33, 0, 128, 210, 0, 68, 34, 145, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0,
+    128, 210, 1, 0, 0, 212, 224, 107, 0, 185, 224, 143, 0, 185, 96, 8, 248, 54, 3, 124, 64, 147, 34, 0, 128, 82, 85,
+    255, 255, 23, 96, 39, 64, 185, 224, 147, 0, 185, 105, 2, 16, 54, 224, 3, 22, 170, 104, 7, 128, 210, 1, 1, 160, 210,
+    2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 32, 6, 248, 183, 224, 7, 92, 41, 97,
+    98, 0, 185, 6, 0, 128, 210, 35, 0, 129, 210, 130, 0, 128, 210, 224, 147, 0, 185, 33, 124, 64, 147, 32, 3, 128, 210,
+    199, 231, 255, 151, 224, 3, 22, 170, 104, 7, 128, 210, 1, 1, 160, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128,
+    210, 5, 0, 128, 210, 1, 0, 0, 212, 224, 3, 248, 183, 224, 227, 64, 185, 96, 18, 0, 185, 224, 231, 64, 185, 224,
+    151, 0, 185, 233, 0, 24, 55, 224, 3, 22, 170, 1, 0, 0, 212, 224, 2, 248, 183, 224, 227, 64, 185, 96, 58, 0, 185,
+    224, 231, 64, 185, 97, 18, 128, 185, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 129, 210, 130, 0, 128,
+    210, 224, 155, 0, 185, 32, 3, 128, 210, 170, 231, 255, 151, 97, 58, 64, 185, 225, 242, 255, 55, 33, 124, 64, 147,
+    5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 129, 210, 130, 0, 128, 210, 32, 3, 128, 210, 161, 231, 255, 151, 143, 255,
+    255, 23, 227, 3, 0, 170, 98, 0, 128, 82, 22, 255, 255, 23, 28, 0, 128, 210, 224, 107, 64, 185, 130, 2, 28, 203,
+    161, 2, 28, 139, 149, 233, 255, 151, 248, 3, 0, 170, 31, 0, 0, 241, 236, 0, 0, 84, 224, 51, 2, 145, 155, 232, 255,
+    151, 31, 3, 0, 241, 99, 3, 128, 146, 3, 19, 131, 154, 178, 255, 255, 23, 156, 3, 0, 139, 159, 2, 28, 235, 40, 254,
+    255, 84, 32, 0, 128, 82, 224, 179, 2, 57, 224, 75, 64, 249, 224, 115, 0, 249, 224, 155, 64, 185, 224, 235, 0, 185,
+    255, 195, 14, 248, 57, 6, 248, 55, 156, 0, 128, 210, 249, 239, 0, 185, 249, 143, 64, 185, 121, 0, 248, 55, 217,
+    122, 60, 184, 156, 7, 0, 145, 120, 0, 128, 82, 96, 107, 64, 185, 160, 0, 0, 52, 99, 103, 64, 185, 0, 0, 128, 210,
+    127, 0, 0, 107, 200, 4, 0, 84, 224, 3, 27, 170, 245, 251, 255, 151, 232, 3, 0, 170, 32, 3, 0, 180, 0, 5, 64, 185,
+    63, 3, 0, 113, 230, 3, 28, 170, 229, 3, 22, 170, 132, 178, 159, 154, 227, 3, 21, 170, 225, 131, 2, 145, 2, 2, 128,
+    210, 232, 55, 0, 249, 229, 233, 255, 151, 232, 55, 64, 249, 32, 4, 248, 182, 0, 53, 64, 57, 32, 1, 0, 53, 96, 107,
+    64, 185, 1, 17, 0, 145, 0, 4, 0, 81, 96, 107, 0, 185, 32, 0, 128, 82, 0, 53, 0, 57, 224, 3, 27, 170, 121, 232, 255,
+    151, 24, 7, 0, 113, 225, 251, 255, 84, 224, 51, 2, 145, 97, 232, 255, 151, 96, 10, 64, 185, 192, 3, 248, 54, 67, 1,
+    128, 146, 66, 0, 128, 82, 205, 254, 255, 23, 124, 0, 128, 210, 209, 255, 255, 23, 98, 7, 64, 249, 1, 236, 124, 211,
+    65, 104, 97, 184, 72, 16, 0, 139, 161, 0, 0, 52, 1, 9, 64, 185, 97, 0, 248, 54, 1, 53, 64, 57, 225, 250, 255, 52,
+    0, 4, 0, 145, 207, 255, 255, 23, 96, 107, 64, 185, 0, 4, 0, 81, 96, 107, 0, 185, 96, 3, 64, 249, 96, 2, 0, 203, 0,
+    252, 68, 147, 0, 124, 23, 155, 0, 9, 0, 185, 96, 7, 64, 249, 8, 1, 0, 203, 8, 253, 68, 147, 104, 10, 0, 185, 224,
+    255, 255, 23, 98, 66, 0, 145, 225, 3, 19, 170, 224, 3, 27, 170, 131, 0, 128, 82, 148, 231, 255, 151, 98, 226, 0,
+    145, 225, 3, 19, 170, 224, 3, 27, 170, 163, 0, 128, 82, 143, 231, 255, 151, 171, 254, 255, 23, 117, 2, 64, 185, 96,
+    39, 64, 185, 191, 2, 0, 107, 96, 0, 0, 84, 224, 3, 19, 170, 49, 232, 255, 151, 224, 3, 22, 170, 129, 0, 128, 210,
+    33, 4, 0, 241, 97, 0, 0, 84, 115, 18, 0, 145, 182, 254, 255, 23, 2, 0, 64, 185, 191, 2, 2, 107, 65, 0, 0, 84, 23,
+    0, 0, 185, 0, 16, 0, 145, 247, 255, 255, 23, 223, 38, 0, 113, 129, 2, 0, 84, 159, 0, 1, 241, 137, 0, 0, 84, 226, 3,
+    22, 42, 65, 0, 128, 82, 196, 253, 255, 23, 0, 28, 64, 249, 160, 0, 0, 180, 8, 232, 255, 151, 97, 31, 64, 249, 33,
+    0, 0, 139, 97, 35, 0, 249, 226, 3, 23, 42, 1, 15, 128, 18, 227, 3, 20, 170, 224, 3, 27, 170, 171, 231, 255, 151,
+    226, 3, 20, 170, 225, 3, 21, 170, 170, 253, 255, 23, 223, 42, 0, 113, 65, 2, 0, 84, 19, 0, 128, 82, 20, 22, 128,
+    82, 11, 0, 0, 20, 98, 3, 64, 249, 96, 126, 180, 155, 65, 0, 0, 139, 64, 104, 96, 56, 160, 0, 0, 52, 224, 3, 27,
+    170, 3, 0, 128, 82, 66, 0, 128, 82, 232, 233, 255, 151, 115, 6, 0, 17, 96, 99, 64, 185, 31, 0, 19, 107, 136, 254,
+    255, 84, 140, 254, 255, 23, 192, 130, 0, 81, 0, 28, 0, 18, 31, 40, 0, 113, 105, 2, 0, 84, 100, 99, 64, 185, 0, 0,
+    128, 210, 5, 22, 128, 210, 159, 0, 0, 107, 232, 14, 0, 84, 19, 0, 128, 210, 223, 26, 0, 113, 192, 32, 0, 84, 168,
+    15, 0, 84, 223, 18, 0, 113, 96, 27, 0, 84, 223, 22, 0, 113, 96, 28, 0, 84, 223, 14, 0, 113, 224, 17, 0, 84, 226, 3,
+    22, 42, 33, 0, 128, 82, 148, 254, 255, 23, 96, 119, 64, 185, 128, 7, 248, 54, 32, 0, 128, 210, 225, 3, 0, 170, 227,
+    131, 3, 145, 232, 24, 128, 210, 1, 1, 160, 242, 2, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 160,
+    2, 248, 183, 224, 3, 27, 170, 194, 230, 255, 151, 243, 3, 0, 170, 128, 1, 0, 181, 225, 231, 64, 185, 224, 3, 27,
+    170, 132, 237, 255, 151, 128, 61, 0, 208, 130, 61, 0, 208, 97, 0, 128, 82, 66, 208, 0, 145, 3, 40, 64, 185, 0, 113,
+    0, 144, 0, 192, 4, 145, 196, 252, 255, 151, 224, 147, 3, 145, 202, 231, 255, 151, 115, 1, 248, 182, 224, 131, 3,
+    145, 199, 231, 255, 151, 225, 11, 128, 18, 226, 3, 23, 42, 224, 3, 27, 170, 131, 0, 128, 210, 90, 231, 255, 151,
+    97, 1, 128, 82, 1, 0, 0, 185, 78, 254, 255, 23, 225, 227, 64, 185, 4, 0, 128, 210, 115, 7, 14, 41, 3, 0, 129, 210,
+    130, 0, 128, 210, 32, 3, 128, 210, 33, 124, 64, 147, 6, 0, 128, 210, 5, 0, 128, 210, 173, 230, 255, 151, 32, 0,
+    128, 82, 97, 119, 64, 185, 96, 227, 1, 57, 34, 0, 128, 82, 96, 31, 64, 185, 4, 0, 128, 82, 127, 127, 8, 169, 227,
+    0, 128, 82, 2, 0, 168, 114, 127, 75, 0, 249, 171, 230, 255, 151, 98, 71, 64, 249, 128, 0, 160, 210, 136, 38, 0,
+    145, 6, 59, 0, 208, 0, 0, 2, 203, 198, 96, 0, 145, 31, 0, 8, 235, 34, 1, 0, 84, 97, 67, 64, 249, 224, 3, 6, 170,
+    66, 0, 1, 203, 193, 0, 1, 139, 41, 231, 255, 151, 97, 3, 72, 169, 0, 0, 1, 203, 127, 3, 8, 169, 128, 0, 160, 210,
+    97, 71, 64, 249, 0, 0, 1, 203, 31, 1, 0, 235, 137, 0, 0, 84, 226, 3, 22, 42, 161, 0, 128, 82, 63, 254, 255, 23,
+    192, 0, 1, 139, 212, 104, 33, 184, 226, 3, 20, 170, 225, 3, 21, 170, 0, 36, 0, 145, 22, 176, 31, 56, 23, 192, 31,
+    184, 0, 231, 255, 151, 96, 71, 64, 249, 128, 2, 0, 139, 0, 36, 0, 145, 96, 71, 0, 249, 224, 3, 27, 170, 243, 83,
+    65, 169, 245, 91, 66, 169, 247, 99, 67, 169, 249, 107, 68, 169, 251, 115, 69, 169, 253, 123, 217, 168, 183, 230,
+    255, 23, 99, 3, 64, 249, 2, 124, 5, 155, 115, 0, 2, 139, 98, 104, 98, 56, 130, 0, 0, 52, 98, 6, 64, 185, 255, 2, 2,
+    107, 128, 240, 255, 84, 0, 4, 0, 145, 127, 255, 255, 23, 223, 30, 0, 113, 128, 19, 0, 84, 223, 34, 0, 113, 225,
+    240, 255, 84, 255, 115, 0, 249, 159, 6, 0, 241, 232, 23, 0, 84, 245, 3, 1, 170, 0, 0, 128, 82, 255, 3, 3, 57, 224,
+    195, 1, 121, 32, 0, 21, 203, 31, 4, 0, 241, 72, 23, 0, 84, 0, 0, 128, 82, 255, 3, 3, 57, 225, 91, 0, 249, 224, 199,
+    1, 121, 224, 195, 2, 145, 220, 233, 255, 151, 31, 28, 0, 114, 161, 22, 0, 84, 2, 1, 128, 82, 231, 252, 255, 23, 83,
+    189, 255, 180, 96, 14, 64, 185, 96, 0, 0, 55, 97, 150, 65, 57, 97, 0, 0, 52, 98, 0, 128, 82, 221, 252, 255, 23,
+    129, 2, 128, 82, 31, 0, 1, 106, 128, 255, 255, 84, 96, 134, 78, 41, 32, 0, 0, 11, 0, 0, 20, 139, 31, 64, 64, 241,
+    105, 0, 0, 84, 98, 0, 128, 82, 184, 255, 255, 23, 96, 98, 64, 185, 128, 1, 248, 54, 33, 0, 20, 11, 97, 122, 0, 185,
+    245, 91, 66, 169, 225, 3, 19, 170, 243, 83, 65, 169, 224, 3, 27, 170, 247, 99, 67, 169, 249, 107, 68, 169, 251,
+    115, 69, 169, 253, 123, 217, 168, 61, 232, 255, 23, 96, 54, 64, 249, 128, 2, 0, 181, 200, 27, 128, 210, 33, 0, 160,
+    210, 98, 0, 128, 210, 67, 4, 128, 210, 4, 0, 128, 146, 5, 0, 128, 210, 1, 0, 0, 212, 31, 252, 63, 177, 67, 1, 0,
+    84, 245, 91, 66, 169, 225, 3, 19, 170, 243, 83, 65, 169, 224, 3, 27, 170, 247, 99, 67, 169, 249, 107, 68, 169, 251,
+    115, 69, 169, 253, 123, 217, 168, 82, 231, 255, 23, 96, 54, 0, 249, 97, 10, 78, 41, 32, 0, 2, 11, 0, 0, 20, 139,
+    31, 64, 64, 241, 201, 0, 0, 84, 96, 54, 64, 249, 226, 3, 2, 42, 1, 64, 33, 139, 172, 230, 255, 151, 127, 114, 0,
+    185, 99, 54, 64, 249, 226, 3, 20, 170, 96, 6, 78, 41, 0, 0, 1, 139, 225, 3, 21, 170, 96, 0, 0, 139, 142, 230, 255,
+    151, 96, 118, 64, 185, 0, 0, 20, 11, 96, 118, 0, 185, 206, 255, 255, 23, 83, 180, 255, 180, 96, 14, 64, 185, 0,
+    180, 7, 55, 96, 150, 65, 57, 192, 179, 255, 53, 32, 0, 128, 82, 96, 150, 1, 57, 96, 118, 64, 185, 64, 179, 255, 53,
+    196, 255, 255, 23, 224, 195, 2, 145, 60, 249, 255, 151, 23, 28, 0, 18, 224, 195, 2, 145, 57, 249, 255, 151, 20, 28,
+    0, 18, 246, 3, 20, 42, 224, 195, 2, 145, 125, 233, 255, 151, 31, 28, 0, 114, 64, 2, 0, 84, 148, 6, 0, 81, 148, 30,
+    0, 18, 159, 254, 0, 113, 226, 154, 66, 122, 168, 1, 0, 84, 19, 177, 255, 180, 249, 107, 68, 169, 227, 3, 22, 42,
+    245, 91, 66, 169, 226, 3, 23, 42, 247, 99, 67, 169, 224, 3, 27, 170, 251, 115, 69, 169, 97, 10, 64, 185, 243, 83,
+    65, 169, 253, 123, 217, 168, 188, 232, 255, 23, 162, 0, 128, 82, 119, 252, 255, 23, 224, 195, 2, 145, 185, 248,
+    255, 151, 244, 3, 0, 42, 224, 195, 2, 145, 99, 233, 255, 151, 31, 28, 0, 114, 97, 0, 0, 84, 226, 3, 22, 42, 110,
+    252, 255, 23, 51, 174, 255, 180, 245, 91, 66, 169, 227, 3, 20, 42, 247, 99, 67, 169, 225, 3, 19, 170, 243, 83, 65,
+    169, 224, 3, 27, 170, 249, 107, 68, 169, 66, 0, 128, 82, 251, 115, 69, 169, 253, 123, 217, 168, 189, 232, 255, 23,
+    224, 195, 2, 145, 9, 249, 255, 151, 21, 28, 0, 18, 224, 195, 2, 145, 161, 248, 255, 151, 244, 3, 0, 42, 224, 195,
+    2, 145, 75, 233, 255, 151, 31, 28, 0, 114, 224, 2, 0, 84, 160, 6, 0, 81, 0, 28, 0, 18, 31, 4, 0, 113, 104, 2, 0,
+    84, 243, 170, 255, 180, 224, 3, 20, 42, 191, 6, 0, 113, 33, 2, 0, 84, 97, 14, 64, 249, 98, 66, 0, 145, 131, 0, 128,
+    82, 32, 0, 0, 139, 64, 4, 0, 249, 245, 91, 66, 169, 225, 3, 19, 170, 243, 83, 65, 169, 224, 3, 27, 170, 247, 99,
+    67, 169, 249, 107, 68, 169, 251, 115, 69, 169, 253, 123, 217, 168, 14, 230, 255, 23, 226, 0, 128, 82, 64, 252, 255,
+    23, 97, 34, 64, 249, 98, 226, 0, 145, 163, 0, 128, 82, 32, 0, 0, 139, 64, 4, 0, 249, 240, 255, 255, 23, 160, 38,
+    64, 120, 68, 255, 255, 23, 225, 3, 21, 170, 32, 36, 64, 120, 71, 255, 255, 23, 19, 167, 255, 180, 96, 14, 64, 185,
+    192, 166, 39, 54, 97, 18, 64, 185, 129, 166, 255, 55, 227, 131, 3, 145, 33, 124, 64, 147, 6, 0, 128, 210, 5, 0,
+    128, 210, 4, 0, 128, 210, 130, 130, 138, 210, 160, 3, 128, 210, 149, 229, 255, 151, 43, 253, 255, 23, 66, 0, 128,
+    82, 34, 252, 255, 23, 253, 123, 184, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 20, 0, 128, 210, 247,
+    99, 3, 169, 24, 1, 0, 208, 24, 35, 0, 145, 245, 91, 2, 169, 249, 107, 4, 169, 122, 255, 191, 18, 57, 0, 128, 82,
+    251, 43, 0, 249, 117, 146, 64, 249, 181, 2, 20, 203, 191, 34, 0, 241, 201, 5, 0, 84, 96, 134, 82, 169, 0, 0, 68,
+    145, 0, 0, 1, 203, 31, 0, 26, 235, 41, 5, 0, 84, 96, 110, 64, 57, 224, 4, 0, 53, 128, 2, 24, 139, 224, 55, 0, 249,
+    0, 36, 0, 145, 224, 59, 0, 249, 224, 163, 1, 145, 249, 227, 1, 57, 74, 248, 255, 151, 251, 3, 0, 42, 224, 163, 1,
+    145, 172, 248, 255, 151, 23, 28, 0, 18, 224, 163, 1, 145, 68, 248, 255, 151, 226, 3, 0, 42, 255, 10, 0, 113, 129,
+    12, 160, 210, 32, 0, 160, 210, 33, 0, 128, 154, 246, 3, 23, 42, 247, 3, 27, 42, 63, 64, 59, 235, 162, 0, 0, 84,
+    226, 3, 22, 42, 224, 3, 19, 170, 65, 0, 128, 82, 223, 2, 0, 148, 160, 38, 0, 209, 255, 2, 0, 235, 72, 1, 0, 84,
+    131, 38, 0, 145, 228, 3, 23, 170, 247, 38, 0, 145, 3, 3, 3, 139, 225, 3, 22, 42, 224, 3, 19, 170, 148, 2, 23, 139,
+    192, 251, 255, 151, 208, 255, 255, 23, 52, 1, 0, 180, 0, 1, 0, 208, 0, 32, 0, 145, 226, 3, 21, 170, 1, 0, 20, 139,
+    226, 229, 255, 151, 96, 146, 64, 249, 0, 0, 20, 203, 96, 146, 0, 249, 243, 83, 65, 169, 245, 91, 66, 169, 247, 99,
+    67, 169, 249, 107, 68, 169, 251, 43, 64, 249, 253, 123, 200, 168, 192, 3, 95, 214, 255, 195, 18, 209, 253, 123, 0,
+    169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 245, 91, 2, 169, 22, 61, 0, 208, 214, 98, 0, 145, 249, 107,
+    4, 169, 26, 1, 136, 210, 250, 0, 160, 242, 247, 99, 3, 169, 251, 115, 5, 169, 224, 3, 19, 170, 173, 234, 255, 151,
+    96, 110, 64, 57, 128, 0, 0, 52, 96, 110, 64, 185, 64, 0, 0, 53, 25, 230, 255, 151, 116, 2, 68, 169, 1, 0, 128, 210,
+    100, 98, 64, 185, 5, 22, 128, 210, 159, 2, 0, 235, 148, 146, 128, 154, 159, 0, 1, 107, 200, 5, 0, 84, 28, 230, 255,
+    151, 159, 14, 0, 177, 72, 7, 0, 84, 31, 0, 20, 235, 66, 7, 0, 84, 148, 158, 15, 145, 148, 2, 0, 203, 0, 125, 128,
+    210, 148, 10, 192, 154, 102, 210, 64, 57, 96, 30, 128, 185, 166, 6, 0, 52, 97, 106, 64, 185, 161, 6, 0, 53, 97,
+    110, 64, 57, 97, 6, 0, 53, 97, 50, 64, 185, 98, 110, 64, 185, 95, 0, 1, 107, 131, 34, 159, 154, 198, 48, 159, 26,
+    225, 195, 2, 145, 200, 2, 128, 210, 2, 8, 128, 210, 4, 0, 128, 210, 5, 1, 128, 210, 1, 0, 0, 212, 31, 0, 0, 241,
+    247, 3, 0, 170, 196, 8, 64, 122, 225, 4, 0, 84, 245, 3, 1, 170, 24, 0, 128, 210, 25, 22, 128, 210, 59, 0, 128, 82,
+    31, 3, 23, 235, 43, 6, 0, 84, 96, 146, 64, 249, 31, 32, 0, 241, 105, 5, 0, 84, 96, 110, 64, 57, 32, 5, 0, 53, 224,
+    3, 19, 170, 107, 255, 255, 151, 38, 0, 0, 20, 99, 2, 64, 249, 32, 124, 5, 155, 98, 0, 0, 139, 96, 104, 96, 56, 32,
+    1, 0, 52, 64, 140, 72, 169, 66, 76, 64, 249, 31, 0, 3, 235, 0, 144, 131, 154, 95, 0, 20, 235, 84, 144, 148, 154,
+    31, 0, 20, 235, 20, 144, 148, 154, 33, 4, 0, 145, 195, 255, 255, 23, 20, 0, 128, 146, 204, 255, 255, 23, 20, 0,
+    128, 210, 202, 255, 255, 23, 227, 3, 20, 170, 212, 255, 255, 23, 227, 3, 20, 170, 6, 0, 128, 82, 209, 255, 255, 23,
+    224, 3, 19, 170, 97, 249, 255, 151, 96, 1, 0, 181, 97, 30, 128, 185, 159, 202, 0, 241, 68, 6, 128, 210, 226, 195,
+    2, 145, 132, 146, 132, 154, 6, 1, 128, 210, 5, 0, 128, 210, 35, 0, 128, 210, 192, 2, 128, 210, 214, 228, 255, 151,
+    224, 3, 19, 170, 134, 237, 255, 151, 157, 255, 255, 23, 180, 6, 64, 249, 131, 254, 96, 211, 127, 16, 0, 241, 160,
+    13, 0, 84, 72, 1, 0, 84, 127, 8, 0, 241, 224, 11, 0, 84, 127, 12, 0, 241, 0, 12, 0, 84, 127, 4, 0, 241, 64, 2, 0,
+    84, 24, 7, 0, 145, 181, 66, 0, 145, 193, 255, 255, 23, 127, 24, 0, 241, 96, 13, 0, 84, 127, 28, 0, 241, 64, 14, 0,
+    84, 127, 20, 0, 241, 1, 255, 255, 84, 148, 126, 64, 146, 96, 2, 64, 249, 148, 126, 25, 155, 1, 0, 20, 139, 0, 104,
+    116, 56, 64, 254, 255, 52, 34, 224, 0, 145, 92, 0, 0, 20, 96, 110, 64, 57, 192, 253, 255, 53, 160, 2, 64, 185, 159,
+    6, 0, 113, 32, 5, 0, 84, 32, 6, 16, 55, 52, 253, 255, 53, 160, 2, 64, 185, 31, 120, 29, 114, 192, 252, 255, 84, 96,
+    110, 64, 57, 128, 252, 255, 53, 99, 146, 64, 249, 1, 1, 0, 208, 34, 1, 128, 210, 33, 32, 0, 145, 97, 0, 1, 139,
+    130, 12, 160, 242, 66, 0, 3, 203, 99, 98, 64, 57, 96, 18, 64, 185, 67, 6, 0, 52, 244, 67, 2, 145, 230, 35, 2, 145,
+    228, 3, 20, 170, 5, 1, 128, 210, 3, 8, 128, 82, 255, 71, 0, 249, 184, 231, 255, 151, 31, 28, 1, 177, 96, 3, 0, 84,
+    227, 71, 64, 249, 2, 0, 128, 210, 95, 0, 3, 235, 97, 3, 0, 84, 31, 44, 0, 177, 96, 249, 255, 84, 31, 0, 0, 241, 45,
+    1, 0, 84, 97, 146, 64, 249, 32, 0, 0, 139, 96, 146, 0, 249, 224, 3, 19, 170, 250, 254, 255, 151, 195, 255, 255, 23,
+    31, 4, 29, 114, 160, 0, 0, 84, 224, 3, 19, 170, 1, 0, 128, 82, 190, 233, 255, 151, 189, 255, 255, 23, 224, 3, 19,
+    170, 250, 233, 255, 151, 186, 255, 255, 23, 224, 3, 19, 170, 247, 233, 255, 151, 206, 255, 255, 23, 224, 3, 19,
+    170, 2, 0, 128, 82, 193, 0, 128, 82, 249, 1, 0, 148, 97, 26, 65, 185, 63, 128, 0, 113, 64, 255, 255, 84, 37, 4, 0,
+    17, 97, 74, 33, 139, 132, 122, 98, 184, 66, 4, 0, 145, 101, 26, 1, 185, 36, 152, 0, 185, 219, 255, 255, 23, 7, 230,
+    255, 151, 219, 255, 255, 23, 224, 3, 19, 170, 30, 233, 255, 151, 164, 255, 255, 23, 96, 6, 64, 249, 148, 126, 124,
+    211, 1, 0, 20, 139, 0, 104, 116, 184, 224, 243, 255, 52, 224, 3, 19, 170, 177, 232, 255, 151, 156, 255, 255, 23,
+    148, 126, 64, 146, 96, 2, 64, 249, 148, 126, 25, 155, 1, 0, 20, 139, 0, 104, 116, 56, 192, 242, 255, 52, 34, 64, 0,
+    145, 224, 3, 19, 170, 252, 229, 255, 151, 146, 255, 255, 23, 148, 126, 64, 146, 96, 2, 64, 249, 148, 126, 25, 155,
+    1, 0, 20, 139, 0, 104, 116, 56, 128, 241, 255, 52, 224, 3, 19, 170, 88, 230, 255, 151, 137, 255, 255, 23, 160, 2,
+    64, 185, 127, 226, 1, 57, 96, 0, 16, 54, 224, 3, 19, 170, 140, 228, 255, 151, 160, 2, 64, 185, 31, 120, 29, 114,
+    64, 3, 0, 84, 60, 1, 128, 210, 60, 0, 160, 242, 96, 118, 64, 185, 192, 2, 248, 55, 97, 138, 82, 169, 33, 0, 68,
+    145, 33, 0, 2, 203, 63, 0, 26, 235, 41, 2, 0, 84, 97, 74, 64, 249, 130, 3, 1, 203, 193, 2, 1, 139, 211, 229, 255,
+    151, 31, 44, 0, 177, 96, 1, 0, 84, 31, 0, 0, 241, 140, 1, 0, 84, 97, 210, 1, 145, 224, 3, 19, 170, 80, 229, 255,
+    151, 224, 3, 19, 170, 3, 0, 128, 210, 2, 0, 128, 82, 129, 14, 128, 18, 207, 228, 255, 151, 224, 3, 19, 170, 86,
+    228, 255, 151, 101, 255, 255, 23, 97, 74, 64, 249, 20, 0, 128, 210, 32, 0, 0, 139, 96, 74, 0, 249, 100, 74, 64,
+    249, 193, 2, 20, 139, 132, 0, 20, 203, 159, 32, 0, 241, 8, 1, 0, 84, 226, 3, 4, 170, 224, 3, 22, 170, 180, 228,
+    255, 151, 96, 74, 64, 249, 0, 0, 20, 203, 96, 74, 0, 249, 215, 255, 255, 23, 32, 36, 0, 145, 225, 19, 7, 169, 225,
+    3, 9, 169, 224, 67, 2, 145, 251, 131, 2, 57, 237, 246, 255, 151, 227, 3, 0, 42, 224, 67, 2, 145, 227, 111, 0, 185,
+    78, 247, 255, 151, 224, 175, 1, 57, 224, 67, 2, 145, 230, 246, 255, 151, 225, 19, 71, 169, 226, 3, 0, 42, 227, 111,
+    64, 185, 236, 3, 3, 42, 128, 36, 0, 209, 31, 64, 35, 235, 195, 252, 255, 84, 225, 175, 65, 57, 227, 3, 12, 170,
+    224, 3, 19, 170, 164, 228, 255, 151, 129, 38, 0, 145, 226, 3, 12, 170, 140, 37, 0, 145, 193, 2, 1, 139, 148, 2, 12,
+    139, 124, 228, 255, 151, 214, 255, 255, 23, 253, 123, 166, 169, 253, 3, 0, 145, 243, 83, 1, 169, 245, 19, 0, 249,
+    1, 0, 64, 249, 63, 4, 0, 241, 13, 17, 0, 84, 0, 8, 64, 249, 66, 0, 128, 210, 1, 0, 0, 144, 33, 92, 34, 145, 198,
+    228, 255, 151, 31, 0, 0, 113, 243, 23, 159, 26, 225, 159, 104, 178, 192, 61, 0, 240, 0, 160, 2, 145, 224, 55, 0,
+    249, 128, 61, 0, 240, 0, 160, 0, 145, 225, 19, 8, 248, 225, 95, 64, 178, 224, 59, 0, 249, 0, 0, 128, 146, 225, 19,
+    9, 248, 1, 1, 128, 82, 224, 63, 0, 249, 2, 16, 128, 210, 224, 147, 8, 248, 245, 163, 1, 145, 225, 147, 9, 184, 33,
+    0, 128, 82, 224, 131, 10, 169, 224, 127, 96, 178, 225, 211, 9, 120, 1, 0, 128, 82, 255, 83, 0, 249, 255, 255, 11,
+    169, 255, 255, 12, 169, 224, 111, 0, 249, 224, 3, 4, 145, 255, 131, 3, 57, 255, 255, 14, 169, 255, 127, 0, 249,
+    158, 228, 255, 151, 0, 1, 0, 176, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 21, 0, 0, 249, 3, 0, 128, 210, 2,
+    0, 128, 210, 1, 0, 128, 210, 160, 19, 128, 210, 243, 3, 2, 57, 255, 131, 1, 185, 39, 0, 128, 210, 255, 255, 24,
+    169, 255, 207, 0, 249, 193, 227, 255, 151, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0, 128, 210, 129, 0,
+    128, 210, 224, 20, 128, 210, 186, 227, 255, 151, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 34, 0, 128, 210,
+    129, 4, 128, 210, 224, 20, 128, 210, 179, 227, 255, 151, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0, 128,
+    210, 65, 2, 128, 210, 192, 20, 128, 210, 172, 227, 255, 151, 1, 0, 0, 144, 5, 0, 128, 210, 33, 4, 33, 145, 4, 0,
+    128, 210, 3, 0, 128, 210, 2, 0, 128, 210, 32, 6, 128, 210, 164, 227, 255, 151, 225, 3, 7, 170, 226, 35, 1, 145,
+    231, 4, 0, 145, 6, 0, 128, 210, 5, 0, 128, 210, 4, 1, 128, 210, 3, 0, 128, 210, 192, 16, 128, 210, 255, 255, 4,
+    169, 255, 255, 5, 169, 153, 227, 255, 151, 255, 4, 1, 241, 129, 254, 255, 84, 226, 195, 0, 145, 0, 0, 128, 146, 5,
+    0, 128, 210, 4, 1, 128, 210, 3, 0, 128, 210, 65, 0, 128, 210, 224, 27, 0, 249, 224, 16, 128, 210, 142, 227, 255,
+    151, 126, 233, 255, 151, 228, 227, 2, 145, 6, 0, 128, 210, 5, 0, 128, 210, 3, 0, 128, 210, 226, 0, 128, 210, 1, 0,
+    128, 210, 160, 32, 128, 210, 133, 227, 255, 151, 224, 99, 64, 249, 1, 0, 128, 210, 227, 35, 1, 145, 5, 0, 128, 210,
+    4, 0, 128, 210, 226, 0, 128, 210, 224, 131, 4, 169, 160, 32, 128, 210, 124, 227, 255, 151, 224, 99, 64, 249, 225,
+    7, 133, 210, 31, 0, 1, 235, 8, 2, 0, 84, 31, 0, 2, 241, 72, 1, 0, 84, 1, 1, 128, 82, 225, 155, 0, 185, 31, 0, 16,
+    241, 1, 128, 128, 210, 0, 144, 129, 154, 224, 95, 0, 249, 12, 0, 0, 20, 19, 0, 128, 82, 127, 255, 255, 23, 1, 0, 1,
+    209, 162, 0, 128, 210, 33, 8, 194, 154, 225, 155, 0, 185, 225, 95, 64, 249, 63, 252, 15, 241, 105, 254, 255, 84,
+    31, 0, 1, 235, 35, 254, 255, 84, 3, 0, 128, 82, 66, 0, 128, 82, 1, 0, 0, 144, 96, 12, 128, 18, 33, 100, 34, 145,
+    234, 228, 255, 151, 224, 143, 0, 185, 0, 2, 248, 54, 224, 3, 1, 145, 104, 7, 128, 210, 1, 1, 160, 210, 2, 0, 128,
+    210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 96, 0, 248, 182, 64, 0, 128, 82, 58, 228, 255,
+    151, 224, 67, 64, 185, 224, 143, 0, 185, 224, 19, 1, 145, 85, 228, 255, 151, 127, 2, 0, 113, 40, 3, 128, 210, 96,
+    0, 128, 210, 193, 128, 128, 210, 0, 16, 159, 154, 66, 1, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210,
+    1, 0, 0, 212, 224, 123, 0, 185, 230, 3, 0, 42, 129, 0, 0, 84, 32, 0, 128, 210, 1, 0, 0, 212, 230, 3, 0, 42, 224,
+    123, 64, 185, 230, 127, 0, 185, 198, 0, 0, 42, 230, 252, 255, 55, 7, 0, 128, 210, 255, 8, 0, 241, 96, 21, 0, 84,
+    225, 143, 128, 185, 226, 3, 7, 170, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 0, 3, 128, 210,
+    46, 227, 255, 151, 231, 4, 0, 145, 255, 12, 0, 241, 129, 254, 255, 84, 51, 1, 0, 52, 225, 3, 7, 170, 6, 0, 128,
+    210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0, 128, 210, 32, 7, 128, 210, 34, 227, 255, 151, 40, 3,
+    128, 210, 0, 0, 128, 210, 193, 128, 128, 210, 66, 1, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1,
+    0, 0, 212, 231, 123, 128, 185, 97, 0, 128, 210, 2, 0, 128, 210, 224, 143, 0, 185, 224, 3, 7, 170, 1, 0, 0, 212, 6,
+    0, 128, 210, 3, 0, 117, 178, 225, 3, 7, 170, 224, 3, 8, 170, 130, 0, 128, 210, 14, 227, 255, 151, 231, 127, 128,
+    185, 40, 3, 128, 210, 97, 0, 128, 210, 2, 0, 128, 210, 224, 3, 7, 170, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128,
+    210, 1, 0, 0, 212, 130, 0, 128, 210, 3, 0, 117, 178, 225, 3, 7, 170, 224, 3, 8, 170, 0, 227, 255, 151, 136, 2, 128,
+    210, 0, 1, 160, 210, 1, 0, 128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212,
+    224, 135, 0, 185, 0, 64, 128, 210, 32, 0, 160, 242, 3, 0, 129, 210, 225, 227, 0, 145, 72, 9, 128, 210, 2, 1, 128,
+    210, 3, 1, 160, 242, 224, 31, 0, 249, 0, 0, 128, 146, 1, 0, 0, 212, 225, 3, 0, 170, 224, 135, 64, 185, 225, 139, 0,
+    185, 1, 0, 1, 42, 193, 242, 255, 55, 225, 123, 64, 185, 35, 0, 128, 82, 226, 3, 3, 42, 237, 226, 255, 151, 243, 0,
+    0, 53, 225, 127, 64, 185, 36, 0, 128, 82, 224, 135, 64, 185, 227, 3, 4, 42, 2, 0, 128, 82, 230, 226, 255, 151, 224,
+    135, 80, 41, 4, 0, 128, 82, 67, 0, 128, 82, 34, 0, 128, 82, 115, 122, 31, 83, 224, 226, 255, 151, 64, 127, 0, 208,
+    0, 228, 77, 185, 31, 0, 0, 113, 77, 0, 0, 84, 115, 2, 28, 50, 64, 127, 0, 208, 0, 128, 119, 57, 64, 0, 0, 52, 115,
+    2, 29, 50, 225, 3, 1, 145, 232, 20, 128, 210, 160, 4, 128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5,
+    0, 128, 210, 255, 67, 0, 185, 1, 0, 0, 212, 160, 0, 248, 183, 224, 67, 64, 185, 31, 4, 0, 113, 65, 0, 0, 84, 115,
+    2, 27, 50, 136, 55, 128, 210, 0, 0, 128, 210, 1, 0, 128, 210, 34, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5,
+    0, 128, 210, 1, 0, 0, 212, 31, 20, 0, 241, 77, 0, 0, 84, 115, 2, 0, 50, 168, 54, 128, 210, 0, 0, 128, 146, 1, 0,
+    128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31, 152, 0, 177, 64, 0, 0,
+    84, 115, 2, 30, 50, 131, 3, 128, 210, 2, 0, 128, 82, 225, 15, 128, 18, 224, 3, 21, 170, 69, 227, 255, 151, 244, 3,
+    0, 170, 96, 200, 136, 210, 128, 168, 169, 242, 32, 0, 192, 242, 224, 22, 224, 242, 128, 2, 0, 249, 206, 231, 255,
+    151, 128, 10, 0, 185, 232, 21, 128, 210, 1, 0, 128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128,
+    210, 0, 0, 128, 210, 1, 0, 0, 212, 40, 22, 128, 210, 128, 14, 0, 185, 0, 0, 128, 210, 1, 0, 0, 212, 128, 78, 2, 41,
+    224, 155, 64, 185, 128, 26, 0, 185, 224, 3, 21, 170, 73, 253, 255, 151, 224, 3, 7, 170, 40, 3, 128, 210, 33, 0,
+    128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 192, 234, 255, 182, 77,
+    255, 255, 23, 253, 123, 190, 169, 45, 28, 0, 18, 76, 28, 0, 18, 253, 3, 0, 145, 243, 11, 0, 249, 67, 0, 128, 210,
+    31, 252, 18, 169, 243, 3, 0, 170, 2, 0, 128, 82, 161, 14, 128, 18, 23, 227, 255, 151, 13, 0, 0, 57, 12, 4, 0, 57,
+    224, 3, 19, 170, 235, 231, 255, 151, 1, 0, 128, 82, 224, 3, 19, 170, 169, 231, 255, 151, 224, 3, 19, 170, 43, 253,
+    255, 151, 111, 111, 109, 95, 107, 105, 108, 108, 32, 0, 47, 112, 114, 111, 99, 0, 115, 101, 108, 102, 0, 47, 116,
+    97, 115, 107, 47, 0, 47, 99, 104, 105, 108, 100, 114, 101, 110, 0, 115, 101, 108, 102, 47, 102, 100, 0, 47, 115,
+    116, 97, 116, 0, 47, 116, 97, 115, 107, 0, 115, 101, 108, 102, 47, 102, 100, 47, 0, 46, 99, 111, 102, 102, 101,
+    114, 100, 97, 109, 45, 0, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 97, 98, 99, 100, 101, 102, 0, 46, 46, 0, 115,
+    101, 108, 102, 47, 111, 111, 109, 95, 115, 99, 111, 114, 101, 95, 97, 100, 106, 0, 53, 48, 48, 0, 0, 0, 3, 21, 57,
+    70, 196, 196, 196, 81, 90, 113, 123, 47, 100, 101, 118, 47, 112, 116, 109, 120, 0, 115, 112, 97, 119, 110, 0, 51,
+    0, 47, 100, 101, 118, 47, 110, 117, 108, 108, 0, 0, 46, 115, 104, 115, 116, 114, 116, 97, 98, 0, 46, 116, 101, 120,
+    116, 0, 46, 114, 111, 100, 97, 116, 97, 0, 46, 98, 115, 115, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11, 0, 0, 0, 1, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 232, 0, 64, 0, 0,
+    0, 0, 0, 232, 0, 0, 0, 0, 0, 0, 0, 24, 119, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 17, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 120, 64, 0, 0, 0, 0, 0, 0, 120, 0, 0, 0, 0,
+    0, 0, 163, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 25, 0, 0,
+    0, 8, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 128, 65, 0, 0, 0, 0, 0, 0, 128, 0, 0, 0, 0, 0, 0, 232, 157, 253, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 163, 120, 0, 0, 0, 0, 0, 0, 30, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    // clang-format on
+};
+
+/// Of the file.
+inline constexpr std::string_view image_aarch64_sha256 =
+    "dba64502ca05b43e00f50fa5d152e28fe7a820b32764fdd39002cfdc5073e8ac";
+
+}  // namespace cofferdam::inline v0::wire
+
+// ---- cofferdam/warden/image_x86_64.hpp ----
+
+// Written by ./dev warden from warden/program; not to be edited.
+
+#include <string_view>
+
+namespace cofferdam::inline v0::wire {
+
+/// The warden for x86_64, as an ELF file: 28936 bytes.
+inline constexpr unsigned char image_x86_64[] = {
+    // clang-format off
+    127, 69, 76, 70, 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 62, 0, 1, 0, 0, 0, 232, 0, 64, 0, 0, 0, 0, 0, 64, 0, 0,
+    0, 0, 0, 0, 0, 200, 111, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64, 0, 56, 0, 3, 0, 64, 0, 5, 0, 4, 0, 1, 0, 0, 0, 5, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 164, 111, 0, 0, 0, 0, 0, 0, 164, 111,
+    0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 112, 64, 0, 0, 0, 0,
+    0, 0, 112, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 96, 158, 253, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 81,
+    229, 116, 100, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 49, 237, 72, 137, 231, 72, 131, 228, 240, 232, 114, 102,
+    0, 0, 244, 72, 131, 230, 240, 72, 131, 238, 16, 72, 137, 22, 72, 137, 78, 8, 49, 210, 69, 49, 210, 69, 49, 192,
+    184, 56, 0, 0, 0, 15, 5, 133, 192, 117, 7, 49, 237, 88, 95, 255, 208, 244, 195, 144, 72, 139, 21, 215, 110, 1, 0,
+    176, 1, 57, 122, 112, 116, 34, 139, 114, 100, 49, 192, 57, 240, 115, 22, 72, 137, 193, 72, 255, 192, 72, 193, 225,
+    4, 72, 3, 74, 8, 57, 57, 117, 234, 176, 1, 235, 3, 49, 192, 195, 195, 144, 85, 49, 210, 189, 56, 0, 0, 0, 69, 49,
+    210, 83, 69, 49, 192, 72, 137, 251, 69, 49, 201, 191, 10, 0, 0, 0, 72, 137, 232, 72, 137, 214, 15, 5, 72, 131, 248,
+    234, 117, 14, 198, 67, 53, 0, 191, 17, 0, 0, 0, 72, 137, 232, 15, 5, 91, 93, 195, 144, 68, 139, 2, 72, 137, 248,
+    69, 133, 192, 120, 117, 128, 122, 32, 0, 117, 111, 72, 131, 122, 8, 0, 117, 7, 72, 131, 122, 16, 0, 117, 97, 72,
+    139, 184, 40, 1, 0, 0, 72, 129, 199, 0, 0, 16, 0, 72, 43, 184, 48, 1, 0, 0, 72, 129, 255, 255, 63, 7, 0, 118, 67,
+    198, 66, 32, 1, 72, 43, 48, 72, 193, 225, 32, 73, 99, 208, 72, 193, 254, 4, 72, 99, 120, 28, 76, 141, 84, 36, 244,
+    69, 49, 192, 105, 246, 163, 139, 46, 186, 199, 68, 36, 244, 1, 0, 0, 64, 69, 49, 201, 184, 233, 0, 0, 0, 72, 9,
+    241, 190, 3, 0, 0, 0, 72, 137, 76, 36, 248, 15, 5, 195, 144, 72, 99, 87, 116, 133, 210, 120, 111, 128, 127, 120, 0,
+    117, 105, 72, 139, 135, 40, 1, 0, 0, 72, 5, 0, 0, 16, 0, 72, 43, 135, 48, 1, 0, 0, 72, 61, 8, 64, 7, 0, 118, 77,
+    72, 139, 135, 136, 0, 0, 0, 72, 57, 135, 128, 0, 0, 0, 198, 71, 120, 1, 76, 141, 84, 36, 244, 15, 149, 192, 72, 99,
+    127, 28, 69, 49, 192, 69, 49, 201, 15, 182, 192, 190, 3, 0, 0, 0, 193, 224, 2, 13, 1, 0, 0, 64, 137, 68, 36, 244,
+    184, 7, 0, 0, 0, 72, 193, 224, 32, 72, 137, 68, 36, 248, 184, 233, 0, 0, 0, 15, 5, 195, 85, 189, 44, 0, 0, 0, 83,
+    72, 137, 251, 72, 99, 123, 116, 72, 139, 179, 128, 0, 0, 0, 72, 139, 147, 136, 0, 0, 0, 133, 255, 121, 18, 72, 139,
+    131, 136, 0, 0, 0, 72, 57, 131, 128, 0, 0, 0, 117, 80, 235, 62, 72, 57, 242, 116, 57, 72, 41, 242, 65, 186, 64, 64,
+    0, 0, 69, 49, 192, 69, 49, 201, 72, 129, 198, 24, 112, 181, 0, 72, 137, 232, 15, 5, 72, 131, 248, 252, 116, 178,
+    72, 139, 147, 128, 0, 0, 0, 72, 133, 192, 120, 188, 72, 1, 208, 72, 137, 131, 128, 0, 0, 0, 235, 154, 49, 192, 72,
+    137, 131, 136, 0, 0, 0, 72, 137, 131, 128, 0, 0, 0, 198, 67, 120, 0, 72, 137, 223, 91, 93, 233, 250, 254, 255, 255,
+    72, 137, 248, 72, 137, 209, 72, 57, 254, 115, 9, 72, 141, 20, 22, 72, 57, 215, 114, 6, 72, 137, 199, 243, 164, 195,
+    72, 131, 233, 1, 114, 8, 138, 20, 14, 136, 20, 8, 235, 242, 195, 144, 83, 65, 137, 210, 72, 139, 151, 48, 1, 0, 0,
+    184, 0, 0, 16, 0, 72, 141, 89, 9, 73, 137, 248, 65, 137, 243, 73, 137, 201, 72, 41, 208, 72, 57, 216, 115, 50, 72,
+    139, 183, 40, 1, 0, 0, 191, 24, 112, 165, 0, 72, 41, 242, 72, 129, 198, 24, 112, 165, 0, 232, 150, 255, 255, 255,
+    73, 139, 128, 40, 1, 0, 0, 73, 41, 128, 48, 1, 0, 0, 49, 192, 73, 137, 128, 40, 1, 0, 0, 73, 139, 144, 48, 1, 0, 0,
+    68, 137, 138, 24, 112, 165, 0, 72, 141, 130, 33, 112, 165, 0, 68, 136, 154, 28, 112, 165, 0, 68, 137, 146, 29, 112,
+    165, 0, 73, 1, 152, 48, 1, 0, 0, 91, 195, 144, 85, 137, 213, 137, 242, 64, 182, 134, 83, 72, 137, 203, 185, 5, 0,
+    0, 0, 247, 219, 232, 100, 255, 255, 255, 64, 136, 40, 137, 88, 1, 91, 93, 195, 49, 201, 72, 57, 202, 116, 27, 138,
+    4, 15, 72, 255, 193, 68, 138, 68, 14, 255, 68, 56, 192, 116, 235, 69, 15, 182, 192, 15, 182, 192, 68, 41, 192, 195,
+    49, 192, 195, 49, 192, 128, 60, 7, 0, 116, 5, 72, 255, 192, 235, 245, 195, 83, 72, 99, 255, 187, 231, 0, 0, 0, 49,
+    210, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 216, 72, 137, 214, 15, 5, 235, 235, 15, 87, 192, 72, 141, 116,
+    36, 232, 69, 49, 210, 69, 49, 192, 15, 17, 68, 36, 232, 69, 49, 201, 184, 228, 0, 0, 0, 49, 210, 191, 1, 0, 0, 0,
+    15, 5, 72, 139, 68, 36, 240, 190, 232, 3, 0, 0, 49, 210, 72, 105, 76, 36, 232, 64, 66, 15, 0, 72, 247, 246, 72, 1,
+    200, 195, 83, 72, 137, 251, 72, 99, 63, 133, 255, 120, 21, 49, 210, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 3,
+    0, 0, 0, 72, 137, 214, 15, 5, 199, 3, 255, 255, 255, 255, 91, 195, 72, 99, 22, 133, 210, 120, 60, 83, 49, 192, 72,
+    137, 243, 72, 99, 127, 28, 69, 49, 192, 69, 49, 201, 190, 2, 0, 0, 0, 137, 68, 36, 244, 184, 1, 0, 0, 0, 76, 141,
+    84, 36, 244, 72, 193, 224, 32, 72, 137, 68, 36, 248, 184, 233, 0, 0, 0, 15, 5, 72, 137, 223, 91, 233, 149, 255,
+    255, 255, 195, 83, 72, 137, 243, 72, 131, 198, 96, 232, 175, 255, 255, 255, 72, 139, 123, 104, 72, 133, 255, 116,
+    23, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 11, 0, 0, 0, 190, 0, 0, 1, 0, 49, 210, 15, 5, 49, 192, 49, 210, 72,
+    137, 67, 104, 137, 83, 116, 91, 195, 128, 62, 0, 116, 113, 85, 83, 72, 137, 243, 82, 128, 190, 170, 0, 0, 0, 0,
+    116, 94, 131, 126, 16, 0, 121, 88, 131, 126, 56, 0, 121, 82, 72, 137, 253, 232, 158, 255, 255, 255, 139, 83, 4,
+    185, 16, 0, 0, 0, 64, 182, 133, 72, 137, 239, 232, 233, 253, 255, 255, 72, 139, 83, 40, 72, 137, 16, 72, 139, 83,
+    80, 72, 137, 80, 8, 198, 3, 0, 255, 77, 108, 139, 85, 96, 133, 210, 116, 27, 141, 66, 255, 72, 137, 194, 72, 105,
+    192, 176, 0, 0, 0, 72, 3, 69, 0, 128, 56, 0, 117, 5, 137, 85, 96, 235, 222, 88, 91, 93, 195, 195, 144, 72, 139, 71,
+    16, 199, 64, 8, 255, 255, 255, 255, 72, 139, 71, 16, 198, 128, 170, 0, 0, 0, 1, 72, 139, 71, 16, 72, 199, 128, 152,
+    0, 0, 0, 255, 255, 255, 255, 72, 139, 71, 16, 72, 199, 128, 144, 0, 0, 0, 255, 255, 255, 255, 72, 139, 7, 72, 139,
+    119, 8, 199, 70, 8, 255, 255, 255, 255, 139, 80, 104, 141, 74, 1, 137, 72, 104, 131, 249, 8, 119, 12, 128, 120, 27,
+    0, 117, 6, 128, 126, 12, 0, 116, 25, 128, 126, 13, 0, 117, 19, 137, 80, 104, 72, 131, 198, 4, 72, 137, 199, 198,
+    70, 9, 1, 233, 149, 254, 255, 255, 195, 72, 99, 255, 69, 49, 210, 69, 49, 192, 69, 49, 201, 49, 192, 15, 5, 72,
+    131, 248, 252, 116, 237, 195, 144, 65, 87, 65, 86, 65, 85, 73, 137, 253, 65, 84, 85, 83, 65, 82, 139, 58, 198, 66,
+    32, 0, 133, 255, 15, 136, 29, 1, 0, 0, 76, 139, 114, 16, 72, 137, 245, 72, 137, 211, 65, 137, 204, 77, 133, 246,
+    117, 33, 186, 0, 0, 1, 0, 190, 0, 112, 64, 0, 232, 170, 255, 255, 255, 72, 133, 192, 15, 142, 169, 0, 0, 0, 72, 1,
+    67, 24, 233, 205, 0, 0, 0, 72, 139, 82, 8, 72, 133, 210, 15, 132, 221, 0, 0, 0, 73, 139, 133, 40, 1, 0, 0, 72, 5,
+    0, 0, 16, 0, 73, 43, 133, 48, 1, 0, 0, 72, 61, 255, 63, 7, 0, 15, 134, 189, 0, 0, 0, 73, 57, 214, 184, 0, 0, 1, 0,
+    76, 137, 239, 76, 15, 71, 242, 139, 86, 4, 65, 141, 116, 36, 126, 73, 57, 198, 76, 15, 71, 240, 76, 137, 241, 232,
+    123, 252, 255, 255, 139, 59, 76, 137, 242, 72, 137, 198, 73, 137, 199, 232, 53, 255, 255, 255, 49, 210, 73, 139,
+    141, 48, 1, 0, 0, 72, 133, 192, 72, 15, 73, 208, 72, 1, 209, 76, 41, 241, 73, 137, 141, 48, 1, 0, 0, 72, 133, 192,
+    127, 13, 72, 131, 233, 9, 73, 137, 141, 48, 1, 0, 0, 235, 14, 65, 137, 87, 247, 72, 41, 83, 8, 72, 41, 83, 16, 235,
+    45, 72, 133, 192, 116, 6, 72, 131, 248, 245, 116, 34, 72, 137, 222, 76, 137, 239, 232, 118, 253, 255, 255, 65, 89,
+    72, 137, 238, 91, 76, 137, 239, 93, 65, 92, 65, 93, 65, 94, 65, 95, 233, 221, 253, 255, 255, 65, 88, 68, 137, 225,
+    72, 137, 218, 72, 137, 238, 91, 76, 137, 239, 93, 65, 92, 65, 93, 65, 94, 65, 95, 233, 50, 250, 255, 255, 88, 91,
+    93, 65, 92, 65, 93, 65, 94, 65, 95, 195, 83, 72, 99, 255, 187, 1, 0, 0, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201,
+    72, 137, 216, 15, 5, 72, 131, 248, 252, 116, 236, 91, 195, 144, 85, 72, 137, 253, 83, 72, 137, 243, 72, 131, 236,
+    24, 198, 70, 100, 0, 139, 123, 96, 139, 83, 116, 133, 255, 15, 136, 157, 0, 0, 0, 133, 210, 15, 132, 155, 0, 0, 0,
+    139, 115, 112, 72, 3, 115, 104, 232, 174, 255, 255, 255, 72, 131, 248, 245, 117, 79, 198, 67, 100, 1, 72, 137, 216,
+    72, 43, 69, 0, 186, 3, 0, 0, 0, 72, 193, 248, 4, 72, 193, 226, 33, 72, 99, 125, 28, 69, 49, 192, 105, 192, 163,
+    139, 46, 186, 76, 141, 84, 36, 4, 69, 49, 201, 190, 3, 0, 0, 0, 199, 68, 36, 4, 4, 0, 0, 64, 72, 9, 208, 72, 99,
+    83, 96, 72, 137, 68, 36, 8, 184, 233, 0, 0, 0, 15, 5, 235, 52, 139, 83, 116, 139, 75, 120, 72, 133, 192, 121, 23,
+    1, 202, 49, 201, 72, 137, 222, 72, 137, 239, 137, 83, 120, 137, 75, 116, 232, 179, 252, 255, 255, 235, 18, 41, 194,
+    1, 193, 1, 67, 112, 137, 83, 116, 137, 75, 120, 233, 85, 255, 255, 255, 131, 123, 116, 0, 117, 55, 49, 210, 128,
+    123, 101, 0, 137, 83, 112, 116, 44, 139, 123, 96, 133, 255, 120, 37, 246, 67, 12, 16, 116, 20, 186, 1, 0, 0, 0, 72,
+    141, 116, 36, 4, 198, 68, 36, 4, 4, 232, 243, 254, 255, 255, 72, 137, 222, 72, 137, 239, 232, 98, 252, 255, 255,
+    139, 67, 120, 61, 255, 63, 0, 0, 119, 10, 131, 123, 116, 0, 117, 33, 133, 192, 116, 29, 139, 83, 4, 185, 4, 0, 0,
+    0, 64, 182, 136, 72, 137, 239, 232, 153, 250, 255, 255, 139, 83, 120, 137, 16, 49, 192, 137, 67, 120, 72, 131, 196,
+    24, 91, 93, 195, 65, 85, 72, 99, 255, 65, 84, 73, 137, 212, 186, 0, 0, 8, 0, 85, 72, 137, 205, 83, 187, 1, 1, 0, 0,
+    72, 131, 236, 24, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 216, 15, 5, 72, 131, 248, 252, 116, 236, 137, 68,
+    36, 12, 65, 137, 197, 49, 219, 72, 255, 205, 133, 192, 121, 12, 72, 152, 235, 49, 72, 1, 195, 72, 57, 235, 116, 23,
+    72, 137, 234, 73, 141, 52, 28, 68, 137, 239, 72, 41, 218, 232, 243, 252, 255, 255, 72, 133, 192, 127, 225, 72, 141,
+    124, 36, 12, 232, 80, 251, 255, 255, 65, 198, 4, 28, 0, 72, 137, 216, 72, 131, 196, 24, 91, 93, 65, 92, 65, 93,
+    195, 85, 49, 192, 65, 137, 250, 15, 87, 192, 83, 72, 131, 236, 48, 73, 131, 248, 1, 72, 137, 76, 36, 168, 72, 141,
+    124, 36, 208, 185, 8, 0, 0, 0, 76, 139, 92, 36, 72, 243, 171, 72, 141, 124, 36, 240, 185, 14, 0, 0, 0, 72, 137,
+    116, 36, 152, 243, 171, 72, 141, 68, 36, 152, 72, 137, 84, 36, 160, 72, 141, 92, 36, 240, 72, 137, 4, 36, 72, 25,
+    192, 72, 131, 192, 2, 76, 137, 68, 36, 176, 72, 137, 68, 36, 8, 15, 17, 68, 36, 192, 77, 133, 219, 116, 84, 72,
+    141, 84, 36, 192, 72, 141, 116, 36, 136, 185, 16, 0, 0, 0, 72, 184, 1, 0, 0, 0, 1, 0, 0, 0, 72, 137, 68, 36, 144,
+    74, 141, 4, 157, 16, 0, 0, 0, 72, 137, 215, 72, 137, 68, 36, 136, 243, 164, 72, 141, 72, 240, 72, 141, 124, 36,
+    208, 76, 137, 206, 243, 164, 72, 131, 232, 9, 72, 137, 84, 36, 16, 72, 131, 224, 248, 72, 131, 192, 16, 72, 137,
+    68, 36, 24, 73, 99, 250, 189, 46, 0, 0, 0, 186, 64, 64, 0, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 232,
+    72, 137, 222, 15, 5, 72, 131, 248, 252, 116, 233, 72, 131, 196, 48, 91, 93, 195, 144, 85, 83, 72, 131, 236, 24, 72,
+    99, 94, 8, 72, 199, 134, 144, 0, 0, 0, 255, 255, 255, 255, 133, 219, 120, 109, 72, 131, 190, 152, 0, 0, 0, 255, 72,
+    137, 245, 117, 96, 72, 193, 227, 4, 72, 3, 95, 8, 69, 49, 210, 69, 49, 192, 139, 59, 69, 49, 201, 184, 62, 0, 0, 0,
+    190, 18, 0, 0, 0, 49, 210, 15, 5, 49, 192, 49, 210, 199, 4, 36, 3, 0, 0, 0, 137, 84, 36, 12, 186, 16, 0, 0, 0, 72,
+    137, 68, 36, 4, 139, 123, 4, 81, 49, 201, 106, 0, 72, 141, 116, 36, 16, 232, 167, 254, 255, 255, 232, 159, 249,
+    255, 255, 72, 5, 144, 208, 3, 0, 72, 137, 133, 152, 0, 0, 0, 94, 95, 72, 131, 196, 24, 91, 93, 195, 144, 133, 246,
+    120, 79, 72, 99, 246, 72, 131, 236, 32, 49, 192, 69, 49, 192, 72, 193, 230, 4, 72, 3, 119, 8, 68, 137, 68, 36, 20,
+    69, 49, 201, 136, 84, 36, 21, 69, 49, 192, 186, 16, 0, 0, 0, 136, 76, 36, 22, 49, 201, 72, 137, 68, 36, 12, 139,
+    126, 4, 199, 68, 36, 8, 2, 0, 0, 0, 106, 0, 72, 141, 116, 36, 16, 232, 61, 254, 255, 255, 72, 131, 196, 40, 195,
+    195, 85, 137, 205, 83, 72, 137, 243, 72, 131, 236, 24, 128, 190, 168, 0, 0, 0, 0, 117, 15, 128, 190, 169, 0, 0, 0,
+    0, 117, 6, 136, 150, 168, 0, 0, 0, 128, 187, 170, 0, 0, 0, 0, 72, 199, 131, 136, 0, 0, 0, 255, 255, 255, 255, 117,
+    106, 72, 131, 187, 152, 0, 0, 0, 255, 117, 96, 128, 187, 171, 0, 0, 0, 0, 117, 87, 133, 237, 117, 14, 72, 131, 196,
+    24, 72, 137, 222, 91, 93, 233, 194, 254, 255, 255, 72, 105, 237, 232, 3, 0, 0, 72, 137, 124, 36, 8, 232, 199, 248,
+    255, 255, 72, 139, 124, 36, 8, 72, 1, 197, 72, 131, 187, 144, 0, 0, 0, 255, 117, 18, 139, 115, 8, 185, 15, 0, 0, 0,
+    186, 2, 0, 0, 0, 232, 27, 255, 255, 255, 72, 59, 171, 144, 0, 0, 0, 115, 7, 72, 137, 171, 144, 0, 0, 0, 72, 131,
+    196, 24, 91, 93, 195, 65, 87, 72, 137, 208, 137, 202, 49, 201, 65, 86, 65, 137, 250, 129, 202, 0, 0, 0, 64, 65,
+    191, 47, 0, 0, 0, 65, 85, 72, 99, 210, 65, 84, 77, 137, 204, 85, 76, 137, 197, 83, 72, 129, 236, 120, 1, 0, 0, 72,
+    137, 68, 36, 32, 72, 139, 156, 36, 176, 1, 0, 0, 49, 192, 72, 141, 124, 36, 56, 76, 141, 108, 36, 112, 72, 137,
+    116, 36, 24, 72, 141, 116, 36, 56, 72, 137, 11, 185, 14, 0, 0, 0, 243, 171, 72, 141, 68, 36, 24, 76, 137, 108, 36,
+    88, 73, 99, 250, 72, 137, 68, 36, 72, 72, 199, 68, 36, 80, 1, 0, 0, 0, 72, 199, 68, 36, 96, 0, 1, 0, 0, 69, 49,
+    210, 69, 49, 192, 69, 49, 201, 76, 137, 248, 15, 5, 73, 137, 198, 72, 131, 248, 252, 116, 233, 72, 133, 192, 15,
+    136, 246, 0, 0, 0, 139, 68, 36, 104, 69, 49, 255, 72, 186, 1, 0, 0, 0, 1, 0, 0, 0, 193, 232, 3, 131, 224, 1, 73,
+    141, 79, 16, 72, 57, 76, 36, 96, 15, 130, 169, 0, 0, 0, 75, 141, 116, 61, 0, 72, 141, 124, 36, 40, 185, 16, 0, 0,
+    0, 243, 164, 72, 139, 116, 36, 40, 72, 131, 254, 15, 15, 134, 137, 0, 0, 0, 72, 139, 76, 36, 96, 76, 41, 249, 72,
+    57, 241, 114, 124, 72, 57, 84, 36, 48, 117, 96, 65, 184, 16, 0, 0, 0, 73, 131, 192, 4, 76, 57, 68, 36, 40, 114, 79,
+    74, 141, 116, 60, 108, 72, 141, 124, 36, 20, 185, 4, 0, 0, 0, 76, 1, 198, 243, 164, 72, 139, 11, 76, 57, 225, 115,
+    17, 72, 141, 113, 1, 72, 137, 51, 139, 116, 36, 20, 137, 116, 141, 0, 235, 200, 72, 141, 124, 36, 20, 76, 137, 68,
+    36, 8, 232, 132, 247, 255, 255, 76, 139, 68, 36, 8, 176, 1, 72, 186, 1, 0, 0, 0, 1, 0, 0, 0, 235, 166, 72, 139,
+    124, 36, 40, 72, 141, 79, 7, 72, 131, 225, 248, 73, 1, 207, 233, 72, 255, 255, 255, 132, 192, 116, 35, 69, 49, 228,
+    76, 59, 35, 115, 15, 74, 141, 124, 165, 0, 73, 255, 196, 232, 67, 247, 255, 255, 235, 236, 49, 192, 73, 199, 198,
+    185, 255, 255, 255, 72, 137, 3, 72, 129, 196, 120, 1, 0, 0, 76, 137, 240, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95,
+    195, 138, 71, 16, 132, 192, 116, 10, 72, 139, 71, 8, 72, 57, 7, 15, 148, 192, 195, 72, 137, 249, 65, 184, 10, 0, 0,
+    0, 191, 1, 0, 0, 0, 137, 240, 49, 210, 65, 137, 241, 65, 247, 240, 131, 194, 48, 137, 198, 136, 84, 60, 245, 72,
+    137, 250, 72, 141, 127, 1, 65, 131, 249, 9, 119, 224, 141, 66, 255, 72, 137, 206, 72, 152, 64, 138, 124, 4, 246,
+    72, 255, 200, 72, 255, 198, 64, 136, 126, 255, 131, 248, 255, 117, 236, 72, 99, 210, 72, 141, 4, 17, 195, 49, 192,
+    138, 20, 6, 132, 210, 116, 8, 136, 20, 7, 72, 255, 192, 235, 241, 72, 1, 248, 198, 0, 0, 195, 72, 137, 248, 72,
+    139, 63, 49, 201, 72, 57, 247, 116, 52, 64, 138, 63, 131, 239, 48, 64, 128, 255, 9, 119, 40, 49, 201, 137, 10, 72,
+    139, 8, 72, 57, 206, 116, 26, 15, 190, 9, 141, 121, 208, 64, 128, 255, 9, 119, 14, 107, 58, 10, 141, 76, 15, 208,
+    137, 10, 72, 255, 0, 235, 222, 177, 1, 137, 200, 195, 85, 83, 72, 137, 251, 72, 129, 236, 24, 4, 0, 0, 72, 99, 127,
+    40, 133, 255, 15, 136, 134, 0, 0, 0, 72, 141, 108, 36, 16, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 17, 0, 0, 0,
+    186, 255, 3, 0, 0, 72, 137, 238, 15, 5, 73, 137, 193, 72, 133, 192, 126, 97, 198, 68, 4, 16, 0, 72, 137, 239, 128,
+    63, 0, 116, 84, 186, 9, 0, 0, 0, 190, 240, 109, 64, 0, 232, 118, 245, 255, 255, 133, 192, 117, 60, 72, 57, 239,
+    116, 6, 128, 127, 255, 10, 117, 49, 72, 131, 199, 9, 72, 141, 84, 36, 4, 74, 141, 116, 13, 0, 49, 192, 72, 137,
+    124, 36, 8, 72, 141, 124, 36, 8, 137, 68, 36, 4, 232, 49, 255, 255, 255, 139, 84, 36, 4, 137, 208, 43, 67, 44, 137,
+    83, 44, 235, 7, 72, 255, 199, 235, 167, 49, 192, 72, 129, 196, 24, 4, 0, 0, 91, 93, 195, 65, 86, 69, 49, 246, 65,
+    85, 73, 137, 253, 65, 84, 73, 137, 212, 85, 83, 72, 137, 243, 198, 134, 169, 0, 0, 0, 1, 72, 199, 134, 136, 0, 0,
+    0, 255, 255, 255, 255, 232, 247, 245, 255, 255, 65, 128, 124, 36, 8, 1, 117, 28, 65, 131, 124, 36, 4, 9, 117, 20,
+    128, 187, 168, 0, 0, 0, 0, 117, 11, 76, 137, 239, 232, 10, 255, 255, 255, 65, 137, 198, 139, 83, 4, 185, 43, 0, 0,
+    0, 64, 182, 132, 76, 137, 239, 232, 30, 244, 255, 255, 72, 137, 197, 65, 138, 68, 36, 8, 136, 69, 0, 65, 139, 68,
+    36, 4, 137, 69, 1, 138, 131, 168, 0, 0, 0, 136, 69, 5, 232, 243, 244, 255, 255, 72, 43, 131, 128, 0, 0, 0, 72, 137,
+    69, 6, 73, 139, 68, 36, 16, 72, 137, 69, 14, 73, 139, 68, 36, 24, 72, 137, 69, 22, 73, 139, 68, 36, 32, 68, 137,
+    117, 38, 72, 137, 69, 30, 65, 138, 68, 36, 9, 136, 69, 42, 132, 192, 116, 83, 246, 67, 12, 32, 117, 77, 128, 187,
+    168, 0, 0, 0, 0, 117, 68, 128, 187, 171, 0, 0, 0, 0, 117, 59, 131, 187, 164, 0, 0, 0, 0, 117, 19, 72, 137, 222, 76,
+    137, 239, 91, 93, 65, 92, 65, 93, 65, 94, 233, 115, 250, 255, 255, 232, 132, 244, 255, 255, 72, 137, 194, 139, 131,
+    164, 0, 0, 0, 72, 105, 192, 232, 3, 0, 0, 72, 1, 208, 72, 137, 131, 144, 0, 0, 0, 91, 93, 65, 92, 65, 93, 65, 94,
+    195, 144, 65, 85, 69, 49, 237, 65, 84, 73, 137, 244, 85, 72, 137, 253, 83, 72, 131, 236, 72, 65, 139, 84, 36, 4,
+    133, 210, 15, 136, 45, 1, 0, 0, 68, 137, 232, 72, 141, 124, 36, 24, 185, 10, 0, 0, 0, 69, 49, 192, 243, 171, 72,
+    141, 116, 36, 24, 72, 99, 250, 65, 186, 64, 0, 0, 0, 69, 49, 201, 184, 45, 0, 0, 0, 186, 40, 0, 0, 0, 15, 5, 72,
+    131, 248, 252, 116, 190, 72, 131, 248, 40, 15, 133, 219, 0, 0, 0, 73, 99, 92, 36, 8, 133, 219, 120, 171, 139, 68,
+    36, 24, 72, 105, 219, 176, 0, 0, 0, 72, 3, 93, 0, 72, 137, 44, 36, 76, 137, 100, 36, 8, 255, 200, 72, 137, 92, 36,
+    16, 131, 248, 4, 15, 135, 154, 0, 0, 0, 255, 36, 197, 0, 110, 64, 0, 139, 76, 36, 28, 138, 84, 36, 32, 72, 137,
+    239, 139, 115, 4, 247, 217, 72, 99, 201, 232, 63, 243, 255, 255, 72, 137, 231, 232, 7, 245, 255, 255, 72, 141, 115,
+    16, 72, 137, 239, 232, 5, 244, 255, 255, 72, 141, 115, 56, 72, 137, 239, 232, 249, 243, 255, 255, 72, 137, 222, 72,
+    137, 239, 232, 50, 244, 255, 255, 198, 3, 0, 255, 77, 108, 233, 46, 255, 255, 255, 72, 137, 242, 72, 137, 239, 72,
+    137, 222, 232, 247, 253, 255, 255, 128, 124, 36, 33, 0, 117, 48, 72, 137, 231, 232, 188, 244, 255, 255, 235, 38,
+    72, 199, 131, 152, 0, 0, 0, 254, 255, 255, 255, 235, 25, 139, 83, 4, 185, 4, 0, 0, 0, 64, 182, 137, 72, 137, 239,
+    232, 70, 242, 255, 255, 139, 84, 36, 28, 137, 16, 72, 137, 222, 72, 137, 239, 232, 17, 244, 255, 255, 233, 217,
+    254, 255, 255, 72, 131, 248, 245, 116, 13, 73, 141, 116, 36, 4, 72, 137, 239, 232, 123, 243, 255, 255, 72, 131,
+    196, 72, 91, 93, 65, 92, 65, 93, 195, 65, 84, 85, 83, 72, 137, 251, 72, 129, 236, 48, 2, 0, 0, 139, 123, 32, 186,
+    0, 2, 0, 0, 72, 141, 116, 36, 48, 232, 188, 244, 255, 255, 72, 133, 192, 127, 233, 73, 188, 0, 0, 0, 0, 255, 255,
+    255, 255, 49, 201, 72, 141, 116, 36, 4, 69, 49, 210, 69, 49, 192, 137, 76, 36, 4, 69, 49, 201, 184, 61, 0, 0, 0,
+    72, 131, 207, 255, 186, 3, 0, 0, 64, 15, 5, 72, 137, 199, 72, 131, 248, 252, 116, 211, 72, 133, 192, 15, 142, 68,
+    1, 0, 0, 15, 182, 84, 36, 4, 137, 198, 57, 67, 112, 117, 5, 131, 250, 127, 117, 7, 139, 75, 100, 49, 192, 235, 26,
+    49, 210, 137, 83, 112, 235, 171, 72, 137, 197, 72, 255, 192, 72, 193, 229, 4, 72, 3, 107, 8, 59, 117, 0, 116, 6,
+    57, 200, 114, 233, 235, 146, 131, 250, 127, 15, 132, 214, 0, 0, 0, 131, 125, 4, 0, 120, 11, 72, 137, 238, 72, 137,
+    223, 232, 241, 253, 255, 255, 72, 141, 117, 4, 72, 137, 223, 232, 173, 242, 255, 255, 128, 125, 13, 0, 117, 9, 131,
+    125, 8, 0, 121, 3, 255, 75, 104, 72, 99, 117, 8, 133, 246, 120, 106, 72, 105, 246, 176, 0, 0, 0, 72, 3, 51, 128,
+    190, 169, 0, 0, 0, 0, 199, 70, 8, 255, 255, 255, 255, 198, 134, 171, 0, 0, 0, 1, 72, 199, 134, 152, 0, 0, 0, 255,
+    255, 255, 255, 72, 199, 134, 144, 0, 0, 0, 255, 255, 255, 255, 72, 199, 134, 136, 0, 0, 0, 255, 255, 255, 255, 117,
+    34, 72, 141, 124, 36, 8, 185, 10, 0, 0, 0, 49, 192, 243, 171, 72, 141, 84, 36, 8, 72, 137, 223, 102, 199, 68, 36,
+    16, 2, 1, 232, 84, 252, 255, 255, 49, 192, 72, 137, 67, 72, 76, 137, 101, 0, 199, 69, 8, 255, 255, 255, 255, 102,
+    199, 69, 12, 0, 0, 139, 83, 100, 133, 210, 15, 132, 207, 254, 255, 255, 141, 66, 255, 72, 137, 194, 72, 193, 224,
+    4, 72, 3, 67, 8, 131, 56, 0, 15, 133, 184, 254, 255, 255, 137, 83, 100, 235, 217, 138, 69, 12, 69, 49, 210, 69, 49,
+    192, 69, 49, 201, 190, 18, 0, 0, 0, 255, 192, 60, 3, 136, 69, 12, 184, 62, 0, 0, 0, 118, 5, 190, 9, 0, 0, 0, 49,
+    210, 15, 5, 233, 134, 254, 255, 255, 72, 129, 196, 48, 2, 0, 0, 91, 93, 65, 92, 195, 49, 210, 69, 49, 210, 69, 49,
+    192, 69, 49, 201, 184, 39, 0, 0, 0, 72, 137, 215, 72, 137, 214, 15, 5, 195, 65, 85, 65, 84, 65, 137, 244, 85, 83,
+    72, 137, 251, 81, 72, 199, 71, 64, 255, 255, 255, 255, 232, 205, 255, 255, 255, 255, 200, 117, 7, 49, 255, 232,
+    247, 240, 255, 255, 128, 123, 27, 0, 117, 46, 198, 67, 27, 1, 72, 141, 115, 16, 72, 137, 223, 232, 103, 241, 255,
+    255, 128, 123, 24, 0, 117, 12, 72, 141, 115, 20, 72, 137, 223, 232, 85, 241, 255, 255, 72, 141, 115, 116, 72, 137,
+    223, 232, 73, 241, 255, 255, 69, 49, 237, 65, 131, 196, 2, 68, 59, 107, 96, 115, 85, 68, 137, 237, 72, 105, 237,
+    176, 0, 0, 0, 72, 3, 43, 128, 125, 0, 0, 116, 61, 49, 201, 68, 137, 226, 72, 137, 238, 72, 137, 223, 232, 125, 247,
+    255, 255, 49, 210, 72, 141, 117, 16, 72, 137, 223, 72, 137, 85, 72, 72, 137, 85, 32, 232, 3, 241, 255, 255, 72,
+    141, 117, 56, 72, 137, 223, 232, 247, 240, 255, 255, 72, 137, 238, 72, 137, 223, 232, 106, 241, 255, 255, 65, 255,
+    197, 235, 165, 88, 91, 93, 65, 92, 65, 93, 195, 144, 65, 84, 85, 83, 72, 137, 251, 72, 131, 236, 16, 128, 127, 27,
+    0, 117, 13, 189, 1, 0, 0, 0, 65, 188, 44, 0, 0, 0, 235, 65, 69, 49, 210, 76, 137, 151, 48, 1, 0, 0, 76, 137, 151,
+    40, 1, 0, 0, 233, 1, 2, 0, 0, 72, 41, 242, 72, 129, 198, 24, 112, 165, 0, 128, 123, 24, 0, 72, 99, 123, 20, 116,
+    44, 65, 186, 64, 64, 0, 0, 69, 49, 192, 69, 49, 201, 76, 137, 224, 15, 5, 72, 131, 248, 252, 117, 35, 72, 139, 179,
+    40, 1, 0, 0, 72, 139, 147, 48, 1, 0, 0, 72, 57, 242, 117, 194, 235, 86, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72,
+    137, 232, 235, 213, 72, 131, 248, 245, 117, 18, 72, 139, 131, 48, 1, 0, 0, 72, 57, 131, 40, 1, 0, 0, 117, 66, 235,
+    48, 72, 133, 192, 121, 34, 49, 246, 72, 137, 223, 72, 137, 179, 48, 1, 0, 0, 72, 137, 179, 40, 1, 0, 0, 72, 131,
+    196, 16, 49, 246, 91, 93, 65, 92, 233, 123, 254, 255, 255, 72, 1, 131, 40, 1, 0, 0, 235, 149, 49, 201, 72, 137,
+    139, 48, 1, 0, 0, 72, 137, 139, 40, 1, 0, 0, 72, 139, 131, 48, 1, 0, 0, 72, 57, 131, 40, 1, 0, 0, 15, 149, 192, 58,
+    67, 25, 116, 100, 136, 67, 25, 15, 182, 192, 72, 99, 123, 28, 193, 224, 2, 128, 123, 24, 0, 116, 35, 138, 83, 26,
+    131, 242, 1, 15, 182, 210, 9, 208, 72, 99, 83, 16, 137, 68, 36, 4, 184, 1, 0, 0, 0, 72, 193, 224, 32, 72, 137, 68,
+    36, 8, 235, 23, 137, 68, 36, 4, 72, 99, 83, 20, 72, 184, 1, 0, 0, 0, 1, 0, 0, 0, 72, 137, 68, 36, 8, 76, 141, 84,
+    36, 4, 69, 49, 192, 69, 49, 201, 184, 233, 0, 0, 0, 190, 3, 0, 0, 0, 15, 5, 72, 139, 131, 40, 1, 0, 0, 72, 5, 0, 0,
+    16, 0, 72, 43, 131, 48, 1, 0, 0, 72, 61, 255, 255, 4, 0, 15, 150, 194, 58, 83, 26, 116, 80, 136, 83, 26, 49, 210,
+    72, 61, 255, 255, 4, 0, 15, 151, 194, 49, 192, 128, 123, 24, 0, 116, 7, 15, 182, 67, 25, 193, 224, 2, 9, 208, 72,
+    99, 123, 28, 72, 99, 83, 16, 76, 141, 84, 36, 4, 137, 68, 36, 4, 184, 1, 0, 0, 0, 69, 49, 192, 69, 49, 201, 72,
+    193, 224, 32, 190, 3, 0, 0, 0, 72, 137, 68, 36, 8, 184, 233, 0, 0, 0, 15, 5, 72, 139, 131, 40, 1, 0, 0, 72, 5, 0,
+    0, 16, 0, 72, 43, 131, 48, 1, 0, 0, 72, 61, 255, 63, 7, 0, 118, 83, 72, 137, 223, 69, 49, 228, 232, 99, 236, 255,
+    255, 68, 59, 99, 96, 115, 66, 68, 137, 229, 72, 139, 51, 72, 105, 237, 176, 0, 0, 0, 72, 1, 238, 128, 62, 0, 116,
+    40, 72, 141, 86, 16, 185, 4, 0, 0, 0, 72, 137, 223, 232, 181, 235, 255, 255, 72, 139, 51, 185, 5, 0, 0, 0, 72, 137,
+    223, 72, 1, 238, 72, 141, 86, 56, 232, 158, 235, 255, 255, 65, 255, 196, 235, 184, 72, 131, 196, 16, 91, 93, 65,
+    92, 195, 65, 85, 190, 40, 110, 64, 0, 186, 0, 0, 41, 0, 72, 199, 199, 156, 255, 255, 255, 65, 84, 85, 83, 187, 1,
+    1, 0, 0, 72, 131, 236, 120, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 216, 15, 5, 72, 131, 248, 252, 116,
+    236, 137, 68, 36, 16, 133, 192, 15, 136, 0, 1, 0, 0, 72, 99, 248, 190, 6, 4, 0, 0, 184, 72, 0, 0, 0, 186, 10, 0, 0,
+    0, 15, 5, 72, 137, 195, 72, 141, 124, 36, 16, 232, 23, 238, 255, 255, 133, 219, 15, 136, 215, 0, 0, 0, 76, 99, 227,
+    72, 141, 84, 36, 32, 69, 49, 192, 69, 49, 201, 65, 186, 16, 0, 0, 0, 190, 46, 110, 64, 0, 184, 11, 1, 0, 0, 76,
+    137, 231, 15, 5, 49, 201, 72, 137, 84, 36, 24, 137, 76, 36, 20, 72, 133, 192, 127, 29, 49, 210, 69, 49, 210, 69,
+    49, 192, 69, 49, 201, 184, 3, 0, 0, 0, 76, 137, 231, 72, 137, 214, 15, 5, 233, 135, 0, 0, 0, 72, 141, 44, 2, 72,
+    141, 124, 36, 24, 72, 141, 84, 36, 20, 72, 137, 238, 232, 5, 247, 255, 255, 132, 192, 116, 201, 72, 59, 108, 36,
+    24, 117, 194, 232, 6, 252, 255, 255, 137, 197, 59, 68, 36, 20, 117, 181, 137, 198, 72, 141, 124, 36, 48, 137, 29,
+    106, 247, 253, 0, 232, 113, 246, 255, 255, 190, 51, 110, 64, 0, 72, 137, 199, 232, 182, 246, 255, 255, 137, 238,
+    72, 137, 199, 232, 90, 246, 255, 255, 190, 58, 110, 64, 0, 72, 137, 199, 232, 159, 246, 255, 255, 185, 2, 0, 0, 0,
+    72, 141, 84, 36, 14, 137, 223, 72, 141, 116, 36, 48, 232, 135, 241, 255, 255, 72, 247, 208, 72, 193, 232, 63, 136,
+    5, 26, 247, 253, 0, 72, 131, 196, 120, 91, 93, 65, 92, 65, 93, 195, 65, 87, 69, 49, 210, 69, 49, 192, 69, 49, 201,
+    65, 86, 184, 180, 1, 0, 0, 190, 255, 255, 255, 255, 49, 210, 65, 85, 65, 84, 85, 83, 137, 251, 72, 137, 223, 72,
+    129, 236, 40, 8, 0, 0, 15, 5, 72, 133, 192, 15, 137, 82, 1, 0, 0, 72, 99, 61, 214, 246, 253, 0, 133, 255, 126, 21,
+    72, 137, 221, 190, 68, 110, 64, 0, 65, 188, 1, 1, 0, 0, 186, 0, 0, 9, 0, 235, 18, 199, 68, 36, 16, 255, 255, 255,
+    255, 72, 137, 223, 187, 3, 0, 0, 0, 235, 30, 69, 49, 210, 69, 49, 192, 69, 49, 201, 76, 137, 224, 15, 5, 72, 131,
+    248, 252, 116, 236, 137, 68, 36, 16, 133, 192, 121, 38, 235, 216, 129, 255, 255, 255, 0, 0, 15, 135, 246, 0, 0, 0,
+    49, 210, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 216, 72, 137, 214, 15, 5, 72, 255, 199, 235, 220, 49, 210,
+    72, 99, 124, 36, 16, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 8, 0, 0, 0, 72, 137, 214, 15, 5, 69, 49, 246, 76,
+    141, 124, 36, 32, 72, 99, 124, 36, 16, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 217, 0, 0, 0, 186, 0, 8, 0, 0,
+    76, 137, 254, 15, 5, 73, 137, 196, 72, 133, 192, 15, 142, 128, 0, 0, 0, 49, 219, 73, 141, 116, 31, 16, 72, 141,
+    124, 36, 14, 185, 2, 0, 0, 0, 243, 164, 73, 141, 116, 31, 19, 49, 192, 72, 141, 84, 36, 20, 72, 137, 247, 72, 137,
+    116, 36, 24, 137, 68, 36, 20, 232, 156, 235, 255, 255, 72, 141, 124, 36, 24, 72, 1, 198, 232, 87, 245, 255, 255,
+    65, 137, 197, 132, 192, 116, 42, 139, 124, 36, 20, 57, 239, 114, 34, 59, 124, 36, 16, 116, 28, 49, 210, 69, 49,
+    210, 69, 49, 192, 69, 49, 201, 184, 3, 0, 0, 0, 72, 137, 214, 15, 5, 72, 133, 192, 69, 15, 73, 245, 15, 183, 68,
+    36, 14, 72, 1, 195, 76, 57, 227, 124, 135, 233, 87, 255, 255, 255, 69, 132, 246, 15, 133, 44, 255, 255, 255, 72,
+    141, 124, 36, 16, 232, 165, 235, 255, 255, 72, 129, 196, 40, 8, 0, 0, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195,
+    144, 83, 72, 137, 251, 131, 254, 3, 116, 29, 72, 99, 254, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 36, 1, 0, 0,
+    190, 3, 0, 0, 0, 186, 0, 0, 8, 0, 15, 5, 72, 99, 61, 75, 245, 253, 0, 184, 4, 0, 0, 0, 133, 255, 126, 46, 131, 255,
+    4, 116, 26, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 36, 1, 0, 0, 190, 4, 0, 0, 0, 186, 0, 0, 8, 0, 15, 5, 199,
+    5, 25, 245, 253, 0, 4, 0, 0, 0, 184, 5, 0, 0, 0, 137, 199, 232, 250, 253, 255, 255, 72, 141, 83, 80, 69, 49, 210,
+    69, 49, 192, 69, 49, 201, 184, 46, 1, 0, 0, 49, 255, 190, 7, 0, 0, 0, 15, 5, 91, 195, 83, 72, 137, 243, 137, 254,
+    72, 129, 236, 48, 2, 0, 0, 72, 141, 124, 36, 16, 232, 229, 243, 255, 255, 190, 76, 110, 64, 0, 72, 137, 199, 232,
+    42, 244, 255, 255, 139, 61, 198, 244, 253, 0, 72, 141, 84, 36, 48, 72, 141, 116, 36, 16, 185, 0, 2, 0, 0, 232, 14,
+    239, 255, 255, 72, 137, 198, 49, 192, 72, 141, 86, 255, 72, 133, 246, 126, 75, 72, 133, 210, 116, 12, 128, 124, 20,
+    48, 41, 116, 9, 72, 255, 202, 235, 239, 49, 192, 235, 54, 72, 141, 74, 4, 49, 192, 72, 57, 241, 125, 43, 138, 84,
+    20, 50, 49, 192, 131, 226, 253, 128, 250, 88, 116, 29, 72, 141, 68, 36, 48, 72, 137, 218, 72, 141, 124, 36, 8, 72,
+    1, 193, 72, 1, 198, 72, 137, 76, 36, 8, 232, 207, 243, 255, 255, 72, 129, 196, 48, 2, 0, 0, 91, 195, 65, 86, 76,
+    99, 246, 65, 85, 77, 137, 245, 65, 84, 69, 49, 228, 85, 83, 72, 137, 251, 72, 131, 236, 16, 68, 59, 99, 16, 15,
+    131, 172, 0, 0, 0, 66, 139, 124, 227, 24, 139, 3, 69, 49, 210, 69, 49, 192, 69, 49, 201, 66, 57, 68, 227, 28, 117,
+    14, 184, 62, 0, 0, 0, 49, 210, 76, 137, 246, 15, 5, 235, 127, 49, 210, 184, 178, 1, 0, 0, 72, 137, 214, 15, 5, 49,
+    201, 137, 68, 36, 8, 72, 137, 197, 137, 76, 36, 12, 133, 192, 121, 5, 131, 248, 218, 117, 83, 66, 139, 124, 227,
+    24, 72, 141, 116, 36, 12, 232, 232, 254, 255, 255, 132, 192, 116, 64, 139, 68, 36, 12, 66, 57, 68, 227, 28, 116, 4,
+    59, 3, 117, 49, 73, 99, 245, 133, 237, 120, 19, 72, 99, 253, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 168, 1, 0,
+    0, 235, 19, 66, 139, 124, 227, 24, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 62, 0, 0, 0, 49, 210, 15, 5, 72,
+    141, 124, 36, 8, 232, 164, 233, 255, 255, 73, 255, 196, 233, 74, 255, 255, 255, 72, 131, 196, 16, 91, 93, 65, 92,
+    65, 93, 65, 94, 195, 144, 129, 127, 16, 0, 16, 0, 0, 116, 62, 65, 84, 65, 137, 212, 85, 137, 245, 83, 72, 137, 251,
+    57, 23, 116, 24, 139, 67, 16, 141, 80, 1, 72, 131, 192, 2, 137, 83, 16, 137, 108, 195, 8, 68, 137, 100, 195, 12,
+    235, 17, 72, 139, 71, 8, 72, 133, 192, 116, 223, 137, 247, 255, 208, 132, 192, 116, 215, 91, 93, 65, 92, 195, 195,
+    65, 87, 65, 86, 65, 85, 65, 137, 213, 186, 0, 0, 8, 0, 65, 84, 85, 72, 137, 253, 83, 187, 1, 1, 0, 0, 72, 129, 236,
+    40, 2, 0, 0, 72, 99, 61, 4, 243, 253, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 216, 15, 5, 72, 131, 248,
+    252, 116, 236, 137, 68, 36, 28, 65, 137, 199, 133, 192, 15, 136, 132, 0, 0, 0, 49, 219, 69, 49, 228, 186, 0, 2, 0,
+    0, 72, 141, 116, 36, 32, 68, 137, 255, 232, 120, 234, 255, 255, 72, 133, 192, 126, 76, 69, 49, 246, 66, 15, 190,
+    84, 52, 32, 141, 74, 208, 128, 249, 9, 119, 19, 49, 201, 132, 219, 116, 4, 65, 107, 204, 10, 68, 141, 100, 17, 208,
+    179, 1, 235, 30, 132, 219, 116, 24, 68, 137, 234, 68, 137, 230, 72, 137, 239, 72, 137, 68, 36, 8, 232, 22, 255,
+    255, 255, 72, 139, 68, 36, 8, 49, 219, 73, 255, 198, 76, 57, 240, 117, 185, 235, 157, 132, 219, 116, 14, 68, 137,
+    234, 68, 137, 230, 72, 137, 239, 232, 243, 254, 255, 255, 72, 141, 124, 36, 28, 232, 119, 232, 255, 255, 72, 129,
+    196, 40, 2, 0, 0, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195, 144, 65, 87, 65, 86, 65, 85, 73, 137, 253, 65, 84,
+    85, 189, 1, 1, 0, 0, 83, 137, 243, 72, 131, 236, 120, 72, 141, 124, 36, 48, 232, 52, 241, 255, 255, 190, 82, 110,
+    64, 0, 72, 137, 199, 232, 121, 241, 255, 255, 190, 95, 110, 64, 0, 72, 137, 199, 73, 137, 196, 232, 105, 241, 255,
+    255, 137, 222, 72, 137, 199, 232, 13, 241, 255, 255, 190, 58, 110, 64, 0, 72, 137, 199, 232, 82, 241, 255, 255,
+    137, 218, 76, 137, 239, 72, 141, 116, 36, 48, 232, 185, 254, 255, 255, 65, 198, 4, 36, 0, 186, 0, 0, 9, 0, 72, 99,
+    61, 212, 241, 253, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 232, 72, 141, 116, 36, 48, 15, 5, 72, 131,
+    248, 252, 116, 231, 137, 68, 36, 32, 133, 192, 15, 136, 220, 0, 0, 0, 73, 141, 133, 24, 128, 4, 0, 72, 137, 68, 36,
+    8, 72, 99, 124, 36, 32, 72, 139, 116, 36, 8, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 217, 0, 0, 0, 186, 0, 16,
+    0, 0, 15, 5, 73, 137, 198, 72, 133, 192, 15, 142, 155, 0, 0, 0, 69, 49, 255, 72, 139, 68, 36, 8, 72, 141, 124, 36,
+    30, 185, 2, 0, 0, 0, 74, 141, 44, 56, 72, 141, 117, 16, 243, 164, 72, 131, 197, 19, 49, 192, 72, 141, 84, 36, 36,
+    72, 137, 239, 72, 137, 108, 36, 40, 137, 68, 36, 36, 232, 238, 230, 255, 255, 72, 141, 124, 36, 40, 72, 141, 116,
+    5, 0, 232, 167, 240, 255, 255, 132, 192, 116, 58, 57, 92, 36, 36, 116, 52, 190, 95, 110, 64, 0, 76, 137, 231, 232,
+    120, 240, 255, 255, 72, 137, 238, 72, 137, 199, 232, 109, 240, 255, 255, 190, 58, 110, 64, 0, 72, 137, 199, 232,
+    96, 240, 255, 255, 137, 218, 72, 141, 116, 36, 48, 76, 137, 239, 232, 199, 253, 255, 255, 15, 183, 68, 36, 30, 73,
+    1, 199, 77, 57, 247, 15, 140, 109, 255, 255, 255, 233, 58, 255, 255, 255, 72, 141, 124, 36, 32, 232, 237, 230, 255,
+    255, 72, 131, 196, 120, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195, 65, 86, 190, 127, 110, 64, 0, 186, 0, 0, 9, 0,
+    65, 85, 65, 84, 85, 189, 1, 1, 0, 0, 83, 72, 137, 251, 72, 131, 236, 32, 72, 99, 61, 159, 240, 253, 0, 69, 49, 210,
+    69, 49, 192, 69, 49, 201, 72, 137, 232, 15, 5, 72, 131, 248, 252, 116, 236, 137, 68, 36, 12, 133, 192, 15, 136, 57,
+    1, 0, 0, 49, 201, 76, 141, 171, 24, 128, 4, 0, 137, 75, 20, 72, 99, 124, 36, 12, 69, 49, 210, 69, 49, 192, 69, 49,
+    201, 184, 217, 0, 0, 0, 186, 0, 16, 0, 0, 76, 137, 238, 15, 5, 72, 137, 197, 72, 133, 192, 15, 142, 154, 0, 0, 0,
+    69, 49, 228, 75, 141, 84, 37, 0, 72, 141, 124, 36, 10, 185, 2, 0, 0, 0, 72, 141, 114, 16, 243, 164, 72, 141, 114,
+    19, 49, 210, 72, 137, 247, 72, 137, 116, 36, 24, 232, 205, 229, 255, 255, 129, 123, 20, 255, 127, 0, 0, 137, 84,
+    36, 16, 137, 84, 36, 20, 119, 72, 72, 1, 198, 72, 141, 84, 36, 16, 72, 141, 124, 36, 24, 232, 114, 239, 255, 255,
+    132, 192, 116, 50, 68, 139, 116, 36, 16, 72, 141, 116, 36, 20, 68, 137, 247, 232, 246, 250, 255, 255, 132, 192,
+    116, 28, 139, 67, 20, 141, 80, 1, 72, 5, 2, 16, 0, 0, 137, 83, 20, 139, 84, 36, 20, 68, 137, 116, 195, 8, 137, 84,
+    195, 12, 15, 183, 68, 36, 10, 73, 1, 196, 73, 57, 236, 15, 140, 110, 255, 255, 255, 233, 61, 255, 255, 255, 72,
+    141, 124, 36, 12, 49, 237, 232, 190, 229, 255, 255, 59, 107, 20, 115, 31, 139, 19, 57, 148, 235, 28, 128, 0, 0,
+    117, 15, 139, 180, 235, 24, 128, 0, 0, 72, 137, 223, 232, 17, 252, 255, 255, 72, 255, 197, 235, 220, 69, 49, 228,
+    68, 59, 99, 16, 115, 49, 49, 237, 69, 137, 229, 59, 107, 20, 115, 34, 66, 139, 84, 235, 24, 57, 148, 235, 28, 128,
+    0, 0, 117, 15, 139, 180, 235, 24, 128, 0, 0, 72, 137, 223, 232, 220, 251, 255, 255, 72, 255, 197, 235, 217, 65,
+    255, 196, 235, 201, 72, 131, 196, 32, 91, 93, 65, 92, 65, 93, 65, 94, 195, 144, 69, 49, 192, 137, 55, 131, 61, 44,
+    239, 253, 0, 0, 68, 137, 71, 16, 72, 137, 87, 8, 126, 56, 85, 83, 72, 137, 251, 81, 128, 61, 17, 239, 253, 0, 0,
+    117, 8, 90, 91, 93, 233, 71, 254, 255, 255, 232, 188, 252, 255, 255, 49, 237, 59, 107, 16, 115, 17, 139, 116, 235,
+    24, 72, 137, 223, 72, 255, 197, 232, 166, 252, 255, 255, 235, 234, 88, 91, 93, 195, 195, 144, 65, 86, 65, 85, 65,
+    84, 85, 83, 72, 137, 251, 232, 178, 228, 255, 255, 73, 137, 196, 72, 59, 67, 64, 114, 13, 190, 1, 0, 0, 0, 72, 137,
+    223, 232, 98, 243, 255, 255, 69, 49, 237, 65, 190, 62, 0, 0, 0, 139, 115, 96, 65, 57, 245, 15, 131, 134, 0, 0, 0,
+    68, 137, 237, 72, 105, 237, 176, 0, 0, 0, 72, 3, 43, 128, 125, 0, 0, 116, 107, 76, 59, 165, 136, 0, 0, 0, 114, 19,
+    139, 141, 160, 0, 0, 0, 178, 1, 72, 137, 238, 72, 137, 223, 232, 36, 235, 255, 255, 76, 59, 165, 144, 0, 0, 0, 114,
+    11, 72, 137, 238, 72, 137, 223, 232, 46, 234, 255, 255, 76, 59, 165, 152, 0, 0, 0, 114, 50, 72, 99, 69, 8, 133,
+    192, 120, 42, 72, 193, 224, 4, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 199, 133, 152, 0, 0, 0, 254, 255, 255,
+    255, 72, 3, 67, 8, 190, 9, 0, 0, 0, 49, 210, 139, 56, 76, 137, 240, 15, 5, 65, 255, 197, 233, 110, 255, 255, 255,
+    76, 59, 99, 72, 15, 130, 98, 1, 0, 0, 49, 210, 49, 192, 57, 242, 115, 52, 132, 192, 117, 43, 72, 105, 202, 176, 0,
+    0, 0, 72, 3, 11, 138, 1, 132, 192, 116, 27, 128, 185, 171, 0, 0, 0, 0, 117, 9, 72, 255, 194, 57, 242, 114, 224,
+    235, 18, 138, 129, 170, 0, 0, 0, 131, 240, 1, 72, 255, 194, 235, 200, 132, 192, 117, 13, 72, 199, 67, 72, 255, 255,
+    255, 255, 233, 21, 1, 0, 0, 49, 237, 65, 131, 204, 255, 232, 76, 242, 255, 255, 186, 34, 1, 64, 0, 191, 64, 126,
+    57, 1, 137, 198, 232, 124, 254, 255, 255, 139, 5, 162, 93, 249, 0, 133, 192, 116, 59, 131, 253, 3, 141, 109, 1,
+    116, 22, 68, 57, 224, 116, 17, 190, 19, 0, 0, 0, 191, 64, 126, 57, 1, 232, 62, 249, 255, 255, 235, 20, 190, 9, 0,
+    0, 0, 191, 64, 126, 57, 1, 232, 45, 249, 255, 255, 131, 253, 4, 116, 9, 68, 139, 37, 101, 93, 249, 0, 235, 165, 72,
+    137, 223, 232, 57, 240, 255, 255, 232, 60, 227, 255, 255, 72, 5, 232, 3, 0, 0, 128, 123, 53, 0, 72, 137, 67, 72,
+    116, 35, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 61, 0, 0, 0, 72, 131, 207, 255, 49, 246, 186, 1, 0, 0, 0, 15,
+    5, 72, 131, 248, 246, 117, 118, 235, 55, 232, 177, 241, 255, 255, 186, 34, 1, 64, 0, 191, 64, 126, 57, 1, 137, 198,
+    232, 225, 253, 255, 255, 131, 61, 6, 93, 249, 0, 0, 116, 6, 198, 67, 54, 0, 235, 79, 138, 67, 54, 255, 192, 60, 4,
+    119, 5, 136, 67, 54, 235, 65, 198, 67, 54, 0, 49, 237, 59, 107, 96, 115, 54, 137, 238, 72, 105, 246, 176, 0, 0, 0,
+    72, 3, 51, 128, 62, 0, 116, 33, 128, 190, 171, 0, 0, 0, 0, 116, 24, 128, 190, 170, 0, 0, 0, 0, 117, 15, 198, 134,
+    170, 0, 0, 0, 1, 72, 137, 223, 232, 127, 227, 255, 255, 255, 197, 235, 197, 91, 93, 65, 92, 65, 93, 65, 94, 195,
+    72, 131, 236, 24, 137, 248, 137, 124, 36, 12, 133, 255, 120, 50, 72, 99, 255, 69, 49, 210, 69, 49, 192, 69, 49,
+    201, 184, 5, 0, 0, 0, 49, 210, 15, 5, 72, 133, 192, 120, 6, 139, 68, 36, 12, 235, 18, 72, 141, 124, 36, 12, 72,
+    137, 4, 36, 232, 144, 226, 255, 255, 72, 139, 4, 36, 72, 131, 196, 24, 195, 65, 84, 72, 99, 255, 69, 49, 210, 69,
+    49, 192, 85, 69, 49, 201, 184, 91, 0, 0, 0, 49, 210, 83, 137, 243, 72, 137, 222, 72, 131, 236, 32, 15, 5, 72, 131,
+    248, 247, 117, 105, 72, 137, 253, 190, 249, 109, 64, 0, 184, 196, 1, 0, 0, 72, 137, 218, 65, 186, 0, 16, 0, 0, 15,
+    5, 72, 131, 248, 218, 116, 6, 72, 131, 248, 255, 117, 69, 131, 61, 26, 236, 253, 0, 0, 126, 60, 76, 141, 100, 36,
+    8, 190, 88, 110, 64, 0, 76, 137, 231, 232, 100, 235, 255, 255, 137, 238, 72, 137, 199, 232, 8, 235, 255, 255, 69,
+    49, 210, 69, 49, 192, 69, 49, 201, 198, 0, 0, 76, 137, 230, 72, 99, 61, 230, 235, 253, 0, 72, 137, 218, 184, 12, 1,
+    0, 0, 15, 5, 72, 131, 196, 32, 91, 93, 65, 92, 195, 144, 133, 255, 116, 35, 137, 255, 80, 190, 192, 1, 0, 0, 72,
+    105, 255, 16, 32, 0, 0, 139, 191, 0, 92, 48, 1, 232, 71, 255, 255, 255, 90, 72, 247, 208, 72, 193, 232, 63, 195,
+    49, 192, 195, 83, 49, 246, 72, 137, 251, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 62, 1, 0, 0, 186, 1, 0, 0, 0,
+    72, 131, 236, 16, 72, 137, 116, 36, 8, 72, 141, 124, 36, 8, 190, 8, 0, 0, 0, 15, 5, 72, 131, 248, 8, 116, 24, 232,
+    73, 225, 255, 255, 72, 186, 21, 124, 74, 127, 185, 121, 55, 158, 72, 15, 175, 194, 72, 137, 68, 36, 8, 190, 97,
+    110, 64, 0, 72, 137, 223, 232, 173, 234, 255, 255, 72, 139, 76, 36, 8, 49, 210, 72, 137, 206, 72, 193, 233, 4, 131,
+    230, 15, 64, 138, 182, 109, 110, 64, 0, 64, 136, 52, 16, 72, 255, 194, 72, 131, 250, 16, 117, 226, 198, 64, 16, 0,
+    72, 131, 196, 16, 91, 195, 138, 23, 132, 210, 116, 11, 72, 137, 249, 72, 137, 248, 128, 250, 47, 117, 63, 72, 199,
+    192, 234, 255, 255, 255, 195, 132, 210, 116, 121, 73, 137, 192, 72, 57, 248, 116, 7, 198, 0, 47, 76, 141, 64, 1,
+    76, 137, 194, 68, 138, 9, 65, 128, 249, 47, 117, 39, 73, 137, 209, 77, 41, 193, 73, 129, 249, 255, 0, 0, 0, 127,
+    41, 65, 128, 56, 46, 116, 43, 72, 137, 208, 138, 17, 128, 250, 47, 117, 194, 72, 255, 193, 72, 137, 194, 235, 238,
+    69, 132, 201, 116, 212, 72, 255, 194, 72, 255, 193, 68, 136, 74, 255, 235, 191, 72, 199, 192, 220, 255, 255, 255,
+    195, 73, 131, 249, 2, 117, 15, 65, 128, 120, 1, 46, 117, 200, 72, 199, 192, 238, 255, 255, 255, 195, 73, 255, 201,
+    72, 15, 68, 208, 235, 183, 72, 57, 248, 117, 15, 64, 132, 246, 15, 132, 109, 255, 255, 255, 198, 0, 46, 72, 255,
+    192, 198, 0, 0, 72, 41, 248, 72, 61, 255, 15, 0, 0, 119, 184, 49, 192, 195, 72, 137, 250, 72, 137, 247, 232, 8,
+    224, 255, 255, 72, 1, 240, 72, 57, 240, 116, 19, 128, 120, 255, 47, 116, 5, 72, 255, 200, 235, 240, 72, 137, 50,
+    198, 64, 255, 0, 195, 72, 199, 2, 127, 110, 64, 0, 195, 144, 72, 139, 71, 24, 138, 16, 128, 250, 47, 117, 9, 72,
+    255, 192, 72, 137, 71, 24, 235, 236, 128, 250, 46, 117, 12, 138, 80, 1, 128, 250, 47, 116, 234, 132, 210, 116, 230,
+    195, 72, 137, 209, 72, 139, 87, 24, 72, 137, 248, 72, 141, 122, 255, 72, 137, 120, 24, 198, 66, 255, 47, 72, 139,
+    120, 24, 72, 41, 207, 72, 137, 120, 24, 243, 164, 72, 137, 199, 233, 175, 255, 255, 255, 144, 85, 65, 186, 255, 15,
+    0, 0, 69, 49, 192, 69, 49, 201, 83, 184, 11, 1, 0, 0, 72, 137, 251, 72, 99, 254, 190, 249, 109, 64, 0, 72, 129,
+    236, 8, 16, 0, 0, 72, 141, 108, 36, 1, 72, 137, 234, 15, 5, 72, 137, 194, 184, 254, 255, 255, 255, 72, 133, 210,
+    126, 25, 128, 124, 36, 1, 47, 184, 238, 255, 255, 255, 116, 13, 72, 137, 238, 72, 137, 223, 232, 129, 255, 255,
+    255, 49, 192, 72, 129, 196, 8, 16, 0, 0, 91, 93, 195, 144, 65, 87, 65, 191, 1, 0, 1, 0, 65, 86, 65, 85, 69, 49,
+    237, 65, 84, 85, 137, 245, 83, 72, 137, 251, 72, 129, 236, 72, 2, 0, 0, 72, 139, 67, 24, 128, 56, 0, 15, 132, 140,
+    2, 0, 0, 65, 255, 207, 15, 132, 117, 2, 0, 0, 69, 49, 228, 72, 139, 67, 24, 138, 16, 132, 210, 116, 44, 128, 250,
+    47, 116, 39, 73, 129, 252, 255, 0, 0, 0, 117, 10, 184, 220, 255, 255, 255, 233, 150, 2, 0, 0, 73, 255, 196, 72,
+    255, 192, 66, 136, 148, 36, 63, 1, 0, 0, 72, 137, 67, 24, 235, 202, 66, 198, 132, 36, 64, 1, 0, 0, 0, 72, 137, 223,
+    232, 207, 254, 255, 255, 77, 133, 228, 116, 204, 73, 131, 252, 2, 117, 90, 128, 188, 36, 64, 1, 0, 0, 46, 117, 80,
+    128, 188, 36, 65, 1, 0, 0, 46, 117, 70, 72, 131, 123, 16, 0, 15, 132, 8, 2, 0, 0, 72, 139, 67, 16, 72, 141, 80,
+    255, 72, 137, 83, 16, 72, 133, 210, 116, 9, 128, 186, 0, 94, 52, 1, 47, 117, 230, 72, 137, 223, 190, 0, 94, 52, 1,
+    232, 164, 254, 255, 255, 49, 192, 72, 141, 123, 8, 72, 137, 67, 16, 232, 191, 222, 255, 255, 233, 59, 255, 255,
+    255, 72, 139, 67, 24, 72, 99, 123, 8, 68, 138, 48, 133, 255, 121, 3, 72, 99, 59, 186, 0, 0, 42, 0, 69, 49, 210, 69,
+    49, 192, 69, 49, 201, 184, 1, 1, 0, 0, 72, 141, 180, 36, 64, 1, 0, 0, 15, 5, 72, 131, 248, 252, 116, 226, 72, 141,
+    116, 36, 32, 137, 199, 232, 173, 251, 255, 255, 137, 68, 36, 24, 133, 192, 15, 136, 191, 1, 0, 0, 139, 84, 36, 56,
+    129, 226, 0, 240, 0, 0, 129, 250, 0, 160, 0, 0, 117, 76, 69, 132, 246, 117, 6, 15, 186, 229, 17, 114, 78, 65, 255,
+    197, 65, 131, 253, 40, 126, 15, 72, 141, 124, 36, 24, 232, 61, 222, 255, 255, 233, 68, 1, 0, 0, 137, 198, 72, 137,
+    223, 232, 48, 254, 255, 255, 72, 141, 124, 36, 24, 137, 68, 36, 12, 232, 32, 222, 255, 255, 139, 68, 36, 12, 133,
+    192, 15, 137, 149, 254, 255, 255, 233, 97, 1, 0, 0, 69, 132, 246, 116, 8, 129, 250, 0, 64, 0, 0, 116, 26, 72, 141,
+    124, 36, 24, 232, 248, 221, 255, 255, 184, 236, 255, 255, 255, 69, 132, 246, 15, 133, 60, 1, 0, 0, 235, 33, 72,
+    139, 67, 16, 72, 133, 192, 15, 132, 182, 0, 0, 0, 72, 141, 80, 1, 72, 137, 83, 16, 198, 128, 0, 94, 52, 1, 47, 233,
+    162, 0, 0, 0, 72, 99, 123, 8, 133, 255, 121, 3, 72, 99, 59, 129, 205, 0, 0, 10, 0, 187, 1, 1, 0, 0, 72, 99, 213,
+    69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 216, 72, 141, 180, 36, 64, 1, 0, 0, 15, 5, 72, 131, 248, 252, 116,
+    228, 72, 141, 180, 36, 176, 0, 0, 0, 137, 199, 232, 183, 250, 255, 255, 139, 84, 36, 56, 137, 68, 36, 28, 129, 226,
+    0, 240, 0, 0, 129, 250, 0, 160, 0, 0, 15, 132, 187, 0, 0, 0, 131, 248, 216, 116, 46, 131, 248, 236, 117, 8, 129,
+    250, 0, 64, 0, 0, 235, 27, 133, 192, 15, 136, 161, 0, 0, 0, 139, 148, 36, 200, 0, 0, 0, 129, 226, 0, 240, 0, 0,
+    129, 250, 0, 160, 0, 0, 15, 133, 136, 0, 0, 0, 72, 141, 124, 36, 28, 232, 44, 221, 255, 255, 184, 245, 255, 255,
+    255, 235, 119, 72, 139, 67, 16, 72, 141, 180, 36, 64, 1, 0, 0, 76, 137, 225, 72, 141, 184, 0, 94, 52, 1, 243, 164,
+    76, 1, 99, 16, 72, 141, 123, 8, 232, 0, 221, 255, 255, 139, 68, 36, 24, 137, 67, 8, 233, 117, 253, 255, 255, 184,
+    216, 255, 255, 255, 235, 63, 184, 238, 255, 255, 255, 235, 56, 72, 99, 123, 8, 129, 229, 255, 255, 253, 255, 133,
+    255, 121, 3, 72, 99, 59, 129, 205, 0, 0, 8, 0, 190, 127, 110, 64, 0, 187, 1, 1, 0, 0, 72, 99, 213, 69, 49, 210, 69,
+    49, 192, 69, 49, 201, 72, 137, 216, 15, 5, 72, 131, 248, 252, 116, 236, 72, 129, 196, 72, 2, 0, 0, 91, 93, 65, 92,
+    65, 93, 65, 94, 65, 95, 195, 65, 87, 65, 86, 65, 85, 65, 84, 65, 137, 212, 85, 83, 72, 137, 251, 72, 131, 236, 56,
+    128, 127, 4, 0, 72, 137, 116, 36, 8, 116, 9, 69, 49, 246, 76, 141, 107, 8, 235, 125, 65, 137, 214, 65, 189, 64, 0,
+    0, 0, 72, 141, 84, 36, 24, 65, 191, 181, 1, 0, 0, 65, 129, 206, 0, 0, 8, 0, 77, 99, 246, 49, 201, 76, 137, 116, 36,
+    24, 72, 99, 59, 65, 186, 24, 0, 0, 0, 72, 137, 76, 36, 32, 72, 139, 116, 36, 8, 69, 49, 192, 69, 49, 201, 72, 199,
+    68, 36, 40, 10, 0, 0, 0, 76, 137, 248, 15, 5, 137, 197, 65, 255, 205, 116, 10, 131, 248, 245, 116, 198, 131, 248,
+    252, 116, 193, 141, 72, 38, 131, 248, 218, 114, 99, 72, 184, 254, 255, 255, 247, 219, 255, 255, 255, 72, 211, 248,
+    168, 1, 116, 129, 235, 80, 131, 253, 245, 117, 75, 49, 192, 199, 67, 8, 255, 255, 255, 255, 72, 139, 124, 36, 8,
+    65, 255, 198, 72, 137, 67, 16, 72, 199, 67, 24, 32, 126, 57, 1, 72, 137, 254, 232, 102, 219, 255, 255, 72, 137,
+    223, 72, 137, 194, 232, 157, 251, 255, 255, 68, 137, 230, 72, 137, 223, 232, 30, 252, 255, 255, 76, 137, 239, 137,
+    197, 232, 178, 219, 255, 255, 65, 131, 254, 63, 126, 176, 72, 131, 196, 56, 137, 232, 91, 93, 65, 92, 65, 93, 65,
+    94, 65, 95, 195, 144, 139, 71, 4, 72, 137, 194, 15, 183, 68, 7, 32, 1, 208, 137, 71, 4, 195, 144, 49, 201, 65, 84,
+    76, 141, 103, 16, 85, 72, 137, 245, 83, 72, 137, 251, 72, 137, 14, 139, 67, 8, 57, 67, 4, 114, 62, 72, 99, 59, 69,
+    49, 210, 69, 49, 192, 69, 49, 201, 184, 217, 0, 0, 0, 186, 0, 32, 0, 0, 76, 137, 230, 15, 5, 72, 131, 248, 254,
+    117, 8, 49, 210, 72, 137, 85, 0, 235, 62, 72, 137, 69, 0, 72, 133, 192, 126, 53, 49, 192, 137, 67, 4, 72, 139, 69,
+    0, 137, 67, 8, 139, 67, 4, 73, 141, 68, 4, 19, 128, 56, 46, 117, 30, 138, 80, 1, 132, 210, 116, 11, 128, 250, 46,
+    117, 18, 128, 120, 2, 0, 117, 12, 72, 137, 223, 232, 110, 255, 255, 255, 235, 145, 49, 192, 91, 93, 65, 92, 195,
+    144, 65, 84, 65, 188, 7, 1, 0, 0, 72, 99, 210, 69, 49, 210, 85, 69, 49, 192, 72, 137, 253, 69, 49, 201, 83, 72,
+    131, 236, 16, 139, 7, 72, 105, 192, 16, 32, 0, 0, 72, 99, 184, 0, 92, 48, 1, 76, 137, 224, 15, 5, 72, 137, 195, 72,
+    131, 248, 243, 117, 64, 139, 125, 0, 72, 137, 116, 36, 8, 72, 137, 20, 36, 232, 198, 248, 255, 255, 132, 192, 116,
+    51, 139, 69, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 139, 20, 36, 72, 139, 116, 36, 8, 72, 105, 192, 16, 32,
+    0, 0, 72, 99, 184, 0, 92, 48, 1, 76, 137, 224, 15, 5, 72, 137, 195, 72, 131, 251, 254, 117, 2, 49, 219, 72, 131,
+    196, 16, 72, 137, 216, 91, 93, 65, 92, 195, 144, 85, 72, 137, 245, 83, 72, 137, 251, 72, 131, 236, 24, 139, 63,
+    232, 111, 248, 255, 255, 139, 3, 186, 0, 0, 43, 0, 187, 1, 1, 0, 0, 72, 105, 192, 16, 32, 0, 0, 72, 99, 184, 0, 92,
+    48, 1, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 216, 72, 137, 238, 15, 5, 72, 131, 248, 252, 116, 233, 137,
+    68, 36, 12, 137, 199, 133, 192, 120, 10, 190, 192, 1, 0, 0, 232, 143, 247, 255, 255, 72, 141, 124, 36, 12, 232, 12,
+    218, 255, 255, 72, 131, 196, 24, 91, 93, 195, 144, 65, 85, 65, 84, 73, 137, 244, 85, 72, 137, 253, 83, 72, 131,
+    236, 40, 139, 7, 131, 248, 31, 15, 133, 131, 0, 0, 0, 72, 141, 124, 36, 4, 232, 29, 248, 255, 255, 76, 137, 230,
+    72, 137, 239, 232, 102, 255, 255, 255, 139, 61, 104, 81, 240, 0, 190, 192, 1, 0, 0, 232, 61, 247, 255, 255, 139,
+    69, 0, 76, 141, 84, 36, 4, 69, 49, 192, 72, 99, 21, 76, 81, 240, 0, 69, 49, 201, 76, 137, 230, 72, 105, 192, 16,
+    32, 0, 0, 72, 99, 184, 0, 92, 48, 1, 184, 8, 1, 0, 0, 15, 5, 72, 137, 195, 72, 133, 192, 121, 10, 72, 131, 248,
+    254, 15, 133, 0, 1, 0, 0, 139, 125, 0, 198, 69, 8, 1, 72, 105, 255, 16, 32, 0, 0, 72, 129, 199, 0, 92, 48, 1, 232,
+    209, 253, 255, 255, 233, 182, 0, 0, 0, 72, 105, 192, 16, 32, 0, 0, 72, 137, 211, 65, 189, 1, 1, 0, 0, 186, 0, 0,
+    11, 0, 72, 99, 184, 0, 92, 48, 1, 69, 49, 210, 69, 49, 192, 69, 49, 201, 76, 137, 232, 76, 137, 230, 15, 5, 72,
+    131, 248, 252, 116, 233, 65, 137, 192, 131, 248, 243, 117, 62, 72, 137, 239, 65, 189, 1, 1, 0, 0, 232, 175, 254,
+    255, 255, 139, 69, 0, 186, 0, 0, 11, 0, 72, 105, 192, 16, 32, 0, 0, 72, 99, 184, 0, 92, 48, 1, 69, 49, 210, 69, 49,
+    192, 69, 49, 201, 76, 137, 232, 76, 137, 230, 15, 5, 73, 137, 192, 72, 131, 248, 252, 116, 230, 65, 141, 72, 40,
+    131, 249, 38, 118, 7, 69, 133, 192, 121, 56, 235, 49, 72, 184, 254, 255, 239, 255, 191, 255, 255, 255, 72, 211,
+    248, 168, 1, 117, 32, 72, 131, 251, 255, 116, 65, 139, 69, 4, 72, 199, 195, 217, 255, 255, 255, 255, 192, 137, 69,
+    4, 61, 16, 39, 0, 0, 119, 43, 49, 219, 235, 39, 73, 99, 216, 235, 34, 139, 69, 0, 141, 80, 1, 49, 192, 137, 85, 0,
+    72, 105, 210, 16, 32, 0, 0, 68, 137, 130, 0, 92, 48, 1, 72, 137, 130, 4, 92, 48, 1, 235, 213, 72, 131, 196, 40, 72,
+    137, 216, 91, 93, 65, 92, 65, 93, 195, 144, 65, 84, 65, 186, 0, 1, 0, 0, 69, 49, 192, 69, 49, 201, 85, 72, 137,
+    253, 72, 99, 254, 72, 137, 214, 83, 49, 210, 184, 6, 1, 0, 0, 72, 129, 236, 160, 0, 0, 0, 72, 137, 85, 0, 198, 69,
+    8, 0, 72, 141, 84, 36, 16, 15, 5, 72, 137, 195, 184, 1, 0, 0, 0, 137, 61, 188, 47, 240, 0, 191, 35, 92, 48, 1, 102,
+    199, 5, 206, 47, 240, 0, 0, 2, 72, 193, 224, 41, 72, 137, 5, 167, 47, 240, 0, 232, 88, 225, 255, 255, 72, 133, 219,
+    15, 136, 73, 1, 0, 0, 139, 125, 0, 133, 255, 117, 18, 139, 5, 144, 47, 240, 0, 57, 5, 134, 47, 240, 0, 15, 131, 48,
+    1, 0, 0, 72, 105, 255, 16, 32, 0, 0, 49, 192, 72, 141, 116, 36, 8, 72, 137, 68, 36, 8, 72, 129, 199, 0, 92, 48, 1,
+    232, 75, 252, 255, 255, 72, 139, 92, 36, 8, 73, 137, 196, 72, 133, 219, 15, 136, 0, 1, 0, 0, 72, 133, 192, 15, 133,
+    165, 0, 0, 0, 139, 125, 0, 72, 105, 255, 16, 32, 0, 0, 72, 129, 199, 0, 92, 48, 1, 232, 163, 215, 255, 255, 139,
+    69, 0, 72, 137, 239, 255, 200, 137, 69, 0, 72, 105, 192, 16, 32, 0, 0, 139, 144, 4, 92, 48, 1, 72, 141, 180, 16,
+    35, 92, 48, 1, 186, 0, 2, 0, 0, 232, 123, 252, 255, 255, 72, 137, 195, 72, 133, 192, 120, 24, 139, 125, 0, 72, 105,
+    255, 16, 32, 0, 0, 72, 129, 199, 0, 92, 48, 1, 232, 193, 251, 255, 255, 235, 62, 72, 141, 72, 39, 72, 131, 249, 22,
+    15, 135, 137, 0, 0, 0, 72, 199, 192, 254, 255, 183, 255, 72, 211, 248, 168, 1, 117, 123, 128, 125, 8, 0, 117, 24,
+    139, 69, 4, 255, 192, 137, 69, 4, 61, 16, 39, 0, 0, 118, 13, 72, 199, 195, 217, 255, 255, 255, 235, 93, 198, 69, 8,
+    0, 49, 219, 233, 9, 255, 255, 255, 49, 210, 72, 137, 198, 72, 137, 239, 232, 9, 252, 255, 255, 72, 137, 195, 72,
+    131, 248, 235, 116, 6, 72, 131, 248, 255, 117, 22, 72, 137, 218, 76, 137, 230, 72, 137, 239, 232, 230, 252, 255,
+    255, 72, 137, 195, 233, 206, 254, 255, 255, 72, 133, 192, 120, 27, 139, 125, 0, 72, 105, 255, 16, 32, 0, 0, 72,
+    129, 199, 0, 92, 48, 1, 232, 45, 251, 255, 255, 233, 183, 254, 255, 255, 69, 49, 228, 68, 137, 231, 65, 255, 196,
+    72, 105, 255, 16, 32, 0, 0, 72, 129, 199, 0, 92, 48, 1, 232, 166, 214, 255, 255, 68, 57, 101, 0, 115, 225, 72, 131,
+    251, 238, 116, 15, 72, 131, 251, 239, 117, 16, 72, 199, 195, 217, 255, 255, 255, 235, 7, 72, 199, 195, 161, 255,
+    255, 255, 72, 129, 196, 160, 0, 0, 0, 72, 137, 216, 91, 93, 65, 92, 195, 49, 192, 198, 7, 3, 72, 137, 71, 5, 139,
+    70, 24, 37, 0, 240, 0, 0, 61, 0, 160, 0, 0, 15, 149, 192, 131, 192, 2, 136, 7, 139, 86, 24, 129, 226, 0, 240, 0, 0,
+    129, 250, 0, 64, 0, 0, 178, 1, 15, 68, 194, 136, 7, 139, 70, 24, 37, 0, 240, 0, 0, 61, 0, 128, 0, 0, 117, 11, 198,
+    7, 0, 72, 139, 70, 48, 72, 137, 71, 5, 139, 70, 24, 37, 255, 1, 0, 0, 137, 71, 1, 72, 139, 70, 88, 72, 137, 71, 13,
+    72, 139, 70, 96, 137, 71, 21, 72, 141, 71, 25, 195, 65, 84, 85, 83, 72, 137, 251, 72, 129, 236, 160, 0, 0, 0, 139,
+    111, 80, 59, 111, 84, 15, 133, 210, 0, 0, 0, 137, 232, 190, 126, 110, 64, 0, 65, 188, 1, 1, 0, 0, 186, 0, 0, 11, 0,
+    131, 224, 31, 72, 105, 192, 16, 32, 0, 0, 72, 99, 184, 0, 92, 48, 1, 69, 49, 210, 69, 49, 192, 69, 49, 201, 76,
+    137, 224, 15, 5, 72, 131, 248, 252, 116, 236, 72, 141, 116, 36, 16, 137, 199, 232, 223, 242, 255, 255, 137, 68, 36,
+    12, 133, 192, 121, 7, 72, 152, 233, 186, 0, 0, 0, 141, 85, 255, 72, 107, 210, 24, 72, 139, 178, 0, 92, 36, 1, 72,
+    141, 138, 0, 92, 36, 1, 72, 57, 116, 36, 16, 116, 22, 72, 141, 124, 36, 12, 232, 118, 213, 255, 255, 72, 199, 192,
+    251, 255, 255, 255, 233, 136, 0, 0, 0, 72, 139, 113, 8, 72, 57, 116, 36, 24, 117, 223, 72, 99, 248, 72, 139, 113,
+    16, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 8, 0, 0, 0, 49, 210, 15, 5, 72, 133, 192, 120, 193, 139, 67, 84,
+    139, 84, 36, 12, 255, 200, 137, 67, 84, 131, 224, 31, 72, 105, 192, 16, 32, 0, 0, 137, 144, 0, 92, 48, 1, 49, 210,
+    72, 137, 144, 4, 92, 48, 1, 139, 123, 80, 131, 231, 31, 72, 105, 255, 16, 32, 0, 0, 72, 129, 199, 0, 92, 48, 1,
+    232, 3, 213, 255, 255, 255, 75, 80, 72, 139, 67, 88, 72, 255, 200, 72, 137, 67, 88, 72, 133, 192, 116, 12, 72, 255,
+    200, 128, 184, 0, 92, 35, 1, 47, 117, 235, 49, 192, 72, 129, 196, 160, 0, 0, 0, 91, 93, 65, 92, 195, 184, 0, 82,
+    35, 1, 128, 56, 0, 116, 8, 139, 87, 64, 57, 80, 4, 116, 16, 72, 5, 64, 1, 0, 0, 72, 61, 0, 92, 35, 1, 117, 229, 49,
+    192, 195, 144, 65, 87, 65, 86, 65, 190, 127, 110, 64, 0, 65, 85, 65, 137, 213, 65, 84, 85, 72, 137, 245, 83, 72,
+    131, 236, 40, 72, 137, 124, 36, 8, 72, 137, 247, 232, 31, 212, 255, 255, 72, 137, 195, 76, 141, 124, 29, 0, 72,
+    133, 219, 76, 137, 246, 72, 139, 124, 36, 8, 69, 138, 39, 65, 198, 7, 0, 72, 15, 69, 245, 186, 0, 0, 33, 0, 232,
+    199, 247, 255, 255, 69, 136, 39, 137, 68, 36, 28, 133, 192, 15, 137, 166, 0, 0, 0, 131, 248, 254, 15, 133, 230, 0,
+    0, 0, 72, 133, 219, 15, 132, 221, 0, 0, 0, 72, 255, 203, 116, 181, 128, 124, 29, 0, 47, 117, 244, 235, 172, 60, 47,
+    117, 3, 72, 255, 195, 72, 141, 116, 29, 0, 68, 138, 100, 29, 0, 69, 132, 228, 117, 126, 76, 141, 116, 29, 0, 72,
+    99, 124, 36, 28, 68, 137, 234, 69, 49, 210, 65, 198, 6, 0, 69, 49, 192, 69, 49, 201, 184, 2, 1, 0, 0, 15, 5, 73,
+    137, 199, 72, 133, 192, 120, 103, 72, 99, 124, 36, 28, 65, 191, 1, 1, 0, 0, 186, 0, 0, 43, 0, 69, 49, 210, 69, 49,
+    192, 69, 49, 201, 76, 137, 248, 15, 5, 72, 131, 248, 252, 116, 236, 69, 136, 38, 76, 99, 248, 72, 141, 124, 36, 28,
+    72, 137, 68, 36, 8, 232, 188, 211, 255, 255, 77, 133, 255, 72, 139, 68, 36, 8, 120, 55, 137, 68, 36, 28, 138, 68,
+    29, 0, 132, 192, 15, 133, 110, 255, 255, 255, 235, 55, 65, 128, 252, 47, 15, 132, 120, 255, 255, 255, 72, 255, 195,
+    233, 102, 255, 255, 255, 72, 131, 248, 239, 116, 147, 69, 136, 38, 72, 141, 124, 36, 28, 232, 123, 211, 255, 255,
+    73, 131, 255, 216, 117, 7, 73, 199, 199, 236, 255, 255, 255, 68, 137, 248, 235, 4, 139, 68, 36, 28, 72, 131, 196,
+    40, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195, 65, 87, 73, 199, 199, 240, 255, 255, 255, 65, 86, 73, 137, 246,
+    65, 85, 65, 137, 205, 65, 84, 73, 137, 252, 85, 137, 213, 83, 72, 129, 236, 184, 0, 0, 0, 232, 88, 254, 255, 255,
+    72, 133, 192, 15, 133, 162, 1, 0, 0, 72, 137, 195, 184, 0, 82, 35, 1, 128, 56, 0, 72, 15, 68, 216, 72, 5, 64, 1, 0,
+    0, 72, 61, 0, 92, 35, 1, 117, 235, 73, 199, 199, 232, 255, 255, 255, 72, 133, 219, 15, 132, 117, 1, 0, 0, 49, 210,
+    76, 137, 246, 72, 141, 124, 36, 24, 102, 199, 68, 36, 18, 46, 0, 72, 137, 84, 36, 24, 232, 94, 242, 255, 255, 72,
+    137, 4, 36, 73, 57, 198, 117, 5, 76, 141, 116, 36, 18, 76, 137, 231, 186, 237, 1, 0, 0, 76, 137, 246, 232, 13, 254,
+    255, 255, 133, 192, 137, 68, 36, 20, 72, 99, 248, 121, 8, 73, 137, 255, 233, 41, 1, 0, 0, 72, 139, 52, 36, 72, 141,
+    84, 36, 32, 69, 49, 192, 69, 49, 201, 65, 186, 0, 1, 0, 0, 184, 6, 1, 0, 0, 15, 5, 73, 137, 199, 72, 131, 248, 254,
+    117, 12, 131, 253, 255, 117, 88, 189, 164, 1, 0, 0, 235, 81, 72, 133, 192, 120, 9, 69, 132, 237, 15, 133, 159, 0,
+    0, 0, 72, 133, 192, 15, 136, 157, 0, 0, 0, 139, 84, 36, 56, 137, 208, 37, 0, 240, 0, 0, 61, 0, 160, 0, 0, 116, 203,
+    61, 0, 128, 0, 0, 117, 8, 131, 253, 255, 15, 68, 234, 235, 25, 61, 0, 64, 0, 0, 73, 199, 199, 250, 255, 255, 255,
+    72, 199, 192, 235, 255, 255, 255, 76, 15, 68, 248, 235, 99, 69, 49, 246, 72, 141, 179, 32, 1, 0, 0, 72, 137, 247,
+    72, 137, 116, 36, 8, 65, 191, 1, 1, 0, 0, 232, 75, 240, 255, 255, 72, 99, 124, 36, 20, 72, 139, 116, 36, 8, 186,
+    193, 0, 10, 0, 65, 186, 128, 1, 0, 0, 69, 49, 192, 69, 49, 201, 76, 137, 248, 15, 5, 72, 131, 248, 252, 116, 233,
+    65, 255, 198, 76, 99, 248, 65, 131, 254, 15, 127, 6, 73, 131, 255, 239, 116, 181, 77, 133, 255, 121, 21, 235, 7,
+    73, 199, 199, 239, 255, 255, 255, 72, 141, 124, 36, 20, 232, 189, 209, 255, 255, 235, 56, 198, 3, 1, 129, 229, 255,
+    1, 0, 0, 72, 139, 52, 36, 69, 49, 255, 68, 136, 107, 1, 65, 139, 84, 36, 64, 72, 141, 123, 32, 137, 67, 16, 49,
+    192, 137, 83, 4, 139, 84, 36, 20, 137, 107, 8, 137, 83, 12, 72, 137, 67, 24, 232, 199, 218, 255, 255, 72, 129, 196,
+    184, 0, 0, 0, 76, 137, 248, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195, 83, 72, 141, 183, 32, 1, 0, 0, 72, 137,
+    251, 69, 49, 210, 72, 99, 127, 12, 69, 49, 192, 69, 49, 201, 184, 7, 1, 0, 0, 49, 210, 15, 5, 72, 141, 123, 16,
+    232, 68, 209, 255, 255, 72, 141, 123, 12, 232, 59, 209, 255, 255, 198, 3, 0, 91, 195, 85, 137, 253, 83, 187, 0, 82,
+    35, 1, 80, 128, 59, 0, 116, 8, 72, 137, 223, 232, 177, 255, 255, 255, 72, 129, 195, 64, 1, 0, 0, 72, 129, 251, 0,
+    92, 35, 1, 117, 227, 137, 239, 232, 170, 208, 255, 255, 65, 84, 73, 137, 252, 85, 49, 237, 83, 139, 71, 64, 72,
+    141, 90, 9, 137, 21, 60, 30, 225, 0, 64, 136, 53, 57, 30, 225, 0, 137, 5, 52, 30, 225, 0, 72, 57, 221, 115, 40, 72,
+    137, 218, 65, 139, 124, 36, 44, 72, 141, 181, 192, 81, 33, 1, 72, 41, 234, 232, 187, 211, 255, 255, 72, 133, 192,
+    127, 7, 49, 255, 232, 135, 255, 255, 255, 72, 1, 197, 235, 211, 91, 93, 65, 92, 195, 144, 65, 87, 69, 49, 192, 65,
+    86, 65, 85, 65, 84, 85, 83, 72, 137, 251, 72, 129, 236, 184, 0, 0, 0, 139, 127, 80, 137, 116, 36, 12, 72, 141, 116,
+    36, 24, 131, 231, 31, 76, 137, 68, 36, 24, 72, 105, 255, 16, 32, 0, 0, 72, 129, 199, 0, 92, 48, 1, 232, 236, 244,
+    255, 255, 72, 137, 197, 72, 139, 68, 36, 24, 72, 133, 192, 15, 136, 232, 2, 0, 0, 139, 83, 80, 72, 133, 237, 117,
+    37, 49, 192, 133, 210, 15, 132, 214, 2, 0, 0, 72, 137, 223, 232, 65, 250, 255, 255, 72, 133, 192, 15, 136, 197, 2,
+    0, 0, 184, 1, 0, 0, 0, 233, 187, 2, 0, 0, 131, 226, 31, 65, 186, 0, 1, 0, 0, 69, 49, 192, 69, 49, 201, 72, 105,
+    210, 16, 32, 0, 0, 184, 6, 1, 0, 0, 72, 137, 238, 72, 99, 186, 0, 92, 48, 1, 72, 141, 84, 36, 32, 15, 5, 73, 137,
+    199, 72, 137, 68, 36, 24, 73, 137, 192, 73, 193, 239, 63, 72, 131, 248, 254, 116, 9, 69, 132, 255, 15, 133, 113, 2,
+    0, 0, 72, 137, 239, 232, 120, 207, 255, 255, 73, 137, 196, 77, 133, 192, 121, 64, 139, 67, 80, 131, 224, 31, 72,
+    105, 192, 16, 32, 0, 0, 139, 144, 4, 92, 48, 1, 72, 141, 184, 0, 92, 48, 1, 76, 139, 172, 16, 24, 92, 48, 1, 232,
+    27, 244, 255, 255, 128, 124, 36, 12, 1, 15, 133, 106, 255, 255, 255, 69, 132, 255, 15, 132, 198, 0, 0, 0, 233, 92,
+    255, 255, 255, 76, 139, 107, 88, 73, 1, 197, 72, 199, 192, 220, 255, 255, 255, 77, 141, 117, 30, 73, 129, 254, 0,
+    0, 1, 0, 15, 135, 2, 2, 0, 0, 72, 139, 83, 112, 72, 139, 67, 104, 76, 1, 242, 72, 255, 192, 72, 137, 83, 112, 72,
+    137, 67, 104, 72, 61, 0, 9, 61, 0, 15, 135, 217, 1, 0, 0, 72, 129, 250, 0, 0, 0, 32, 15, 135, 204, 1, 0, 0, 72,
+    139, 83, 96, 73, 141, 4, 22, 72, 61, 0, 0, 1, 0, 118, 17, 72, 137, 223, 64, 182, 161, 232, 43, 254, 255, 255, 49,
+    255, 72, 137, 123, 96, 72, 139, 67, 96, 72, 141, 116, 36, 32, 72, 141, 184, 201, 81, 33, 1, 232, 163, 248, 255,
+    255, 190, 0, 92, 35, 1, 68, 137, 40, 72, 137, 194, 72, 141, 64, 4, 72, 139, 75, 88, 72, 137, 199, 243, 164, 72, 3,
+    67, 88, 72, 137, 238, 76, 137, 225, 72, 137, 199, 243, 164, 49, 246, 66, 198, 68, 42, 4, 0, 72, 137, 116, 36, 24,
+    76, 1, 115, 96, 233, 255, 254, 255, 255, 139, 68, 36, 56, 37, 0, 240, 0, 0, 61, 0, 64, 0, 0, 15, 133, 135, 254,
+    255, 255, 139, 67, 80, 65, 190, 1, 1, 0, 0, 186, 0, 0, 11, 0, 131, 224, 31, 72, 105, 192, 16, 32, 0, 0, 72, 99,
+    184, 0, 92, 48, 1, 69, 49, 210, 69, 49, 192, 69, 49, 201, 76, 137, 240, 72, 137, 238, 15, 5, 73, 137, 199, 72, 131,
+    248, 252, 116, 230, 141, 72, 40, 131, 249, 38, 119, 21, 72, 184, 254, 255, 239, 255, 191, 255, 255, 255, 72, 211,
+    248, 168, 1, 15, 132, 49, 254, 255, 255, 73, 99, 199, 69, 133, 255, 15, 136, 234, 0, 0, 0, 72, 139, 67, 88, 72,
+    137, 238, 76, 137, 225, 72, 141, 184, 0, 92, 35, 1, 243, 164, 76, 3, 99, 88, 73, 141, 68, 36, 1, 72, 137, 67, 88,
+    65, 198, 132, 36, 0, 92, 35, 1, 47, 139, 67, 80, 72, 107, 192, 24, 76, 137, 168, 16, 92, 36, 1, 139, 67, 80, 255,
+    192, 137, 194, 43, 83, 84, 137, 67, 80, 131, 250, 32, 117, 120, 131, 224, 31, 49, 201, 72, 141, 116, 36, 32, 72,
+    105, 192, 16, 32, 0, 0, 72, 137, 76, 36, 40, 139, 184, 0, 92, 48, 1, 232, 47, 235, 255, 255, 137, 194, 139, 67, 80,
+    131, 224, 31, 72, 105, 192, 16, 32, 0, 0, 137, 144, 0, 92, 48, 1, 139, 67, 84, 72, 139, 84, 36, 32, 72, 107, 192,
+    24, 72, 137, 144, 0, 92, 36, 1, 139, 67, 84, 72, 139, 84, 36, 40, 72, 107, 192, 24, 72, 137, 144, 8, 92, 36, 1,
+    139, 123, 80, 131, 231, 31, 72, 105, 255, 16, 32, 0, 0, 72, 129, 199, 0, 92, 48, 1, 232, 167, 205, 255, 255, 255,
+    67, 84, 139, 67, 80, 49, 210, 131, 224, 31, 72, 105, 192, 16, 32, 0, 0, 68, 137, 184, 0, 92, 48, 1, 72, 137, 144,
+    4, 92, 48, 1, 233, 66, 253, 255, 255, 72, 199, 192, 229, 255, 255, 255, 72, 129, 196, 184, 0, 0, 0, 91, 93, 65, 92,
+    65, 93, 65, 94, 65, 95, 195, 144, 65, 87, 65, 86, 65, 85, 73, 137, 213, 186, 0, 0, 32, 0, 65, 84, 73, 137, 204, 85,
+    72, 137, 253, 83, 72, 137, 243, 72, 129, 236, 168, 0, 0, 0, 232, 165, 240, 255, 255, 72, 141, 116, 36, 16, 137,
+    199, 232, 105, 234, 255, 255, 137, 68, 36, 12, 133, 192, 121, 8, 72, 99, 216, 233, 43, 1, 0, 0, 72, 141, 124, 36,
+    12, 232, 27, 205, 255, 255, 139, 68, 36, 40, 37, 0, 240, 0, 0, 61, 0, 128, 0, 0, 117, 44, 72, 137, 222, 186, 0, 9,
+    0, 0, 72, 137, 239, 232, 95, 240, 255, 255, 72, 141, 116, 36, 16, 137, 199, 232, 35, 234, 255, 255, 137, 68, 36,
+    12, 72, 99, 216, 133, 192, 121, 33, 233, 229, 0, 0, 0, 61, 0, 64, 0, 0, 72, 199, 195, 235, 255, 255, 255, 72, 199,
+    192, 250, 255, 255, 255, 72, 15, 69, 216, 233, 201, 0, 0, 0, 139, 68, 36, 40, 49, 219, 37, 0, 240, 0, 0, 61, 0,
+    128, 0, 0, 116, 23, 61, 0, 64, 0, 0, 72, 199, 195, 250, 255, 255, 255, 72, 199, 192, 235, 255, 255, 255, 72, 15,
+    68, 216, 65, 191, 201, 81, 33, 1, 72, 99, 124, 36, 12, 77, 133, 228, 116, 83, 72, 133, 219, 120, 78, 186, 0, 0, 1,
+    0, 65, 190, 17, 0, 0, 0, 73, 57, 212, 73, 15, 70, 212, 77, 137, 234, 69, 49, 192, 69, 49, 201, 76, 137, 240, 76,
+    137, 254, 15, 5, 72, 137, 195, 72, 131, 248, 252, 117, 7, 72, 99, 124, 36, 12, 235, 223, 72, 133, 192, 126, 22, 72,
+    137, 194, 64, 182, 161, 72, 137, 239, 73, 1, 221, 232, 52, 251, 255, 255, 73, 41, 220, 235, 163, 139, 124, 36, 12,
+    72, 141, 116, 36, 16, 232, 93, 233, 255, 255, 72, 141, 124, 36, 12, 137, 68, 36, 12, 232, 27, 204, 255, 255, 72,
+    139, 69, 72, 72, 139, 84, 36, 64, 72, 137, 16, 139, 84, 36, 40, 72, 131, 192, 12, 129, 226, 255, 1, 0, 0, 137, 80,
+    252, 72, 137, 69, 72, 72, 129, 196, 168, 0, 0, 0, 72, 137, 216, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195, 144,
+    65, 84, 184, 9, 0, 1, 0, 85, 72, 137, 245, 83, 72, 139, 119, 48, 72, 137, 251, 72, 139, 87, 56, 72, 41, 240, 72,
+    57, 232, 114, 5, 72, 57, 214, 117, 30, 72, 41, 242, 191, 224, 81, 34, 1, 72, 129, 198, 224, 81, 34, 1, 72, 137, 83,
+    56, 232, 72, 202, 255, 255, 49, 192, 72, 137, 67, 48, 65, 188, 9, 0, 1, 0, 72, 139, 115, 56, 72, 137, 240, 72, 43,
+    67, 48, 72, 57, 232, 115, 39, 76, 137, 226, 139, 123, 44, 72, 41, 242, 72, 129, 198, 224, 81, 34, 1, 232, 11, 205,
+    255, 255, 72, 133, 192, 127, 7, 49, 255, 232, 53, 250, 255, 255, 72, 1, 67, 56, 235, 201, 91, 93, 65, 92, 195, 65,
+    85, 49, 192, 65, 84, 85, 72, 137, 213, 83, 72, 137, 251, 72, 131, 236, 40, 72, 141, 124, 36, 16, 72, 137, 68, 36,
+    16, 72, 137, 68, 36, 24, 232, 187, 234, 255, 255, 72, 137, 238, 72, 141, 124, 36, 24, 73, 137, 196, 232, 171, 234,
+    255, 255, 72, 139, 116, 36, 16, 186, 0, 0, 33, 0, 72, 137, 223, 73, 137, 197, 232, 121, 238, 255, 255, 137, 68, 36,
+    8, 137, 197, 133, 192, 121, 5, 72, 99, 216, 235, 103, 72, 139, 116, 36, 24, 72, 137, 223, 186, 0, 0, 33, 0, 232,
+    88, 238, 255, 255, 72, 99, 216, 137, 68, 36, 12, 72, 133, 219, 120, 53, 72, 99, 253, 77, 137, 234, 69, 49, 192, 69,
+    49, 201, 184, 8, 1, 0, 0, 76, 137, 230, 72, 137, 218, 15, 5, 72, 199, 195, 161, 255, 255, 255, 72, 131, 248, 238,
+    116, 15, 72, 131, 248, 239, 72, 199, 195, 217, 255, 255, 255, 72, 15, 69, 216, 72, 141, 124, 36, 8, 232, 169, 202,
+    255, 255, 72, 141, 124, 36, 12, 232, 159, 202, 255, 255, 72, 131, 196, 40, 72, 137, 216, 91, 93, 65, 92, 65, 93,
+    195, 144, 72, 133, 210, 121, 49, 72, 131, 236, 24, 72, 139, 7, 247, 218, 64, 136, 116, 36, 8, 72, 141, 116, 36, 8,
+    139, 184, 192, 1, 0, 0, 137, 84, 36, 12, 186, 8, 0, 0, 0, 232, 86, 205, 255, 255, 191, 127, 0, 0, 0, 232, 252, 201,
+    255, 255, 195, 65, 85, 69, 49, 210, 69, 49, 192, 69, 49, 201, 65, 84, 184, 112, 0, 0, 0, 85, 49, 237, 83, 72, 137,
+    238, 72, 137, 251, 72, 137, 234, 72, 131, 236, 56, 72, 137, 124, 36, 8, 72, 137, 239, 15, 5, 64, 182, 8, 72, 137,
+    194, 72, 141, 124, 36, 8, 232, 140, 255, 255, 255, 246, 3, 16, 116, 47, 72, 99, 187, 176, 1, 0, 0, 69, 49, 210, 69,
+    49, 192, 69, 49, 201, 184, 16, 0, 0, 0, 190, 14, 84, 0, 0, 72, 137, 234, 15, 5, 64, 182, 4, 72, 137, 194, 72, 141,
+    124, 36, 8, 232, 88, 255, 255, 255, 69, 49, 228, 65, 189, 36, 1, 0, 0, 49, 237, 74, 99, 188, 163, 176, 1, 0, 0, 69,
+    49, 210, 69, 49, 192, 69, 49, 201, 76, 137, 232, 76, 137, 230, 72, 137, 234, 15, 5, 64, 182, 7, 72, 137, 194, 72,
+    141, 124, 36, 8, 73, 255, 196, 232, 30, 255, 255, 255, 73, 131, 252, 3, 117, 201, 72, 99, 187, 188, 1, 0, 0, 133,
+    255, 120, 16, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 81, 0, 0, 0, 235, 26, 72, 139, 187, 144, 1, 0, 0, 128,
+    63, 0, 116, 38, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 80, 0, 0, 0, 72, 137, 238, 72, 137, 234, 15, 5, 64,
+    182, 5, 72, 137, 194, 72, 141, 124, 36, 8, 232, 203, 254, 255, 255, 72, 137, 221, 69, 49, 228, 65, 189, 46, 1, 0,
+    0, 72, 131, 197, 24, 68, 59, 99, 12, 115, 43, 139, 117, 248, 69, 49, 210, 69, 49, 192, 69, 49, 201, 49, 255, 76,
+    137, 232, 72, 137, 234, 15, 5, 64, 182, 10, 72, 137, 194, 72, 141, 124, 36, 8, 65, 255, 196, 232, 140, 254, 255,
+    255, 235, 203, 131, 123, 8, 255, 116, 81, 49, 210, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 116, 0, 0, 0, 72,
+    137, 215, 72, 137, 214, 15, 5, 64, 182, 9, 72, 137, 194, 72, 141, 124, 36, 8, 232, 92, 254, 255, 255, 139, 83, 8,
+    69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 119, 0, 0, 0, 72, 137, 215, 72, 137, 214, 15, 5, 64, 182, 9, 72, 137,
+    194, 72, 141, 124, 36, 8, 232, 51, 254, 255, 255, 131, 123, 4, 255, 116, 87, 131, 123, 8, 255, 117, 40, 49, 210,
+    69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 116, 0, 0, 0, 72, 137, 215, 72, 137, 214, 15, 5, 64, 182, 9, 72, 137,
+    194, 72, 141, 124, 36, 8, 232, 255, 253, 255, 255, 139, 83, 4, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 117, 0,
+    0, 0, 72, 137, 215, 72, 137, 214, 15, 5, 64, 182, 9, 72, 137, 194, 72, 141, 124, 36, 8, 232, 214, 253, 255, 255,
+    246, 3, 192, 116, 44, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 157, 0, 0, 0, 191, 38, 0, 0, 0, 190, 1, 0, 0, 0,
+    49, 210, 15, 5, 64, 182, 11, 72, 137, 194, 72, 141, 124, 36, 8, 232, 165, 253, 255, 255, 246, 3, 64, 116, 86, 49,
+    210, 72, 141, 124, 36, 24, 69, 49, 210, 69, 49, 192, 72, 137, 84, 36, 24, 69, 49, 201, 184, 188, 1, 0, 0, 190, 24,
+    0, 0, 0, 72, 137, 84, 36, 32, 49, 210, 72, 199, 68, 36, 40, 3, 0, 0, 0, 15, 5, 72, 137, 199, 72, 133, 192, 120, 13,
+    184, 190, 1, 0, 0, 72, 137, 214, 15, 5, 72, 137, 199, 72, 137, 250, 64, 182, 11, 72, 141, 124, 36, 8, 232, 74, 253,
+    255, 255, 49, 192, 72, 141, 116, 36, 16, 65, 186, 8, 0, 0, 0, 69, 49, 192, 72, 137, 68, 36, 16, 69, 49, 201, 184,
+    14, 0, 0, 0, 49, 210, 191, 2, 0, 0, 0, 15, 5, 72, 139, 171, 152, 1, 0, 0, 73, 199, 196, 254, 255, 255, 255, 65,
+    189, 59, 0, 0, 0, 72, 139, 125, 0, 72, 133, 255, 116, 62, 72, 139, 147, 168, 1, 0, 0, 69, 49, 210, 69, 49, 192, 69,
+    49, 201, 72, 139, 179, 160, 1, 0, 0, 76, 137, 232, 15, 5, 72, 137, 194, 72, 131, 248, 254, 116, 19, 72, 131, 248,
+    236, 116, 13, 72, 131, 248, 243, 117, 16, 73, 199, 196, 243, 255, 255, 255, 72, 131, 197, 8, 235, 185, 76, 137,
+    226, 139, 187, 192, 1, 0, 0, 247, 218, 72, 141, 116, 36, 24, 198, 68, 36, 24, 12, 137, 84, 36, 28, 186, 8, 0, 0, 0,
+    232, 40, 202, 255, 255, 191, 127, 0, 0, 0, 232, 206, 198, 255, 255, 85, 69, 49, 210, 69, 49, 192, 69, 49, 201, 83,
+    184, 46, 1, 0, 0, 49, 255, 190, 4, 0, 0, 0, 72, 131, 236, 56, 72, 199, 68, 36, 16, 1, 0, 0, 0, 72, 141, 84, 36, 16,
+    72, 199, 68, 36, 24, 1, 0, 0, 0, 15, 5, 72, 99, 61, 215, 208, 253, 0, 133, 255, 127, 7, 72, 199, 199, 156, 255,
+    255, 255, 190, 129, 110, 64, 0, 187, 1, 1, 0, 0, 186, 2, 0, 8, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137,
+    216, 15, 5, 72, 131, 248, 252, 116, 236, 137, 4, 36, 137, 197, 133, 192, 120, 96, 72, 141, 92, 36, 32, 186, 16, 0,
+    0, 0, 137, 199, 72, 137, 222, 232, 58, 200, 255, 255, 49, 210, 72, 137, 92, 36, 8, 137, 84, 36, 4, 72, 133, 192,
+    127, 19, 186, 3, 0, 0, 0, 190, 148, 110, 64, 0, 137, 239, 232, 119, 201, 255, 255, 235, 33, 72, 141, 52, 3, 72,
+    141, 84, 36, 4, 72, 141, 124, 36, 8, 232, 204, 207, 255, 255, 132, 192, 116, 214, 129, 124, 36, 4, 243, 1, 0, 0,
+    118, 204, 72, 137, 231, 232, 90, 198, 255, 255, 72, 131, 196, 56, 91, 93, 195, 144, 72, 99, 63, 65, 186, 0, 64, 0,
+    0, 69, 49, 192, 69, 49, 201, 184, 44, 0, 0, 0, 186, 40, 0, 0, 0, 15, 5, 195, 72, 131, 236, 56, 73, 137, 248, 49,
+    192, 185, 8, 0, 0, 0, 72, 141, 124, 36, 16, 247, 218, 199, 68, 36, 8, 1, 0, 0, 0, 243, 171, 64, 136, 116, 36, 16,
+    76, 137, 199, 72, 141, 116, 36, 8, 137, 84, 36, 12, 232, 175, 255, 255, 255, 72, 131, 196, 56, 195, 65, 86, 69, 49,
+    210, 69, 49, 192, 69, 49, 201, 65, 85, 184, 37, 1, 0, 0, 65, 84, 69, 49, 228, 85, 76, 137, 226, 72, 137, 245, 190,
+    0, 0, 8, 0, 83, 72, 137, 251, 72, 131, 236, 16, 73, 137, 229, 76, 137, 239, 15, 5, 72, 133, 192, 121, 11, 72, 137,
+    194, 64, 182, 3, 233, 159, 0, 0, 0, 139, 68, 36, 4, 72, 137, 233, 191, 17, 65, 0, 0, 72, 141, 179, 80, 64, 0, 0,
+    186, 29, 58, 64, 0, 137, 133, 192, 1, 0, 0, 232, 23, 194, 255, 255, 72, 141, 124, 36, 4, 72, 137, 197, 232, 137,
+    197, 255, 255, 72, 133, 237, 121, 16, 76, 137, 239, 232, 124, 197, 255, 255, 72, 137, 234, 64, 182, 6, 235, 90,
+    139, 60, 36, 49, 201, 186, 8, 0, 0, 0, 72, 141, 116, 36, 8, 72, 137, 76, 36, 8, 232, 239, 198, 255, 255, 76, 137,
+    239, 73, 137, 198, 232, 80, 197, 255, 255, 73, 131, 254, 8, 116, 9, 137, 107, 12, 198, 67, 16, 1, 235, 47, 69, 49,
+    210, 69, 49, 192, 69, 49, 201, 184, 61, 0, 0, 0, 72, 137, 239, 76, 137, 230, 76, 137, 226, 15, 5, 139, 84, 36, 12,
+    64, 138, 116, 36, 8, 247, 218, 72, 99, 210, 72, 137, 223, 232, 220, 254, 255, 255, 72, 131, 196, 16, 91, 93, 65,
+    92, 65, 93, 65, 94, 195, 144, 83, 72, 137, 251, 72, 129, 236, 0, 2, 0, 0, 139, 123, 4, 186, 0, 2, 0, 0, 72, 137,
+    230, 232, 125, 198, 255, 255, 72, 133, 192, 127, 235, 72, 129, 196, 0, 2, 0, 0, 91, 195, 144, 128, 127, 16, 0, 15,
+    132, 33, 1, 0, 0, 65, 85, 186, 1, 0, 0, 64, 73, 131, 205, 255, 65, 84, 65, 188, 61, 0, 0, 0, 85, 83, 72, 137, 251,
+    72, 129, 236, 200, 0, 0, 0, 72, 141, 116, 36, 4, 49, 201, 49, 237, 72, 141, 124, 36, 48, 69, 49, 192, 137, 232,
+    137, 76, 36, 4, 185, 36, 0, 0, 0, 76, 141, 84, 36, 48, 243, 171, 69, 49, 201, 76, 137, 224, 76, 137, 239, 15, 5,
+    72, 133, 192, 126, 108, 139, 75, 12, 72, 57, 193, 117, 202, 137, 232, 72, 141, 123, 24, 185, 10, 0, 0, 0, 243, 171,
+    139, 68, 36, 4, 199, 67, 24, 2, 0, 0, 0, 137, 193, 131, 225, 127, 15, 149, 67, 32, 117, 3, 15, 182, 204, 72, 105,
+    68, 36, 48, 64, 66, 15, 0, 72, 3, 68, 36, 56, 137, 75, 28, 72, 137, 67, 40, 72, 105, 68, 36, 64, 64, 66, 15, 0, 72,
+    3, 68, 36, 72, 198, 67, 17, 1, 72, 137, 67, 48, 72, 139, 68, 36, 80, 72, 137, 67, 56, 49, 192, 137, 67, 12, 233,
+    102, 255, 255, 255, 128, 123, 17, 0, 116, 34, 198, 67, 17, 0, 72, 141, 115, 24, 72, 131, 248, 246, 117, 6, 198, 67,
+    33, 0, 235, 47, 198, 67, 33, 1, 72, 137, 223, 232, 154, 253, 255, 255, 235, 45, 72, 131, 248, 246, 117, 39, 72,
+    141, 124, 36, 12, 185, 9, 0, 0, 0, 137, 232, 199, 68, 36, 8, 3, 0, 0, 0, 243, 171, 72, 141, 116, 36, 8, 72, 137,
+    223, 232, 111, 253, 255, 255, 198, 67, 16, 0, 72, 129, 196, 200, 0, 0, 0, 91, 93, 65, 92, 65, 93, 195, 195, 128,
+    127, 16, 0, 15, 132, 177, 0, 0, 0, 85, 72, 137, 253, 83, 72, 137, 243, 81, 138, 70, 13, 60, 1, 116, 29, 60, 2, 116,
+    59, 132, 192, 15, 133, 145, 0, 0, 0, 139, 127, 12, 133, 255, 15, 132, 134, 0, 0, 0, 15, 182, 118, 14, 235, 14, 139,
+    127, 12, 133, 255, 116, 121, 15, 182, 118, 14, 72, 247, 223, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 62, 0, 0,
+    0, 49, 210, 15, 5, 235, 94, 139, 119, 8, 49, 210, 191, 64, 126, 57, 1, 232, 244, 221, 255, 255, 131, 61, 37, 205,
+    253, 0, 0, 127, 32, 139, 125, 12, 133, 255, 116, 25, 15, 182, 115, 14, 72, 247, 223, 69, 49, 210, 69, 49, 192, 69,
+    49, 201, 184, 62, 0, 0, 0, 49, 210, 15, 5, 15, 182, 115, 14, 191, 64, 126, 57, 1, 232, 165, 216, 255, 255, 128,
+    123, 14, 15, 117, 18, 90, 190, 18, 0, 0, 0, 91, 191, 64, 126, 57, 1, 93, 233, 141, 216, 255, 255, 88, 91, 93, 195,
+    195, 65, 87, 49, 192, 185, 9, 0, 0, 0, 65, 86, 65, 85, 69, 49, 237, 65, 84, 69, 49, 228, 85, 49, 237, 83, 72, 137,
+    251, 72, 131, 236, 88, 72, 141, 124, 36, 44, 72, 141, 116, 36, 40, 199, 68, 36, 40, 4, 0, 0, 0, 243, 171, 72, 137,
+    223, 232, 100, 252, 255, 255, 232, 113, 194, 255, 255, 72, 137, 68, 36, 8, 128, 123, 16, 0, 15, 132, 56, 1, 0, 0,
+    131, 61, 129, 204, 253, 0, 0, 127, 33, 139, 123, 12, 133, 255, 116, 26, 72, 247, 223, 69, 49, 210, 69, 49, 192, 69,
+    49, 201, 190, 9, 0, 0, 0, 49, 210, 184, 62, 0, 0, 0, 15, 5, 139, 115, 8, 49, 210, 191, 64, 126, 57, 1, 232, 23,
+    221, 255, 255, 68, 139, 53, 60, 60, 249, 0, 68, 57, 245, 116, 6, 65, 131, 253, 19, 118, 19, 190, 9, 0, 0, 0, 191,
+    64, 126, 57, 1, 49, 237, 232, 220, 215, 255, 255, 235, 18, 190, 19, 0, 0, 0, 191, 64, 126, 57, 1, 68, 137, 245,
+    232, 200, 215, 255, 255, 72, 137, 223, 232, 80, 253, 255, 255, 68, 138, 123, 16, 69, 132, 255, 15, 132, 179, 0, 0,
+    0, 232, 216, 193, 255, 255, 72, 139, 76, 36, 8, 72, 41, 200, 72, 61, 128, 132, 30, 0, 68, 137, 224, 15, 151, 194,
+    131, 240, 1, 32, 194, 136, 84, 36, 7, 116, 37, 72, 141, 116, 36, 40, 72, 137, 223, 68, 137, 116, 36, 44, 199, 68,
+    36, 40, 5, 0, 0, 0, 232, 141, 251, 255, 255, 133, 237, 116, 21, 68, 138, 100, 36, 7, 235, 98, 133, 237, 117, 94,
+    184, 1, 0, 0, 0, 69, 132, 228, 116, 8, 69, 137, 252, 184, 50, 0, 0, 0, 72, 105, 192, 64, 66, 15, 0, 139, 83, 4, 69,
+    49, 210, 69, 49, 201, 72, 141, 124, 36, 16, 65, 184, 8, 0, 0, 0, 190, 1, 0, 0, 0, 199, 68, 36, 20, 1, 0, 0, 0, 137,
+    84, 36, 16, 49, 210, 72, 137, 84, 36, 24, 72, 141, 84, 36, 24, 72, 137, 68, 36, 32, 184, 15, 1, 0, 0, 15, 5, 72,
+    137, 223, 232, 110, 252, 255, 255, 65, 255, 197, 233, 190, 254, 255, 255, 72, 131, 196, 88, 91, 93, 65, 92, 65, 93,
+    65, 94, 65, 95, 195, 144, 72, 139, 71, 8, 72, 139, 23, 72, 137, 193, 72, 41, 209, 72, 131, 249, 3, 119, 8, 198, 71,
+    16, 0, 49, 210, 235, 6, 72, 141, 66, 4, 139, 18, 72, 137, 7, 137, 208, 195, 144, 83, 72, 137, 251, 232, 207, 255,
+    255, 255, 128, 123, 16, 0, 72, 139, 123, 8, 116, 24, 137, 193, 72, 139, 3, 73, 137, 249, 72, 137, 250, 65, 137,
+    200, 49, 246, 73, 41, 193, 77, 57, 200, 114, 9, 198, 67, 16, 0, 72, 137, 250, 235, 18, 57, 206, 115, 18, 72, 255,
+    198, 128, 124, 48, 255, 0, 117, 242, 198, 67, 16, 0, 49, 192, 235, 13, 66, 128, 60, 0, 0, 117, 241, 141, 81, 1, 72,
+    1, 194, 72, 137, 19, 91, 195, 65, 85, 73, 137, 213, 65, 84, 85, 72, 137, 245, 83, 72, 137, 251, 72, 137, 247, 65,
+    80, 232, 99, 255, 255, 255, 65, 137, 196, 138, 69, 16, 131, 240, 1, 65, 129, 252, 0, 0, 4, 0, 15, 151, 194, 8, 208,
+    117, 93, 139, 75, 64, 66, 141, 84, 33, 1, 129, 250, 3, 0, 12, 0, 119, 79, 72, 141, 132, 203, 96, 192, 0, 0, 73,
+    137, 69, 0, 69, 49, 237, 69, 57, 229, 116, 33, 72, 137, 239, 65, 255, 197, 232, 69, 255, 255, 255, 72, 137, 194,
+    139, 67, 64, 141, 72, 1, 137, 75, 64, 72, 137, 148, 195, 96, 192, 0, 0, 235, 218, 139, 67, 64, 49, 201, 141, 80, 1,
+    137, 83, 64, 72, 137, 140, 195, 96, 192, 0, 0, 138, 69, 16, 235, 2, 49, 192, 90, 91, 93, 65, 92, 65, 93, 195, 144,
+    72, 139, 71, 8, 72, 139, 23, 72, 57, 208, 117, 8, 198, 71, 16, 0, 49, 201, 235, 6, 138, 10, 72, 141, 66, 1, 72,
+    137, 7, 137, 200, 195, 72, 139, 71, 8, 72, 139, 23, 72, 137, 193, 72, 41, 209, 72, 131, 249, 7, 119, 8, 198, 71,
+    16, 0, 49, 210, 235, 7, 72, 141, 66, 8, 72, 139, 18, 72, 137, 7, 72, 137, 208, 195, 144, 65, 85, 65, 84, 73, 137,
+    252, 85, 83, 72, 137, 243, 72, 131, 236, 40, 72, 137, 84, 36, 8, 72, 141, 124, 36, 8, 72, 1, 202, 72, 137, 84, 36,
+    16, 198, 68, 36, 24, 1, 232, 110, 254, 255, 255, 72, 141, 124, 36, 8, 137, 3, 232, 98, 254, 255, 255, 72, 141, 124,
+    36, 8, 137, 67, 4, 232, 85, 254, 255, 255, 72, 141, 124, 36, 8, 137, 67, 8, 232, 132, 255, 255, 255, 72, 141, 124,
+    36, 8, 232, 62, 254, 255, 255, 72, 141, 124, 36, 8, 232, 52, 254, 255, 255, 72, 141, 124, 36, 8, 232, 102, 255,
+    255, 255, 72, 141, 124, 36, 8, 232, 32, 254, 255, 255, 72, 141, 124, 36, 8, 232, 22, 254, 255, 255, 72, 141, 124,
+    36, 8, 232, 12, 254, 255, 255, 137, 67, 12, 131, 248, 16, 118, 7, 49, 192, 233, 174, 0, 0, 0, 137, 197, 73, 137,
+    221, 72, 107, 237, 24, 72, 1, 221, 72, 141, 124, 36, 8, 73, 57, 237, 116, 43, 232, 226, 253, 255, 255, 72, 141,
+    124, 36, 8, 73, 131, 197, 24, 65, 137, 69, 248, 232, 12, 255, 255, 255, 72, 141, 124, 36, 8, 73, 137, 69, 0, 232,
+    254, 254, 255, 255, 73, 137, 69, 8, 235, 203, 232, 223, 253, 255, 255, 72, 141, 147, 152, 1, 0, 0, 72, 141, 116,
+    36, 8, 76, 137, 231, 72, 137, 131, 144, 1, 0, 0, 49, 192, 65, 137, 68, 36, 64, 232, 25, 254, 255, 255, 132, 192,
+    116, 141, 72, 141, 147, 160, 1, 0, 0, 72, 141, 116, 36, 8, 76, 137, 231, 232, 1, 254, 255, 255, 132, 192, 15, 132,
+    113, 255, 255, 255, 72, 141, 147, 168, 1, 0, 0, 72, 141, 116, 36, 8, 76, 137, 231, 232, 229, 253, 255, 255, 132,
+    192, 15, 132, 85, 255, 255, 255, 72, 141, 124, 36, 8, 232, 137, 199, 255, 255, 72, 131, 196, 40, 91, 93, 65, 92,
+    65, 93, 195, 65, 84, 85, 72, 137, 253, 83, 72, 137, 243, 72, 129, 236, 208, 1, 0, 0, 139, 126, 8, 64, 138, 118, 12,
+    137, 248, 209, 232, 131, 224, 1, 64, 128, 254, 1, 131, 216, 252, 76, 57, 200, 116, 29, 72, 129, 196, 208, 1, 0, 0,
+    72, 137, 239, 72, 199, 194, 247, 255, 255, 255, 64, 182, 7, 91, 93, 65, 92, 233, 32, 248, 255, 255, 49, 192, 77,
+    139, 16, 64, 128, 231, 2, 72, 199, 132, 36, 196, 1, 0, 0, 255, 255, 255, 255, 72, 137, 68, 36, 8, 72, 137, 68, 36,
+    16, 72, 137, 132, 36, 152, 1, 0, 0, 72, 137, 132, 36, 160, 1, 0, 0, 72, 137, 132, 36, 168, 1, 0, 0, 72, 137, 132,
+    36, 176, 1, 0, 0, 65, 139, 64, 8, 76, 137, 148, 36, 184, 1, 0, 0, 137, 132, 36, 192, 1, 0, 0, 116, 11, 65, 139, 64,
+    12, 137, 132, 36, 196, 1, 0, 0, 64, 132, 246, 116, 63, 79, 99, 68, 136, 252, 139, 115, 4, 65, 186, 2, 0, 0, 0, 49,
+    255, 69, 49, 201, 184, 9, 0, 0, 0, 186, 1, 0, 0, 0, 15, 5, 72, 137, 194, 72, 61, 1, 240, 255, 255, 114, 13, 64,
+    182, 1, 72, 137, 239, 232, 135, 247, 255, 255, 235, 90, 139, 75, 4, 73, 137, 196, 235, 3, 69, 49, 228, 72, 141,
+    116, 36, 8, 72, 137, 239, 232, 175, 253, 255, 255, 132, 192, 117, 20, 72, 199, 194, 249, 255, 255, 255, 64, 182, 1,
+    72, 137, 239, 232, 87, 247, 255, 255, 235, 13, 72, 141, 116, 36, 8, 72, 137, 239, 232, 130, 247, 255, 255, 77, 133,
+    228, 116, 24, 139, 115, 4, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 11, 0, 0, 0, 49, 210, 76, 137, 231, 15, 5,
+    72, 129, 196, 208, 1, 0, 0, 91, 93, 65, 92, 195, 144, 85, 49, 192, 72, 141, 175, 80, 64, 0, 0, 185, 64, 0, 0, 0,
+    83, 72, 137, 251, 186, 16, 128, 0, 0, 65, 185, 8, 0, 0, 0, 72, 137, 238, 72, 131, 236, 80, 72, 137, 68, 36, 16, 72,
+    141, 68, 36, 16, 80, 139, 63, 76, 141, 68, 36, 48, 232, 76, 196, 255, 255, 90, 89, 72, 131, 248, 245, 15, 132, 159,
+    0, 0, 0, 72, 133, 192, 127, 21, 72, 131, 248, 185, 116, 15, 72, 137, 223, 232, 7, 250, 255, 255, 49, 255, 232, 148,
+    188, 255, 255, 15, 87, 192, 15, 17, 68, 36, 16, 72, 131, 248, 15, 126, 15, 72, 141, 124, 36, 16, 72, 137, 238, 185,
+    16, 0, 0, 0, 243, 164, 139, 84, 36, 16, 72, 139, 108, 36, 8, 131, 250, 2, 116, 45, 131, 250, 3, 116, 55, 255, 202,
+    117, 32, 72, 141, 72, 240, 73, 137, 233, 76, 141, 68, 36, 32, 72, 137, 223, 72, 141, 147, 96, 64, 0, 0, 72, 141,
+    116, 36, 16, 232, 0, 254, 255, 255, 49, 219, 235, 25, 72, 141, 116, 36, 16, 72, 137, 223, 232, 223, 248, 255, 255,
+    235, 237, 72, 137, 223, 232, 145, 249, 255, 255, 235, 227, 72, 57, 235, 116, 15, 72, 141, 124, 156, 32, 72, 255,
+    195, 232, 111, 188, 255, 255, 235, 236, 72, 131, 196, 72, 91, 93, 195, 85, 83, 72, 137, 251, 72, 131, 236, 40, 137,
+    55, 232, 195, 202, 255, 255, 49, 210, 69, 49, 210, 69, 49, 192, 137, 67, 8, 69, 49, 201, 184, 112, 0, 0, 0, 72,
+    137, 215, 72, 137, 214, 15, 5, 184, 157, 0, 0, 0, 191, 36, 0, 0, 0, 190, 1, 0, 0, 0, 15, 5, 232, 249, 244, 255,
+    255, 72, 141, 116, 36, 8, 69, 49, 192, 69, 49, 201, 65, 186, 0, 8, 8, 0, 184, 33, 1, 0, 0, 72, 131, 207, 255, 72,
+    199, 68, 36, 8, 0, 0, 1, 0, 186, 8, 0, 0, 0, 15, 5, 137, 67, 4, 72, 141, 108, 36, 16, 139, 3, 199, 68, 36, 28, 1,
+    0, 0, 0, 69, 49, 210, 69, 49, 201, 65, 184, 8, 0, 0, 0, 190, 2, 0, 0, 0, 49, 210, 72, 137, 239, 137, 68, 36, 16,
+    139, 67, 4, 72, 199, 68, 36, 20, 1, 0, 0, 0, 137, 68, 36, 24, 184, 15, 1, 0, 0, 15, 5, 102, 131, 124, 36, 30, 0,
+    116, 16, 72, 137, 223, 232, 164, 246, 255, 255, 72, 137, 223, 232, 198, 246, 255, 255, 102, 131, 124, 36, 22, 0,
+    116, 165, 72, 137, 223, 232, 60, 254, 255, 255, 235, 155, 65, 85, 65, 84, 85, 72, 137, 253, 83, 72, 131, 236, 40,
+    72, 139, 95, 8, 72, 141, 131, 128, 128, 0, 0, 131, 59, 0, 73, 137, 220, 116, 44, 72, 131, 195, 16, 72, 57, 195,
+    117, 239, 235, 25, 72, 141, 124, 36, 16, 232, 89, 187, 255, 255, 77, 133, 237, 121, 96, 72, 141, 124, 36, 12, 232,
+    74, 187, 255, 255, 69, 49, 228, 233, 211, 0, 0, 0, 76, 141, 84, 36, 12, 69, 49, 192, 69, 49, 201, 184, 53, 0, 0, 0,
+    191, 1, 0, 0, 0, 190, 5, 0, 8, 0, 49, 210, 15, 5, 72, 133, 192, 120, 213, 72, 137, 239, 232, 245, 183, 255, 255,
+    73, 137, 197, 72, 133, 192, 117, 172, 139, 116, 36, 16, 72, 137, 239, 232, 113, 207, 255, 255, 190, 3, 0, 0, 0,
+    191, 192, 144, 192, 0, 232, 142, 254, 255, 255, 68, 137, 43, 72, 99, 124, 36, 12, 69, 49, 210, 69, 49, 192, 199,
+    67, 8, 255, 255, 255, 255, 69, 49, 201, 184, 72, 0, 0, 0, 190, 4, 0, 0, 0, 102, 199, 67, 12, 0, 0, 186, 0, 8, 0, 0,
+    137, 123, 4, 15, 5, 72, 137, 216, 72, 43, 69, 8, 72, 193, 248, 4, 59, 69, 100, 114, 6, 141, 80, 1, 137, 85, 100,
+    185, 3, 0, 0, 0, 137, 192, 72, 99, 83, 4, 72, 99, 125, 28, 72, 193, 225, 32, 76, 141, 84, 36, 20, 69, 49, 192, 69,
+    49, 201, 72, 9, 200, 199, 68, 36, 20, 1, 0, 0, 0, 190, 1, 0, 0, 0, 72, 137, 68, 36, 24, 184, 233, 0, 0, 0, 15, 5,
+    255, 69, 104, 72, 131, 196, 40, 76, 137, 224, 91, 93, 65, 92, 65, 93, 195, 144, 65, 87, 72, 141, 4, 10, 65, 86, 65,
+    85, 65, 84, 85, 137, 245, 83, 72, 137, 251, 72, 129, 236, 200, 0, 0, 0, 72, 137, 68, 36, 32, 141, 70, 220, 72, 137,
+    84, 36, 24, 198, 68, 36, 40, 1, 60, 2, 15, 135, 160, 1, 0, 0, 73, 137, 214, 73, 137, 205, 64, 128, 254, 36, 116, 9,
+    72, 133, 201, 15, 133, 213, 2, 0, 0, 72, 99, 3, 133, 192, 15, 136, 25, 5, 0, 0, 72, 137, 223, 232, 46, 229, 255,
+    255, 73, 137, 196, 72, 199, 192, 247, 255, 255, 255, 77, 133, 228, 15, 132, 254, 4, 0, 0, 64, 128, 253, 36, 117,
+    80, 77, 133, 237, 15, 132, 237, 2, 0, 0, 65, 139, 124, 36, 16, 76, 137, 234, 76, 137, 246, 232, 196, 188, 255, 255,
+    72, 133, 192, 127, 37, 76, 137, 231, 72, 137, 4, 36, 232, 83, 232, 255, 255, 72, 139, 4, 36, 72, 133, 192, 15, 133,
+    193, 4, 0, 0, 72, 199, 192, 251, 255, 255, 255, 233, 181, 4, 0, 0, 73, 1, 68, 36, 24, 73, 1, 198, 73, 41, 197, 235,
+    176, 64, 128, 253, 37, 15, 133, 248, 0, 0, 0, 65, 139, 116, 36, 8, 73, 99, 124, 36, 16, 69, 49, 210, 69, 49, 192,
+    69, 49, 201, 184, 91, 0, 0, 0, 49, 210, 15, 5, 72, 133, 192, 15, 136, 144, 0, 0, 0, 65, 128, 124, 36, 1, 0, 73, 99,
+    84, 36, 12, 77, 141, 84, 36, 32, 73, 141, 180, 36, 32, 1, 0, 0, 116, 36, 73, 99, 84, 36, 12, 65, 184, 1, 0, 0, 0,
+    69, 49, 201, 184, 60, 1, 0, 0, 72, 137, 215, 15, 5, 72, 141, 104, 38, 72, 131, 229, 239, 116, 33, 235, 77, 69, 49,
+    192, 69, 49, 201, 184, 8, 1, 0, 0, 72, 137, 215, 15, 5, 72, 133, 192, 120, 61, 65, 128, 124, 36, 1, 0, 116, 70,
+    235, 189, 73, 99, 84, 36, 12, 69, 49, 192, 69, 49, 201, 184, 9, 1, 0, 0, 72, 137, 215, 15, 5, 72, 133, 192, 120,
+    25, 73, 99, 124, 36, 12, 69, 49, 210, 184, 7, 1, 0, 0, 72, 137, 234, 15, 5, 235, 22, 72, 133, 192, 121, 17, 76,
+    137, 231, 72, 137, 4, 36, 232, 98, 231, 255, 255, 233, 212, 3, 0, 0, 72, 139, 67, 72, 73, 139, 84, 36, 24, 73, 141,
+    124, 36, 16, 72, 137, 16, 72, 131, 192, 8, 72, 137, 67, 72, 232, 173, 184, 255, 255, 73, 141, 124, 36, 12, 232,
+    163, 184, 255, 255, 65, 198, 4, 36, 0, 233, 164, 1, 0, 0, 76, 137, 231, 232, 35, 231, 255, 255, 233, 151, 1, 0, 0,
+    72, 141, 124, 36, 24, 232, 80, 247, 255, 255, 72, 137, 4, 36, 64, 128, 253, 41, 117, 21, 72, 141, 124, 36, 24, 69,
+    49, 228, 69, 49, 246, 232, 54, 247, 255, 255, 73, 137, 197, 235, 116, 64, 128, 253, 34, 117, 34, 72, 141, 124, 36,
+    24, 69, 49, 228, 69, 49, 237, 232, 47, 248, 255, 255, 72, 141, 124, 36, 24, 73, 137, 199, 232, 34, 248, 255, 255,
+    73, 137, 198, 235, 79, 137, 232, 131, 224, 251, 60, 35, 116, 21, 64, 128, 253, 42, 117, 38, 72, 141, 124, 36, 24,
+    232, 200, 246, 255, 255, 65, 137, 196, 235, 40, 64, 128, 253, 35, 72, 141, 124, 36, 24, 65, 15, 148, 198, 232, 177,
+    246, 255, 255, 65, 137, 196, 235, 6, 69, 49, 246, 69, 49, 228, 64, 128, 253, 33, 116, 38, 69, 132, 246, 117, 33,
+    69, 49, 246, 69, 49, 237, 69, 49, 255, 72, 141, 124, 36, 24, 232, 194, 192, 255, 255, 198, 68, 36, 15, 0, 132, 192,
+    117, 49, 233, 146, 0, 0, 0, 72, 141, 124, 36, 24, 232, 140, 247, 255, 255, 72, 141, 124, 36, 24, 136, 68, 36, 15,
+    232, 156, 192, 255, 255, 128, 124, 36, 15, 1, 119, 115, 254, 200, 117, 111, 69, 49, 246, 69, 49, 237, 69, 49, 255,
+    72, 99, 3, 133, 192, 15, 136, 170, 2, 0, 0, 49, 246, 64, 128, 253, 42, 119, 17, 190, 131, 4, 0, 0, 137, 233, 72,
+    193, 230, 32, 72, 211, 238, 131, 230, 1, 72, 139, 60, 36, 64, 15, 182, 246, 232, 61, 214, 255, 255, 72, 133, 192,
+    15, 136, 123, 2, 0, 0, 77, 133, 237, 116, 10, 49, 246, 76, 137, 239, 232, 37, 214, 255, 255, 72, 133, 192, 15, 136,
+    99, 2, 0, 0, 131, 237, 32, 64, 128, 253, 10, 119, 11, 64, 15, 182, 237, 255, 36, 237, 152, 110, 64, 0, 72, 199,
+    192, 234, 255, 255, 255, 233, 67, 2, 0, 0, 72, 139, 52, 36, 186, 0, 0, 34, 0, 72, 137, 223, 232, 137, 218, 255,
+    255, 72, 141, 116, 36, 48, 137, 199, 232, 77, 212, 255, 255, 137, 68, 36, 20, 133, 192, 120, 56, 72, 141, 124, 36,
+    20, 232, 7, 183, 255, 255, 72, 139, 123, 72, 72, 141, 116, 36, 48, 232, 132, 224, 255, 255, 72, 137, 67, 72, 49,
+    192, 233, 251, 1, 0, 0, 72, 139, 52, 36, 186, 0, 0, 1, 0, 72, 137, 223, 232, 65, 218, 255, 255, 133, 192, 121, 7,
+    72, 152, 233, 223, 1, 0, 0, 49, 210, 49, 201, 137, 5, 82, 14, 240, 0, 68, 15, 182, 116, 36, 15, 72, 137, 83, 80,
+    72, 137, 83, 88, 72, 137, 83, 96, 72, 137, 83, 104, 72, 137, 83, 112, 72, 137, 13, 53, 14, 240, 0, 68, 137, 246,
+    72, 137, 223, 232, 234, 229, 255, 255, 72, 133, 192, 127, 240, 139, 107, 84, 57, 107, 80, 114, 36, 137, 239, 72,
+    137, 4, 36, 255, 197, 131, 231, 31, 72, 105, 255, 16, 32, 0, 0, 72, 129, 199, 0, 92, 48, 1, 232, 113, 182, 255,
+    255, 72, 139, 4, 36, 235, 215, 72, 133, 192, 15, 133, 111, 1, 0, 0, 72, 139, 83, 96, 72, 133, 210, 15, 132, 96,
+    255, 255, 255, 64, 182, 161, 72, 137, 223, 232, 66, 229, 255, 255, 233, 80, 255, 255, 255, 184, 0, 0, 16, 0, 72,
+    139, 52, 36, 76, 137, 250, 72, 137, 223, 73, 57, 198, 73, 15, 70, 198, 72, 129, 196, 200, 0, 0, 0, 91, 93, 72, 137,
+    193, 65, 92, 65, 93, 65, 94, 65, 95, 233, 174, 232, 255, 255, 15, 182, 76, 36, 15, 72, 139, 52, 36, 68, 137, 226,
+    72, 137, 223, 72, 129, 196, 200, 0, 0, 0, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 233, 155, 226, 255, 255, 72, 139,
+    52, 36, 68, 137, 226, 72, 137, 223, 129, 226, 255, 1, 0, 0, 232, 42, 225, 255, 255, 72, 141, 124, 36, 48, 137, 68,
+    36, 48, 72, 152, 72, 137, 4, 36, 233, 204, 0, 0, 0, 72, 139, 52, 36, 49, 192, 72, 141, 124, 36, 48, 72, 137, 68,
+    36, 48, 232, 52, 213, 255, 255, 72, 139, 116, 36, 48, 186, 0, 0, 33, 0, 72, 137, 223, 72, 137, 197, 232, 2, 217,
+    255, 255, 137, 198, 72, 152, 133, 246, 15, 136, 159, 0, 0, 0, 72, 129, 196, 200, 0, 0, 0, 72, 141, 123, 32, 72,
+    137, 234, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 233, 255, 220, 255, 255, 72, 139, 52, 36, 72, 129, 196, 200, 0,
+    0, 0, 76, 137, 234, 72, 137, 223, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 233, 245, 233, 255, 255, 72, 139, 52, 36,
+    186, 0, 0, 34, 0, 72, 137, 223, 232, 168, 216, 255, 255, 72, 141, 116, 36, 48, 137, 199, 232, 108, 210, 255, 255,
+    137, 199, 137, 68, 36, 20, 72, 152, 133, 255, 120, 57, 139, 84, 36, 72, 72, 199, 192, 216, 255, 255, 255, 129, 226,
+    0, 240, 0, 0, 129, 250, 0, 160, 0, 0, 116, 14, 68, 137, 230, 129, 230, 255, 1, 0, 0, 232, 126, 210, 255, 255, 72,
+    137, 4, 36, 72, 141, 124, 36, 20, 232, 247, 180, 255, 255, 72, 139, 4, 36, 72, 129, 196, 200, 0, 0, 0, 91, 93, 65,
+    92, 65, 93, 65, 94, 65, 95, 195, 144, 65, 85, 69, 49, 210, 69, 49, 192, 69, 49, 201, 65, 84, 184, 95, 0, 0, 0, 65,
+    137, 204, 85, 72, 137, 213, 49, 210, 83, 72, 137, 251, 72, 131, 236, 40, 137, 119, 44, 72, 137, 215, 72, 137, 214,
+    15, 5, 128, 125, 0, 0, 116, 20, 65, 189, 1, 1, 0, 0, 72, 199, 199, 156, 255, 255, 255, 186, 0, 0, 41, 0, 235, 8,
+    199, 3, 234, 255, 255, 255, 235, 119, 69, 49, 210, 69, 49, 192, 69, 49, 201, 76, 137, 232, 72, 137, 238, 15, 5, 72,
+    131, 248, 252, 116, 233, 137, 3, 133, 192, 120, 90, 65, 128, 228, 1, 65, 185, 218, 255, 255, 255, 72, 141, 84, 36,
+    8, 117, 52, 49, 201, 72, 99, 248, 65, 186, 24, 0, 0, 0, 69, 49, 201, 72, 137, 76, 36, 16, 190, 127, 110, 64, 0,
+    184, 181, 1, 0, 0, 72, 199, 68, 36, 24, 10, 0, 0, 0, 72, 199, 68, 36, 8, 0, 0, 41, 0, 15, 5, 65, 137, 193, 68, 137,
+    76, 36, 8, 65, 193, 233, 31, 72, 137, 215, 68, 136, 75, 4, 232, 25, 180, 255, 255, 190, 9, 0, 0, 0, 72, 137, 223,
+    232, 40, 232, 255, 255, 72, 139, 67, 48, 72, 141, 124, 36, 8, 198, 68, 36, 24, 1, 72, 5, 224, 81, 34, 1, 72, 137,
+    68, 36, 8, 72, 131, 192, 9, 72, 137, 68, 36, 16, 232, 139, 242, 255, 255, 72, 141, 124, 36, 8, 137, 197, 232, 155,
+    243, 255, 255, 72, 141, 124, 36, 8, 65, 137, 196, 232, 114, 242, 255, 255, 137, 67, 64, 129, 253, 0, 0, 1, 0, 118,
+    10, 191, 2, 0, 0, 0, 232, 129, 226, 255, 255, 72, 141, 117, 9, 72, 137, 223, 232, 199, 231, 255, 255, 72, 139, 67,
+    48, 72, 137, 233, 68, 137, 230, 72, 199, 67, 72, 205, 81, 33, 1, 72, 137, 223, 72, 141, 80, 9, 72, 141, 68, 21, 0,
+    72, 129, 194, 224, 81, 34, 1, 72, 137, 67, 48, 232, 29, 249, 255, 255, 49, 210, 72, 133, 192, 121, 12, 72, 199, 67,
+    72, 205, 81, 33, 1, 137, 194, 247, 218, 137, 21, 183, 0, 225, 0, 72, 139, 83, 72, 64, 182, 160, 72, 137, 223, 72,
+    129, 234, 201, 81, 33, 1, 232, 70, 226, 255, 255, 233, 48, 255, 255, 255, 144, 65, 87, 74, 141, 4, 1, 65, 86, 65,
+    85, 73, 137, 205, 65, 84, 77, 137, 196, 85, 83, 72, 137, 251, 72, 129, 236, 72, 1, 0, 0, 72, 137, 76, 36, 96, 72,
+    137, 68, 36, 104, 198, 68, 36, 112, 1, 64, 128, 254, 1, 15, 133, 171, 0, 0, 0, 72, 141, 188, 36, 144, 0, 0, 0, 72,
+    137, 140, 36, 144, 0, 0, 0, 72, 137, 132, 36, 152, 0, 0, 0, 198, 132, 36, 160, 0, 0, 0, 1, 232, 146, 241, 255, 255,
+    72, 141, 188, 36, 144, 0, 0, 0, 65, 137, 198, 232, 130, 241, 255, 255, 72, 141, 188, 36, 144, 0, 0, 0, 137, 197,
+    232, 155, 241, 255, 255, 72, 141, 188, 36, 144, 0, 0, 0, 232, 160, 187, 255, 255, 132, 192, 116, 31, 65, 131, 254,
+    1, 119, 25, 73, 129, 252, 0, 32, 0, 0, 119, 16, 128, 123, 52, 0, 116, 20, 186, 1, 0, 0, 0, 233, 28, 5, 0, 0, 186,
+    1, 0, 0, 0, 233, 8, 5, 0, 0, 137, 232, 198, 67, 52, 1, 72, 105, 192, 232, 3, 0, 0, 72, 137, 67, 56, 72, 133, 192,
+    116, 13, 232, 56, 178, 255, 255, 72, 3, 67, 56, 72, 137, 67, 64, 191, 40, 112, 186, 0, 233, 32, 2, 0, 0, 128, 127,
+    52, 0, 65, 137, 246, 117, 9, 64, 15, 182, 214, 233, 211, 4, 0, 0, 65, 137, 215, 64, 128, 254, 2, 15, 133, 192, 1,
+    0, 0, 72, 141, 124, 36, 120, 72, 137, 76, 36, 120, 72, 137, 132, 36, 128, 0, 0, 0, 198, 132, 36, 136, 0, 0, 0, 1,
+    232, 206, 240, 255, 255, 72, 141, 124, 36, 120, 137, 68, 36, 8, 232, 192, 240, 255, 255, 72, 141, 124, 36, 120,
+    232, 182, 240, 255, 255, 72, 141, 124, 36, 120, 232, 232, 241, 255, 255, 72, 141, 124, 36, 120, 72, 137, 68, 36,
+    16, 232, 157, 240, 255, 255, 72, 141, 124, 36, 120, 137, 68, 36, 24, 232, 143, 240, 255, 255, 72, 141, 124, 36,
+    120, 137, 68, 36, 28, 232, 189, 241, 255, 255, 72, 141, 124, 36, 120, 73, 137, 198, 232, 116, 240, 255, 255, 72,
+    141, 124, 36, 120, 137, 68, 36, 32, 232, 102, 240, 255, 255, 72, 141, 124, 36, 120, 232, 92, 240, 255, 255, 49,
+    210, 137, 197, 57, 234, 137, 84, 36, 36, 115, 57, 131, 253, 16, 15, 135, 16, 1, 0, 0, 128, 188, 36, 136, 0, 0, 0,
+    0, 116, 47, 72, 141, 124, 36, 120, 232, 51, 240, 255, 255, 72, 141, 124, 36, 120, 232, 101, 241, 255, 255, 72, 141,
+    124, 36, 120, 232, 91, 241, 255, 255, 139, 84, 36, 36, 255, 194, 235, 191, 131, 253, 16, 15, 135, 215, 0, 0, 0, 72,
+    141, 124, 36, 120, 49, 237, 232, 42, 240, 255, 255, 49, 192, 138, 148, 36, 136, 0, 0, 0, 132, 210, 136, 84, 36, 36,
+    116, 113, 132, 192, 15, 133, 178, 0, 0, 0, 72, 141, 124, 36, 120, 232, 223, 239, 255, 255, 138, 84, 36, 36, 61, 0,
+    0, 4, 0, 137, 193, 119, 13, 131, 253, 1, 15, 158, 194, 133, 201, 15, 148, 192, 33, 194, 49, 246, 57, 241, 116, 14,
+    128, 188, 36, 136, 0, 0, 0, 1, 117, 4, 132, 210, 116, 11, 255, 197, 131, 253, 3, 116, 44, 137, 208, 235, 166, 72,
+    141, 124, 36, 120, 136, 84, 36, 47, 137, 116, 36, 40, 137, 76, 36, 36, 232, 184, 239, 255, 255, 139, 116, 36, 40,
+    139, 76, 36, 36, 138, 84, 36, 47, 255, 198, 235, 189, 137, 194, 132, 210, 117, 67, 72, 141, 124, 36, 120, 232, 170,
+    185, 255, 255, 254, 200, 117, 53, 129, 124, 36, 8, 255, 0, 0, 0, 119, 43, 139, 75, 96, 49, 192, 57, 200, 15, 131,
+    57, 3, 0, 0, 72, 105, 208, 176, 0, 0, 0, 72, 3, 19, 128, 58, 0, 116, 10, 68, 59, 122, 4, 15, 132, 16, 3, 0, 0, 72,
+    255, 192, 235, 218, 186, 2, 0, 0, 0, 233, 252, 2, 0, 0, 64, 128, 254, 9, 117, 72, 73, 131, 248, 64, 118, 13, 186,
+    9, 0, 0, 0, 64, 182, 2, 233, 240, 2, 0, 0, 72, 131, 127, 56, 0, 116, 13, 232, 34, 176, 255, 255, 72, 3, 67, 56, 72,
+    137, 67, 64, 72, 137, 223, 76, 137, 225, 68, 137, 250, 64, 182, 135, 232, 19, 175, 255, 255, 72, 137, 199, 76, 137,
+    238, 76, 137, 225, 243, 164, 233, 106, 13, 0, 0, 64, 128, 254, 10, 117, 44, 49, 237, 59, 107, 96, 15, 131, 89, 13,
+    0, 0, 137, 238, 72, 105, 246, 176, 0, 0, 0, 72, 3, 51, 128, 62, 0, 116, 12, 49, 201, 178, 2, 72, 137, 223, 232,
+    151, 182, 255, 255, 255, 197, 235, 214, 141, 86, 224, 128, 250, 10, 118, 10, 139, 79, 96, 49, 210, 233, 228, 1, 0,
+    0, 131, 127, 116, 0, 15, 137, 16, 1, 0, 0, 76, 141, 84, 36, 120, 69, 49, 192, 69, 49, 201, 184, 53, 0, 0, 0, 191,
+    1, 0, 0, 0, 190, 1, 0, 8, 0, 49, 210, 15, 5, 72, 133, 192, 15, 136, 203, 0, 0, 0, 72, 137, 223, 232, 154, 172, 255,
+    255, 72, 137, 197, 72, 133, 192, 117, 38, 139, 116, 36, 124, 72, 137, 223, 232, 22, 196, 255, 255, 139, 13, 84, 27,
+    122, 0, 186, 52, 112, 186, 0, 190, 3, 0, 0, 0, 191, 64, 81, 33, 1, 232, 174, 250, 255, 255, 72, 141, 124, 36, 124,
+    232, 132, 175, 255, 255, 72, 133, 237, 121, 12, 72, 141, 124, 36, 120, 232, 117, 175, 255, 255, 235, 122, 72, 99,
+    124, 36, 120, 137, 107, 112, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 72, 0, 0, 0, 190, 4, 0, 0, 0, 186, 0, 8,
+    0, 0, 137, 123, 116, 15, 5, 184, 7, 0, 0, 0, 49, 255, 198, 67, 120, 1, 72, 99, 83, 116, 72, 193, 224, 32, 72, 137,
+    187, 144, 0, 0, 0, 76, 141, 148, 36, 144, 0, 0, 0, 190, 1, 0, 0, 0, 72, 137, 187, 136, 0, 0, 0, 72, 137, 187, 128,
+    0, 0, 0, 72, 99, 123, 28, 72, 137, 132, 36, 148, 0, 0, 0, 184, 233, 0, 0, 0, 199, 132, 36, 144, 0, 0, 0, 1, 0, 0,
+    64, 15, 5, 235, 30, 185, 4, 0, 0, 0, 68, 137, 250, 64, 182, 160, 72, 137, 223, 232, 176, 173, 255, 255, 199, 0, 11,
+    0, 0, 0, 233, 12, 12, 0, 0, 72, 139, 147, 136, 0, 0, 0, 184, 0, 0, 4, 0, 77, 141, 68, 36, 9, 72, 41, 208, 76, 57,
+    192, 115, 50, 72, 139, 179, 128, 0, 0, 0, 191, 24, 112, 181, 0, 72, 41, 242, 72, 129, 198, 24, 112, 181, 0, 232,
+    71, 173, 255, 255, 72, 139, 131, 128, 0, 0, 0, 49, 246, 72, 41, 131, 136, 0, 0, 0, 72, 137, 179, 128, 0, 0, 0, 72,
+    139, 131, 136, 0, 0, 0, 186, 0, 0, 4, 0, 72, 41, 194, 76, 57, 194, 115, 9, 65, 15, 182, 214, 233, 176, 0, 0, 0, 68,
+    137, 160, 24, 112, 181, 0, 76, 137, 238, 76, 137, 225, 72, 141, 184, 33, 112, 181, 0, 68, 136, 176, 28, 112, 181,
+    0, 68, 137, 184, 29, 112, 181, 0, 243, 164, 76, 3, 163, 136, 0, 0, 0, 72, 137, 223, 73, 131, 196, 9, 76, 137, 163,
+    136, 0, 0, 0, 72, 129, 196, 72, 1, 0, 0, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 233, 54, 172, 255, 255, 72, 105,
+    234, 176, 0, 0, 0, 72, 3, 43, 128, 125, 0, 0, 117, 12, 72, 255, 194, 57, 202, 114, 233, 233, 34, 11, 0, 0, 68, 59,
+    125, 4, 117, 238, 233, 76, 8, 0, 0, 139, 69, 12, 168, 1, 15, 133, 96, 8, 0, 0, 128, 125, 101, 0, 15, 133, 86, 8, 0,
+    0, 168, 20, 15, 132, 78, 8, 0, 0, 139, 69, 120, 137, 194, 3, 85, 116, 76, 1, 226, 72, 129, 250, 0, 0, 1, 0, 15,
+    134, 64, 8, 0, 0, 186, 3, 0, 0, 0, 64, 182, 5, 235, 64, 49, 237, 72, 141, 124, 36, 96, 232, 116, 237, 255, 255, 72,
+    141, 124, 36, 96, 65, 137, 196, 232, 103, 237, 255, 255, 72, 141, 124, 36, 96, 65, 137, 197, 232, 120, 182, 255,
+    255, 132, 192, 15, 133, 230, 8, 0, 0, 186, 5, 0, 0, 0, 64, 182, 3, 235, 8, 186, 2, 0, 0, 0, 64, 182, 4, 72, 137,
+    223, 232, 160, 22, 0, 0, 68, 139, 68, 36, 8, 199, 68, 36, 76, 255, 255, 255, 255, 72, 199, 68, 36, 68, 255, 255,
+    255, 255, 139, 147, 24, 1, 0, 0, 65, 209, 232, 199, 68, 36, 60, 255, 255, 255, 255, 65, 131, 224, 1, 246, 68, 36,
+    8, 1, 116, 11, 65, 131, 192, 3, 68, 57, 194, 115, 17, 235, 5, 69, 133, 192, 116, 80, 186, 2, 0, 0, 0, 64, 182, 6,
+    235, 172, 139, 131, 160, 0, 0, 0, 72, 139, 139, 152, 0, 0, 0, 137, 68, 36, 76, 72, 137, 76, 36, 68, 65, 131, 248,
+    4, 117, 10, 139, 131, 164, 0, 0, 0, 137, 68, 36, 60, 68, 41, 194, 72, 141, 187, 152, 0, 0, 0, 68, 137, 192, 137,
+    147, 24, 1, 0, 0, 72, 141, 52, 135, 72, 193, 226, 2, 232, 132, 171, 255, 255, 139, 83, 48, 49, 192, 57, 208, 15,
+    131, 226, 0, 0, 0, 137, 197, 72, 105, 237, 176, 0, 0, 0, 72, 3, 43, 128, 125, 0, 0, 15, 133, 197, 0, 0, 0, 49, 192,
+    72, 141, 188, 36, 144, 0, 0, 0, 185, 44, 0, 0, 0, 68, 137, 68, 36, 36, 243, 171, 185, 43, 0, 0, 0, 72, 137, 239,
+    139, 68, 36, 8, 199, 132, 36, 152, 0, 0, 0, 255, 255, 255, 255, 72, 141, 180, 36, 144, 0, 0, 0, 199, 132, 36, 160,
+    0, 0, 0, 255, 255, 255, 255, 199, 132, 36, 200, 0, 0, 0, 255, 255, 255, 255, 199, 132, 36, 240, 0, 0, 0, 255, 255,
+    255, 255, 72, 199, 132, 36, 24, 1, 0, 0, 255, 255, 255, 255, 72, 199, 132, 36, 32, 1, 0, 0, 255, 255, 255, 255, 72,
+    199, 132, 36, 40, 1, 0, 0, 255, 255, 255, 255, 243, 165, 198, 69, 0, 1, 68, 137, 125, 4, 137, 69, 12, 232, 245,
+    171, 255, 255, 72, 139, 76, 36, 16, 68, 139, 68, 36, 36, 72, 137, 133, 128, 0, 0, 0, 72, 141, 81, 255, 72, 185,
+    245, 83, 227, 165, 155, 196, 32, 0, 72, 57, 209, 114, 66, 72, 105, 84, 36, 16, 232, 3, 0, 0, 72, 1, 208, 72, 137,
+    133, 136, 0, 0, 0, 235, 45, 255, 192, 233, 22, 255, 255, 255, 72, 199, 193, 245, 255, 255, 255, 178, 1, 68, 137,
+    254, 72, 137, 223, 232, 47, 171, 255, 255, 72, 141, 108, 36, 68, 76, 141, 108, 36, 80, 73, 137, 238, 233, 221, 5,
+    0, 0, 139, 68, 36, 24, 137, 133, 160, 0, 0, 0, 139, 68, 36, 28, 137, 133, 164, 0, 0, 0, 139, 68, 36, 32, 72, 137,
+    69, 64, 72, 137, 69, 24, 77, 133, 246, 117, 4, 73, 131, 206, 255, 76, 137, 117, 72, 72, 137, 232, 72, 186, 163,
+    139, 46, 186, 232, 162, 139, 46, 76, 137, 117, 32, 72, 43, 3, 72, 193, 248, 4, 72, 15, 175, 194, 59, 67, 96, 114,
+    5, 255, 192, 137, 67, 96, 255, 67, 108, 69, 133, 192, 15, 133, 10, 3, 0, 0, 68, 139, 117, 12, 65, 246, 198, 16, 15,
+    132, 23, 1, 0, 0, 190, 240, 110, 64, 0, 65, 191, 1, 1, 0, 0, 186, 2, 9, 8, 0, 72, 199, 199, 156, 255, 255, 255, 69,
+    49, 210, 69, 49, 192, 69, 49, 201, 76, 137, 248, 15, 5, 73, 137, 198, 72, 131, 248, 252, 116, 233, 49, 192, 65, 15,
+    186, 230, 31, 137, 68, 36, 80, 73, 99, 198, 72, 137, 68, 36, 8, 114, 58, 72, 141, 84, 36, 80, 190, 49, 84, 4, 64,
+    184, 16, 0, 0, 0, 73, 99, 254, 15, 5, 72, 137, 193, 72, 133, 192, 120, 33, 190, 65, 84, 0, 0, 186, 2, 1, 8, 0, 184,
+    16, 0, 0, 0, 15, 5, 73, 137, 199, 72, 137, 193, 72, 133, 192, 121, 46, 235, 3, 73, 99, 206, 72, 141, 188, 36, 144,
+    0, 0, 0, 72, 137, 76, 36, 8, 68, 137, 180, 36, 144, 0, 0, 0, 232, 200, 170, 255, 255, 139, 117, 4, 72, 139, 76, 36,
+    8, 178, 4, 233, 243, 2, 0, 0, 49, 192, 73, 141, 117, 40, 185, 4, 0, 0, 0, 72, 137, 132, 36, 144, 0, 0, 0, 72, 141,
+    188, 36, 144, 0, 0, 0, 243, 164, 69, 49, 210, 69, 49, 192, 69, 49, 201, 190, 20, 84, 0, 0, 184, 16, 0, 0, 0, 73,
+    99, 254, 72, 141, 148, 36, 144, 0, 0, 0, 15, 5, 184, 72, 0, 0, 0, 68, 137, 124, 36, 76, 72, 139, 124, 36, 8, 190,
+    6, 4, 0, 0, 68, 137, 124, 36, 72, 186, 3, 0, 0, 0, 68, 137, 124, 36, 68, 68, 137, 117, 16, 15, 5, 137, 69, 96, 233,
+    252, 0, 0, 0, 139, 67, 36, 137, 68, 36, 68, 65, 246, 198, 4, 116, 79, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184,
+    37, 1, 0, 0, 190, 0, 0, 8, 0, 49, 210, 72, 141, 188, 36, 144, 0, 0, 0, 15, 5, 72, 133, 192, 15, 136, 135, 0, 0, 0,
+    139, 132, 36, 144, 0, 0, 0, 190, 4, 0, 0, 0, 186, 1, 8, 0, 0, 72, 99, 188, 36, 148, 0, 0, 0, 137, 68, 36, 68, 184,
+    72, 0, 0, 0, 137, 125, 96, 15, 5, 65, 191, 37, 1, 0, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 190, 0, 0, 8, 0, 49,
+    210, 76, 137, 248, 72, 141, 188, 36, 144, 0, 0, 0, 15, 5, 72, 133, 192, 120, 56, 139, 132, 36, 144, 0, 0, 0, 65,
+    128, 230, 8, 137, 69, 16, 139, 132, 36, 148, 0, 0, 0, 137, 68, 36, 72, 117, 42, 76, 137, 248, 15, 5, 72, 133, 192,
+    120, 19, 139, 132, 36, 144, 0, 0, 0, 137, 69, 56, 139, 132, 36, 148, 0, 0, 0, 235, 13, 139, 117, 4, 72, 137, 193,
+    178, 3, 233, 188, 1, 0, 0, 65, 190, 72, 0, 0, 0, 137, 68, 36, 76, 69, 49, 210, 69, 49, 192, 72, 99, 125, 16, 69,
+    49, 201, 190, 4, 0, 0, 0, 76, 137, 240, 186, 0, 8, 0, 0, 15, 5, 72, 99, 125, 56, 133, 255, 120, 5, 76, 137, 240,
+    15, 5, 72, 137, 232, 72, 43, 3, 65, 190, 233, 0, 0, 0, 72, 99, 85, 16, 72, 193, 248, 4, 72, 99, 123, 28, 69, 49,
+    192, 69, 49, 201, 73, 191, 163, 139, 46, 186, 232, 162, 139, 46, 76, 141, 148, 36, 144, 0, 0, 0, 190, 1, 0, 0, 0,
+    199, 132, 36, 144, 0, 0, 0, 0, 0, 0, 64, 65, 15, 175, 199, 72, 15, 186, 232, 34, 72, 137, 132, 36, 148, 0, 0, 0,
+    76, 137, 240, 15, 5, 72, 99, 85, 56, 133, 210, 120, 54, 72, 137, 232, 72, 43, 3, 185, 5, 0, 0, 0, 72, 99, 123, 28,
+    72, 193, 248, 4, 72, 193, 225, 32, 199, 132, 36, 144, 0, 0, 0, 0, 0, 0, 64, 65, 15, 175, 199, 72, 9, 200, 72, 137,
+    132, 36, 148, 0, 0, 0, 76, 137, 240, 15, 5, 72, 99, 85, 96, 133, 210, 120, 77, 72, 137, 232, 72, 43, 3, 185, 3, 0,
+    0, 0, 72, 99, 123, 28, 72, 193, 248, 4, 72, 193, 225, 33, 69, 49, 192, 69, 49, 201, 105, 192, 163, 139, 46, 186,
+    76, 141, 148, 36, 144, 0, 0, 0, 190, 1, 0, 0, 0, 199, 132, 36, 144, 0, 0, 0, 0, 0, 0, 64, 72, 9, 200, 72, 137, 132,
+    36, 148, 0, 0, 0, 184, 233, 0, 0, 0, 15, 5, 49, 192, 199, 68, 36, 80, 1, 0, 0, 0, 68, 139, 116, 36, 60, 137, 68,
+    36, 92, 68, 137, 100, 36, 84, 139, 69, 12, 199, 68, 36, 64, 255, 255, 255, 255, 137, 68, 36, 88, 73, 129, 252, 0,
+    128, 0, 0, 15, 134, 134, 0, 0, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 191, 250, 110, 64, 0, 184, 63, 1, 0, 0,
+    190, 1, 0, 0, 0, 49, 210, 15, 5, 69, 49, 255, 137, 68, 36, 8, 72, 99, 200, 137, 68, 36, 64, 133, 192, 120, 57, 76,
+    137, 226, 139, 124, 36, 8, 75, 141, 116, 61, 0, 76, 41, 250, 232, 226, 170, 255, 255, 72, 133, 192, 127, 50, 72,
+    141, 124, 36, 64, 72, 137, 68, 36, 8, 232, 220, 167, 255, 255, 72, 139, 76, 36, 8, 72, 133, 201, 117, 7, 72, 199,
+    193, 228, 255, 255, 255, 139, 117, 4, 178, 1, 72, 137, 223, 232, 12, 167, 255, 255, 233, 136, 1, 0, 0, 73, 1, 199,
+    77, 57, 231, 114, 173, 198, 68, 36, 92, 1, 72, 139, 68, 36, 68, 69, 49, 255, 76, 137, 188, 36, 156, 0, 0, 0, 65,
+    191, 3, 0, 0, 0, 72, 137, 132, 36, 144, 0, 0, 0, 139, 68, 36, 76, 137, 132, 36, 152, 0, 0, 0, 69, 133, 246, 120,
+    14, 68, 137, 180, 36, 156, 0, 0, 0, 65, 191, 4, 0, 0, 0, 139, 68, 36, 64, 137, 68, 36, 8, 133, 192, 120, 11, 66,
+    137, 132, 188, 144, 0, 0, 0, 73, 255, 199, 65, 190, 3, 0, 0, 0, 131, 123, 104, 0, 116, 45, 139, 83, 100, 49, 192,
+    57, 208, 115, 36, 73, 137, 194, 73, 193, 226, 4, 76, 3, 83, 8, 65, 131, 58, 0, 116, 14, 65, 131, 122, 8, 0, 121, 7,
+    65, 128, 122, 13, 0, 116, 25, 72, 255, 192, 235, 216, 72, 137, 223, 232, 138, 235, 255, 255, 73, 137, 194, 72, 133,
+    192, 15, 132, 146, 0, 0, 0, 76, 137, 84, 36, 16, 65, 139, 122, 4, 69, 49, 192, 76, 137, 233, 131, 124, 36, 8, 0,
+    65, 81, 186, 16, 0, 0, 0, 65, 87, 77, 15, 72, 196, 76, 141, 140, 36, 160, 0, 0, 0, 72, 141, 116, 36, 96, 232, 156,
+    171, 255, 255, 65, 90, 65, 91, 72, 133, 192, 76, 139, 84, 36, 16, 121, 38, 65, 128, 122, 13, 0, 117, 20, 255, 75,
+    104, 73, 141, 114, 4, 72, 137, 223, 65, 198, 66, 13, 1, 232, 216, 166, 255, 255, 65, 255, 206, 15, 133, 84, 255,
+    255, 255, 235, 43, 72, 186, 163, 139, 46, 186, 232, 162, 139, 46, 72, 137, 232, 72, 43, 3, 255, 75, 104, 72, 193,
+    248, 4, 72, 15, 175, 194, 65, 137, 66, 8, 76, 43, 83, 8, 73, 193, 250, 4, 68, 137, 85, 8, 72, 141, 124, 36, 64,
+    232, 112, 166, 255, 255, 131, 125, 8, 0, 121, 17, 139, 117, 4, 72, 199, 193, 245, 255, 255, 255, 178, 2, 233, 147,
+    254, 255, 255, 72, 141, 85, 16, 185, 4, 0, 0, 0, 72, 137, 238, 72, 137, 223, 232, 93, 163, 255, 255, 72, 141, 85,
+    56, 72, 137, 238, 72, 137, 223, 185, 5, 0, 0, 0, 232, 73, 163, 255, 255, 128, 125, 0, 0, 116, 10, 131, 125, 8, 0,
+    15, 137, 64, 250, 255, 255, 72, 141, 117, 16, 72, 137, 223, 232, 61, 166, 255, 255, 72, 141, 117, 56, 72, 137, 223,
+    232, 49, 166, 255, 255, 72, 137, 238, 72, 137, 223, 232, 106, 166, 255, 255, 198, 69, 0, 0, 255, 75, 108, 233, 17,
+    250, 255, 255, 68, 139, 101, 0, 68, 59, 99, 36, 116, 8, 72, 137, 239, 232, 224, 165, 255, 255, 76, 137, 240, 68,
+    59, 32, 117, 6, 199, 0, 255, 255, 255, 255, 72, 131, 192, 4, 76, 57, 232, 117, 236, 72, 131, 197, 4, 72, 57, 197,
+    117, 206, 72, 141, 124, 36, 60, 232, 182, 165, 255, 255, 233, 226, 2, 0, 0, 65, 141, 86, 253, 128, 250, 5, 118, 12,
+    65, 15, 182, 214, 64, 182, 1, 233, 30, 248, 255, 255, 15, 182, 210, 255, 36, 213, 0, 111, 64, 0, 186, 3, 0, 0, 0,
+    233, 7, 248, 255, 255, 131, 125, 96, 0, 121, 11, 68, 1, 224, 137, 69, 120, 233, 141, 0, 0, 0, 72, 131, 125, 104, 0,
+    117, 72, 65, 186, 34, 0, 0, 0, 73, 131, 200, 255, 69, 49, 201, 49, 255, 184, 9, 0, 0, 0, 190, 0, 0, 1, 0, 186, 3,
+    0, 0, 0, 15, 5, 72, 61, 1, 240, 255, 255, 114, 28, 72, 129, 196, 72, 1, 0, 0, 72, 137, 238, 72, 137, 223, 91, 93,
+    65, 92, 65, 93, 65, 94, 65, 95, 233, 152, 165, 255, 255, 72, 137, 69, 104, 139, 117, 112, 139, 85, 116, 141, 4, 22,
+    76, 1, 224, 72, 61, 0, 0, 1, 0, 118, 17, 72, 139, 125, 104, 72, 1, 254, 232, 168, 163, 255, 255, 49, 201, 137, 77,
+    112, 139, 125, 112, 139, 69, 116, 76, 137, 238, 76, 137, 225, 72, 1, 199, 72, 3, 125, 104, 243, 164, 68, 1, 101,
+    116, 72, 129, 196, 72, 1, 0, 0, 72, 137, 238, 72, 137, 223, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 233, 224, 167,
+    255, 255, 246, 69, 12, 1, 15, 133, 245, 1, 0, 0, 128, 125, 101, 0, 15, 133, 235, 1, 0, 0, 131, 125, 116, 0, 198,
+    69, 101, 1, 15, 133, 221, 1, 0, 0, 235, 192, 65, 141, 69, 255, 60, 63, 15, 135, 14, 247, 255, 255, 65, 128, 252, 2,
+    15, 135, 4, 247, 255, 255, 72, 133, 237, 15, 132, 188, 1, 0, 0, 139, 117, 8, 65, 15, 182, 205, 65, 15, 182, 212,
+    72, 137, 223, 72, 129, 196, 72, 1, 0, 0, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 233, 159, 170, 255, 255, 49, 237,
+    72, 141, 124, 36, 96, 232, 1, 227, 255, 255, 72, 141, 124, 36, 96, 65, 137, 196, 232, 46, 173, 255, 255, 186, 6, 0,
+    0, 0, 132, 192, 15, 132, 182, 246, 255, 255, 72, 133, 237, 15, 132, 105, 1, 0, 0, 72, 129, 196, 72, 1, 0, 0, 68,
+    137, 225, 72, 137, 238, 72, 137, 223, 178, 2, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 233, 163, 170, 255, 255, 49,
+    237, 72, 141, 124, 36, 96, 232, 205, 227, 255, 255, 72, 141, 124, 36, 96, 65, 137, 197, 232, 164, 226, 255, 255,
+    72, 141, 124, 36, 96, 65, 137, 196, 232, 209, 172, 255, 255, 132, 192, 116, 18, 65, 141, 69, 255, 60, 1, 119, 10,
+    72, 133, 237, 117, 15, 233, 12, 1, 0, 0, 186, 7, 0, 0, 0, 233, 70, 246, 255, 255, 65, 254, 205, 68, 137, 224, 117,
+    15, 72, 1, 69, 24, 72, 141, 85, 16, 185, 4, 0, 0, 0, 235, 13, 72, 1, 69, 64, 72, 141, 85, 56, 185, 5, 0, 0, 0, 72,
+    129, 196, 72, 1, 0, 0, 72, 137, 238, 72, 137, 223, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 233, 169, 160, 255, 255,
+    49, 237, 102, 199, 132, 36, 150, 0, 0, 0, 0, 0, 49, 210, 137, 148, 36, 146, 0, 0, 0, 73, 131, 252, 1, 119, 12, 198,
+    68, 36, 112, 0, 72, 137, 194, 49, 201, 235, 9, 102, 65, 139, 77, 0, 73, 141, 85, 2, 102, 137, 140, 36, 144, 0, 0,
+    0, 72, 137, 193, 72, 41, 209, 72, 131, 249, 1, 119, 9, 198, 68, 36, 112, 0, 49, 201, 235, 7, 102, 139, 10, 72, 141,
+    66, 2, 72, 141, 124, 36, 96, 72, 137, 68, 36, 96, 102, 137, 140, 36, 146, 0, 0, 0, 232, 6, 172, 255, 255, 132, 192,
+    117, 10, 186, 8, 0, 0, 0, 233, 141, 245, 255, 255, 72, 133, 237, 116, 68, 246, 69, 12, 16, 116, 62, 72, 99, 125,
+    16, 133, 255, 120, 54, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 16, 0, 0, 0, 72, 141, 148, 36, 144, 0, 0, 0,
+    190, 20, 84, 0, 0, 15, 5, 235, 23, 65, 141, 86, 253, 128, 250, 5, 15, 135, 49, 253, 255, 255, 15, 182, 210, 255,
+    36, 213, 48, 111, 64, 0, 72, 129, 196, 72, 1, 0, 0, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195, 144, 65, 86, 65,
+    85, 65, 84, 85, 49, 237, 83, 72, 137, 251, 72, 131, 236, 32, 76, 139, 179, 32, 1, 0, 0, 73, 41, 238, 73, 131, 254,
+    8, 15, 134, 187, 0, 0, 0, 72, 139, 131, 40, 1, 0, 0, 72, 5, 0, 0, 16, 0, 72, 43, 131, 48, 1, 0, 0, 72, 61, 255,
+    255, 4, 0, 15, 134, 155, 0, 0, 0, 128, 123, 27, 0, 15, 133, 145, 0, 0, 0, 72, 141, 133, 8, 112, 65, 0, 72, 141,
+    124, 36, 8, 198, 68, 36, 24, 1, 72, 137, 68, 36, 8, 72, 141, 133, 17, 112, 65, 0, 72, 137, 68, 36, 16, 232, 236,
+    224, 255, 255, 72, 141, 124, 36, 8, 65, 137, 197, 232, 251, 225, 255, 255, 72, 141, 124, 36, 8, 65, 137, 196, 232,
+    210, 224, 255, 255, 65, 128, 252, 2, 185, 0, 0, 100, 0, 137, 194, 184, 0, 0, 1, 0, 72, 15, 69, 200, 76, 57, 233,
+    115, 15, 65, 15, 182, 212, 64, 182, 2, 72, 137, 223, 232, 46, 11, 0, 0, 73, 141, 70, 247, 76, 57, 232, 114, 31, 72,
+    141, 141, 17, 112, 65, 0, 77, 137, 232, 68, 137, 230, 72, 137, 223, 232, 158, 238, 255, 255, 73, 141, 108, 45, 9,
+    233, 49, 255, 255, 255, 72, 133, 237, 116, 27, 72, 141, 181, 8, 112, 65, 0, 76, 137, 242, 191, 8, 112, 65, 0, 232,
+    99, 160, 255, 255, 72, 41, 171, 32, 1, 0, 0, 72, 131, 196, 32, 91, 93, 65, 92, 65, 93, 65, 94, 195, 144, 65, 87,
+    65, 86, 65, 85, 65, 84, 85, 83, 72, 137, 251, 72, 129, 236, 88, 3, 0, 0, 72, 137, 223, 232, 220, 176, 255, 255,
+    128, 123, 27, 0, 116, 13, 131, 123, 108, 0, 117, 7, 49, 255, 232, 33, 161, 255, 255, 72, 139, 107, 64, 72, 139, 67,
+    72, 139, 123, 96, 72, 57, 197, 72, 15, 71, 232, 49, 201, 57, 249, 115, 62, 72, 105, 193, 176, 0, 0, 0, 72, 3, 3,
+    128, 56, 0, 116, 42, 72, 139, 144, 136, 0, 0, 0, 72, 139, 176, 144, 0, 0, 0, 72, 139, 128, 152, 0, 0, 0, 72, 57,
+    242, 72, 15, 71, 214, 72, 57, 234, 72, 15, 70, 234, 72, 57, 197, 72, 15, 71, 232, 72, 255, 193, 235, 190, 232, 228,
+    160, 255, 255, 73, 131, 205, 255, 72, 137, 194, 72, 131, 253, 253, 119, 31, 69, 49, 237, 72, 57, 232, 115, 23, 72,
+    141, 133, 231, 3, 0, 0, 185, 232, 3, 0, 0, 72, 41, 208, 49, 210, 72, 247, 241, 73, 137, 197, 64, 138, 107, 52, 77,
+    137, 234, 64, 132, 237, 116, 33, 131, 123, 104, 0, 117, 25, 138, 67, 27, 132, 192, 117, 18, 69, 49, 210, 139, 75,
+    48, 57, 75, 108, 77, 15, 67, 213, 15, 67, 232, 235, 2, 49, 237, 76, 141, 100, 36, 80, 65, 191, 25, 1, 0, 0, 72, 99,
+    123, 28, 69, 49, 192, 65, 185, 8, 0, 0, 0, 186, 64, 0, 0, 0, 76, 137, 248, 76, 137, 230, 15, 5, 73, 137, 198, 72,
+    133, 192, 117, 5, 64, 132, 237, 117, 5, 69, 49, 237, 235, 91, 72, 137, 223, 232, 254, 228, 255, 255, 72, 133, 192,
+    117, 39, 65, 186, 50, 0, 0, 0, 72, 99, 123, 28, 76, 137, 248, 76, 137, 230, 77, 57, 213, 65, 185, 8, 0, 0, 0, 186,
+    1, 0, 0, 0, 77, 15, 70, 213, 69, 49, 192, 15, 5, 72, 137, 223, 232, 86, 187, 255, 255, 233, 185, 254, 255, 255, 73,
+    139, 108, 36, 4, 72, 137, 232, 72, 193, 232, 32, 255, 200, 131, 248, 6, 118, 17, 73, 255, 197, 73, 131, 196, 12,
+    77, 57, 245, 124, 225, 233, 252, 2, 0, 0, 255, 36, 197, 96, 111, 64, 0, 128, 123, 27, 0, 117, 226, 65, 139, 4, 36,
+    131, 253, 1, 116, 14, 168, 4, 116, 36, 72, 137, 223, 232, 87, 175, 255, 255, 235, 26, 168, 24, 116, 12, 49, 246,
+    72, 137, 223, 232, 131, 174, 255, 255, 235, 187, 72, 137, 223, 232, 61, 175, 255, 255, 235, 177, 133, 237, 117,
+    173, 65, 247, 4, 36, 251, 255, 255, 255, 116, 163, 128, 123, 27, 0, 117, 157, 72, 139, 179, 32, 1, 0, 0, 186, 9, 0,
+    100, 0, 139, 123, 16, 72, 41, 242, 72, 129, 198, 8, 112, 65, 0, 128, 123, 24, 0, 116, 108, 49, 192, 65, 185, 8, 0,
+    0, 0, 72, 137, 68, 36, 40, 81, 185, 64, 0, 0, 0, 72, 141, 68, 36, 48, 80, 76, 141, 68, 36, 64, 232, 207, 166, 255,
+    255, 94, 95, 72, 131, 248, 185, 116, 9, 72, 139, 116, 36, 40, 49, 201, 235, 49, 49, 210, 64, 182, 6, 72, 137, 223,
+    232, 167, 8, 0, 0, 139, 147, 24, 1, 0, 0, 131, 250, 32, 116, 232, 139, 124, 140, 48, 68, 141, 66, 1, 72, 255, 193,
+    68, 137, 131, 24, 1, 0, 0, 137, 188, 147, 152, 0, 0, 0, 72, 57, 241, 117, 215, 235, 5, 232, 225, 160, 255, 255, 72,
+    131, 248, 245, 15, 132, 3, 255, 255, 255, 72, 133, 192, 15, 142, 51, 255, 255, 255, 72, 1, 131, 32, 1, 0, 0, 72,
+    137, 223, 232, 111, 252, 255, 255, 233, 230, 254, 255, 255, 72, 137, 223, 232, 214, 171, 255, 255, 233, 217, 254,
+    255, 255, 137, 238, 72, 193, 230, 4, 72, 3, 115, 8, 131, 62, 0, 15, 132, 198, 254, 255, 255, 72, 137, 223, 232, 94,
+    170, 255, 255, 233, 185, 254, 255, 255, 137, 238, 72, 105, 246, 176, 0, 0, 0, 72, 3, 51, 128, 62, 0, 15, 132, 164,
+    254, 255, 255, 72, 141, 86, 16, 185, 4, 0, 0, 0, 235, 30, 137, 238, 72, 105, 246, 176, 0, 0, 0, 72, 3, 51, 128, 62,
+    0, 15, 132, 132, 254, 255, 255, 72, 141, 86, 56, 185, 5, 0, 0, 0, 72, 137, 223, 232, 95, 160, 255, 255, 233, 110,
+    254, 255, 255, 137, 238, 72, 105, 246, 176, 0, 0, 0, 72, 3, 51, 128, 62, 0, 15, 132, 89, 254, 255, 255, 72, 137,
+    223, 232, 163, 161, 255, 255, 233, 76, 254, 255, 255, 198, 67, 120, 0, 65, 246, 4, 36, 4, 116, 8, 72, 137, 223,
+    232, 139, 156, 255, 255, 65, 247, 4, 36, 251, 255, 255, 255, 15, 132, 43, 1, 0, 0, 139, 123, 116, 133, 255, 15,
+    136, 32, 1, 0, 0, 72, 139, 131, 40, 1, 0, 0, 72, 5, 0, 0, 16, 0, 72, 43, 131, 48, 1, 0, 0, 72, 61, 8, 64, 7, 0, 15,
+    134, 0, 1, 0, 0, 72, 139, 179, 144, 0, 0, 0, 186, 9, 0, 1, 0, 72, 41, 242, 72, 129, 198, 24, 112, 185, 0, 232, 185,
+    159, 255, 255, 72, 131, 248, 245, 15, 132, 219, 0, 0, 0, 72, 133, 192, 127, 32, 72, 141, 115, 116, 72, 137, 223,
+    232, 50, 158, 255, 255, 49, 201, 49, 210, 64, 182, 139, 72, 137, 223, 232, 197, 156, 255, 255, 233, 182, 0, 0, 0,
+    72, 1, 131, 144, 0, 0, 0, 69, 49, 255, 72, 139, 147, 144, 0, 0, 0, 73, 141, 183, 24, 112, 185, 0, 76, 41, 250, 72,
+    131, 250, 8, 118, 127, 72, 141, 70, 9, 72, 141, 124, 36, 48, 72, 137, 84, 36, 24, 72, 137, 116, 36, 48, 72, 137,
+    116, 36, 16, 72, 137, 68, 36, 56, 198, 68, 36, 64, 1, 232, 84, 220, 255, 255, 72, 141, 124, 36, 48, 137, 197, 232,
+    100, 221, 255, 255, 72, 141, 124, 36, 48, 136, 68, 36, 15, 232, 58, 220, 255, 255, 72, 139, 84, 36, 24, 72, 139,
+    116, 36, 16, 72, 141, 122, 247, 72, 57, 239, 114, 43, 64, 138, 116, 36, 15, 72, 137, 233, 72, 137, 223, 137, 194,
+    232, 57, 156, 255, 255, 73, 141, 183, 33, 112, 185, 0, 72, 137, 233, 72, 137, 199, 243, 164, 77, 141, 124, 47, 9,
+    233, 106, 255, 255, 255, 191, 24, 112, 185, 0, 232, 236, 155, 255, 255, 76, 41, 187, 144, 0, 0, 0, 233, 213, 254,
+    255, 255, 72, 137, 223, 232, 210, 154, 255, 255, 233, 243, 252, 255, 255, 72, 131, 187, 32, 1, 0, 0, 8, 15, 134,
+    197, 252, 255, 255, 128, 123, 27, 0, 15, 133, 187, 252, 255, 255, 72, 137, 223, 232, 87, 250, 255, 255, 233, 174,
+    252, 255, 255, 65, 87, 65, 86, 65, 85, 65, 84, 85, 83, 49, 219, 72, 129, 236, 152, 1, 0, 0, 72, 131, 63, 1, 126,
+    24, 72, 139, 127, 16, 186, 2, 0, 0, 0, 190, 152, 111, 64, 0, 232, 81, 156, 255, 255, 133, 192, 15, 148, 195, 184,
+    255, 255, 255, 255, 49, 255, 49, 201, 186, 32, 0, 0, 0, 72, 137, 140, 36, 144, 0, 0, 0, 72, 137, 209, 69, 49, 201,
+    49, 246, 72, 193, 224, 32, 69, 49, 192, 15, 87, 192, 136, 92, 36, 112, 72, 137, 132, 36, 200, 0, 0, 0, 49, 192, 76,
+    141, 100, 36, 88, 69, 49, 210, 72, 137, 188, 36, 216, 0, 0, 0, 72, 137, 188, 36, 224, 0, 0, 0, 72, 137, 188, 36,
+    232, 0, 0, 0, 72, 141, 188, 36, 240, 0, 0, 0, 243, 171, 72, 137, 180, 36, 184, 0, 0, 0, 184, 112, 0, 0, 0, 72, 137,
+    180, 36, 192, 0, 0, 0, 68, 137, 132, 36, 112, 1, 0, 0, 69, 49, 192, 76, 137, 140, 36, 120, 1, 0, 0, 76, 137, 140,
+    36, 128, 1, 0, 0, 76, 137, 140, 36, 136, 1, 0, 0, 69, 49, 201, 72, 199, 68, 36, 88, 168, 16, 187, 0, 72, 137, 202,
+    72, 137, 207, 72, 137, 206, 72, 199, 68, 36, 96, 40, 144, 186, 0, 72, 199, 68, 36, 104, 255, 255, 255, 255, 72,
+    199, 68, 36, 113, 0, 0, 0, 255, 72, 199, 68, 36, 121, 255, 255, 255, 255, 72, 199, 132, 36, 129, 0, 0, 0, 255, 255,
+    255, 0, 199, 132, 36, 137, 0, 0, 0, 8, 0, 0, 0, 102, 199, 132, 36, 141, 0, 0, 0, 1, 0, 72, 199, 132, 36, 152, 0, 0,
+    0, 255, 255, 255, 255, 72, 199, 132, 36, 160, 0, 0, 0, 255, 255, 255, 255, 15, 17, 132, 36, 168, 0, 0, 0, 198, 132,
+    36, 208, 0, 0, 0, 0, 76, 137, 37, 70, 7, 1, 0, 15, 5, 189, 157, 0, 0, 0, 191, 4, 0, 0, 0, 72, 137, 232, 15, 5, 191,
+    36, 0, 0, 0, 190, 1, 0, 0, 0, 72, 137, 232, 15, 5, 184, 95, 0, 0, 0, 191, 18, 0, 0, 0, 72, 137, 214, 15, 5, 191,
+    95, 110, 64, 0, 184, 80, 0, 0, 0, 15, 5, 189, 1, 0, 0, 0, 69, 49, 255, 76, 141, 108, 36, 56, 65, 190, 13, 0, 0, 0,
+    68, 137, 248, 72, 141, 124, 36, 56, 185, 8, 0, 0, 0, 69, 49, 192, 243, 171, 65, 186, 8, 0, 0, 0, 69, 49, 201, 76,
+    137, 240, 72, 137, 239, 76, 137, 238, 49, 210, 72, 137, 76, 36, 8, 15, 5, 72, 255, 197, 72, 131, 253, 65, 117, 202,
+    72, 139, 84, 36, 8, 72, 141, 116, 36, 24, 184, 14, 0, 0, 0, 72, 199, 68, 36, 24, 255, 255, 255, 255, 191, 2, 0, 0,
+    0, 15, 5, 232, 156, 172, 255, 255, 72, 139, 124, 36, 8, 69, 49, 192, 69, 49, 201, 189, 46, 1, 0, 0, 76, 141, 148,
+    36, 168, 0, 0, 0, 190, 7, 0, 0, 0, 72, 137, 232, 72, 137, 250, 15, 5, 72, 139, 132, 36, 176, 0, 0, 0, 72, 139, 124,
+    36, 8, 69, 49, 210, 76, 137, 234, 72, 137, 68, 36, 56, 72, 137, 68, 36, 64, 72, 137, 232, 15, 5, 72, 139, 140, 36,
+    176, 0, 0, 0, 72, 129, 249, 63, 40, 0, 0, 119, 43, 72, 129, 249, 128, 0, 0, 0, 119, 13, 199, 132, 36, 136, 0, 0, 0,
+    8, 0, 0, 0, 235, 42, 72, 141, 65, 192, 190, 5, 0, 0, 0, 49, 210, 72, 247, 246, 137, 132, 36, 136, 0, 0, 0, 72, 139,
+    132, 36, 168, 0, 0, 0, 72, 57, 193, 114, 8, 72, 61, 255, 3, 0, 0, 119, 20, 184, 0, 4, 0, 0, 72, 57, 193, 72, 15,
+    71, 200, 72, 137, 140, 36, 168, 0, 0, 0, 190, 154, 111, 64, 0, 189, 1, 1, 0, 0, 186, 2, 0, 8, 0, 72, 199, 199, 156,
+    255, 255, 255, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 232, 15, 5, 72, 131, 248, 252, 116, 236, 137, 68,
+    36, 124, 133, 192, 121, 52, 72, 141, 124, 36, 44, 184, 37, 1, 0, 0, 190, 0, 0, 8, 0, 49, 210, 15, 5, 72, 133, 192,
+    121, 10, 191, 2, 0, 0, 0, 232, 182, 153, 255, 255, 139, 68, 36, 44, 72, 141, 124, 36, 48, 137, 68, 36, 124, 232, 2,
+    154, 255, 255, 69, 49, 210, 69, 49, 192, 69, 49, 201, 132, 219, 117, 41, 189, 72, 0, 0, 0, 190, 6, 4, 0, 0, 186,
+    10, 0, 0, 0, 49, 255, 72, 137, 232, 15, 5, 191, 1, 0, 0, 0, 137, 68, 36, 104, 72, 137, 232, 15, 5, 73, 137, 193,
+    235, 29, 184, 72, 0, 0, 0, 191, 3, 0, 0, 0, 190, 6, 4, 0, 0, 186, 10, 0, 0, 0, 15, 5, 137, 68, 36, 104, 65, 137,
+    193, 68, 137, 76, 36, 108, 68, 11, 76, 36, 104, 120, 133, 49, 237, 65, 189, 36, 1, 0, 0, 72, 131, 253, 2, 117, 61,
+    69, 49, 210, 69, 49, 192, 69, 49, 201, 49, 210, 184, 72, 0, 0, 0, 190, 1, 0, 0, 0, 72, 137, 239, 15, 5, 72, 133,
+    192, 120, 59, 132, 219, 116, 81, 184, 3, 0, 0, 0, 49, 210, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 199, 72,
+    137, 214, 15, 5, 235, 55, 72, 99, 124, 36, 124, 69, 49, 210, 69, 49, 192, 69, 49, 201, 49, 210, 76, 137, 232, 72,
+    137, 238, 15, 5, 72, 255, 197, 235, 160, 72, 99, 124, 36, 124, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 36, 1,
+    0, 0, 72, 137, 238, 15, 5, 235, 171, 189, 72, 0, 0, 0, 69, 49, 237, 69, 49, 210, 69, 49, 192, 69, 49, 201, 190, 6,
+    4, 0, 0, 186, 10, 0, 0, 0, 72, 137, 232, 76, 137, 239, 15, 5, 65, 191, 3, 0, 0, 0, 137, 68, 36, 124, 72, 99, 124,
+    36, 104, 72, 137, 232, 76, 137, 254, 76, 137, 234, 15, 5, 65, 190, 4, 0, 0, 0, 128, 204, 8, 72, 99, 124, 36, 104,
+    72, 137, 194, 76, 137, 246, 72, 137, 232, 15, 5, 72, 99, 124, 36, 108, 72, 137, 232, 76, 137, 254, 76, 137, 234,
+    15, 5, 128, 204, 8, 72, 99, 124, 36, 108, 76, 137, 246, 72, 137, 194, 72, 137, 232, 15, 5, 184, 35, 1, 0, 0, 191,
+    0, 0, 8, 0, 76, 137, 238, 76, 137, 234, 15, 5, 65, 186, 0, 8, 8, 0, 137, 68, 36, 116, 72, 141, 116, 36, 32, 184,
+    33, 1, 0, 0, 72, 199, 68, 36, 32, 0, 2, 1, 0, 72, 131, 207, 255, 186, 8, 0, 0, 0, 15, 5, 72, 99, 124, 36, 116, 137,
+    68, 36, 120, 9, 248, 15, 136, 63, 254, 255, 255, 184, 1, 0, 0, 0, 189, 233, 0, 0, 0, 72, 99, 84, 36, 104, 199, 68,
+    36, 44, 1, 0, 0, 0, 72, 193, 224, 32, 76, 141, 84, 36, 44, 190, 1, 0, 0, 0, 72, 137, 68, 36, 48, 72, 137, 232, 15,
+    5, 132, 219, 117, 36, 49, 210, 72, 99, 124, 36, 116, 72, 184, 1, 0, 0, 0, 1, 0, 0, 0, 137, 84, 36, 44, 72, 99, 84,
+    36, 108, 72, 137, 68, 36, 48, 72, 137, 232, 15, 5, 184, 1, 0, 0, 0, 72, 99, 84, 36, 120, 69, 49, 192, 69, 49, 201,
+    72, 193, 224, 33, 72, 99, 124, 36, 116, 76, 141, 84, 36, 44, 199, 68, 36, 44, 1, 0, 0, 0, 72, 137, 68, 36, 48, 190,
+    1, 0, 0, 0, 184, 233, 0, 0, 0, 15, 5, 15, 182, 219, 1, 219, 131, 61, 169, 161, 253, 0, 0, 126, 3, 131, 203, 16,
+    128, 61, 153, 161, 253, 0, 0, 116, 3, 131, 203, 8, 49, 192, 72, 141, 116, 36, 44, 69, 49, 210, 69, 49, 192, 137,
+    68, 36, 44, 69, 49, 201, 184, 157, 0, 0, 0, 49, 210, 191, 37, 0, 0, 0, 15, 5, 72, 133, 192, 120, 10, 131, 124, 36,
+    44, 1, 117, 3, 131, 203, 32, 49, 246, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 188, 1, 0, 0, 186, 1, 0, 0, 0,
+    72, 137, 247, 15, 5, 72, 131, 248, 5, 126, 3, 131, 203, 1, 49, 210, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184,
+    181, 1, 0, 0, 72, 131, 207, 255, 72, 137, 214, 15, 5, 72, 131, 248, 218, 116, 3, 131, 203, 4, 49, 210, 76, 137,
+    231, 185, 28, 0, 0, 0, 64, 182, 128, 232, 244, 149, 255, 255, 72, 137, 197, 72, 184, 67, 70, 68, 77, 1, 0, 62, 0,
+    72, 137, 69, 0, 232, 129, 165, 255, 255, 49, 210, 69, 49, 210, 69, 49, 192, 137, 69, 8, 69, 49, 201, 184, 107, 0,
+    0, 0, 72, 137, 215, 72, 137, 214, 15, 5, 137, 69, 12, 184, 108, 0, 0, 0, 15, 5, 137, 69, 16, 76, 137, 231, 137, 93,
+    20, 139, 132, 36, 136, 0, 0, 0, 137, 69, 24, 232, 41, 245, 255, 255, 144, 49, 192, 65, 84, 185, 2, 0, 0, 0, 65,
+    137, 244, 85, 64, 182, 138, 137, 213, 49, 210, 83, 72, 137, 251, 72, 137, 135, 48, 1, 0, 0, 72, 137, 135, 40, 1, 0,
+    0, 232, 117, 149, 255, 255, 72, 137, 223, 68, 136, 32, 64, 136, 104, 1, 232, 230, 165, 255, 255, 72, 137, 223, 49,
+    246, 232, 24, 165, 255, 255, 72, 137, 223, 232, 220, 244, 255, 255, 0, 0, 0, 0, 111, 111, 109, 95, 107, 105, 108,
+    108, 32, 0, 0, 0, 0, 0, 0, 0, 109, 16, 64, 0, 0, 0, 0, 0, 187, 16, 64, 0, 0, 0, 0, 0, 208, 16, 64, 0, 0, 0, 0, 0,
+    218, 16, 64, 0, 0, 0, 0, 0, 231, 16, 64, 0, 0, 0, 0, 0, 47, 112, 114, 111, 99, 0, 115, 101, 108, 102, 0, 47, 116,
+    97, 115, 107, 47, 0, 47, 99, 104, 105, 108, 100, 114, 101, 110, 0, 115, 101, 108, 102, 47, 102, 100, 0, 47, 115,
+    116, 97, 116, 0, 47, 116, 97, 115, 107, 0, 115, 101, 108, 102, 47, 102, 100, 47, 0, 46, 99, 111, 102, 102, 101,
+    114, 100, 97, 109, 45, 0, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 97, 98, 99, 100, 101, 102, 0, 46, 46, 0, 115,
+    101, 108, 102, 47, 111, 111, 109, 95, 115, 99, 111, 114, 101, 95, 97, 100, 106, 0, 53, 48, 48, 0, 64, 77, 64, 0, 0,
+    0, 0, 0, 136, 77, 64, 0, 0, 0, 0, 0, 49, 78, 64, 0, 0, 0, 0, 0, 96, 78, 64, 0, 0, 0, 0, 0, 52, 77, 64, 0, 0, 0, 0,
+    0, 52, 77, 64, 0, 0, 0, 0, 0, 52, 77, 64, 0, 0, 0, 0, 0, 133, 78, 64, 0, 0, 0, 0, 0, 174, 78, 64, 0, 0, 0, 0, 0, 1,
+    79, 64, 0, 0, 0, 0, 0, 33, 79, 64, 0, 0, 0, 0, 0, 47, 100, 101, 118, 47, 112, 116, 109, 120, 0, 115, 112, 97, 119,
+    110, 0, 121, 86, 64, 0, 0, 0, 0, 0, 168, 95, 64, 0, 0, 0, 0, 0, 186, 86, 64, 0, 0, 0, 0, 0, 17, 96, 64, 0, 0, 0, 0,
+    0, 97, 96, 64, 0, 0, 0, 0, 0, 231, 96, 64, 0, 0, 0, 0, 0, 167, 97, 64, 0, 0, 0, 0, 0, 167, 97, 64, 0, 0, 0, 0, 0,
+    184, 86, 64, 0, 0, 0, 0, 0, 15, 96, 64, 0, 0, 0, 0, 0, 95, 96, 64, 0, 0, 0, 0, 0, 229, 96, 64, 0, 0, 0, 0, 0, 78,
+    100, 64, 0, 0, 0, 0, 0, 80, 101, 64, 0, 0, 0, 0, 0, 93, 101, 64, 0, 0, 0, 0, 0, 125, 101, 64, 0, 0, 0, 0, 0, 157,
+    101, 64, 0, 0, 0, 0, 0, 200, 101, 64, 0, 0, 0, 0, 0, 234, 101, 64, 0, 0, 0, 0, 0, 51, 0, 47, 100, 101, 118, 47,
+    110, 117, 108, 108, 0, 0, 46, 115, 104, 115, 116, 114, 116, 97, 98, 0, 46, 116, 101, 120, 116, 0, 46, 114, 111,
+    100, 97, 116, 97, 0, 46, 98, 115, 115, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 11, 0, 0, 0, 1, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 232, 0, 64, 0, 0, 0, 0, 0, 232, 0, 0, 0,
+    0, 0, 0, 0, 4, 109, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 17,
+    0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 240, 109, 64, 0, 0, 0, 0, 0, 240, 109, 0, 0, 0, 0, 0, 0, 180, 1, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 25, 0, 0, 0, 8, 0, 0, 0, 3, 0,
+    0, 0, 0, 0, 0, 0, 0, 112, 64, 0, 0, 0, 0, 0, 0, 112, 0, 0, 0, 0, 0, 0, 96, 158, 253, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 164, 111, 0, 0, 0, 0, 0, 0, 30, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0,
+    // clang-format on
+};
+
+/// Of the file.
+inline constexpr std::string_view image_x86_64_sha256 =
+    "ea58efab08db638f69b86149bff42b1f633d128a37edd4713f294e6f1bdf532e";
+
+}  // namespace cofferdam::inline v0::wire
+
+// ---- cofferdam/warden/image.hpp ----
+
+
+#include <span>
+#include <string_view>
+
+namespace cofferdam::inline v0 {
+
+/// The program of a warden.
+class warden_image {
+ public:
+  constexpr warden_image(std::span<const unsigned char> program, std::string_view sha256)
+      : program_(program), sha256_(sha256) {}
+  /// An ELF file, statically linked; empty where there is none.
+  constexpr std::span<const unsigned char> program() const noexcept { return program_; }
+  /// Of the program, in hexadecimal.
+  constexpr std::string_view sha256() const noexcept { return sha256_; }
+
+ private:
+  std::span<const unsigned char> program_;
+  std::string_view sha256_;
+};
+
+/// The warden for a machine as `uname -m`, Docker and Go call it ("x86_64", "amd64", "aarch64", "arm64"); an empty one for
+/// every other.
+constexpr warden_image warden_image_for(std::string_view machine) noexcept {
+  if (machine == "x86_64" || machine == "amd64") return {wire::image_x86_64, wire::image_x86_64_sha256};
+  if (machine == "aarch64" || machine == "arm64") return {wire::image_aarch64, wire::image_aarch64_sha256};
+  return {{}, {}};
+}
+
+/// The warden for the machine that this program runs on.
+constexpr warden_image native_warden_image() noexcept { return warden_image_for(native_machine()); }
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/warden/wire.hpp ----
+
+
+#include <cstddef>
+#include <cstdint>
+
+/// What goes over the wire between a host and its warden: numbers alone, shared by `protocol.hpp` and by the program,
+/// which has no standard library. Everything is little-endian.
+///
+/// A frame is `u32 length | u8 type | u32 job | payload`, where `length` counts the payload. A string is `u32 length`,
+/// its bytes, and a NUL that the length does not count; a list of strings is `u32 count` and the strings.
+/// Job 0 is the warden itself. The host numbers its jobs and requests as it likes, each number once at a time.
+namespace cofferdam::inline v0::wire {
+
+inline constexpr std::uint32_t magic = 0x4d444643;  // "CFDM"
+inline constexpr std::uint16_t version = 1;
+inline constexpr std::size_t header_size = 9;
+/// The longest payload of any frame but `spawn` and `write`.
+inline constexpr std::size_t longest_payload = 64 * 1024;
+/// Linux takes at most 6 MiB of words and variables; with what goes around them.
+inline constexpr std::size_t longest_spawn = 6 * 1024 * 1024 + 256 * 1024;
+/// Words and variables of a command, and paths to try, in all.
+inline constexpr std::uint32_t most_strings = 256 * 1024;
+/// Bytes of standard input a job may have on their way before the first `input_credit`.
+inline constexpr std::uint32_t input_window = 64 * 1024;
+inline constexpr std::uint32_t keep_id = 0xffffffff;  ///< no change of uid or gid
+
+/// What a frame is. Bit 7 says: from the warden.
+enum class frame_type : std::uint8_t {
+  // host to warden
+  configure =
+      0x01,      ///< job 0, once, first: u32 flags (see configure_flag), u32 lease_ms (0: none), string root ("": none)
+  spawn = 0x02,  ///< see spawn_flag
+  input = 0x03,  ///< bytes, within the credit
+  input_end = 0x04,  ///< nothing
+  signal = 0x05,     ///< u8 scope, u8 number
+  kill = 0x06,       ///< u32 grace_ms: SIGTERM to all, the grace, SIGKILL; without a grace SIGKILL at once
+  credit = 0x07,     ///< u8 stream (1 or 2), u32 bytes more
+  resize = 0x08,     ///< u16 rows, u16 columns
+  ping = 0x09,       ///< at most 64 bytes, which come back; renews the lease
+  kill_all = 0x0a,   ///< job 0: `kill` without grace for every job
+
+  // File operations, beneath the root that `configure` named, one after another. Each frame is answered by one `reply`
+  // with its number, before which `reply_data` may come. See what stands beside most_unfinished.
+  stat = 0x20,            ///< string path; a link at its end is not followed. Reply: an entry
+  list = 0x21,            ///< string path, u8 recursive. Data: entries, each with its path from there as a string
+  read = 0x22,            ///< string path, u64 offset, u64 most. Data: bytes; reply: u64 size of the file, u32 mode
+  write = 0x23,           ///< string path, u32 mode (or keep_mode), u8 exclusive: begins the file of this number
+  write_data = 0x24,      ///< bytes. Where they cannot be written the file is given up
+  write_commit = 0x25,    ///< nothing: the file takes its name. Reply: u64 size
+  write_abort = 0x26,     ///< nothing: the file goes
+  make_directory = 0x27,  ///< string path, u32 mode of all that are made; fine where it is there
+  remove = 0x28,          ///< string path, with all that is beneath
+  rename = 0x29,          ///< string from, string to; replaces a file there, or an empty directory
+  set_mode = 0x2a,        ///< string path, u32 mode; a link at its end is refused
+
+  // warden to host
+  hello = 0x80,   ///< u32 magic, u16 version, u16 machine (ELF e_machine), u32 pid, uid, gid, capabilities, most_jobs
+  output = 0x82,  ///< bytes
+  error_output = 0x83,    ///< bytes
+  exited = 0x84,          ///< see exit_how
+  done = 0x85,            ///< u64 dropped bytes of output, u64 of error output: nothing of the job is left
+  failed = 0x86,          ///< u8 fail_stage, i32 errno: nothing ran
+  pong = 0x87,            ///< what `ping` held
+  input_credit = 0x88,    ///< u32 bytes more
+  stuck = 0x89,           ///< u32 processes that SIGKILL has not ended within 2 s; it is tried on
+  protocol_error = 0x8a,  ///< u8 wire_fault, u8 type of the frame: the last frame; everything is killed
+
+  worker_lost = 0x8b,  ///< job 0: file operations under way are lost; the next one starts afresh
+
+  reply = 0xa0,       ///< i32 errno (0: done), then what the request says
+  reply_data = 0xa1,  ///< bytes of a file, or whole entries of a list, at most longest_payload; `reply` follows
+};
+
+enum class fault : std::uint8_t { unknown_type = 1, too_long, malformed, unexpected, too_much_input, descriptors };
+
+/// The fixed part of `spawn`: u32 flags, u32 uid, u32 gid, u64 timeout_ms (0: none), u32 grace_ms, u32 linger_ms,
+/// u64 output_cap (0: none), u32 window, u16 rows, u16 columns. Then u32 count of limits, each
+/// `u32 resource, u64 soft, u64 hard`; string directory; lists: paths to try, words, variables.
+///
+/// `linger_ms`: how long what a command left behind may go on, once it has ended, before it is killed.
+/// `output_cap`: bytes of each stream that are sent; the rest is counted. `window`: the first credit of each stream.
+inline constexpr std::size_t spawn_fixed_size = 4 + 4 + 4 + 8 + 4 + 4 + 8 + 4 + 2 + 2;
+
+enum spawn_flag : std::uint32_t {
+  spawn_descriptors = 1,  ///< three descriptors come with the frame: standard input, output, error
+  spawn_directory = 2,    ///< and one more, after them: the directory to start in
+  spawn_open_input = 4,   ///< keep standard input open for `input`; else it is /dev/null
+  spawn_merge = 8,        ///< error output goes where output goes
+  spawn_terminal = 16,    ///< a terminal: made by the warden, or descriptor 0 where descriptors come
+  spawn_keep = 32,        ///< what the command leaves behind may go on
+  spawn_scope = 64,       ///< Landlock: no signals and no abstract sockets to anyone outside
+  spawn_no_new_privileges = 128,
+  spawn_all_flags = 255,
+};
+
+/// What `hello` says the kernel can do here.
+enum capability : std::uint32_t {
+  capability_scope = 1,        ///< Landlock with scopes (6.12)
+  capability_descriptors = 2,  ///< the stream is a socket that carries descriptors
+  capability_openat2 = 4,      ///< else file operations walk component by component
+  capability_children = 8,     ///< /proc/PID/task/TID/children; else all of /proc is read
+  capability_adopts = 32,     ///< orphans of a command come to us; else (some emulators) those that fork twice are lost
+  capability_processes = 16,  ///< /proc is there; without it what leaves its group is not seen until it ends
+};
+
+/// `exited`: u8 how, i32 code, u8 reason, u64 wall_us, u64 user_us, u64 system_us, u64 peak_kib, u32 oom_kills, u8 left.
+inline constexpr std::size_t exited_size = 1 + 4 + 1 + 8 + 8 + 8 + 8 + 4 + 1;
+enum class exit_how : std::uint8_t {
+  exited = 0,    ///< code: 0 to 255
+  signaled = 1,  ///< code: the signal
+  lost = 2,      ///< its supervisor was killed, so nobody knows
+};
+/// Whether the warden had ended it by then.
+enum class exit_reason : std::uint8_t { none = 0, timeout = 1, killed = 2, lease = 3 };
+
+enum class fail_stage : std::uint8_t {
+  limit = 1,       ///< the warden's own: too many jobs, no descriptor, no memory
+  supervisor = 2,  ///< no process for the supervisor
+  pipe = 3,
+  terminal = 4,
+  directory = 5,
+  fork = 6,
+  descriptors = 7,
+  session = 8,
+  identity = 9,  ///< setgroups, setgid, setuid
+  limits = 10,   ///< setrlimit
+  scope = 11,    ///< Landlock
+  exec = 12,
+};
+
+/// Whom `signal` is for.
+enum class signal_scope : std::uint8_t { leader = 0, group = 1, tree = 2 };
+
+enum configure_flag : std::uint32_t {
+  configure_component_walk = 1,  ///< file operations walk component by component even where the kernel has openat2
+};
+
+// What the files' `reply` says beyond what the kernel has to say of the names. EINVAL: the payload is malformed, there is
+// no root, the path is empty or absolute, or the root itself where a name in it is needed. EXDEV, ELOOP: it leads out, by
+// `..` or by a link, or in circles. ENAMETOOLONG: more than 4095 bytes, or 255 in one name; also an entry of a list that
+// does not fit a frame. EISDIR, ENXIO: a directory; a FIFO, socket or device, where a regular file is needed.
+// EOPNOTSUPP: two file systems, or a mode that cannot be set here. EFBIG: a list beyond its limits. EIO: also a tree that
+// was moved while it was listed. EBUSY: the number has an unfinished file. EMFILE: too many have. EBADF: this one has none.
+inline constexpr std::uint32_t most_unfinished = 8;                       ///< files at a time, each with its number
+inline constexpr std::uint32_t keep_mode = 0xffffffff;                    ///< that of the file replaced, else 0644
+inline constexpr std::uint64_t most_read = 1024 * 1024;                   ///< bytes of one `read`; more is cut
+inline constexpr std::uint64_t most_listed = 4'000'000;                   ///< entries of one `list`
+inline constexpr std::uint64_t most_listed_bytes = 512ULL * 1024 * 1024;  ///< the same in bytes, as they are sent
+
+/// An entry: u8 type (as file_type: regular, directory, symlink, other), u32 mode, u64 size, i64 mtime_s, u32 mtime_ns.
+/// `reply` to `stat` has one; `reply_data` of `list` has many, each followed by its name as a string.
+inline constexpr std::size_t entry_fixed_size = 1 + 4 + 8 + 8 + 4;
+
+}  // namespace cofferdam::inline v0::wire
+
+// ---- cofferdam/warden/protocol.hpp ----
+
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// The frames of wire.hpp as bytes and back, without any input or output of its own.
+
+namespace cofferdam::inline v0::wire {
+
+/// A frame that has arrived whole.
+class frame {
+ public:
+  frame(frame_type type, std::uint32_t job, bytes_view payload) : type_(type), job_(job), payload_(payload) {}
+  frame_type type() const noexcept { return type_; }
+  std::uint32_t job() const noexcept { return job_; }
+  /// Valid until the decoder that gave it is used again.
+  bytes_view payload() const noexcept { return payload_; }
+
+ private:
+  frame_type type_;
+  std::uint32_t job_;
+  bytes_view payload_;
+};
+
+/// What the other side sent is not what it may send.
+inline error violation(const std::string& what) {
+  return error(errc::provider_lost, "the warden's stream cannot be understood: " + what);
+}
+
+/// Takes a stream apart into frames, wherever it is cut.
+class frame_decoder {
+ public:
+  /// \param most  the longest payload that is taken.
+  explicit frame_decoder(std::size_t most = longest_payload) : most_(most) {}
+
+  /// Where the next bytes of the stream go; never empty. Ends the life of the last frame.
+  std::span<std::byte> room() {
+    if (begin_ != 0) {
+      std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+      end_ -= begin_;
+      begin_ = 0;
+    }
+    const std::size_t wanted = std::max(needed_, end_ + 4096);
+    if (buffer_.size() < wanted) buffer_.resize(std::max(wanted, std::size_t{128} * 1024));
+    return std::span(buffer_).subspan(end_);
+  }
+
+  /// \param count  how many bytes have been put into `room()`.
+  void arrived(std::size_t count) noexcept { end_ += count; }
+
+  /// The next whole frame; nothing where more has to arrive.
+  /// \throws error{errc::provider_lost} for a frame longer than it may be; then the stream has no more frames.
+  std::optional<frame> next() {
+    if (end_ - begin_ < header_size) return std::nullopt;
+    const std::byte* at = buffer_.data() + begin_;
+    std::uint32_t size = 0;
+    std::uint32_t job = 0;
+    std::memcpy(&size, at, sizeof size);
+    std::memcpy(&job, at + 5, sizeof job);
+    if (size > most_) throw violation("a frame of " + std::to_string(size) + " bytes");
+    needed_ = header_size + size;
+    if (end_ - begin_ < needed_) return std::nullopt;
+    begin_ += needed_;
+    needed_ = 0;
+    return frame(static_cast<frame_type>(at[4]), job, bytes_view(at + header_size, size));
+  }
+
+  /// Bytes of a frame that is not whole.
+  std::size_t pending() const noexcept { return end_ - begin_; }
+
+ private:
+  bytes buffer_;
+  std::size_t most_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::size_t needed_ = 0;
+};
+
+/// Takes the values of a payload one after another.
+class payload_reader {
+ public:
+  explicit payload_reader(const frame& from) : rest_(from.payload()), type_(static_cast<unsigned>(from.type())) {}
+
+  /// \throws error{errc::provider_lost} where the payload is too short.
+  template <class T>
+  T number() {
+    T value{};
+    if (rest_.size() < sizeof value) throw malformed();
+    std::memcpy(&value, rest_.data(), sizeof value);
+    rest_ = rest_.subspan(sizeof value);
+    return value;
+  }
+  std::string text() {
+    const std::size_t size = number<std::uint32_t>();
+    if (rest_.size() <= size || rest_[size] != std::byte{0}) throw malformed();
+    std::string value(as_text(rest_.first(size)));
+    rest_ = rest_.subspan(size + 1);
+    return value;
+  }
+  bool empty() const noexcept { return rest_.empty(); }
+  /// \throws error{errc::provider_lost} where something is left.
+  void finish() const {
+    if (!rest_.empty()) throw malformed();
+  }
+
+ private:
+  error malformed() const { return violation("a malformed frame of type " + std::to_string(type_)); }
+
+  bytes_view rest_;
+  unsigned type_;
+};
+
+/// Puts one frame together.
+class frame_writer {
+ public:
+  frame_writer(frame_type type, std::uint32_t job) : bytes_(header_size) {
+    bytes_[4] = static_cast<std::byte>(type);
+    std::memcpy(bytes_.data() + 5, &job, sizeof job);
+  }
+  template <class T>
+  frame_writer& number(T value) {
+    const auto* at = reinterpret_cast<const std::byte*>(&value);
+    bytes_.insert(bytes_.end(), at, at + sizeof value);
+    return *this;
+  }
+  /// \param value  without a NUL.
+  frame_writer& text(std::string_view value) {
+    number(static_cast<std::uint32_t>(value.size()));
+    data(as_bytes(value));
+    bytes_.push_back(std::byte{0});
+    return *this;
+  }
+  frame_writer& texts(const std::vector<std::string>& values) {
+    number(static_cast<std::uint32_t>(values.size()));
+    for (const std::string& value : values) text(value);
+    return *this;
+  }
+  frame_writer& data(bytes_view value) {
+    bytes_.insert(bytes_.end(), value.begin(), value.end());
+    return *this;
+  }
+  /// The frame; the writer is empty afterwards.
+  bytes take() {
+    const auto size = static_cast<std::uint32_t>(bytes_.size() - header_size);
+    std::memcpy(bytes_.data(), &size, sizeof size);
+    return std::move(bytes_);
+  }
+
+ private:
+  bytes bytes_;
+};
+
+/// What a warden says of itself, its first frame.
+class hello {
+ public:
+  /// \throws error{errc::provider_lost} where this is no warden, or one of another version.
+  explicit hello(const frame& from) {
+    if (from.type() != frame_type::hello) throw violation("its first frame is no greeting");
+    payload_reader values(from);
+    if (values.number<std::uint32_t>() != magic) throw violation("its first frame is no greeting");
+    if (const auto theirs = values.number<std::uint16_t>(); theirs != version)
+      throw violation("it speaks version " + std::to_string(theirs) + ", we speak " + std::to_string(version) +
+                      "; use the warden of this library");
+    machine_ = values.number<std::uint16_t>();
+    pid_ = values.number<std::uint32_t>();
+    uid_ = values.number<std::uint32_t>();
+    gid_ = values.number<std::uint32_t>();
+    capabilities_ = values.number<std::uint32_t>();
+    most_jobs_ = values.number<std::uint32_t>();
+    values.finish();
+  }
+  /// ELF's number of its machine: 62 x86-64, 183 aarch64.
+  std::uint16_t machine() const noexcept { return machine_; }
+  std::uint32_t pid() const noexcept { return pid_; }
+  std::uint32_t uid() const noexcept { return uid_; }
+  std::uint32_t gid() const noexcept { return gid_; }
+  bool can(capability what) const noexcept { return (capabilities_ & what) != 0; }
+  std::uint32_t most_jobs() const noexcept { return most_jobs_; }
+
+ private:
+  std::uint16_t machine_ = 0;
+  std::uint32_t pid_ = 0;
+  std::uint32_t uid_ = 0;
+  std::uint32_t gid_ = 0;
+  std::uint32_t capabilities_ = 0;
+  std::uint32_t most_jobs_ = 0;
+};
+
+/// How a command ended.
+class exited {
+ public:
+  explicit exited(const frame& from) {
+    payload_reader values(from);
+    how = static_cast<exit_how>(values.number<std::uint8_t>());
+    code = values.number<std::int32_t>();
+    reason = static_cast<exit_reason>(values.number<std::uint8_t>());
+    wall_us = values.number<std::uint64_t>();
+    user_us = values.number<std::uint64_t>();
+    system_us = values.number<std::uint64_t>();
+    peak_kib = values.number<std::uint64_t>();
+    oom_kills = values.number<std::uint32_t>();
+    left = values.number<std::uint8_t>() != 0;
+    values.finish();
+    if (how > exit_how::lost) throw violation("a command that ended in a way nobody knows");
+  }
+  exit_how how;
+  std::int32_t code;
+  exit_reason reason;
+  std::uint64_t wall_us;
+  std::uint64_t user_us;
+  std::uint64_t system_us;
+  std::uint64_t peak_kib;
+  std::uint32_t oom_kills;
+  bool left;
+};
+
+/// What a command is to be: the payload of `spawn`.
+class spawn_order {
+ public:
+  std::uint32_t flags = 0;
+  std::uint32_t uid = keep_id;
+  std::uint32_t gid = keep_id;
+  std::uint64_t timeout_ms = 0;
+  std::uint32_t grace_ms = 0;
+  std::uint32_t linger_ms = 0;
+  std::uint64_t output_cap = 0;
+  std::uint32_t window = 256 * 1024;
+  std::uint16_t rows = 0;
+  std::uint16_t columns = 0;
+  std::string directory;
+
+  /// The whole frame; empty where it would be longer than Linux could take.
+  bytes encode(std::uint32_t job, const std::vector<std::string>& candidates, const std::vector<std::string>& words,
+               const std::vector<std::string>& variables) const {
+    frame_writer to(frame_type::spawn, job);
+    to.number(flags).number(uid).number(gid).number(timeout_ms).number(grace_ms).number(linger_ms);
+    to.number(output_cap).number(window).number(rows).number(columns);
+    to.number(std::uint32_t{0});  // no limits
+    to.text(directory).texts(candidates).texts(words).texts(variables);
+    bytes whole = to.take();
+    if (whole.size() - header_size > longest_spawn || words.size() + variables.size() > most_strings) return {};
+    return whole;
+  }
+};
+
+}  // namespace cofferdam::inline v0::wire
+
+// ---- cofferdam/warden/detail/link.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/buffer.hpp>
+#include <asio/error.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/write.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace cofferdam::inline v0::detail {
+
+/// Hears what arrives over a link. Kept alive by the link while it is open.
+class link_listener {
+ public:
+  virtual void frame_arrived(const wire::frame& arrived) = 0;
+  /// The last call: the stream has ended, or cannot be understood.
+  virtual void link_lost(const error& reason) = 0;
+
+ protected:
+  ~link_listener() = default;
+};
+
+/// A stream to a warden. One executor.
+class warden_link {
+ public:
+  warden_link() = default;
+  warden_link(const warden_link&) = delete;
+  warden_link& operator=(const warden_link&) = delete;
+  virtual ~warden_link() = default;
+
+  /// Begins to read.
+  virtual void start(std::shared_ptr<link_listener> listener) = 0;
+  /// Sends a frame, in order, without waiting. \param descriptors  borrowed; copied where they cannot go at once.
+  virtual void send(bytes frame, std::span<const int> descriptors) = 0;
+  /// Whether `send` takes descriptors.
+  virtual bool carries_descriptors() const noexcept = 0;
+  /// Nothing is sent or heard any more; the other side sees the end of the stream.
+  virtual void close() noexcept = 0;
+
+ protected:
+  /// Hands over whole frames; false where the stream has ended for us.
+  static bool deliver(wire::frame_decoder& decoder, link_listener& listener, const bool& open) {
+    try {
+      while (open) {
+        const std::optional<wire::frame> arrived = decoder.next();
+        if (!arrived) return true;
+        listener.frame_arrived(*arrived);
+      }
+    } catch (const error& reason) {
+      if (open) listener.link_lost(reason);
+    }
+    return false;
+  }
+
+  static error ended(std::error_code cause) {
+    return error(errc::provider_lost,
+                 std::string("the warden is gone: its stream has ended") + (cause ? ": " + cause.message() : ""),
+                 cause);
+  }
+};
+
+/// A connected Unix socket, which carries descriptors too.
+class socket_link final : public warden_link, public std::enable_shared_from_this<socket_link> {
+ public:
+  /// \param socket  non-blocking.
+  socket_link(const asio::any_io_executor& executor, unique_fd socket) : socket_(executor) {
+    socket_.assign(socket.get());
+    socket.release();
+  }
+
+  void start(std::shared_ptr<link_listener> listener) override {
+    listener_ = std::move(listener);
+    read_later();
+  }
+
+  void send(bytes frame, std::span<const int> descriptors) override {
+    if (!open_) return;
+    if (queue_.empty()) {
+      const ssize_t sent = send_now(frame, descriptors);
+      if (sent == static_cast<ssize_t>(frame.size())) return;
+      if (sent < 0 && errno != EAGAIN) return;  // it is gone: reading tells
+      outgoing rest{std::move(frame), sent > 0 ? static_cast<std::size_t>(sent) : 0, {}};
+      if (sent <= 0) rest.descriptors = copied(descriptors);
+      queue_.push_back(std::move(rest));
+      write_later();
+      return;
+    }
+    queue_.push_back(outgoing{std::move(frame), 0, copied(descriptors)});
+  }
+
+  bool carries_descriptors() const noexcept override { return true; }
+
+  void close() noexcept override {
+    if (!std::exchange(open_, false)) return;
+    // A program that this one has forked may hold the socket too; the warden is to see the end all the same.
+    ::shutdown(socket_.native_handle(), SHUT_RDWR);
+    std::error_code ignored;  // a socket
+    socket_.close(ignored);
+    listener_.reset();
+    queue_.clear();
+  }
+
+ private:
+  struct outgoing {
+    bytes frame;
+    std::size_t sent;
+    std::vector<unique_fd> descriptors;
+  };
+
+  static std::vector<unique_fd> copied(std::span<const int> descriptors) {
+    std::vector<unique_fd> copies;
+    for (const int fd : descriptors) copies.push_back(usable(unique_fd(::fcntl(fd, F_DUPFD_CLOEXEC, 3)), "dup"));
+    return copies;
+  }
+
+  ssize_t send_now(bytes_view data, std::span<const int> descriptors) noexcept {
+    iovec vector{const_cast<std::byte*>(data.data()), data.size()};
+    msghdr message{};
+    message.msg_iov = &vector;
+    message.msg_iovlen = 1;
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(4 * sizeof(int))> control{};
+    if (!descriptors.empty()) {
+      message.msg_control = control.data();
+      message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
+      cmsghdr* header = CMSG_FIRSTHDR(&message);
+      header->cmsg_level = SOL_SOCKET;
+      header->cmsg_type = SCM_RIGHTS;
+      header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+      std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
+    }
+    ssize_t sent = 0;
+    do {
+      sent = ::sendmsg(socket_.native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    } while (sent < 0 && errno == EINTR);
+    return sent;
+  }
+
+  void write_later() {
+    socket_.async_wait(asio::posix::stream_descriptor::wait_write,
+                       [self = shared_from_this()](std::error_code failure) {
+                         if (!failure) self->write_queued();
+                       });
+  }
+
+  void write_queued() {
+    while (open_ && !queue_.empty()) {
+      outgoing& first = queue_.front();
+      std::array<int, 4> raw{};
+      std::transform(first.descriptors.begin(), first.descriptors.end(), raw.begin(),
+                     [](const unique_fd& fd) { return fd.get(); });
+      const ssize_t sent = send_now(bytes_view(first.frame).subspan(first.sent),
+                                    std::span<const int>(raw.data(), first.descriptors.size()));
+      if (sent < 0) {
+        if (errno == EAGAIN) write_later();
+        return;
+      }
+      first.descriptors.clear();
+      first.sent += static_cast<std::size_t>(sent);
+      if (first.sent == first.frame.size()) queue_.pop_front();
+    }
+  }
+
+  void read_later() {
+    socket_.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](std::error_code failure) {
+      if (failure != asio::error::operation_aborted) self->read(failure);
+    });
+  }
+
+  void read(std::error_code failure) {
+    const std::shared_ptr<link_listener> listener = listener_;
+    for (int turn = 0; turn < 16 && open_; ++turn) {
+      ssize_t got = -1;
+      if (!failure) {
+        const std::span<std::byte> room = decoder_.room();
+        do {
+          got = ::recv(socket_.native_handle(), room.data(), room.size(), MSG_DONTWAIT);
+        } while (got < 0 && errno == EINTR);
+        if (got < 0 && errno == EAGAIN) break;
+        if (got < 0) failure = std::error_code(errno, std::system_category());
+      }
+      if (got <= 0) return listener->link_lost(ended(failure));
+      decoder_.arrived(static_cast<std::size_t>(got));
+      if (!deliver(decoder_, *listener, open_)) return;
+    }
+    if (open_) read_later();
+  }
+
+  asio::posix::stream_descriptor socket_;
+  std::shared_ptr<link_listener> listener_;
+  wire::frame_decoder decoder_;
+  std::deque<outgoing> queue_;
+  bool open_ = true;
+};
+
+/// Any stream of Asio's, or of somebody else who models `AsyncReadStream` and `AsyncWriteStream` and has `close()`.
+template <class Stream>
+class stream_link final : public warden_link, public std::enable_shared_from_this<stream_link<Stream>> {
+ public:
+  explicit stream_link(Stream stream) : stream_(std::move(stream)) {}
+
+  void start(std::shared_ptr<link_listener> listener) override {
+    listener_ = std::move(listener);
+    read_later();
+  }
+
+  void send(bytes frame, std::span<const int>) override {
+    if (!open_) return;
+    queue_.push_back(std::move(frame));
+    if (queue_.size() == 1) write_next();
+  }
+
+  bool carries_descriptors() const noexcept override { return false; }
+
+  void close() noexcept override {
+    open_ = false;
+    try {
+      stream_.close();
+    } catch (const std::system_error&) {  // it is closed all the same
+    }
+    listener_.reset();
+  }
+
+ private:
+  void write_next() {
+    asio::async_write(stream_, asio::buffer(queue_.front()),
+                      [self = this->shared_from_this()](std::error_code failure, std::size_t) {
+                        if (!self->open_ || failure) return;  // reading tells
+                        self->queue_.pop_front();
+                        if (!self->queue_.empty()) self->write_next();
+                      });
+  }
+
+  void read_later() {
+    const std::span<std::byte> room = decoder_.room();
+    stream_.async_read_some(
+        asio::buffer(room.data(), room.size()),
+        [self = this->shared_from_this()](std::error_code failure, std::size_t count) { self->read(failure, count); });
+  }
+
+  void read(std::error_code failure, std::size_t count) {
+    if (!open_) return;
+    const std::shared_ptr<link_listener> listener = listener_;
+    decoder_.arrived(count);
+    if (!deliver(decoder_, *listener, open_)) return;
+    if (failure) return listener->link_lost(ended(failure == asio::error::eof ? std::error_code() : failure));
+    if (open_) read_later();
+  }
+
+  Stream stream_;
+  std::shared_ptr<link_listener> listener_;
+  wire::frame_decoder decoder_;
+  std::deque<bytes> queue_;
+  bool open_ = true;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/warden/detail/warden_command.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/post.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+/// Where the commands of a session put their frames.
+class frame_sink {
+ public:
+  virtual void send(bytes frame) = 0;
+
+ protected:
+  ~frame_sink() = default;
+};
+
+/// Output that arrives in frames: what has arrived and is not read yet, at most the window.
+class framed_output final : public output_end {
+ public:
+  framed_output(const asio::any_io_executor& executor, std::shared_ptr<frame_sink> sink, std::uint32_t job,
+                std::uint8_t stream)
+      : executor_(executor), sink_(std::move(sink)), job_(job), stream_(stream) {}
+
+  ssize_t read(std::byte* to, std::size_t most) noexcept override {
+    const std::size_t count = std::min(most, data_.size() - begin_);
+    if (count == 0) return ended_ ? 0 : -1;
+    std::copy_n(data_.begin() + static_cast<std::ptrdiff_t>(begin_), count, to);
+    begin_ += count;
+    taken_ += count;
+    if (begin_ == data_.size()) {
+      data_.clear();
+      begin_ = 0;
+    }
+    return static_cast<ssize_t>(count);
+  }
+  std::size_t waiting() noexcept override { return data_.size() - begin_; }
+  void wait(std::shared_ptr<end_listener> listener, std::size_t index) override {
+    give_credit();
+    listener_ = std::move(listener);
+    index_ = index;
+    if (ended_ || begin_ != data_.size()) ready_later();
+  }
+  void close() noexcept override {
+    ended_ = true;
+    data_.clear();
+    begin_ = 0;
+    listener_.reset();
+  }
+
+  void arrived(bytes_view piece) {
+    if (ended_) {
+      taken_ += piece.size();
+      give_credit();
+      return;
+    }
+    data_.insert(data_.end(), piece.begin(), piece.end());
+    ready();
+  }
+  void end() {
+    ended_ = true;
+    ready();
+  }
+
+ private:
+  void ready() {
+    if (const std::shared_ptr<end_listener> listener = std::exchange(listener_, nullptr))
+      listener->output_ready(index_, {});
+  }
+  void ready_later() {
+    const std::weak_ptr<end_listener> waiting = listener_;
+    asio::post(executor_, [this, waiting] {
+      if (waiting.lock()) ready();  // whoever waits owns us
+    });
+  }
+  void give_credit() {
+    if (taken_ == 0) return;
+    wire::frame_writer frame(wire::frame_type::credit, job_);
+    sink_->send(frame.number(stream_).number(static_cast<std::uint32_t>(taken_)).take());
+    taken_ = 0;
+  }
+
+  asio::any_io_executor executor_;
+  std::shared_ptr<frame_sink> sink_;
+  std::uint32_t job_;
+  std::uint8_t stream_;
+  bytes data_;
+  std::size_t begin_ = 0;
+  std::size_t taken_ = 0;
+  std::shared_ptr<end_listener> listener_;
+  std::size_t index_ = 0;
+  bool ended_ = false;
+};
+
+/// Input that leaves in frames, as far as the warden has room for it.
+class framed_input final : public input_end {
+ public:
+  framed_input(std::shared_ptr<frame_sink> sink, std::uint32_t job, bool open)
+      : sink_(std::move(sink)), job_(job), open_(open) {}
+
+  bool is_open() const noexcept override { return open_; }
+  ssize_t write(bytes_view data) override {
+    if (!open_) return -2;
+    const std::size_t count = std::min<std::size_t>({data.size(), credit_, wire::longest_payload / 2});
+    if (count == 0) return -1;
+    credit_ -= static_cast<std::uint32_t>(count);
+    sink_->send(wire::frame_writer(wire::frame_type::input, job_).data(data.first(count)).take());
+    return static_cast<ssize_t>(count);
+  }
+  void wait(std::shared_ptr<end_listener> listener) override { listener_ = std::move(listener); }
+  void close() noexcept override {
+    listener_.reset();
+    if (!std::exchange(open_, false)) return;
+    try {
+      sink_->send(wire::frame_writer(wire::frame_type::input_end, job_).take());
+    } catch (const std::bad_alloc&) {  // it ends with the command at the latest
+    }
+  }
+
+  void more(std::uint32_t credit) {
+    credit_ += credit;
+    if (const std::shared_ptr<end_listener> listener = std::exchange(listener_, nullptr)) listener->input_ready({});
+  }
+
+ private:
+  std::shared_ptr<frame_sink> sink_;
+  std::uint32_t job_;
+  bool open_;
+  std::uint32_t credit_ = wire::input_window;
+  std::shared_ptr<end_listener> listener_;
+};
+
+/// A command that a warden runs: signalled through it, its end learned from it. Its streams are pipes of ours, or frames.
+class warden_command final : public running_command {
+ public:
+  warden_command(const asio::any_io_executor& executor, std::shared_ptr<command_registry> registry,
+                 const command_limits& limits, std::shared_ptr<frame_sink> sink, std::uint32_t job, std::string program)
+      : running_command(executor, std::move(registry), limits, std::chrono::steady_clock::now()),
+        executor_(executor),
+        sink_(std::move(sink)),
+        job_(job),
+        program_(std::move(program)) {}
+
+  /// Streams over pipes whose other ends the command is given.
+  void connect_pipes(unique_fd& input, unique_fd& output, unique_fd& error) {
+    auto in = std::make_unique<descriptor_input>(executor_, input);
+    auto out = std::make_unique<descriptor_output>(executor_, output);
+    auto err = std::make_unique<descriptor_output>(executor_, error);
+    connect(std::move(in), std::move(out), std::move(err));
+  }
+
+  /// Streams in frames.
+  void connect_frames(bool has_input) {
+    auto in = std::make_unique<framed_input>(sink_, job_, has_input);
+    auto out = std::make_unique<framed_output>(executor_, sink_, job_, std::uint8_t{1});
+    auto err = std::make_unique<framed_output>(executor_, sink_, job_, std::uint8_t{2});
+    framed_in_ = in.get();
+    framed_out_[0] = out.get();
+    framed_out_[1] = err.get();
+    connect(std::move(in), std::move(out), std::move(err));
+  }
+
+  void begin(bytes content) { begin_input(std::move(content)); }
+
+  void send(int number) noexcept override {
+    if (gone_) return;
+    try {
+      wire::frame_writer frame(wire::frame_type::signal, job_);
+      sink_->send(frame.number(static_cast<std::uint8_t>(wire::signal_scope::group))
+                      .number(static_cast<std::uint8_t>(number))
+                      .take());
+    } catch (const std::bad_alloc&) {  // as a signal that came too late
+    }
+  }
+
+  void end(end_reason reason) override {
+    if (gone_ || ended_by() != end_reason::none) return;
+    ended_by(reason);
+    send_kill(limits().grace);
+  }
+
+  void kill() noexcept override {
+    if (gone_) return;
+    try {
+      send_kill(std::chrono::milliseconds(0));
+    } catch (const std::bad_alloc&) {  // its limit ends it, or the end of the session
+    }
+  }
+
+  // ---- what the session hears ----
+
+  void on_output(std::size_t index, bytes_view piece) {
+    if (framed_out_[index] != nullptr) framed_out_[index]->arrived(piece);
+  }
+  void on_input_credit(std::uint32_t credit) {
+    if (framed_in_ != nullptr) framed_in_->more(credit);
+  }
+
+  void on_exited(const wire::exited& how) {
+    command_result& all = mutable_result();
+    status_known_ = how.how != wire::exit_how::lost;
+    if (how.how == wire::exit_how::exited) all.exit_code(how.code);
+    if (how.how == wire::exit_how::signaled) all.term_signal(how.code);
+    if (status_known_) {
+      all.cpu_time(std::chrono::microseconds(how.user_us + how.system_us));
+      all.peak_memory(how.peak_kib * 1024U);
+    }
+    if (how.reason == wire::exit_reason::timeout && ended_by() == end_reason::none) ended_by(end_reason::timeout);
+    if (how.oom_kills != 0 && how.how == wire::exit_how::signaled && how.code == SIGKILL) {
+      all.kind(error_kind::out_of_memory);
+      all.reason("The command was ended because it used more memory than there is for it");
+      all.advice("Work on less data at a time, or allow more memory.");
+    }
+    close_input();
+    take_what_is_there();
+  }
+
+  /// Nothing of it is left.
+  void on_done() {
+    gone_ = true;
+    end_frames();
+    conclude();
+  }
+
+  void on_failed(wire::fail_stage stage, int number) {
+    gone_ = true;
+    status_known_ = true;
+    const std::error_code cause(number, std::system_category());
+    mutable_result() = refuse_unstarted(program_, spawn_stage_of(stage), cause);
+    end_frames();
+    conclude();
+  }
+
+  void on_lost(const error& reason) {
+    if (gone_) return;
+    take_what_is_there();
+    on_lost_quietly(reason.with_partial(partial()));
+  }
+  void on_lost_quietly(const error& reason) {
+    if (std::exchange(gone_, true)) return;
+    fail(reason);
+    end_frames();
+    conclude();
+  }
+
+ private:
+  static spawn_stage spawn_stage_of(wire::fail_stage stage) noexcept {
+    switch (stage) {
+      case wire::fail_stage::limit:
+      case wire::fail_stage::supervisor:
+      case wire::fail_stage::fork: return spawn_stage::clone;
+      case wire::fail_stage::directory: return spawn_stage::directory;
+      case wire::fail_stage::exec: return spawn_stage::exec;
+      default: return spawn_stage::descriptors;
+    }
+  }
+
+  void send_kill(std::chrono::milliseconds grace) {
+    wire::frame_writer frame(wire::frame_type::kill, job_);
+    sink_->send(frame.number(static_cast<std::uint32_t>(std::clamp<std::int64_t>(grace.count(), 0, 3600'000))).take());
+  }
+
+  void end_frames() {
+    for (framed_output* each : framed_out_)
+      if (each != nullptr) each->end();
+  }
+
+  void outputs_changed() override {
+    if (gone_ && outputs_ended()) conclude();
+  }
+  void on_finished() noexcept override {}
+  void describe_unknown_status(command_result& result) override {
+    result.kind(error_kind::execution_error);
+    result.reason("The command killed the process that watched it, so nobody knows how it ended");
+    result.advice("Do not kill processes that you have not started.");
+  }
+
+  asio::any_io_executor executor_;
+  std::shared_ptr<frame_sink> sink_;
+  std::uint32_t job_;
+  std::string program_;
+  framed_input* framed_in_ = nullptr;
+  framed_output* framed_out_[2] = {nullptr, nullptr};
+  bool gone_ = false;  // nothing of it runs
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/warden/session.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/cancellation_state.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+
+namespace cofferdam::inline v0 {
+
+/// What a session tells its warden.
+class warden_settings {
+ public:
+  command_settings commands;
+  /// How long to wait for the greeting.
+  std::chrono::milliseconds greeting_timeout{std::chrono::seconds(5)};
+  /// The directory that file operations stay beneath, as the warden sees it; empty: there are none.
+  std::string root;
+  /// Keeps guests from signalling anyone but what they started themselves, where the kernel can (Landlock, Linux 6.12).
+  bool scope = true;
+  /// Whom commands run as; `wire::keep_id`: as the warden does.
+  std::uint32_t uid = wire::keep_id;
+  std::uint32_t gid = wire::keep_id;
+  /// The wall clock may stop for the host, but not for longer than this: then the warden ends everything. Zero: no lease.
+  std::chrono::milliseconds lease{0};
+};
+
+namespace detail {
+
+/// Starts commands through a warden.
+class warden_keeper final : public command_keeper, public link_listener, public frame_sink {
+ public:
+  warden_keeper(const asio::any_io_executor& executor, warden_settings settings, std::shared_ptr<warden_link> link)
+      : command_keeper(executor, settings.commands),
+        settings_(std::move(settings)),
+        link_(std::move(link)),
+        greeted_(executor),
+        lease_(executor) {
+    if (link_->carries_descriptors())
+      nothing_ = usable(unique_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)), "/dev/null");
+  }
+
+  /// Waits for the warden's greeting and answers it. On failure the link is closed.
+  static awaitable<void> greet(std::shared_ptr<warden_keeper> self) {
+    self->link_->start(self);
+    self->greeted_.expires_after(self->settings_.greeting_timeout);
+    bool cancelled = false;
+    while (!self->hello_ && !self->lost_ && !cancelled) {
+      std::error_code woken;
+      co_await self->greeted_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+      const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+      cancelled = state.cancelled() != asio::cancellation_type::none;
+      if (!woken) break;  // in all that time
+    }
+    if (self->hello_ && !cancelled) {
+      wire::frame_writer frame(wire::frame_type::configure, 0);
+      frame.number(std::uint32_t{0}).number(static_cast<std::uint32_t>(self->settings_.lease.count()));
+      self->link_->send(frame.text(self->settings_.root).take(), {});
+      self->renew_lease();
+      if (!self->settings().walls) self->describe_walls();
+      co_return;
+    }
+    const std::optional<error> reason = self->lost_;
+    self->disconnect();
+    if (cancelled) throw error(errc::cancelled, "open: cancelled while the warden was starting");
+    if (reason)
+      throw error(errc::provider_failed, std::string("the warden did not start: ") + reason->what(), reason->cause());
+    throw error(errc::provider_failed, "the warden did not say a word within " +
+                                           std::to_string(self->settings_.greeting_timeout.count()) + " ms");
+  }
+
+  const wire::hello& hello() const noexcept { return *hello_; }
+
+  /// Everything is over for the warden too.
+  void disconnect() noexcept {
+    link_->close();
+    lease_.cancel();
+    lose(closed_);
+  }
+
+  bool is_lost() const noexcept { return lost_.has_value(); }
+
+  void send(bytes frame) override { link_->send(std::move(frame), {}); }
+
+ private:
+  launched launch(command& c, spawn_request& request) override {
+    if (lost_) throw *lost_;
+    launched outcome;
+    const std::uint32_t job = ++last_job_;
+    const auto sink = std::static_pointer_cast<warden_keeper>(shared_from_this());
+    auto one = std::make_shared<warden_command>(executor(), registry(), limits_of(c), sink, job, shown_program(c));
+
+    wire::spawn_order order;
+    const command_limits limits = limits_of(c);
+    if (limits.timeout) order.timeout_ms = static_cast<std::uint64_t>(limits.timeout->count());
+    order.grace_ms = milliseconds(limits.grace);
+    order.linger_ms = milliseconds(limits.linger);
+    order.uid = settings_.uid;
+    order.gid = settings_.gid;
+    if (has_scope()) order.flags |= wire::spawn_scope;
+    order.directory = request.directory_path;
+
+    std::optional<command_pipes> pipes;
+    std::array<int, 4> descriptors{};
+    std::size_t count = 0;
+    const bool has_input = c.input() || c.has_open_input();
+    if (link_->carries_descriptors()) {
+      pipes.emplace(c, request, nothing_.get());
+      one->connect_pipes(pipes->input, pipes->output, pipes->error);
+      order.flags |= wire::spawn_descriptors;
+      descriptors = {request.input, request.output, request.error, request.directory};
+      count = 3;
+      if (request.directory >= 0) {
+        order.flags |= wire::spawn_directory;
+        count = 4;
+      }
+    } else {
+      one->connect_frames(has_input);
+      if (has_input) order.flags |= wire::spawn_open_input;
+    }
+    bytes frame = order.encode(job, request.candidates, request.words, request.variables);
+    if (frame.empty()) {
+      outcome.refusal =
+          refuse_unstarted(shown_program(c), spawn_stage::exec, std::error_code(E2BIG, std::system_category()));
+      return outcome;
+    }
+    jobs_.emplace(job, one);
+    try {
+      link_->send(std::move(frame), std::span<const int>(descriptors.data(), count));
+      one->begin(c.take_input());
+    } catch (...) {
+      one->abandon();
+      throw;
+    }
+    outcome.running = std::move(one);
+    return outcome;
+  }
+
+  /// Says what the warden holds, where the backend has not said it.
+  void describe_walls() {
+    protections walls;
+    const bool adopts = hello_->can(wire::capability_adopts);
+    walls.set(protection::process_tree, adopts ? "everything the command started" : "process group");
+    walls.set(protection::host_death, adopts ? "everything the command started" : "process group");
+    if (has_scope()) walls.set(protection::signals, "Landlock: only what the command started");
+    set_walls(std::make_shared<const protections>(std::move(walls)));
+  }
+
+  bool has_scope() const noexcept { return settings_.scope && hello_->can(wire::capability_scope); }
+
+  static std::uint32_t milliseconds(std::chrono::milliseconds time) {
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(time.count(), 0, 24 * 3600 * 1000));
+  }
+
+  void frame_arrived(const wire::frame& arrived) override {
+    if (!hello_) {
+      hello_.emplace(arrived);
+      greeted_.cancel();
+      return;
+    }
+    wire::payload_reader values(arrived);
+    if (arrived.type() == wire::frame_type::pong || arrived.type() == wire::frame_type::worker_lost) return;
+    if (arrived.type() == wire::frame_type::protocol_error) {
+      const unsigned fault = values.number<std::uint8_t>();
+      const unsigned type = values.number<std::uint8_t>();
+      throw error(errc::provider_lost, "the warden did not understand us (fault " + std::to_string(fault) +
+                                           ", frame type " + std::to_string(type) + ") and has ended everything");
+    }
+    const auto found = jobs_.find(arrived.job());
+    if (found == jobs_.end())
+      throw wire::violation("a frame for job " + std::to_string(arrived.job()) + ", which is over");
+    const std::shared_ptr<warden_command> one = found->second;
+    switch (arrived.type()) {
+      case wire::frame_type::output: one->on_output(0, arrived.payload()); break;
+      case wire::frame_type::error_output: one->on_output(1, arrived.payload()); break;
+      case wire::frame_type::input_credit: one->on_input_credit(values.number<std::uint32_t>()); break;
+      case wire::frame_type::exited: one->on_exited(wire::exited(arrived)); break;
+      case wire::frame_type::done:
+        jobs_.erase(found);
+        one->on_done();
+        break;
+      case wire::frame_type::failed: {
+        const auto stage = static_cast<wire::fail_stage>(values.number<std::uint8_t>());
+        const int number = values.number<std::int32_t>();
+        jobs_.erase(found);
+        one->on_failed(stage, number);
+        break;
+      }
+      case wire::frame_type::stuck: break;
+      default: throw wire::violation("a frame of type " + std::to_string(static_cast<unsigned>(arrived.type())));
+    }
+  }
+
+  void link_lost(const error& reason) override {
+    const auto kept = shared_from_this();  // closing the link lets go of us
+    link_->close();
+    lease_.cancel();
+    lose(reason);
+  }
+
+  void lose(const error& reason) noexcept {
+    if (lost_) return;
+    lost_ = reason;
+    greeted_.cancel();
+    const auto jobs = std::move(jobs_);
+    jobs_.clear();
+    for (const auto& [job, one] : jobs) {
+      try {
+        one->on_lost(reason);
+      } catch (const std::bad_alloc&) {  // what had arrived is lost too
+        one->on_lost_quietly(reason);
+      }
+    }
+  }
+
+  void renew_lease() {
+    if (settings_.lease.count() == 0) return;
+    lease_.expires_after(settings_.lease / 3);
+    lease_.async_wait([self = std::static_pointer_cast<warden_keeper>(shared_from_this())](std::error_code failure) {
+      if (failure || self->lost_) return;
+      self->link_->send(wire::frame_writer(wire::frame_type::ping, 0).take(), {});
+      self->renew_lease();
+    });
+  }
+
+  warden_settings settings_;
+  std::shared_ptr<warden_link> link_;
+  unique_fd nothing_;
+  asio::steady_timer greeted_;
+  asio::steady_timer lease_;
+  std::optional<wire::hello> hello_;
+  std::optional<error> lost_;
+  const error closed_{errc::environment_closed, "the environment is closed"};  // made while there is memory
+  std::uint32_t last_job_ = 0;
+  std::unordered_map<std::uint32_t, std::shared_ptr<warden_command>> jobs_;
+};
+
+}  // namespace detail
+
+/// The commands of an environment, run by a warden at the other end of a stream: the half of a backend that is the same
+/// wherever the warden stands.
+///
+/// Output is drained within its cap, limits are held, the end is seen whether or not anybody awaits it. When a command
+/// has ended, so has everything it had started, whatever that did to get away. Where the stream ends, every pending command
+/// fails with error{errc::provider_lost} and what had arrived. Movable while idle. Destroyed without `close()`, it ends
+/// the stream, upon which the warden ends everything.
+/// \par Threads  one executor at a time.
+class warden_session {
+ public:
+  /// Meets a warden over a stream: an asynchronous stream of Asio's, or any type that models its requirements and has
+  /// `close()`. The stream carries nothing else.
+  /// \throws error{errc::provider_failed} where no warden of our version answers; error{errc::cancelled}.
+  template <class Stream>
+  static awaitable<warden_session> open(Stream stream, warden_settings settings = warden_settings()) {
+    asio::any_io_executor executor = stream.get_executor();
+    std::shared_ptr<detail::warden_link> link = std::make_shared<detail::stream_link<Stream>>(std::move(stream));
+    return meet(std::move(executor), std::move(link), std::move(settings));
+  }
+
+  /// The same over a connected Unix socket on this machine: then the commands' pipes are made here and passed on, and
+  /// output takes no extra hop.
+  static awaitable<warden_session> open(asio::any_io_executor executor, unique_fd socket,
+                                        warden_settings settings = warden_settings()) {
+    std::shared_ptr<detail::warden_link> link;
+    try {
+      link = std::make_shared<detail::socket_link>(executor, std::move(socket));
+    } catch (const std::system_error& failure) {
+      throw error(errc::provider_failed, std::string("the warden's stream cannot be watched: ") + failure.what(),
+                  failure.code());
+    }
+    return meet(std::move(executor), std::move(link), std::move(settings));
+  }
+
+  warden_session(warden_session&&) noexcept = default;
+  warden_session& operator=(warden_session&& other) noexcept {
+    if (this != &other) {
+      abandon();
+      keeper_ = std::move(other.keeper_);
+    }
+    return *this;
+  }
+  ~warden_session() { abandon(); }
+
+  /// Runs a command to its end: what `run_command` of an environment does.
+  /// \param request  as `request_for` makes it; borrowed descriptors live until the awaitable completes.
+  awaitable<command_result> run(command c, spawn_request request) {
+    return detail::command_keeper::run(keeper_, std::move(c), std::move(request));
+  }
+
+  /// Starts a command: what `start` of an environment does.
+  awaitable<process> start(command c, spawn_request request) {
+    return detail::command_keeper::start(keeper_, std::move(c), std::move(request));
+  }
+
+  /// What the warden has said of itself and its place.
+  const wire::hello& hello() const noexcept { return keeper_->hello(); }
+
+  /// Ends every command, waits for that, and ends the stream; whoever awaits a command gets
+  /// error{errc::environment_closed}. Not cancelled.
+  awaitable<void> close() {
+    return detail::shielded([keeper = keeper_] { return close_all(keeper); });
+  }
+
+  /// Ends the stream, upon which the warden kills everything, and waits for nothing; what the destructor does.
+  void abandon() noexcept {
+    if (!keeper_) return;
+    keeper_->abandon();
+    keeper_->disconnect();
+  }
+
+ private:
+  explicit warden_session(std::shared_ptr<detail::warden_keeper> keeper) : keeper_(std::move(keeper)) {}
+
+  static awaitable<warden_session> meet(asio::any_io_executor executor, std::shared_ptr<detail::warden_link> link,
+                                        warden_settings settings) {
+    warden_session session(std::make_shared<detail::warden_keeper>(executor, std::move(settings), std::move(link)));
+    co_await detail::warden_keeper::greet(session.keeper_);
+    co_return session;
+  }
+
+  static awaitable<void> close_all(std::shared_ptr<detail::warden_keeper> keeper) {
+    co_await detail::command_keeper::close(keeper);
+    keeper->disconnect();
+  }
+
+  std::shared_ptr<detail::warden_keeper> keeper_;
+};
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/warden/start_warden.hpp ----
+
+
+#include <cerrno>
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace cofferdam::inline v0 {
+
+/// A warden that is a child of this program.
+class started_warden {
+ public:
+  /// Our end of its socket, non-blocking. When it is closed the warden kills everything it has started, and exits.
+  unique_fd socket;
+  /// The process, for whoever reaps it.
+  unique_fd pidfd;
+};
+
+namespace detail {
+
+inline error cannot_start(const std::string& what, int number) {
+  const std::error_code cause(number, std::system_category());
+  return error(errc::provider_failed, "the warden cannot be started: " + what + ": " + cause.message(), cause);
+}
+
+inline bool write_whole(const unique_fd& fd, std::span<const unsigned char> content) noexcept {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd.get(), content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    content = content.subspan(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+/// The same open file under a number that `spawn` can keep.
+inline unique_fd numbered_high(unique_fd fd) noexcept {
+  if (!fd) return fd;
+  return unique_fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 10));
+}
+
+/// The program as a sealed file in memory. Empty, with `errno` set, on failure.
+inline unique_fd program_in_memory(std::span<const unsigned char> program) noexcept {
+  constexpr unsigned executable = 0x10;  // MFD_EXEC, Linux 6.3; needed where vm.memfd_noexec is 1
+  unique_fd file(::memfd_create("cofferdam-warden", MFD_CLOEXEC | MFD_ALLOW_SEALING | executable));
+  if (!file && errno == EINVAL) file.reset(::memfd_create("cofferdam-warden", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file || !write_whole(file, program)) return {};
+  ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+  return numbered_high(std::move(file));
+}
+
+/// The program as a file that has no name any more. Empty, with `errno` set, on failure.
+inline unique_fd program_in_file(std::span<const unsigned char> program, const std::filesystem::path& folder) noexcept {
+  const std::string path = (folder / ".cofferdam-warden").string();
+  unique_fd written(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0700));
+  if (!written) return {};
+  const bool whole = write_whole(written, program);
+  written.reset();  // a file that is open for writing cannot be executed
+  unique_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const int number = errno;
+  ::unlink(path.c_str());
+  errno = number;
+  if (!whole) errno = ENOSPC;
+  return whole ? numbered_high(std::move(file)) : unique_fd();
+}
+
+/// Executes an open program as a warden.
+inline spawned spawn_warden(const unique_fd& program, const unique_fd& socket, const unique_fd& nothing) {
+  spawn_request request;
+  request.program = program.get();
+  request.words = {"cofferdam-warden", "3"};
+  request.input = request.output = request.error = nothing.get();
+  request.control = socket.get();
+  return spawn(request);
+}
+
+}  // namespace detail
+
+/// Starts a warden as a child of this program, from memory; where files in memory may not be executed, from a file in
+/// `folder`, which is removed at once.
+/// \param program  an ELF file for this machine; see `native_warden_image`.
+/// \param folder   an existing directory that nobody else can write to.
+/// \throws error{errc::provider_failed} where neither may be executed, or the system lacks a descriptor or process.
+inline started_warden start_warden(std::span<const unsigned char> program, const std::filesystem::path& folder) {
+  if (program.empty())
+    throw error(errc::provider_failed, "the warden cannot be started: there is none for this kind of machine");
+  int ends[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) throw detail::cannot_start("socketpair", errno);
+  started_warden started;
+  started.socket.reset(ends[0]);
+  unique_fd theirs(ends[1]);
+  started.socket = detail::usable(std::move(started.socket), "socketpair");
+  theirs = detail::usable(std::move(theirs), "socketpair");
+  detail::set_nonblocking(started.socket);
+  const unique_fd nothing = detail::usable(unique_fd(::open("/dev/null", O_RDWR | O_CLOEXEC)), "/dev/null");
+
+  unique_fd file = detail::program_in_memory(program);
+  int number = errno;
+  if (file) {
+    spawned made = detail::spawn_warden(file, theirs, nothing);
+    if (made.ok()) {
+      started.pidfd = std::move(made.pidfd());
+      return started;
+    }
+    if (made.stage() != spawn_stage::exec) throw detail::cannot_start("no process for it", made.cause().value());
+    number = made.cause().value();
+  }
+  file = detail::program_in_file(program, folder);
+  if (!file)
+    throw detail::cannot_start(
+        "neither from memory (" + std::generic_category().message(number) + ") nor from a file in " + folder.string(),
+        errno);
+  spawned made = detail::spawn_warden(file, theirs, nothing);
+  if (!made.ok())
+    throw detail::cannot_start(
+        "neither from memory (" + std::generic_category().message(number) + ") nor from a file in " + folder.string(),
+        made.cause().value());
+  started.pidfd = std::move(made.pidfd());
+  return started;
+}
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/backends/detail/local_commands.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/error.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace cofferdam::inline v0 {
+
+/// Who starts the commands of `local`.
+enum class warden_policy {
+  automatic,  ///< a warden; where none can be started this program itself, and the results' `walls()` say so
+  require,    ///< a warden, or `open()` fails
+  never,      ///< this program itself: what leaves its process group is not followed, and outlives a killed host
+};
+
+namespace detail {
+
+/// A warden of ours, watched until it has ended.
+class warden_child {
+ public:
+  explicit warden_child(unique_fd pidfd) : pidfd_(std::move(pidfd)) {}
+  warden_child(warden_child&&) noexcept = default;
+  warden_child& operator=(warden_child&&) noexcept = default;
+  ~warden_child() {
+    if (pidfd_) reaper::instance().adopt(std::move(pidfd_));  // its stream has ended: it goes when all else is gone
+  }
+
+  /// For one that has not started anything.
+  void kill() noexcept {
+    if (pidfd_) ::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
+  }
+
+  /// Waits until it has ended. Its stream must have been closed.
+  awaitable<void> ended() {
+    if (!pidfd_) co_return;
+    borrowed_descriptor watched(co_await asio::this_coro::executor);
+    if (!watched.take(pidfd_.get())) co_return;  // the reaper has it
+    for (;;) {
+      if (reaped()) break;
+      std::error_code woken;
+      co_await watched.get().async_wait(asio::posix::stream_descriptor::wait_read,
+                                        asio::redirect_error(asio::use_awaitable, woken));
+      if (woken) co_return;  // the reaper has it
+    }
+    watched.give_back();
+    pidfd_.reset();
+  }
+
+ private:
+  /// Waits on a descriptor that is somebody else's, also where the waiting coroutine is thrown away.
+  class borrowed_descriptor {
+   public:
+    explicit borrowed_descriptor(const asio::any_io_executor& executor) : descriptor_(executor) {}
+    borrowed_descriptor(const borrowed_descriptor&) = delete;
+    borrowed_descriptor& operator=(const borrowed_descriptor&) = delete;
+    ~borrowed_descriptor() { give_back(); }
+    bool take(int fd) {
+      std::error_code failure;
+      descriptor_.assign(fd, failure);
+      return !failure;
+    }
+    asio::posix::stream_descriptor& get() noexcept { return descriptor_; }
+    void give_back() {
+      if (descriptor_.is_open()) descriptor_.release();
+    }
+
+   private:
+    asio::posix::stream_descriptor descriptor_;
+  };
+
+  bool reaped() noexcept {
+    siginfo_t info{};
+    const int result =
+        ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd_.get()), &info, WEXITED | WNOHANG);
+    return result < 0 ? errno != EINTR : info.si_pid != 0;
+  }
+
+  unique_fd pidfd_;
+};
+
+/// The commands of a local environment: a warden's, or this program's own children.
+class local_commands {
+ public:
+  /// \param folder  a private one.
+  /// \param program  the path of a warden to use instead of the built-in one; empty: the built-in one.
+  static awaitable<local_commands> open(asio::any_io_executor executor, command_settings settings, warden_policy policy,
+                                        std::filesystem::path program, std::filesystem::path folder) {
+    std::string why;
+    if (policy != warden_policy::never) {
+      reaper::instance().sweep();
+      warden_child child{unique_fd()};
+      std::exception_ptr failure;
+      try {
+        started_warden started = start(program, folder);
+        child = warden_child(std::move(started.pidfd));
+        warden_settings all;
+        all.commands = settings;
+        warden_session session = co_await warden_session::open(executor, std::move(started.socket), std::move(all));
+        co_return local_commands(std::move(session), std::move(child));
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      child.kill();
+      const bool throws = co_await asio::this_coro::throw_if_cancelled();
+      co_await asio::this_coro::throw_if_cancelled(false);
+      co_await shielded([&child] { return child.ended(); });
+      co_await asio::this_coro::throw_if_cancelled(throws);
+      why = reason_to_go_on(failure, policy);
+    }
+    protections walls;
+    walls.set(protection::process_tree, why.empty() ? "process group" : "process group only, for " + why);
+    settings.walls = std::make_shared<const protections>(std::move(walls));
+    co_return local_commands(child_processes(std::move(executor), std::move(settings)));
+  }
+
+  awaitable<command_result> run(command c, spawn_request request) {
+    if (auto* session = std::get_if<warden_session>(&commands_)) return session->run(std::move(c), std::move(request));
+    return std::get<child_processes>(commands_).run(std::move(c), std::move(request));
+  }
+
+  awaitable<process> start(command c, spawn_request request) {
+    if (auto* session = std::get_if<warden_session>(&commands_))
+      return session->start(std::move(c), std::move(request));
+    return std::get<child_processes>(commands_).start(std::move(c), std::move(request));
+  }
+
+  /// Ends everything and waits for that. This object stays until it is done.
+  awaitable<void> close() {
+    if (auto* session = std::get_if<warden_session>(&commands_)) {
+      co_await session->close();
+      co_await child_.ended();
+    } else {
+      co_await std::get<child_processes>(commands_).close();
+    }
+  }
+
+  void abandon() noexcept {
+    if (auto* session = std::get_if<warden_session>(&commands_))
+      session->abandon();
+    else
+      std::get<child_processes>(commands_).abandon();
+  }
+
+ private:
+  local_commands(warden_session session, warden_child child)
+      : commands_(std::move(session)), child_(std::move(child)) {}
+  explicit local_commands(child_processes children) : commands_(std::move(children)), child_(unique_fd()) {}
+
+  /// Why there is no warden, where that is no reason to give up; else rethrows.
+  static std::string reason_to_go_on(const std::exception_ptr& failure, warden_policy policy) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const error& reason) {
+      if (policy == warden_policy::require || reason.code() != errc::provider_failed) throw;
+      return reason.what();
+    } catch (const std::system_error& reason) {
+      rethrow_cancellation(reason, "open: cancelled while the warden was starting");
+    }
+  }
+
+  static started_warden start(const std::filesystem::path& program, const std::filesystem::path& folder) {
+    if (program.empty()) return start_warden(native_warden_image().program(), folder);
+    const bytes content = file_reader::open_host(program.string()).read_rest(most_program);
+    return start_warden({reinterpret_cast<const unsigned char*>(content.data()), content.size()}, folder);
+  }
+
+  static constexpr std::size_t most_program = 16 * 1024 * 1024;
+
+  std::variant<child_processes, warden_session> commands_;
+  warden_child child_;
+};
+
+}  // namespace detail
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/core/path_advice.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline v0 {
+
+namespace detail {
+
+/// Whether `path` is `root` or beneath it, component by component.
+inline bool is_beneath(std::string_view path, std::string_view root) noexcept {
+  return !root.empty() && path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
+}
+
+/// The places of a host that a command has no business in. Programs, libraries and devices are not among them.
+inline bool is_foreign_place(std::string_view path) noexcept {
+  constexpr std::array<std::string_view, 13> places{"/etc", "/home", "/root", "/tmp",   "/var",   "/proc",   "/sys",
+                                                    "/run", "/srv",  "/mnt",  "/media", "/Users", "/private"};
+  for (const std::string_view place : places)
+    if (is_beneath(path, place)) return true;
+  return false;
+}
+
+inline bool has_parent_component(std::string_view word) noexcept {
+  for (std::size_t at = 0; at <= word.size();) {
+    const std::size_t slash = std::min(word.find('/', at), word.size());
+    if (word.substr(at, slash - at) == "..") return true;
+    at = slash + 1;
+  }
+  return false;
+}
+
+}  // namespace detail
+
+/// The first word of a shell line that looks like a path out of the workspace; empty where none does.
+///
+/// A guess about text, to advise a model with, and no protection: a variable, a glob or a program's own string names
+/// any file. Looks at words as blanks, quotes, operators, `=` and `:` part them: absolute paths to the
+/// folders a host keeps its own and its users' files in, `~name`, and `..` components. HOME is the workspace, so `~/x` is inside.
+/// \param line      a shell line.
+/// \param root      the workspace's absolute path; paths beneath it are inside.
+/// \param also      another absolute path that counts as inside; may be empty.
+/// \par Source      the five-folder pattern of Stirrup's local backend, whose false alarms (`s/var/home/`, URLs,
+///                  `build/tmp/x`) this does not have.
+inline std::string outside_path(std::string_view line, std::string_view root, std::string_view also = {}) {
+  constexpr std::string_view parting = " \t\n'\"`;|&<>()=:";
+  for (std::size_t at = 0; at < line.size();) {
+    const std::size_t start = line.find_first_not_of(parting, at);
+    if (start == std::string_view::npos) break;
+    at = std::min(line.find_first_of(parting, start), line.size());
+    const std::string_view word = line.substr(start, at - start);
+    const bool after_scheme = start > 0 && line[start - 1] == ':' && word.starts_with("//");
+    if (after_scheme) continue;
+    if (word.size() > 1 && word.front() == '/') {
+      if (detail::has_parent_component(word)) return std::string(word);
+      if (!detail::is_beneath(word, root) && !detail::is_beneath(word, also) && detail::is_foreign_place(word))
+        return std::string(word);
+    } else if (word.front() == '~' && word.size() > 1 && word[1] != '/' && word[1] != '+' && word[1] != '-') {
+      return std::string(word);
+    } else if (detail::has_parent_component(word)) {
+      return std::string(word);
+    }
+  }
+  return {};
+}
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/os/atomic_file.hpp ----
+
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cofferdam::inline v0 {
+
+/// A file that is being written and appears whole, under its name, with `commit()`, or not at all. Made by
+/// `directory::create_file`.
+///
+/// Until then the bytes have no name at all where the file system allows that (O_TMPFILE), else one in the staging
+/// directory. A regular file or symbolic link of that name is replaced, never written through, so other hard links to
+/// the old file keep its content. Nothing is synced to disk: after a power cut the file system decides.
+/// \par Threads  one at a time. The destructor discards what was not committed.
+class atomic_file {
+ public:
+  atomic_file() = default;
+  atomic_file(atomic_file&&) = default;
+  atomic_file& operator=(atomic_file&& other) noexcept {
+    if (this != &other) {
+      discard();
+      parent_ = std::move(other.parent_);
+      staging_ = std::move(other.staging_);
+      data_ = std::move(other.data_);
+      path_ = std::move(other.path_);
+      name_ = std::move(other.name_);
+      temporary_ = std::exchange(other.temporary_, {});
+      mode_ = other.mode_;
+      replaces_ = other.replaces_;
+    }
+    return *this;
+  }
+  ~atomic_file() { discard(); }
+
+  /// Starts a file.
+  /// \param parent   the directory it will stand in; its descriptor, O_PATH is enough.
+  /// \param staging  where it may have a name before: a descriptor of a directory on the same file system, or empty for
+  ///                 `parent` itself. With a staging directory a host that is killed leaves nothing in the tree.
+  /// \param name     one name, without `/`.
+  /// \param path     how sentences call the file.
+  /// \throws error{errc::not_a_file} where a directory, FIFO, socket or device has that name; others.
+  atomic_file(unique_fd parent, unique_fd staging, std::string name, std::string path)
+      : parent_(std::move(parent)), staging_(std::move(staging)), path_(std::move(path)), name_(std::move(name)) {
+    look_at_target();
+    data_.reset(detail::open_retried(workplace(), ".", O_TMPFILE | O_RDWR, 0600));
+    if (data_ && !is_linkable()) data_.reset();
+    if (data_) return;
+    if (errno == EACCES || errno == ENOSPC || errno == EROFS || errno == EDQUOT) throw failure(errno);
+    for (int i = 0; i < most_tries && !data_; ++i) {
+      std::string temporary = random_name();
+      data_.reset(detail::open_retried(workplace(), temporary.c_str(), O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW, 0600));
+      if (data_)
+        temporary_ = std::move(temporary);
+      else if (errno != EEXIST)
+        break;
+    }
+    if (!data_) throw failure(errno);
+  }
+
+  const std::string& path() const noexcept { return path_; }
+
+  /// Adds bytes at the end.
+  /// \throws error{errc::io_error} with the cause where the disk is full; error{errc::too_large} at a file-size limit.
+  void write(bytes_view content) {
+    while (!content.empty()) {
+      const ssize_t count = ::write(data_.get(), content.data(), content.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) throw failure(errno);
+      content = content.subspan(static_cast<std::size_t>(count));
+    }
+  }
+
+  /// Gives the file its name. After that this object is empty.
+  /// \param mode  permission bits, of which 0777 are used, whatever the umask; without it those of the file that is
+  ///              replaced, else 0644.
+  /// \throws      error{errc::not_a_file} where a directory has come into its place, io_error; nothing has changed.
+  void commit(std::optional<unsigned> mode = {}) {
+    if (::fchmod(data_.get(), (mode ? *mode : mode_) & 0777U) != 0) throw failure(errno);
+    if (temporary_.empty() && !replaces_ && link_to(parent_.get(), name_)) {
+      forget();
+      return;
+    }
+    if (temporary_.empty()) {
+      if (!replaces_ && errno != EEXIST) throw failure(errno);
+      give_temporary_name();
+    }
+    if (::renameat(workplace(), temporary_.c_str(), parent_.get(), name_.c_str()) != 0) {
+      const int code = errno;
+      discard();
+      throw detail::name_error(code, "write", path_);
+    }
+    temporary_.clear();
+    forget();
+  }
+
+  /// Drops what was written; nothing has changed.
+  void discard() noexcept {
+    if (!temporary_.empty()) ::unlinkat(workplace(), temporary_.c_str(), 0);
+    temporary_.clear();
+    forget();
+  }
+
+ private:
+  static constexpr int most_tries = 16;
+  static constexpr unsigned default_mode = 0644;
+
+  int workplace() const noexcept { return staging_ ? staging_.get() : parent_.get(); }
+
+  error failure(int code) const { return detail::name_error(code, "write", path_); }
+
+  void forget() noexcept {
+    data_.reset();
+    staging_.reset();
+    parent_.reset();
+  }
+
+  void look_at_target() {
+    struct stat status {};
+    if (::fstatat(parent_.get(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+      if (errno != ENOENT) throw failure(errno);
+      return;
+    }
+    if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
+      throw error(errc::not_a_file, "write " + detail::shown_path(path_) + ": a " +
+                                        (S_ISDIR(status.st_mode) ? "directory" : "FIFO, socket or device") +
+                                        " has that name, and only a file is replaced");
+    replaces_ = true;
+    if (S_ISREG(status.st_mode)) mode_ = status.st_mode & 0777U;
+  }
+
+  // Giving an unnamed file a name takes /proc, or a kernel that lets us do without (Linux 6.10).
+  bool is_linkable() const noexcept { return ::faccessat(AT_FDCWD, data_link().data(), F_OK, 0) == 0; }
+
+  // No string: it would allocate, in a function that may not throw.
+  std::array<char, 32> data_link() const noexcept {
+    std::array<char, 32> path{};
+    std::snprintf(path.data(), path.size(), "/proc/self/fd/%d", data_.get());
+    return path;
+  }
+
+  bool link_to(int directory, const std::string& name) const {
+    return ::linkat(AT_FDCWD, data_link().data(), directory, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  }
+
+  void give_temporary_name() {
+    for (int i = 0; i < most_tries; ++i) {
+      std::string temporary = random_name();
+      if (link_to(workplace(), temporary)) {
+        temporary_ = std::move(temporary);
+        return;
+      }
+      if (errno != EEXIST) break;
+    }
+    throw failure(errno);
+  }
+
+  static std::string random_name() {
+    std::array<unsigned char, 12> random{};
+    if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size()))
+      throw error(errc::io_error, "the system gave no random bytes for a temporary name",
+                  std::error_code(errno, std::system_category()));
+    std::string name = ".cofferdam-";
+    for (const unsigned char byte : random) {
+      name += "0123456789abcdef"[byte >> 4];
+      name += "0123456789abcdef"[byte & 15];
+    }
+    return name;
+  }
+
+  unique_fd parent_;
+  unique_fd staging_;
+  unique_fd data_;
+  std::string path_;
+  std::string name_;
+  std::string temporary_;  // in the workplace; empty while the data has no name
+  unsigned mode_ = default_mode;
+  bool replaces_ = false;
 };
 
 }  // namespace cofferdam::inline v0
@@ -5266,7 +9579,9 @@ class local_settings {
   std::filesystem::path temporary_base;
   std::filesystem::path workspace;
   std::string shell;
-  child_settings children;
+  command_settings commands;
+  warden_policy policy = warden_policy::automatic;
+  std::filesystem::path warden;
   path_policy paths = path_policy::advise;
   bool warns = true;
 };
@@ -5387,12 +9702,28 @@ class local_folders {
 /// One open local environment. The coroutines of its commands share it.
 class local_state {
  public:
-  local_state(asio::any_io_executor executor, std::shared_ptr<const local_settings> settings)
-      : executor_(executor),
+  static awaitable<std::shared_ptr<local_state>> open(asio::any_io_executor executor,
+                                                      std::shared_ptr<const local_settings> settings) {
+    std::string shell = find_shell(settings->shell);
+    auto folders = std::make_shared<local_folders>(*settings);
+    try {
+      local_commands commands = co_await local_commands::open(executor, settings->commands, settings->policy,
+                                                              settings->warden, folders->folder());
+      co_return std::make_shared<local_state>(executor, settings, folders, std::move(commands), std::move(shell));
+    } catch (...) {
+      folders.reset();
+      reaper::instance().sweep();  // nothing has run: the folder goes at once
+      throw;
+    }
+  }
+
+  local_state(asio::any_io_executor executor, std::shared_ptr<const local_settings> settings,
+              std::shared_ptr<local_folders> folders, local_commands commands, std::string shell)
+      : executor_(std::move(executor)),
         settings_(std::move(settings)),
-        children_(std::move(executor), settings_->children),
-        folders_(std::make_shared<local_folders>(*settings_)),
-        shell_(find_shell(settings_->shell)) {
+        folders_(std::move(folders)),
+        commands_(std::move(commands)),
+        shell_(std::move(shell)) {
     const auto set = [this](std::string name, std::string_view value) {
       variables_.push_back(std::move(name) + "=" + std::string(value));
     };
@@ -5416,7 +9747,7 @@ class local_state {
   /// Kills everything at once and waits for nothing: the environment was dropped without `close()`.
   void abandon() {
     closing_ = true;
-    children_.abandon();
+    commands_.abandon();
   }
 
   static awaitable<void> close(std::shared_ptr<local_state> self) {
@@ -5427,7 +9758,7 @@ class local_state {
     self->closing_ = true;
     std::exception_ptr failure;
     try {
-      co_await self->children_.close();
+      co_await self->commands_.close();
       co_await local_folders::remove(self->folders_, self->executor_);
     } catch (...) {
       failure = std::current_exception();
@@ -5442,7 +9773,7 @@ class local_state {
     if (refusal) co_return std::move(*refusal);
     spawn_request request = request_for(c, self->shell_, self->variables_);
     const unique_fd directory = self->enter(c, request);
-    command_result result = co_await self->children_.run(std::move(c), std::move(request));
+    command_result result = co_await self->commands_.run(std::move(c), std::move(request));
     if (result.advice().empty() && !advice.empty()) result.advice(std::move(advice));
     co_return result;
   }
@@ -5453,7 +9784,7 @@ class local_state {
     if (refusal) co_return process::finished(std::move(*refusal));
     spawn_request request = request_for(c, self->shell_, self->variables_);
     const unique_fd directory = self->enter(c, request);
-    process running = co_await self->children_.start(std::move(c), std::move(request));
+    process running = co_await self->commands_.start(std::move(c), std::move(request));
     co_return running;
   }
 
@@ -5497,8 +9828,8 @@ class local_state {
 
   asio::any_io_executor executor_;
   std::shared_ptr<const local_settings> settings_;
-  child_processes children_;
   std::shared_ptr<local_folders> folders_;
+  local_commands commands_;
   std::string shell_;
   std::vector<std::string> variables_;
   bool closing_ = false;
@@ -5674,22 +10005,30 @@ class local {
     if (limit <= std::chrono::milliseconds::zero())
       throw error(errc::invalid_argument,
                   "local: the default timeout must be longer than zero (no_timeout says: none)");
-    return with([&](detail::local_settings& all) { all.children.default_timeout = limit; });
+    return with([&](detail::local_settings& all) { all.commands.default_timeout = limit; });
   }
   /// From SIGTERM to SIGKILL. Default: 500 ms; zero or more.
   local&& kill_grace(std::chrono::milliseconds time) && {
     require_not_negative(time, "kill_grace");
-    return with([&](detail::local_settings& all) { all.children.kill_grace = time; });
+    return with([&](detail::local_settings& all) { all.commands.kill_grace = time; });
   }
   /// How long a background child may go on writing once the command has ended. Default: 100 ms; zero or more.
   local&& output_grace(std::chrono::milliseconds time) && {
     require_not_negative(time, "output_grace");
-    return with([&](detail::local_settings& all) { all.children.output_grace = time; });
+    return with([&](detail::local_settings& all) { all.commands.output_grace = time; });
   }
   /// What to do with a shell line that seems to name files outside the workspace. Default: `path_policy::advise`. It
   /// is a guess about text, for the model's sake, and no wall.
   local&& paths(path_policy policy) && {
     return with([&](detail::local_settings& all) { all.paths = policy; });
+  }
+  /// Who starts the commands. Default: `warden_policy::automatic`.
+  local&& warden(warden_policy policy) && {
+    return with([&](detail::local_settings& all) { all.policy = policy; });
+  }
+  /// A warden of your own build instead of the one in the library: the path of its program.
+  local&& warden_program(std::filesystem::path program) && {
+    return with([&](detail::local_settings& all) { all.warden = std::move(program); });
   }
   /// Does not warn that it is no wall.
   local&& without_warning() && {
@@ -5704,7 +10043,9 @@ class local {
   static awaitable<local_environment> open_with(std::shared_ptr<const detail::local_settings> settings) {
     if (settings->warns) warn_once();
     asio::any_io_executor executor = co_await asio::this_coro::executor;
-    co_return local_environment(std::make_shared<detail::local_state>(std::move(executor), std::move(settings)));
+    std::shared_ptr<detail::local_state> state =
+        co_await detail::local_state::open(std::move(executor), std::move(settings));
+    co_return local_environment(std::move(state));
   }
 
   static void warn_once() {
@@ -5728,12 +10069,7 @@ class local {
     return std::move(*this);
   }
 
-  static std::shared_ptr<const detail::local_settings> defaults() {
-    auto settings = std::make_shared<detail::local_settings>();
-    settings->children.walls =
-        std::make_shared<const protections>(protections().set(protection::process_tree, "process group"));
-    return settings;
-  }
+  static std::shared_ptr<const detail::local_settings> defaults() { return std::make_shared<detail::local_settings>(); }
 
   std::shared_ptr<const detail::local_settings> settings_ = defaults();
 };
@@ -6342,25 +10678,6 @@ auto operator|(Environment environment, Recipe recipe) {
 }
 
 }  // namespace cofferdam::inline v0
-
-// ---- cofferdam/core/rethrow_cancellation.hpp ----
-
-
-#include <asio/error.hpp>
-
-#include <string>
-#include <system_error>
-
-namespace cofferdam::inline v0::detail {
-
-/// A cancellation that Asio found before an operation of ours could, as everything else in the library reports it.
-/// \param sentence  for error{errc::cancelled}.
-[[noreturn]] inline void rethrow_cancellation(const std::system_error& failure, const std::string& sentence) {
-  if (failure.code() == asio::error::operation_aborted) throw error(errc::cancelled, sentence, failure.code());
-  throw failure;
-}
-
-}  // namespace cofferdam::inline v0::detail
 
 // ---- cofferdam/core/shell_words.hpp ----
 

@@ -41,9 +41,9 @@ using cofferdam::errc;
 using cofferdam::error_kind;
 using cofferdam::output_stream;
 using cofferdam::to_bytes;
-using cofferdam::detail::child_limits;
 using cofferdam::detail::child_process;
-using cofferdam::detail::child_registry;
+using cofferdam::detail::command_limits;
+using cofferdam::detail::command_registry;
 using cofferdam::detail::end_reason;
 using cofferdam::detail::reaper;
 using cofferdam_test::eventually;
@@ -57,9 +57,9 @@ using clock = std::chrono::steady_clock;
 /// A shell line under a `child_process`, in a folder of its own.
 class under_test {
  public:
-  under_test(asio::any_io_executor executor, const std::string& line, child_limits limits = child_limits(),
+  under_test(asio::any_io_executor executor, const std::string& line, command_limits limits = command_limits(),
              std::optional<std::string> input = std::nullopt,
-             std::shared_ptr<child_registry> registry = std::make_shared<child_registry>()) {
+             std::shared_ptr<command_registry> registry = std::make_shared<command_registry>()) {
     cofferdam::spawn_request request;
     const cofferdam::unique_fd directory(::open(folder.path().c_str(), O_PATH | O_CLOEXEC));
     const cofferdam::unique_fd null = cofferdam::unique_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -117,21 +117,21 @@ awaitable<void> pause(std::chrono::milliseconds time) {
   co_await timer.async_wait(asio::use_awaitable);
 }
 
-child_limits limited(std::chrono::milliseconds timeout, std::chrono::milliseconds grace = 5s) {
-  child_limits limits;
+command_limits limited(std::chrono::milliseconds timeout, std::chrono::milliseconds grace = 5s) {
+  command_limits limits;
   limits.timeout = timeout;
   limits.grace = grace;
   return limits;
 }
 
-child_limits lingering(std::chrono::milliseconds linger) {
-  child_limits limits;
+command_limits lingering(std::chrono::milliseconds linger) {
+  command_limits limits;
   limits.linger = linger;
   return limits;
 }
 
 /// Runs a line to its end.
-command_result result_of(const std::string& line, child_limits limits = child_limits(),
+command_result result_of(const std::string& line, command_limits limits = command_limits(),
                          std::optional<std::string> input = std::nullopt) {
   return run([&]() -> awaitable<command_result> {
     under_test one(co_await asio::this_coro::executor, line, limits, input);
@@ -292,7 +292,7 @@ TEST(ChildProcess, of_a_writer_that_left_the_group_only_what_stands_in_the_pipe_
 
 TEST(ChildProcess, an_endless_writer_that_left_the_group_cannot_delay_the_end) {
   run([]() -> awaitable<void> {
-    child_limits limits = lingering(100ms);
+    command_limits limits = lingering(100ms);
     limits.kept_output = 100;
     under_test one(co_await asio::this_coro::executor, "setsid bash -c 'trap \"\" PIPE; yes; sleep 60' & exit 6",
                    limits);
@@ -348,13 +348,13 @@ TEST(ChildProcess, partial_says_what_has_come_so_far) {
 }
 
 TEST(ChildProcess, input_that_is_not_read_is_dropped) {
-  const command_result result = result_of("head -c 3", child_limits(), std::string(1'000'000, 'x'));
+  const command_result result = result_of("head -c 3", command_limits(), std::string(1'000'000, 'x'));
   EXPECT_TRUE(result.ok());
   EXPECT_EQ(result.out().text(), "xxx");
 }
 
 TEST(ChildProcess, all_input_arrives) {
-  const command_result result = result_of("wc -c", child_limits(), std::string(1'000'000, 'x'));
+  const command_result result = result_of("wc -c", command_limits(), std::string(1'000'000, 'x'));
   EXPECT_EQ(result.out().text(), "1000000\n");
 }
 
@@ -408,7 +408,7 @@ TEST(ChildProcess, is_killed_and_left_to_the_reaper_when_its_loop_is_destroyed) 
 TEST(ChildProcess, is_not_taken_for_dead_when_the_loop_wakes_for_an_old_descriptor) {
   run([]() -> awaitable<void> {
     for (int i = 0; i < 5; ++i) {
-      child_limits limits = lingering(5ms);
+      command_limits limits = lingering(5ms);
       limits.open_input = true;
       under_test before(co_await asio::this_coro::executor, "read a; echo got $a; sleep 60 & echo err >&2", limits);
       co_await before.child->write_input(as_bytes("it\n"));
@@ -425,11 +425,11 @@ TEST(ChildProcess, is_not_taken_for_dead_when_the_loop_wakes_for_an_old_descript
 }
 
 TEST(ChildProcess, registers_with_its_environment_while_it_lives) {
-  const auto registry = std::make_shared<child_registry>();
+  const auto registry = std::make_shared<command_registry>();
   run([&]() -> awaitable<void> {
-    under_test one(co_await asio::this_coro::executor, "true", child_limits(), std::nullopt, registry);
-    EXPECT_EQ(registry->children().size(), 1U);
+    under_test one(co_await asio::this_coro::executor, "true", command_limits(), std::nullopt, registry);
+    EXPECT_EQ(registry->commands().size(), 1U);
     co_await one.finish();
   });
-  EXPECT_TRUE(registry->children().empty());
+  EXPECT_TRUE(registry->commands().empty());
 }

@@ -85,13 +85,26 @@ inline std::vector<process_entry> process_table() {
   return all;
 }
 
+/// Whether a process is a warden of ours, or one of a warden's supervisors.
+inline bool is_warden(pid_t pid) {
+  return read_proc("/proc/" + std::to_string(pid) + "/cmdline").starts_with("cofferdam-warden");
+}
+
+/// Our living wardens. (Not their supervisors, of which a warden keeps some in reserve.)
+inline std::vector<process_entry> own_wardens() {
+  std::vector<process_entry> found;
+  for (const process_entry& one : process_table())
+    if (one.parent == ::getpid() && !one.is_zombie() && is_warden(one.pid)) found.push_back(one);
+  return found;
+}
+
 /// The guests of `folder`: living processes with its path in their environment (every guest has, by HOME and TMPDIR),
-/// whoever their parent and whatever their session is by now, and living children of ours.
+/// whoever their parent and whatever their session is by now, and living children of ours but wardens.
 inline std::vector<process_entry> guests_of(const std::filesystem::path& folder) {
   std::vector<process_entry> found;
   for (const process_entry& one : process_table()) {
     if (one.pid == ::getpid() || one.is_zombie()) continue;
-    const bool ours = one.parent == ::getpid();
+    const bool ours = one.parent == ::getpid() && !is_warden(one.pid);
     if (ours || read_proc("/proc/" + std::to_string(one.pid) + "/environ").find(folder.native()) != std::string::npos)
       found.push_back(one);
   }
@@ -124,7 +137,7 @@ class census {
   /// \param folder  where environments make their folders, for the test alone.
   static census take(const std::filesystem::path& folder) {
     census now;
-    now.processes = guests_of(folder).size();
+    now.processes = guests_of(folder).size() + own_wardens().size();
     const std::vector<process_entry> table = process_table();
     now.zombies = static_cast<std::size_t>(std::count_if(table.begin(), table.end(), [](const process_entry& one) {
       return one.parent == ::getpid() && one.is_zombie();

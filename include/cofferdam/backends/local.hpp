@@ -122,22 +122,30 @@ class local {
     if (limit <= std::chrono::milliseconds::zero())
       throw error(errc::invalid_argument,
                   "local: the default timeout must be longer than zero (no_timeout says: none)");
-    return with([&](detail::local_settings& all) { all.children.default_timeout = limit; });
+    return with([&](detail::local_settings& all) { all.commands.default_timeout = limit; });
   }
   /// From SIGTERM to SIGKILL. Default: 500 ms; zero or more.
   local&& kill_grace(std::chrono::milliseconds time) && {
     require_not_negative(time, "kill_grace");
-    return with([&](detail::local_settings& all) { all.children.kill_grace = time; });
+    return with([&](detail::local_settings& all) { all.commands.kill_grace = time; });
   }
   /// How long a background child may go on writing once the command has ended. Default: 100 ms; zero or more.
   local&& output_grace(std::chrono::milliseconds time) && {
     require_not_negative(time, "output_grace");
-    return with([&](detail::local_settings& all) { all.children.output_grace = time; });
+    return with([&](detail::local_settings& all) { all.commands.output_grace = time; });
   }
   /// What to do with a shell line that seems to name files outside the workspace. Default: `path_policy::advise`. It
   /// is a guess about text, for the model's sake, and no wall.
   local&& paths(path_policy policy) && {
     return with([&](detail::local_settings& all) { all.paths = policy; });
+  }
+  /// Who starts the commands. Default: `warden_policy::automatic`.
+  local&& warden(warden_policy policy) && {
+    return with([&](detail::local_settings& all) { all.policy = policy; });
+  }
+  /// A warden of your own build instead of the one in the library: the path of its program.
+  local&& warden_program(std::filesystem::path program) && {
+    return with([&](detail::local_settings& all) { all.warden = std::move(program); });
   }
   /// Does not warn that it is no wall.
   local&& without_warning() && {
@@ -152,7 +160,9 @@ class local {
   static awaitable<local_environment> open_with(std::shared_ptr<const detail::local_settings> settings) {
     if (settings->warns) warn_once();
     asio::any_io_executor executor = co_await asio::this_coro::executor;
-    co_return local_environment(std::make_shared<detail::local_state>(std::move(executor), std::move(settings)));
+    std::shared_ptr<detail::local_state> state =
+        co_await detail::local_state::open(std::move(executor), std::move(settings));
+    co_return local_environment(std::move(state));
   }
 
   static void warn_once() {
@@ -176,12 +186,7 @@ class local {
     return std::move(*this);
   }
 
-  static std::shared_ptr<const detail::local_settings> defaults() {
-    auto settings = std::make_shared<detail::local_settings>();
-    settings->children.walls =
-        std::make_shared<const protections>(protections().set(protection::process_tree, "process group"));
-    return settings;
-  }
+  static std::shared_ptr<const detail::local_settings> defaults() { return std::make_shared<detail::local_settings>(); }
 
   std::shared_ptr<const detail::local_settings> settings_ = defaults();
 };

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
@@ -146,12 +147,17 @@ class atomic_file {
   }
 
   // Giving an unnamed file a name takes /proc, or a kernel that lets us do without (Linux 6.10).
-  bool is_linkable() const noexcept { return ::faccessat(AT_FDCWD, data_link().c_str(), F_OK, 0) == 0; }
+  bool is_linkable() const noexcept { return ::faccessat(AT_FDCWD, data_link().data(), F_OK, 0) == 0; }
 
-  std::string data_link() const { return "/proc/self/fd/" + std::to_string(data_.get()); }
+  // No string: it would allocate, in a function that may not throw.
+  std::array<char, 32> data_link() const noexcept {
+    std::array<char, 32> path{};
+    std::snprintf(path.data(), path.size(), "/proc/self/fd/%d", data_.get());
+    return path;
+  }
 
   bool link_to(int directory, const std::string& name) const {
-    return ::linkat(AT_FDCWD, data_link().c_str(), directory, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+    return ::linkat(AT_FDCWD, data_link().data(), directory, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
   }
 
   void give_temporary_name() {

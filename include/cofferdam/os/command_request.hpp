@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -69,13 +70,18 @@ inline spawn_request request_for(const command& c, const std::string& shell, std
   return request;
 }
 
+/// What a command runs, for sentences.
+inline std::string shown_program(const command& c) {
+  return c.is_shell() ? "the shell" : "\"" + one_line(c.words().front()) + "\"";
+}
+
 /// The result of a command that could not be started: the step that failed, the system's code, and what to do.
-inline command_result refuse_unstarted(const command& c, const spawned& failed) {
-  const std::string program = c.is_shell() ? "the shell" : "\"" + one_line(c.words().front()) + "\"";
-  const int number = failed.cause().value();
+/// \param program  as `shown_program` has it.
+inline command_result refuse_unstarted(const std::string& program, spawn_stage stage, std::error_code cause) {
+  const int number = cause.value();
   error_kind kind = error_kind::execution_error;
   std::string advice;
-  switch (failed.stage()) {
+  switch (stage) {
     case spawn_stage::clone:
       if (number == EAGAIN) kind = error_kind::process_limit;
       if (number == ENOMEM) kind = error_kind::out_of_memory;
@@ -98,8 +104,8 @@ inline command_result refuse_unstarted(const command& c, const spawned& failed) 
     case spawn_stage::none: break;
   }
   command_result result =
-      command_result::refused(kind, "Cannot run " + program + ": " + failed.cause().message(), std::move(advice));
-  result.cause(failed.cause());
+      command_result::refused(kind, "Cannot run " + program + ": " + cause.message(), std::move(advice));
+  result.cause(cause);
   return result;
 }
 

@@ -32,18 +32,24 @@ namespace cofferdam::inline v0 {
 /// What a new process is made of. Strings may hold anything but NUL.
 class spawn_request {
  public:
-  /// Paths to try for `execve`, in order, until one is found. At least one.
+  /// Paths to try for `execve`, in order, until one is found. At least one, or `program`.
   std::vector<std::string> candidates;
+  /// An open ELF file to execute instead; 10 or above. Borrowed.
+  int program = -1;
   /// argv, the program's own name first.
   std::vector<std::string> words;
   /// "NAME=value"; the whole environment of the new process.
   std::vector<std::string> variables;
   /// Its working directory; -1 keeps ours. Borrowed.
   int directory = -1;
+  /// The same by name, for those who start it elsewhere; `spawn` does not look at it.
+  std::string directory_path;
   /// Its standard input, output and error. Borrowed; above 2.
   int input = -1;
   int output = -1;
   int error = -1;
+  /// A fourth descriptor, which becomes number 3. Borrowed; above 2.
+  int control = -1;
 };
 
 /// At which step a process could not be started.
@@ -147,11 +153,22 @@ COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
   const int sources[3] = {request.input, request.output, request.error};
   for (int target = 0; target <= 2; ++target)
     if (::syscall(SYS_dup3, sources[target], target, 0) < 0) spawn_child_fails(plan, spawn_stage::descriptors);
+  if (request.control == 3) {
+    ::syscall(SYS_fcntl, 3, F_SETFD, 0);
+  } else if (request.control > 3 && ::syscall(SYS_dup3, request.control, 3, 0) < 0) {
+    spawn_child_fails(plan, spawn_stage::descriptors);
+  }
   if (request.directory >= 0 && ::syscall(SYS_fchdir, request.directory) < 0)
     spawn_child_fails(plan, spawn_stage::directory);
-  if (::syscall(SYS_close_range, 3U, ~0U, 0U) < 0) {
+  const unsigned first = request.control >= 0 ? 4 : 3;
+  const unsigned kept = request.program >= 0 ? static_cast<unsigned>(request.program) : ~0U;
+  bool closed = kept == ~0U ? ::syscall(SYS_close_range, first, ~0U, 0U) == 0
+                            : ::syscall(SYS_close_range, first, kept - 1, 0U) == 0 &&
+                                  ::syscall(SYS_close_range, kept + 1, ~0U, 0U) == 0;
+  if (!closed) {
     // A kernel before 5.9, or a filter that forbids the call: one by one, up to the limit.
-    for (rlim_t fd = 3; fd < plan.files().rlim_max && fd < 1048576; ++fd) ::syscall(SYS_close, static_cast<int>(fd));
+    for (rlim_t fd = first; fd < plan.files().rlim_max && fd < 1048576; ++fd)
+      if (fd != kept) ::syscall(SYS_close, static_cast<int>(fd));
   }
 
   ::syscall(SYS_umask, 022);
@@ -168,6 +185,10 @@ COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
   const std::uint64_t no_signals = 0;
   ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &no_signals, nullptr, sizeof no_signals);
 
+  if (request.program >= 0) {
+    ::syscall(SYS_execveat, request.program, "", plan.words(), plan.variables(), AT_EMPTY_PATH);
+    spawn_child_fails(plan, spawn_stage::exec);
+  }
   int worst = ENOENT;
   for (const char* const* candidate = plan.candidates(); *candidate != nullptr; ++candidate) {
     ::syscall(SYS_execve, *candidate, plan.words(), plan.variables());
@@ -232,7 +253,7 @@ inline std::vector<std::string> program_candidates(const std::string& word, std:
 /// environment it is given.
 /// \return  the process, or the step that failed with the system's code. Never throws for what the child meets.
 inline spawned spawn(const spawn_request& request) {
-  if (request.candidates.empty()) return {spawn_stage::exec, ENOENT};
+  if (request.candidates.empty() && request.program < 0) return {spawn_stage::exec, ENOENT};
   detail::spawn_plan plan(request);
 
   constexpr std::size_t stack_size = 32 * 1024;

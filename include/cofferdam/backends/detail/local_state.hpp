@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/detail/local_commands.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
@@ -9,7 +10,7 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/protections.hpp>
-#include <cofferdam/os/child_processes.hpp>
+#include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/directory.hpp>
 #include <cofferdam/os/reaper.hpp>
@@ -55,7 +56,9 @@ class local_settings {
   std::filesystem::path temporary_base;
   std::filesystem::path workspace;
   std::string shell;
-  child_settings children;
+  command_settings commands;
+  warden_policy policy = warden_policy::automatic;
+  std::filesystem::path warden;
   path_policy paths = path_policy::advise;
   bool warns = true;
 };
@@ -176,12 +179,28 @@ class local_folders {
 /// One open local environment. The coroutines of its commands share it.
 class local_state {
  public:
-  local_state(asio::any_io_executor executor, std::shared_ptr<const local_settings> settings)
-      : executor_(executor),
+  static awaitable<std::shared_ptr<local_state>> open(asio::any_io_executor executor,
+                                                      std::shared_ptr<const local_settings> settings) {
+    std::string shell = find_shell(settings->shell);
+    auto folders = std::make_shared<local_folders>(*settings);
+    try {
+      local_commands commands = co_await local_commands::open(executor, settings->commands, settings->policy,
+                                                              settings->warden, folders->folder());
+      co_return std::make_shared<local_state>(executor, settings, folders, std::move(commands), std::move(shell));
+    } catch (...) {
+      folders.reset();
+      reaper::instance().sweep();  // nothing has run: the folder goes at once
+      throw;
+    }
+  }
+
+  local_state(asio::any_io_executor executor, std::shared_ptr<const local_settings> settings,
+              std::shared_ptr<local_folders> folders, local_commands commands, std::string shell)
+      : executor_(std::move(executor)),
         settings_(std::move(settings)),
-        children_(std::move(executor), settings_->children),
-        folders_(std::make_shared<local_folders>(*settings_)),
-        shell_(find_shell(settings_->shell)) {
+        folders_(std::move(folders)),
+        commands_(std::move(commands)),
+        shell_(std::move(shell)) {
     const auto set = [this](std::string name, std::string_view value) {
       variables_.push_back(std::move(name) + "=" + std::string(value));
     };
@@ -205,7 +224,7 @@ class local_state {
   /// Kills everything at once and waits for nothing: the environment was dropped without `close()`.
   void abandon() {
     closing_ = true;
-    children_.abandon();
+    commands_.abandon();
   }
 
   static awaitable<void> close(std::shared_ptr<local_state> self) {
@@ -216,7 +235,7 @@ class local_state {
     self->closing_ = true;
     std::exception_ptr failure;
     try {
-      co_await self->children_.close();
+      co_await self->commands_.close();
       co_await local_folders::remove(self->folders_, self->executor_);
     } catch (...) {
       failure = std::current_exception();
@@ -231,7 +250,7 @@ class local_state {
     if (refusal) co_return std::move(*refusal);
     spawn_request request = request_for(c, self->shell_, self->variables_);
     const unique_fd directory = self->enter(c, request);
-    command_result result = co_await self->children_.run(std::move(c), std::move(request));
+    command_result result = co_await self->commands_.run(std::move(c), std::move(request));
     if (result.advice().empty() && !advice.empty()) result.advice(std::move(advice));
     co_return result;
   }
@@ -242,7 +261,7 @@ class local_state {
     if (refusal) co_return process::finished(std::move(*refusal));
     spawn_request request = request_for(c, self->shell_, self->variables_);
     const unique_fd directory = self->enter(c, request);
-    process running = co_await self->children_.start(std::move(c), std::move(request));
+    process running = co_await self->commands_.start(std::move(c), std::move(request));
     co_return running;
   }
 
@@ -286,8 +305,8 @@ class local_state {
 
   asio::any_io_executor executor_;
   std::shared_ptr<const local_settings> settings_;
-  child_processes children_;
   std::shared_ptr<local_folders> folders_;
+  local_commands commands_;
   std::string shell_;
   std::vector<std::string> variables_;
   bool closing_ = false;

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/os/pipe.hpp>
+#include <cofferdam/os/unique_fd.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/error.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <memory>
+#include <system_error>
+
+#include <sys/ioctl.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace cofferdam::inline v0::detail {
+
+/// Hears when an end of a command's streams can be used. Kept alive by whoever waits.
+class end_listener {
+ public:
+  /// \param failure  it cannot be waited for; false otherwise.
+  virtual void output_ready(std::size_t index, std::error_code failure) = 0;
+  virtual void input_ready(std::error_code failure) = 0;
+
+ protected:
+  ~end_listener() = default;
+};
+
+/// Our end of a command's output or error output.
+class output_end {
+ public:
+  output_end() = default;
+  output_end(const output_end&) = delete;
+  output_end& operator=(const output_end&) = delete;
+  virtual ~output_end() = default;
+  /// Bytes read; 0 at the end; -1 where nothing is there now.
+  virtual ssize_t read(std::byte* to, std::size_t most) noexcept = 0;
+  /// How much stands there now.
+  virtual std::size_t waiting() noexcept = 0;
+  /// Calls `output_ready(index)` once when there is something, or the end. Not called after `close()`.
+  virtual void wait(std::shared_ptr<end_listener> listener, std::size_t index) = 0;
+  virtual void close() noexcept = 0;
+};
+
+/// Our end of a command's input.
+class input_end {
+ public:
+  input_end() = default;
+  input_end(const input_end&) = delete;
+  input_end& operator=(const input_end&) = delete;
+  virtual ~input_end() = default;
+  virtual bool is_open() const noexcept = 0;
+  /// Bytes written; -1 where there is no room now; -2 where nobody reads.
+  virtual ssize_t write(bytes_view data) = 0;
+  /// Calls `input_ready` once when there is room. Not called after `close()`.
+  virtual void wait(std::shared_ptr<end_listener> listener) = 0;
+  virtual void close() noexcept = 0;
+};
+
+/// Takes a descriptor over; only where that does not throw.
+inline void hand_over(unique_fd& from, asio::posix::stream_descriptor& to) {
+  to.assign(from.get());
+  from.release();
+}
+
+/// The reading end of a pipe, or a terminal's master.
+class descriptor_output final : public output_end {
+ public:
+  descriptor_output(const asio::any_io_executor& executor, unique_fd& fd) : descriptor_(executor) {
+    hand_over(fd, descriptor_);
+  }
+  ssize_t read(std::byte* to, std::size_t most) noexcept override {
+    ssize_t got = 0;
+    do {
+      got = ::read(descriptor_.native_handle(), to, most);
+    } while (got < 0 && errno == EINTR);
+    if (got >= 0) return got;
+    return errno == EAGAIN ? -1 : 0;  // EIO: a terminal that nobody has open any more
+  }
+  std::size_t waiting() noexcept override {
+    int count = 0;
+    ::ioctl(descriptor_.native_handle(), FIONREAD, &count);
+    return static_cast<std::size_t>(std::max(count, 0));
+  }
+  void wait(std::shared_ptr<end_listener> listener, std::size_t index) override {
+    descriptor_.async_wait(asio::posix::stream_descriptor::wait_read,
+                           [listener = std::move(listener), index](std::error_code failure) {
+                             if (failure != asio::error::operation_aborted) listener->output_ready(index, failure);
+                           });
+  }
+  void close() noexcept override {
+    std::error_code ignored;  // a reading end
+    descriptor_.close(ignored);
+  }
+
+ private:
+  asio::posix::stream_descriptor descriptor_;
+};
+
+/// The writing end of a pipe.
+class descriptor_input final : public input_end {
+ public:
+  /// \param fd  empty: closed from the start.
+  descriptor_input(const asio::any_io_executor& executor, unique_fd& fd) : descriptor_(executor) {
+    if (fd) hand_over(fd, descriptor_);
+  }
+  bool is_open() const noexcept override { return descriptor_.is_open(); }
+  ssize_t write(bytes_view data) override {
+    ssize_t written = 0;
+    do {
+      written = write_without_sigpipe(descriptor_.native_handle(), data);
+    } while (written < 0 && errno == EINTR);
+    if (written >= 0) return written;
+    return errno == EAGAIN ? -1 : -2;
+  }
+  void wait(std::shared_ptr<end_listener> listener) override {
+    descriptor_.async_wait(asio::posix::stream_descriptor::wait_write,
+                           [listener = std::move(listener)](std::error_code failure) {
+                             if (failure != asio::error::operation_aborted) listener->input_ready(failure);
+                           });
+  }
+  void close() noexcept override {
+    std::error_code ignored;  // closing our end of a pipe cannot fail in a way that matters
+    descriptor_.close(ignored);
+  }
+
+ private:
+  asio::posix::stream_descriptor descriptor_;
+};
+
+}  // namespace cofferdam::inline v0::detail

@@ -1,0 +1,889 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+//
+// File operations beneath one directory: a process of its own that takes frames from the warden, one after another, and
+// answers them. What os/directory.hpp does on the host, by the same rules and with the same errors, without a libc and
+// in memory of fixed size. Functions give a negative errno where they fail.
+#pragma once
+
+#include <cofferdam/warden/wire.hpp>
+
+#include "processes.h"
+#include "system.h"
+
+#include <asm/stat.h>
+
+namespace wire = cofferdam::wire;
+
+inline constexpr u32 mode_format = 0170000, mode_directory = 0040000, mode_regular = 0100000, mode_link = 0120000;
+inline constexpr size_t longest_path = 4095;
+inline constexpr size_t longest_name = 255;
+
+inline bool is_format(const struct stat& status, u32 format) { return (status.st_mode & mode_format) == format; }
+inline long status_at(int directory, const char* name, struct stat& status) {
+  return kernel(__NR_newfstatat, directory, address(name), address(&status), at_symlink_nofollow);
+}
+/// Passes a descriptor on, and what it stands for; closed and an error where that cannot be told.
+inline int looked_at(int fd, struct stat& status) {
+  if (fd < 0) return fd;
+  const long result = kernel(__NR_fstat, fd, address(&status));
+  if (result >= 0) return fd;
+  close_fd(fd);
+  return static_cast<int>(result);
+}
+
+/// What a call with single names says, where EXDEV means two file systems and nothing about the path.
+inline long name_result(long result) {
+  if (result == -EXDEV) return -EOPNOTSUPP;
+  return result == -EEXIST ? -ENOTEMPTY : result;
+}
+
+/// chmod of what a descriptor stands for, O_PATH or not, never of a name.
+inline long change_mode(int fd, u32 mode) {
+  long result = kernel(__NR_fchmod, fd, mode);
+  if (result != -EBADF) return result;
+  result = kernel(452, fd, address(""), mode, at_empty_path);  // fchmodat2, Linux 6.6
+  if ((result != -ENOSYS && result != -EPERM) || proc_fd <= 0) return result;
+  char link[24];
+  put_number(put_text(link, "self/fd/"), static_cast<u32>(fd))[0] = 0;
+  return kernel(__NR_fchmodat, proc_fd, address(link), mode);
+}
+
+/// ".cofferdam-" and 16 digits that nobody can guess, nor has to: a name that is taken is not used.
+inline constexpr size_t random_name_size = 11 + 16 + 1;
+inline void random_name(char* to) {
+  u64 random = 0;
+  if (kernel(__NR_getrandom, address(&random), sizeof random, 1) != sizeof random)  // GRND_NONBLOCK
+    random = now_us() * 0x9e3779b97f4a7c15;
+  to = put_text(to, ".cofferdam-");
+  for (int i = 0; i < 16; ++i, random >>= 4) *to++ = "0123456789abcdef"[random & 15];
+  *to = 0;
+}
+
+/// The one spelling of a path, in place: `./a//b/` becomes `a/b`, and `.` alone means the root.
+inline long clean_path(char* path, bool may_be_root) {
+  if (path[0] == 0 || path[0] == '/') return -EINVAL;
+  char* to = path;
+  for (const char* at = path;;) {
+    while (*at == '/') ++at;
+    if (*at == 0) break;
+    char* const before = to;
+    if (to != path) *to++ = '/';
+    const char* const name = to;
+    while (*at != 0 && *at != '/') *to++ = *at++;
+    if (to - name > static_cast<long>(longest_name)) return -ENAMETOOLONG;
+    if (name[0] != '.') continue;
+    if (to - name == 2 && name[1] == '.') return -EXDEV;
+    if (to - name == 1) to = before;
+  }
+  if (to == path) {
+    if (!may_be_root) return -EINVAL;
+    *to++ = '.';
+  }
+  *to = 0;
+  return static_cast<size_t>(to - path) <= longest_path ? 0 : -ENAMETOOLONG;
+}
+
+/// Cuts a clean path into the directory, which stays in `path`, and the name, which is returned.
+inline const char* split_path(const char*& path, char* whole) {
+  char* name = whole + strlen(whole);
+  while (name != whole && name[-1] != '/') --name;
+  path = name == whole ? "." : whole;
+  if (name != whole) name[-1] = 0;
+  return name;
+}
+
+// ---- paths beneath the root -------------------------------------------------------------------------------------------
+
+// 40 links, as the kernel has it, of at most a path's length each, and the path itself.
+inline constexpr int most_links = 40;
+inline constinit char walk_pending[(most_links + 1) * (longest_path + 1) + 1] = {};
+inline constinit char walk_names[sizeof walk_pending] = {};
+
+/// Opens paths beneath a directory and never anything else. Symbolic links are followed as long as they stay beneath.
+class file_root {
+ public:
+  /// \param walks  not to ask the kernel to resolve paths, even where it can.
+  void open_root(const char* path, bool walks) {
+    fd_ = path[0] == 0 ? -EINVAL : open_at(at_fdcwd, path, o_path | o_directory);
+    if (fd_ < 0) return;
+    int probe = walks ? -ENOSYS : open_by_kernel(".", o_path | o_directory);
+    walks_ = probe < 0;
+    close_fd(probe);
+  }
+
+  /// Why there is no root, or not negative.
+  long state() const { return fd_; }
+
+  /// \param path  a clean one.
+  int open(const char* path, int flags) {
+    if (!walks_) {
+      int fd = -EAGAIN;  // something was renamed while the kernel followed a `..`
+      for (int i = 0; i < most_tries && (fd == -EAGAIN || fd == -EINTR); ++i) fd = open_by_kernel(path, flags);
+      // -EPERM may be a filter that does not know the call; the walk then gives the true answer.
+      if (fd != -ENOSYS && fd != -EPERM && fd != -EAGAIN && fd != -EINTR) return fd;
+    }
+    int fd = -EAGAIN;
+    for (int i = 0; i < most_tries && fd == -EAGAIN; ++i) {
+      at_ = -1;
+      names_size_ = 0;
+      pending_ = walk_pending + sizeof walk_pending - 1;
+      prepend(path, strlen(path));
+      fd = walk(flags);
+      close_fd(at_);
+    }
+    return fd;
+  }
+
+ private:
+  static constexpr int most_tries = 64;
+  static constexpr u32 most_steps = 65536;  // what 40 long links full of `..` could cost otherwise
+
+  int open_by_kernel(const char* path, int flags) const {
+    const struct {
+      u64 flags, mode, resolve;
+    } how{static_cast<u64>(flags | o_cloexec), 0, 0x08 | 0x02};  // RESOLVE_BENEATH, RESOLVE_NO_MAGICLINKS
+    return static_cast<int>(kernel(__NR_openat2, fd_, address(path), address(&how), sizeof how));
+  }
+
+  // The walk. Every step opens one single name with O_NOFOLLOW from a descriptor that is known to be beneath the root, so
+  // no swap can lead out; `..` in a link goes back to the root and down again, which needs no trust in what `..` is on
+  // disk.
+  int walk(int flags) {
+    int links = 0;
+    for (u32 step = 0; *pending_ != 0; ++step) {
+      if (step == most_steps) return -ELOOP;
+      char name[longest_name + 1];
+      const size_t size = take_name(name);
+      if (size == 0) return -ENAMETOOLONG;
+      if (size == 2 && name[0] == '.' && name[1] == '.') {
+        if (names_size_ == 0) return -EXDEV;
+        do --names_size_;
+        while (names_size_ != 0 && walk_names[names_size_] != '/');
+        prepend(walk_names, names_size_);
+        names_size_ = 0;
+        close_fd(at_);
+        continue;
+      }
+      const bool last = *pending_ == 0;
+      struct stat status;
+      int next = looked_at(open_at(here(), name, o_path | o_nofollow), status);
+      if (next < 0) return next;
+      const bool is_link = is_format(status, mode_link);
+      if (is_link && !(last && (flags & o_nofollow) != 0)) {
+        const int result = ++links > most_links ? -ELOOP : follow(next);
+        close_fd(next);
+        if (result < 0) return result;
+        continue;
+      }
+      if (last || !is_format(status, mode_directory)) {
+        close_fd(next);
+        return last ? open_last(name, flags, status) : -ENOTDIR;
+      }
+      if (names_size_ != 0) walk_names[names_size_++] = '/';
+      memcpy(walk_names + names_size_, name, size);
+      names_size_ += size;
+      close_fd(at_);
+      at_ = next;
+    }
+    return open_at(here(), ".", flags & ~o_nofollow);
+  }
+
+  int here() const { return at_ >= 0 ? at_ : fd_; }
+
+  void prepend(const char* path, size_t size) {
+    *--pending_ = '/';
+    pending_ -= size;
+    memcpy(pending_, path, size);
+    skip_nothing();
+  }
+
+  void skip_nothing() {
+    while (*pending_ == '/' || (*pending_ == '.' && (pending_[1] == '/' || pending_[1] == 0))) ++pending_;
+  }
+
+  /// The size of the next name, which has one; zero where it is too long.
+  size_t take_name(char* to) {
+    size_t size = 0;
+    for (; *pending_ != 0 && *pending_ != '/'; ++pending_) {
+      if (size == longest_name) return 0;
+      to[size++] = *pending_;
+    }
+    to[size] = 0;
+    skip_nothing();
+    return size;
+  }
+
+  // Reads the link that a descriptor stands for, so that nobody can swap it.
+  int follow(int link) {
+    char target[longest_path];
+    const long size = kernel(__NR_readlinkat, link, address(""), address(target), sizeof target);
+    if (size <= 0) return -ENOENT;
+    if (target[0] == '/') return -EXDEV;
+    prepend(target, static_cast<size_t>(size));
+    return 0;
+  }
+
+  /// \param seen  what stood there a moment ago.
+  int open_last(const char* name, int flags, const struct stat& seen) const {
+    struct stat status;
+    int fd = looked_at(open_at(here(), name, flags | o_nofollow), status);
+    if (is_format(seen, mode_link)) return fd;
+    bool swapped = fd == -ELOOP || (fd == -ENOTDIR && is_format(seen, mode_directory));
+    if (fd >= 0) swapped = is_format(status, mode_link);
+    if (!swapped) return fd;
+    close_fd(fd);
+    return -EAGAIN;  // for a link, just now
+  }
+
+  int fd_ = 0;
+  bool walks_ = false;
+  int at_ = 0;               ///< -1: the root
+  size_t names_size_ = 0;    ///< of walk_names: the path from the root to at_; none of its names is a link
+  char* pending_ = nullptr;  ///< still to go, in walk_pending
+};
+
+// ---- trees ------------------------------------------------------------------------------------------------------------
+
+/// A directory that is being read, with the names that the kernel gave last.
+class read_directory {
+ public:
+  int fd;
+
+  void begin(int opened) {
+    fd = opened;
+    at_ = size_ = 0;
+  }
+
+  /// As if the directory at `opened` held but this name; it is not read.
+  void begin_with(int opened, const char* name) {
+    fd = opened;
+    at_ = 0;
+    size_ = 512;
+    writer(data_ + 16).put(static_cast<u16>(size_));
+    put_text(reinterpret_cast<char*>(data_ + name_offset), name);
+  }
+
+  bool is_used_up() const { return at_ >= size_; }
+
+  /// The current name; null at the end, or where `result` is negative.
+  const char* name(long& result) {
+    for (result = 0;; advance()) {
+      if (is_used_up()) {
+        result = kernel(__NR_getdents64, fd, address(data_), sizeof data_);
+        if (result == -ENOENT) result = 0;  // the directory has been removed
+        if (result <= 0) return nullptr;
+        at_ = 0;
+        size_ = static_cast<u32>(result);
+      }
+      const char* found = current();
+      if (found[0] != '.' || (found[1] != 0 && (found[1] != '.' || found[2] != 0))) return found;
+    }
+  }
+  const char* current() const { return reinterpret_cast<const char*>(data_ + at_ + name_offset); }
+  /// Where the directory goes on behind the current name.
+  i64 position() const { return load<i64>(8); }
+  void advance() { at_ += load<u16>(16); }
+
+ private:
+  // struct linux_dirent64: u64 inode, i64 position, u16 size, u8 type, name.
+  static constexpr size_t name_offset = 19;
+
+  template <class T>
+  T load(size_t offset) const {
+    T value;
+    __builtin_memcpy(&value, data_ + at_ + offset, sizeof value);
+    return value;
+  }
+
+  u32 at_;
+  u32 size_;
+  alignas(8) u8 data_[8192];
+};
+
+/// What is remembered of a directory whose descriptor we do not hold.
+struct upper_directory {
+  u64 device;
+  u64 inode;
+  i64 position;
+};
+
+inline constexpr u32 most_held = 32;
+inline constinit read_directory held_directories[most_held] = {};
+// A path of a list fits a frame, so no directory is deeper than half of one.
+inline constinit upper_directory upper_directories[wire::longest_payload / 2] = {};
+inline constinit char list_prefix[wire::longest_payload] = {};
+
+/// Removes trees, in bounded memory and with a bounded number of descriptors at any depth: what lies too deep is moved up.
+/// Symbolic links are removed, not followed.
+class tree_removal {
+ public:
+  /// \param parent  of the directory that has the name; it is closed.
+  long remove(int parent, const char* name) {
+    depth_ = rounds_ = 0;
+    lifted_ = false;
+    struct stat status;
+    long result = status_at(parent, name, status);
+    held_directories[0].begin_with(parent, name);
+    while (result >= 0 && !(depth_ == 0 && held_directories[0].is_used_up())) result = step();
+    for (u32 i = 0; i <= depth_; ++i) close_fd(held_directories[i].fd);
+    return name_result(result);
+  }
+
+ private:
+  static constexpr u32 most_rounds = 10000;  // where somebody fills the tree while we empty it
+
+  read_directory& here() { return held_directories[depth_]; }
+
+  long step() {
+    long result = 0;
+    const char* name = here().name(result);
+    if (result < 0) return result;
+    if (name == nullptr) return leave();
+    result = unlink(name, 0);
+    if (result == -EISDIR || result == -EPERM) return enter(name, result);  // EPERM: what POSIX says of a directory
+    if (result >= 0) here().advance();
+    return result;
+  }
+
+  // Takes the right to empty the directory we are in. False where that is not ours to do.
+  bool take_over() { return depth_ != 0 && change_mode(here().fd, 0700) >= 0; }
+
+  // Fine as well where the name is gone already.
+  long unlink(const char* name, int flags) {
+    long result = kernel(__NR_unlinkat, here().fd, address(name), flags);
+    if (result == -EACCES && take_over()) result = kernel(__NR_unlinkat, here().fd, address(name), flags);
+    return result == -ENOENT ? 0 : result;
+  }
+
+  long enter(const char* name, long why_not_unlinked) {
+    if (depth_ + 1 == most_held) return lift(name);
+    int fd = open_at(here().fd, name, o_rdonly | o_directory | o_nofollow);
+    if (fd == -EACCES) {
+      allow(name);
+      fd = open_at(here().fd, name, o_rdonly | o_directory | o_nofollow);
+    }
+    if (fd == -ENOTDIR || fd == -ELOOP || fd == -ENOENT)
+      return why_not_unlinked == -EPERM ? -EPERM : count_round();  // somebody swaps it: try again
+    if (fd < 0) return fd;
+    ++depth_;
+    here().begin(fd);
+    return 0;
+  }
+
+  void allow(const char* name) {
+    take_over();
+    int below = open_at(here().fd, name, o_path | o_directory | o_nofollow);
+    if (below >= 0) change_mode(below, 0700);
+    close_fd(below);
+  }
+
+  // Moves a directory to the top of the tree, where it is found again.
+  long lift(const char* name) {
+    char lifted[random_name_size];
+    random_name(lifted);
+    const read_directory& top = held_directories[1];
+    allow(name);
+    change_mode(top.fd, 0700);
+    const long result = kernel(__NR_renameat, here().fd, address(name), top.fd, address(lifted));
+    if (result < 0 && result != -ENOENT) return result;
+    lifted_ = true;
+    here().advance();
+    return 0;
+  }
+
+  long leave() {
+    close_fd(here().fd);
+    --depth_;
+    const long result = unlink(here().current(), at_removedir);
+    if (result >= 0) {
+      here().advance();
+      return 0;
+    }
+    if (result != -ENOTEMPTY && result != -EEXIST && result != -ENOTDIR) return result;
+    if (!lifted_) return count_round();
+    lifted_ = false;
+    return 0;
+  }
+
+  long count_round() { return ++rounds_ > most_rounds ? -ENOTEMPTY : 0; }
+
+  u32 depth_ = 0;
+  u32 rounds_ = 0;
+  bool lifted_ = false;
+};
+
+// ---- the worker -------------------------------------------------------------------------------------------------------
+
+/// A file that has not taken its name yet.
+struct unfinished_file {
+  bool used;
+  bool exclusive;
+  u32 job;
+  u32 mode;
+  int parent;
+  int data;
+  u64 size;
+  char name[longest_name + 1];
+  char temporary[random_name_size];
+};
+
+inline constinit unfinished_file unfinished_files[wire::most_unfinished] = {};
+inline constinit u8 worker_in[wire::header_size + wire::longest_payload] = {};
+inline constinit u8 worker_out[wire::header_size + wire::longest_payload] = {};
+
+class file_worker {
+ public:
+  /// \param stream  its end of the socket pair.
+  /// \param root    the directory; empty for none.
+  /// \param flags   those of `configure`.
+  [[noreturn]] void serve(int stream, const char* root, u32 flags = 0) {
+    stream_ = stream;
+    kernel(__NR_umask, 0);
+    root_.open_root(root, (flags & wire::configure_component_walk) != 0);
+    for (;;) {
+      need(wire::header_size);
+      reader head(worker_in + in_begin_, wire::header_size);
+      const u32 size = head.get<u32>();
+      const auto type = static_cast<wire::frame_type>(head.get<u8>());
+      job_ = head.get<u32>();
+      if (size > wire::longest_payload) leave(2);  // the warden lets none through
+      need(wire::header_size + size);
+      u8* payload = worker_in + in_begin_ + wire::header_size;
+      in_begin_ += wire::header_size + size;
+      answer_ = worker_out + wire::header_size + 4;
+      const long result = execute(type, payload, size);
+      if (result < 0) answer_ = worker_out + wire::header_size + 4;
+      writer(worker_out + wire::header_size).put(static_cast<i32>(result < 0 ? -result : 0));
+      send(wire::frame_type::reply, static_cast<size_t>(answer_ - worker_out) - wire::header_size);
+    }
+  }
+
+ private:
+  // ---- frames ----
+
+  [[noreturn]] void leave(int code) {
+    for (unfinished_file& one : unfinished_files)
+      if (one.used) discard(one);
+    end_process(code);
+  }
+
+  /// Waits until so many bytes have come.
+  void need(size_t size) {
+    if (sizeof worker_in - in_begin_ < size || in_begin_ == in_end_) {
+      in_end_ -= in_begin_;
+      memmove(worker_in, worker_in + in_begin_, in_end_);
+      in_begin_ = 0;
+    }
+    while (in_end_ - in_begin_ < size) {
+      const long got = read_fd(stream_, worker_in + in_end_, sizeof worker_in - in_end_);
+      if (got <= 0) leave(0);
+      in_end_ += static_cast<size_t>(got);
+    }
+  }
+
+  /// Sends what stands in worker_out behind the room for a header.
+  void send(wire::frame_type type, size_t size) {
+    writer(worker_out).put(static_cast<u32>(size)).put(static_cast<u8>(type)).put(job_);
+    size += wire::header_size;
+    for (size_t at = 0; at < size;) {
+      const long sent = write_fd(stream_, worker_out + at, size - at);
+      if (sent <= 0) leave(0);
+      at += static_cast<size_t>(sent);
+    }
+  }
+
+  u8* data() { return worker_out + wire::header_size; }
+
+  long execute(wire::frame_type type, u8* payload, size_t size) {
+    using enum wire::frame_type;
+    reader from(payload, size);
+    if (type == write_data || type == write_commit || type == write_abort) {
+      if (type != write_data && size != 0) return -EINVAL;
+      if (root_.state() < 0) return root_.state();
+      unfinished_file* one = find();
+      if (one == nullptr) return -EBADF;
+      if (type == write_data) return append(*one, payload, size);
+      if (type == write_commit) return commit(*one);
+      discard(*one);
+      return 0;
+    }
+    // What the others take, in this order. The strings stand in our own buffer, where they may be cut up.
+    char* path = const_cast<char*>(from.text());
+    char* to = type == rename ? const_cast<char*>(from.text()) : nullptr;
+    const u64 offset = type == read ? from.get<u64>() : 0;
+    const u64 most = type == read ? from.get<u64>() : 0;
+    const u32 mode = type == write || type == make_directory || type == set_mode ? from.get<u32>() : 0;
+    const u8 choice = type == list || type == write ? from.get<u8>() : 0;
+    if (!from.finished() || choice > 1) return -EINVAL;
+    if (root_.state() < 0) return root_.state();
+    const bool may_be_root = type == stat || type == list || type == make_directory || type == set_mode;
+    long result = clean_path(path, may_be_root);
+    if (result >= 0 && to != nullptr) result = clean_path(to, false);
+    if (result < 0) return result;
+    switch (type) {
+      case stat: return tell(path);
+      case list: return list_all(path, choice != 0);
+      case read: return read_some(path, offset, most < wire::most_read ? most : wire::most_read);
+      case write: return begin_write(path, mode, choice != 0);
+      case make_directory: {
+        int made = open_made(path, mode & 0777);
+        const long code = made;
+        close_fd(made);
+        return code;
+      }
+      case remove: {
+        const char* above = nullptr;
+        const char* name = split_path(above, path);
+        const int parent = root_.open(above, o_path | o_directory);
+        return parent < 0 ? parent : removal_.remove(parent, name);
+      }
+      case rename: return rename_to(path, to);
+      case set_mode: return give_mode(path, mode & 0777);
+      default: return -EINVAL;
+    }
+  }
+
+  // ---- what is there ----
+
+  // As it is on the wire.
+  struct __attribute__((packed, may_alias)) wire_entry {
+    u8 type;
+    u32 mode;
+    u64 size;
+    i64 seconds;
+    u32 nanoseconds;
+  };
+  static_assert(sizeof(wire_entry) == wire::entry_fixed_size);
+
+  static u8* put_entry(u8* to, const struct stat& status) {
+    auto& entry = *reinterpret_cast<wire_entry*>(to);
+    entry.size = 0;
+    entry.type = 3;
+    if (is_format(status, mode_link)) entry.type = 2;
+    if (is_format(status, mode_directory)) entry.type = 1;
+    if (is_format(status, mode_regular)) {
+      entry.type = 0;
+      entry.size = static_cast<u64>(status.st_size);
+    }
+    entry.mode = status.st_mode & 0777;
+    entry.seconds = static_cast<i64>(status.st_mtime);
+    entry.nanoseconds = static_cast<u32>(status.st_mtime_nsec);
+    return to + sizeof entry;
+  }
+
+  long tell(const char* path) {
+    struct stat status;
+    int fd = looked_at(root_.open(path, o_path | o_nofollow), status);
+    if (fd < 0) return fd;
+    close_fd(fd);
+    answer_ = put_entry(answer_, status);
+    return 0;
+  }
+
+  long list_all(const char* path, bool recursive) {
+    const int fd = root_.open(path, o_rdonly | o_directory);
+    if (fd < 0) return fd;
+    depth_ = lowest_held_ = 0;
+    prefix_size_ = list_size_ = 0;
+    listed_ = listed_bytes_ = 0;
+    here().begin(fd);
+    long result = 0;
+    do result = list_step(recursive);
+    while (result > 0);
+    for (u32 i = lowest_held_; i <= depth_; ++i) close_fd(held_directories[i % most_held].fd);
+    if (result >= 0 && list_size_ != 0) send(wire::frame_type::reply_data, list_size_);
+    return result;
+  }
+
+  read_directory& here() { return held_directories[depth_ % most_held]; }
+
+  /// One name. Zero at the end of all.
+  long list_step(bool recursive) {
+    long result = 0;
+    const char* name = here().name(result);
+    if (result < 0) return result;
+    if (name == nullptr) {
+      if (depth_ == 0) return 0;
+      result = go_up();
+      return result < 0 ? result : 1;
+    }
+    struct stat status;
+    result = status_at(here().fd, name, status);
+    if (result < 0 && result != -ENOENT) return result;
+    const bool vanished = result < 0;
+    const size_t size = strlen(name);
+    if (!vanished) result = add_entry(status, name, size);
+    if (result < 0 && !vanished) return result;
+    const i64 position = here().position();
+    here().advance();  // the name stays where it is
+    if (vanished || !recursive || !is_format(status, mode_directory)) return 1;
+    const int below = open_at(here().fd, name, o_rdonly | o_directory | o_nofollow);
+    if (below == -ENOENT || below == -ENOTDIR || below == -ELOOP) return 1;  // gone, or something else by now
+    if (below < 0) return below;
+    memcpy(list_prefix + prefix_size_, name, size);
+    prefix_size_ += size;
+    list_prefix[prefix_size_++] = '/';
+    upper_directories[depth_].position = position;
+    ++depth_;
+    if (depth_ - lowest_held_ == most_held) {
+      // The slot is that of the uppermost one we hold.
+      status.st_ino = 0;
+      here().fd = looked_at(here().fd, status);
+      upper_directories[lowest_held_].device = status.st_dev;
+      upper_directories[lowest_held_].inode = status.st_ino;
+      close_fd(here().fd);
+      ++lowest_held_;
+    }
+    here().begin(below);
+    return 1;
+  }
+
+  /// Where we do not hold the directory above, `..` leads to it, or else it is not above any more.
+  long go_up() {
+    if (depth_ == lowest_held_) {
+      const upper_directory& wanted = upper_directories[depth_ - 1];
+      struct stat status;
+      int above = looked_at(open_at(here().fd, "..", o_rdonly | o_directory | o_nofollow), status);
+      if (above < 0) return above;
+      if (status.st_dev != wanted.device || status.st_ino != wanted.inode ||
+          kernel(__NR_lseek, above, wanted.position, 0) < 0) {
+        close_fd(above);
+        return -EIO;
+      }
+      held_directories[--lowest_held_ % most_held].begin(above);
+    }
+    close_fd(here().fd);
+    --depth_;
+    --prefix_size_;
+    while (prefix_size_ != 0 && list_prefix[prefix_size_ - 1] != '/') --prefix_size_;
+    return 0;
+  }
+
+  long add_entry(const struct stat& status, const char* name, size_t name_size) {
+    const size_t path_size = prefix_size_ + name_size;
+    const size_t size = wire::entry_fixed_size + 4 + path_size + 1;
+    if (size > wire::longest_payload) return -ENAMETOOLONG;
+    listed_bytes_ += size;
+    if (++listed_ > wire::most_listed || listed_bytes_ > wire::most_listed_bytes) return -EFBIG;
+    if (list_size_ + size > wire::longest_payload) {
+      send(wire::frame_type::reply_data, list_size_);
+      list_size_ = 0;
+    }
+    u8* to = writer(put_entry(data() + list_size_, status)).put(static_cast<u32>(path_size)).end();
+    memcpy(to, list_prefix, prefix_size_);
+    memcpy(to + prefix_size_, name, name_size);
+    to[path_size] = 0;
+    list_size_ += size;
+    return 0;
+  }
+
+  // ---- reading ----
+
+  static long not_regular(const struct stat& status) {
+    if (is_format(status, mode_regular)) return 0;
+    return is_format(status, mode_directory) ? -EISDIR : -ENXIO;
+  }
+
+  long read_some(const char* path, u64 offset, u64 most) {
+    struct stat status;
+    // A look first, so that nobody at the other end of a FIFO notices.
+    int fd = looked_at(root_.open(path, o_path), status);
+    if (fd < 0) return fd;
+    close_fd(fd);
+    long result = not_regular(status);
+    if (result < 0) return result;
+    fd = looked_at(root_.open(path, o_rdonly | o_nonblock | o_noctty), status);
+    if (fd < 0) return fd;
+    result = not_regular(status);
+    while (result >= 0 && most != 0) {
+      const size_t piece = most < wire::longest_payload ? most : wire::longest_payload;
+      result = kernel(__NR_pread64, fd, address(data()), static_cast<long>(piece), static_cast<long>(offset));
+      if (retried(result)) {
+        result = 0;
+        continue;
+      }
+      if (result <= 0) break;
+      send(wire::frame_type::reply_data, static_cast<size_t>(result));
+      offset += static_cast<u64>(result);
+      most -= static_cast<u64>(result);
+    }
+    fd = looked_at(fd, status);
+    close_fd(fd);
+    answer_ = writer(answer_).put(static_cast<u64>(status.st_size)).put(static_cast<u32>(status.st_mode & 0777)).end();
+    return result;
+  }
+
+  // ---- writing ----
+
+  unfinished_file* find() {
+    for (unfinished_file& one : unfinished_files)
+      if (one.used && one.job == job_) return &one;
+    return nullptr;
+  }
+
+  /// Opens a directory that is made where it is not there, with those above it: looks for the lowest one there is, then
+  /// goes down from it.
+  int open_made(char* path, u32 mode) {
+    size_t end = strlen(path);
+    int at;
+    for (;;) {
+      const char cut = path[end];
+      path[end] = 0;
+      at = root_.open(end == 0 ? "." : path, o_path | o_directory);
+      path[end] = cut;
+      if (at >= 0) break;
+      if (at != -ENOENT || end == 0) return at;
+      do --end;
+      while (end != 0 && path[end] != '/');
+    }
+    while (path[end] != 0) {
+      if (path[end] == '/') ++end;
+      const char* name = path + end;
+      while (path[end] != 0 && path[end] != '/') ++end;
+      const char cut = path[end];
+      path[end] = 0;
+      long below = kernel(__NR_mkdirat, at, address(name), mode);
+      if (below >= 0 || below == -EEXIST) below = open_at(at, name, o_path | o_directory | o_nofollow);
+      path[end] = cut;
+      close_fd(at);
+      if (below < 0) return static_cast<int>(below == -ELOOP ? -ENOTDIR : below);  // a dangling link
+      at = static_cast<int>(below);
+    }
+    return at;
+  }
+
+  long begin_write(char* path, u32 mode, bool exclusive) {
+    if (find() != nullptr) return -EBUSY;
+    unfinished_file* one = nullptr;
+    for (unfinished_file& each : unfinished_files)
+      if (!each.used) one = &each;
+    if (one == nullptr) return -EMFILE;
+    // The parent is the path, cut; its making needs a path of its own to cut up, so "." gets one.
+    char here[] = ".";
+    const char* above = nullptr;
+    const char* name = split_path(above, path);
+    int parent = open_made(name == path ? here : path, 0755);
+    if (parent < 0) return parent;
+    struct stat status;
+    long result = status_at(parent, name, status);
+    const bool taken = result >= 0;
+    if (result == -ENOENT) {
+      result = 0;
+    } else if (taken && exclusive) {
+      result = -EEXIST;
+    } else if (taken && !is_format(status, mode_link)) {
+      result = not_regular(status);
+    }
+    if (mode == wire::keep_mode) mode = taken && is_format(status, mode_regular) ? status.st_mode : 0644;
+    if (result >= 0) {
+      result = -EEXIST;
+      for (int i = 0; i < 16 && result == -EEXIST; ++i) {
+        random_name(one->temporary);
+        result = open_at(parent, one->temporary, o_creat | o_excl | o_wronly | o_nofollow, 0600);
+      }
+    }
+    if (result < 0) {
+      close_fd(parent);
+      return result;
+    }
+    one->used = true;
+    one->exclusive = exclusive;
+    one->job = job_;
+    one->mode = mode & 0777;
+    one->parent = parent;
+    one->data = static_cast<int>(result);
+    one->size = 0;
+    put_text(one->name, name);
+    return 0;
+  }
+
+  static void forget(unfinished_file& one) {
+    close_fd(one.data);
+    close_fd(one.parent);
+    one.used = false;
+  }
+
+  static void discard(unfinished_file& one) {
+    kernel(__NR_unlinkat, one.parent, address(one.temporary), 0);
+    forget(one);
+  }
+
+  static long append(unfinished_file& one, const u8* content, size_t size) {
+    while (size != 0) {
+      const long written = write_fd(one.data, content, size);
+      if (written <= 0) {
+        discard(one);
+        return written < 0 ? written : -EIO;
+      }
+      one.size += static_cast<u64>(written);
+      content += written;
+      size -= static_cast<size_t>(written);
+    }
+    return 0;
+  }
+
+  long commit(unfinished_file& one) {
+    long result = kernel(__NR_fchmod, one.data, one.mode);
+    const long from = address(one.temporary);
+    const long to = address(one.name);
+    if (result >= 0 && !one.exclusive) result = kernel(__NR_renameat, one.parent, from, one.parent, to);
+    if (result >= 0 && one.exclusive) {
+      result = kernel(__NR_renameat2, one.parent, from, one.parent, to, 1);  // RENAME_NOREPLACE
+      if (result == -EINVAL || result == -ENOSYS) {                          // a file system that does not have it
+        result = kernel(__NR_linkat, one.parent, from, one.parent, to, 0);
+        if (result >= 0) kernel(__NR_unlinkat, one.parent, from, 0);
+      }
+    }
+    if (result < 0) {
+      discard(one);
+      return result;
+    }
+    answer_ = writer(answer_).put(one.size).end();
+    forget(one);
+    return 0;
+  }
+
+  // ---- names and modes ----
+
+  long rename_to(char* from, char* to) {
+    const char* above_from = nullptr;
+    const char* above_to = nullptr;
+    const char* name_from = split_path(above_from, from);
+    const char* name_to = split_path(above_to, to);
+    int parent_from = root_.open(above_from, o_path | o_directory);
+    if (parent_from < 0) return parent_from;
+    int parent_to = root_.open(above_to, o_path | o_directory);
+    long result = parent_to;
+    if (result >= 0)
+      result = name_result(kernel(__NR_renameat, parent_from, address(name_from), parent_to, address(name_to)));
+    close_fd(parent_from);
+    close_fd(parent_to);
+    return result;
+  }
+
+  long give_mode(const char* path, u32 mode) {
+    struct stat status;
+    int fd = looked_at(root_.open(path, o_path | o_nofollow), status);
+    if (fd < 0) return fd;
+    const long result = is_format(status, mode_link) ? -ELOOP : change_mode(fd, mode);
+    close_fd(fd);
+    return result;
+  }
+
+  file_root root_;
+  tree_removal removal_;
+  int stream_ = 0;
+  size_t in_begin_ = 0;
+  size_t in_end_ = 0;
+  u32 job_ = 0;           ///< of the request that is being answered
+  u8* answer_ = nullptr;  ///< behind what the reply says so far
+  u32 depth_ = 0;
+  u32 lowest_held_ = 0;     ///< the uppermost directory whose descriptor we hold
+  size_t prefix_size_ = 0;  ///< of list_prefix: the path of the directory we are in
+  size_t list_size_ = 0;    ///< of what has not been sent
+  u64 listed_ = 0;
+  u64 listed_bytes_ = 0;
+};
+
+inline file_worker own_file_worker;

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+//
+// The supervisor of one command at a time: starts it, adopts whatever it leaves behind, ends all of it. A process of its
+// own, so that the kernel itself keeps apart what belongs to which command. It waits for orders on a socket pair, and
+// when nothing is left of a command it takes the next one.
+#pragma once
+
+#include "processes.h"
+
+#include <cofferdam/warden/wire.hpp>
+
+namespace wire = cofferdam::wire;
+
+// ---- what the warden and a supervisor say to each other ---------------------------------------------------------------
+
+enum class order_kind : u32 { job = 1, signal = 2, kill = 3 };
+
+/// From the warden. A job's is followed by the payload of its `spawn` frame, in the message or in a memory file.
+struct order {
+  order_kind kind;
+  u32 size;    ///< job: of the payload
+  u32 flags;   ///< job: spawn_flag
+  u8 in_file;  ///< job: the payload is in the last descriptor
+  u8 scope;    ///< signal: signal_scope
+  u8 number;   ///< signal
+};
+
+enum class report_kind : u32 { failed = 1, exited = 2, empty = 3, killing = 4, stuck = 5 };
+
+/// From a supervisor.
+struct report {
+  report_kind kind;
+  i32 code;      ///< failed: errno; exited: code or signal; stuck: how many
+  u8 detail;     ///< failed: fail_stage; exited: exit_how
+  u8 left;       ///< exited: something of it goes on
+  u64 user_us;
+  u64 system_us;
+  u64 peak_kib;
+};
+
+/// The longest payload that travels in the order itself.
+inline constexpr size_t longest_order = 32 * 1024;
+
+// ---- the command's side of the fork -----------------------------------------------------------------------------------
+
+struct limit_setting {
+  u32 resource;
+  limit_values values;
+};
+
+/// A command, taken apart. Pointers lead into the payload.
+struct command_plan {
+  static constexpr u32 most_limits = 16;
+
+  u32 flags = 0;
+  u32 uid = 0;
+  u32 gid = 0;
+  u32 limit_count = 0;
+  limit_setting limits[most_limits];
+  const char* directory = nullptr;
+  const char** candidates = nullptr;
+  const char** words = nullptr;
+  const char** variables = nullptr;
+  int standard[3] = {-1, -1, -1};
+  int directory_fd = -1;
+  int failure_fd = -1;
+};
+
+struct child_failure {
+  u8 stage;
+  i32 number;
+};
+
+[[noreturn]] inline void child_fails(const command_plan& plan, wire::fail_stage stage, long result) {
+  const child_failure failure{static_cast<u8>(stage), static_cast<i32>(-result)};
+  write_fd(plan.failure_fd, &failure, sizeof failure);
+  end_process(127);
+}
+
+/// No signal to anyone outside, no abstract socket of theirs, and nobody outside is traced: Landlock's scopes.
+inline long enter_scope() {
+  struct {
+    u64 files, network, scoped;
+  } const rules{0, 0, 3};  // LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | LANDLOCK_SCOPE_SIGNAL
+  const long ruleset = kernel(444, address(&rules), sizeof rules, 0);  // landlock_create_ruleset
+  if (ruleset < 0) return ruleset;
+  return kernel(446, ruleset, 0);  // landlock_restrict_self; the descriptor goes with exec
+}
+
+// Runs in the supervisor's memory while the supervisor stands still, so it changes nothing there.
+[[noreturn]] inline void become_command(void* argument) {
+  using enum wire::fail_stage;
+  const command_plan& plan = *static_cast<const command_plan*>(argument);
+  const auto need = [&plan](wire::fail_stage stage, long result) {
+    if (result < 0) child_fails(plan, stage, result);
+  };
+  need(session, kernel(__NR_setsid));
+  if ((plan.flags & wire::spawn_terminal) != 0) need(terminal, kernel(__NR_ioctl, plan.standard[0], 0x540e, 0));
+  for (int target = 0; target <= 2; ++target) need(descriptors, kernel(__NR_dup3, plan.standard[target], target, 0));
+  if (plan.directory_fd >= 0)
+    need(directory, kernel(__NR_fchdir, plan.directory_fd));
+  else if (plan.directory[0] != 0)
+    need(directory, kernel(__NR_chdir, address(plan.directory)));
+  for (u32 i = 0; i < plan.limit_count; ++i)
+    need(limits, kernel(__NR_prlimit64, 0, plan.limits[i].resource, address(&plan.limits[i].values), 0));
+  if (plan.gid != wire::keep_id) {
+    need(identity, kernel(__NR_setgroups, 0, 0));
+    need(identity, kernel(__NR_setresgid, plan.gid, plan.gid, plan.gid));
+  }
+  if (plan.uid != wire::keep_id) {
+    if (plan.gid == wire::keep_id) need(identity, kernel(__NR_setgroups, 0, 0));
+    need(identity, kernel(__NR_setresuid, plan.uid, plan.uid, plan.uid));
+  }
+  if ((plan.flags & (wire::spawn_scope | wire::spawn_no_new_privileges)) != 0)
+    need(scope, kernel(__NR_prctl, 38, 1, 0, 0, 0));  // PR_SET_NO_NEW_PRIVS
+  if ((plan.flags & wire::spawn_scope) != 0) need(scope, enter_scope());
+  const u64 no_signals = 0;
+  kernel(__NR_rt_sigprocmask, 2, address(&no_signals), 0, sizeof no_signals);  // SIG_SETMASK
+  // Everything but 0, 1, 2 closes itself: all of ours is opened with O_CLOEXEC.
+  long worst = -ENOENT;
+  for (const char** candidate = plan.candidates; *candidate != nullptr; ++candidate) {
+    const long result =
+        kernel(__NR_execve, address(*candidate), address(plan.words), address(plan.variables));
+    if (result == -ENOENT || result == -ENOTDIR) continue;
+    worst = result;
+    if (worst != -EACCES) break;
+  }
+  child_fails(plan, exec, worst);
+}
+
+// ---- the supervisor ---------------------------------------------------------------------------------------------------
+
+class supervisor {
+ public:
+  /// \param orders  its end of the socket pair.
+  [[noreturn]] void serve(int orders) {
+    orders_ = orders;
+    pid_ = own_pid();
+    kernel(__NR_setsid);
+    kernel(__NR_prctl, 36, 1, 0, 0, 0);  // PR_SET_CHILD_SUBREAPER
+    prepare_inheritance();
+    const u64 child_ended = u64{1} << (sig_chld - 1);
+    signals_ = static_cast<int>(
+        kernel(__NR_signalfd4, -1, address(&child_ended), sizeof child_ended, o_cloexec | o_nonblock));
+    for (;;) {
+      poll_entry ready[2] = {{orders_, poll_in, 0}, {signals_, poll_in, 0}};
+      kernel(__NR_ppoll, address(ready), 2, 0, 0, 8);
+      if (ready[1].happened != 0) {
+        drain_signals();
+        reap();
+      }
+      if (ready[0].happened != 0) take_order();
+    }
+  }
+
+ private:
+  // What every command inherits is made ready before there is one.
+  static void prepare_inheritance() {
+    const limit_values no_core{1, 1};  // 0 would stop a file, but not the helper that core_pattern may name
+    kernel(__NR_prlimit64, 0, 4, address(&no_core), 0);
+    int score = open_at(proc_fd > 0 ? proc_fd : at_fdcwd, "self/oom_score_adj", o_rdwr);
+    if (score >= 0) {
+      char text[16];
+      const long size = read_fd(score, text, sizeof text);
+      const char* at = text;
+      u32 value = 0;
+      const bool higher = size > 0 && take_number(at, text + size, value) && value >= 500;
+      if (!higher) write_fd(score, "500", 3);
+      close_fd(score);
+    }
+  }
+
+  void tell(const report& what) { kernel(__NR_sendto, orders_, address(&what), sizeof what, 0x4000, 0, 0); }
+
+  void fail(wire::fail_stage stage, long result) {
+    report what{};
+    what.kind = report_kind::failed;
+    what.detail = static_cast<u8>(stage);
+    what.code = static_cast<i32>(-result);
+    tell(what);
+  }
+
+  void take_order() {
+    size_t fd_count = 0;
+    int fds[8];
+    const long got = receive_message(orders_, message_, sizeof message_, 0x40, fds, 8, fd_count);
+    if (got == -EAGAIN) return;
+    if (got <= 0 && got != -EPROTO) {  // the warden is gone
+      kill_tree();
+      end_process(0);
+    }
+    order what{};
+    if (got >= static_cast<long>(sizeof what)) memcpy(&what, message_, sizeof what);
+    switch (what.kind) {
+      case order_kind::job:
+        start(what, message_ + sizeof what, static_cast<size_t>(got) - sizeof what, fds, fd_count);
+        break;
+      case order_kind::signal: signal(what); break;
+      case order_kind::kill: kill_tree(); break;
+    }
+    for (size_t i = 0; i < fd_count; ++i) close_fd(fds[i]);
+  }
+
+  void start(const order& what, const u8* payload, size_t size, const int* fds, size_t fd_count) {
+    const size_t needed = 3 + ((what.flags & wire::spawn_directory) != 0 ? 1U : 0U) + (what.in_file != 0 ? 1U : 0U);
+    if (fd_count != needed) return fail(wire::fail_stage::descriptors, -EBADF);
+    command_plan plan;
+    for (int i = 0; i < 3; ++i) plan.standard[i] = fds[i];
+    if ((what.flags & wire::spawn_directory) != 0) plan.directory_fd = fds[3];
+    void* mapped = nullptr;
+    if (what.in_file != 0) {
+      const long at = kernel(__NR_mmap, 0, what.size, 1, 2, fds[fd_count - 1], 0);  // PROT_READ, MAP_PRIVATE
+      if (at < 0 && at > -4096) return fail(wire::fail_stage::limit, at);
+      mapped = reinterpret_cast<void*>(at);
+      payload = static_cast<const u8*>(mapped);
+      size = what.size;
+    }
+    if (!take_apart(plan, payload, size))
+      fail(wire::fail_stage::limit, -E2BIG);
+    else
+      run(plan);
+    if (mapped != nullptr) kernel(__NR_munmap, address(mapped), what.size);
+  }
+
+  bool take_list(reader& from, const char**& list) {
+    const u32 count = from.get<u32>();
+    if (!from.good() || count > wire::most_strings || string_count_ + count + 1 > most_pointers) return false;
+    list = strings_ + string_count_;
+    for (u32 i = 0; i < count; ++i) strings_[string_count_++] = from.text();
+    strings_[string_count_++] = nullptr;
+    return from.good();
+  }
+
+  /// The warden has checked the frame's shape; this checks again, since it costs nothing.
+  bool take_apart(command_plan& plan, const u8* payload, size_t size) {
+    reader from(payload, size);
+    plan.flags = from.get<u32>();
+    plan.uid = from.get<u32>();
+    plan.gid = from.get<u32>();
+    from.get<u64>();
+    from.get<u32>();
+    from.get<u32>();
+    from.get<u64>();
+    from.get<u32>();
+    from.get<u32>();
+    plan.limit_count = from.get<u32>();
+    if (plan.limit_count > command_plan::most_limits) return false;
+    for (u32 i = 0; i < plan.limit_count; ++i) {
+      plan.limits[i].resource = from.get<u32>();
+      plan.limits[i].values.soft = from.get<u64>();
+      plan.limits[i].values.hard = from.get<u64>();
+    }
+    plan.directory = from.text();
+    string_count_ = 0;
+    return take_list(from, plan.candidates) && take_list(from, plan.words) && take_list(from, plan.variables) &&
+           from.finished();
+  }
+
+  void run(command_plan& plan) {
+    int failure[2];
+    const long piped = kernel(__NR_pipe2, address(failure), o_cloexec);
+    if (piped < 0) return fail(wire::fail_stage::pipe, piped);
+    plan.failure_fd = failure[1];
+    constexpr unsigned long flags = 0x100 | 0x4000 | sig_chld;  // CLONE_VM | CLONE_VFORK
+    const long child = warden_clone(flags, child_stack_ + sizeof child_stack_, become_command, &plan);
+    close_fd(failure[1]);
+    if (child < 0) {
+      close_fd(failure[0]);
+      return fail(wire::fail_stage::fork, child);
+    }
+    child_failure reason{};
+    const long got = read_fd(failure[0], &reason, sizeof reason);
+    close_fd(failure[0]);
+    if (got != static_cast<long>(sizeof reason)) {
+      command_ = static_cast<u32>(child);
+      busy_ = true;
+      return;
+    }
+    kernel(__NR_wait4, child, 0, 0, 0);
+    fail(static_cast<wire::fail_stage>(reason.stage), -reason.number);
+  }
+
+  void drain_signals() {
+    u8 ignored[128 * 4];
+    while (read_fd(signals_, ignored, sizeof ignored) > 0) {
+    }
+  }
+
+  /// Takes what has ended. Tells when the command has, and when nothing is left.
+  void reap() {
+    if (!busy_) return;
+    for (;;) {
+      int status = 0;
+      usage used{};
+      const long pid = kernel(__NR_wait4, -1, address(&status), wnohang | wall_children, address(&used));
+      if (pid > 0 && pid == static_cast<long>(command_)) {
+        exit_ = {};
+        exit_.kind = report_kind::exited;
+        const int number = status & 0x7f;
+        exit_.detail = static_cast<u8>(number == 0 ? wire::exit_how::exited : wire::exit_how::signaled);
+        exit_.code = number == 0 ? (status >> 8) & 0xff : number;
+        exit_.user_us = static_cast<u64>(used.user_s) * 1000000 + static_cast<u64>(used.user_us);
+        exit_.system_us = static_cast<u64>(used.system_s) * 1000000 + static_cast<u64>(used.system_us);
+        exit_.peak_kib = static_cast<u64>(used.peak_kib);
+        command_ = 0;
+        ended_ = true;
+        continue;
+      }
+      if (pid > 0) continue;
+      const bool nothing_left = pid == -ECHILD;
+      if (ended_) {
+        ended_ = false;
+        exit_.left = nothing_left ? 0 : 1;
+        tell(exit_);
+      } else if (nothing_left) {
+        report what{};
+        what.kind = report_kind::empty;
+        tell(what);
+      }
+      if (nothing_left) busy_ = false;
+      return;
+    }
+  }
+
+  void signal(const order& what) {
+    if (!busy_) return;
+    switch (static_cast<wire::signal_scope>(what.scope)) {
+      case wire::signal_scope::leader:
+        if (command_ != 0) kernel(__NR_kill, command_, what.number);
+        break;
+      case wire::signal_scope::group:
+        if (command_ != 0) kernel(__NR_kill, -static_cast<long>(command_), what.number);
+        break;
+      case wire::signal_scope::tree:
+        tree.look(pid_, nullptr);
+        if (proc_fd <= 0 && command_ != 0) kernel(__NR_kill, -static_cast<long>(command_), what.number);
+        tree.signal(what.number);
+        if (what.number == sig_term) tree.signal(sig_cont);  // a stopped process takes it only when it goes on
+        break;
+    }
+  }
+
+  void pause_ms(i64 time) {
+    poll_entry ready{signals_, poll_in, 0};
+    const time_spec limit{0, time * 1000000};
+    kernel(__NR_ppoll, address(&ready), 1, address(&limit), 0, 8);
+    drain_signals();
+  }
+
+  /// Ends everything that the command has started. Stops them all first, until a look finds nobody new, so that nobody
+  /// can multiply while others die. What a look misses (it is no snapshot) becomes our child at the latest when its
+  /// parent dies, and we go on until the kernel says that we have none.
+  void kill_tree() {
+    report what{};
+    what.kind = report_kind::killing;
+    tell(what);
+    const u64 begin = now_us();
+    bool told = false;
+    u32 before = 0;
+    for (u32 round = 0; busy_; ++round) {
+      if (proc_fd <= 0 && command_ != 0) kernel(__NR_kill, -static_cast<long>(command_), sig_kill);
+      tree.look(pid_, nullptr);
+      const u32 found = tree.count();
+      if (found == before || round >= 20) {
+        tree.signal(sig_kill);
+        before = 0;
+      } else {
+        tree.signal(sig_stop);
+        before = found;
+      }
+      reap();
+      if (!busy_) return;
+      const u64 passed = now_us() - begin;
+      if (!told && passed > 2000000) {
+        what.kind = report_kind::stuck;
+        what.code = static_cast<i32>(found);
+        tell(what);
+        told = true;
+      }
+      if (before == 0) pause_ms(told ? 50 : 1);
+    }
+  }
+
+  static constexpr u32 most_pointers = 3 * wire::most_strings + 3;
+
+  // No initializers: all of it is zero at first, and none of it stands in the image.
+  int orders_;
+  int signals_;
+  u32 pid_;
+  u32 command_;
+  bool busy_;   // something of a command may be left
+  bool ended_;  // the command has ended, and this has not been told yet
+  report exit_;
+  u32 string_count_;
+  alignas(16) u8 child_stack_[16 * 1024];
+  alignas(8) u8 message_[sizeof(order) + longest_order];
+  const char* strings_[most_pointers];  // touched as far as a command needs it
+};
+
+inline constinit supervisor own_supervisor;

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/process.hpp>
+#include <cofferdam/core/protections.hpp>
+#include <cofferdam/core/shielded.hpp>
+#include <cofferdam/os/command_keeper.hpp>
+#include <cofferdam/os/command_pipes.hpp>
+#include <cofferdam/os/command_request.hpp>
+#include <cofferdam/os/pipe.hpp>
+#include <cofferdam/os/spawn.hpp>
+#include <cofferdam/os/unique_fd.hpp>
+#include <cofferdam/warden/detail/link.hpp>
+#include <cofferdam/warden/detail/warden_command.hpp>
+#include <cofferdam/warden/protocol.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/cancellation_state.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+
+namespace cofferdam::inline v0 {
+
+/// What a session tells its warden.
+class warden_settings {
+ public:
+  command_settings commands;
+  /// How long to wait for the greeting.
+  std::chrono::milliseconds greeting_timeout{std::chrono::seconds(5)};
+  /// The directory that file operations stay beneath, as the warden sees it; empty: there are none.
+  std::string root;
+  /// Keeps guests from signalling anyone but what they started themselves, where the kernel can (Landlock, Linux 6.12).
+  bool scope = true;
+  /// Whom commands run as; `wire::keep_id`: as the warden does.
+  std::uint32_t uid = wire::keep_id;
+  std::uint32_t gid = wire::keep_id;
+  /// The wall clock may stop for the host, but not for longer than this: then the warden ends everything. Zero: no lease.
+  std::chrono::milliseconds lease{0};
+};
+
+namespace detail {
+
+/// Starts commands through a warden.
+class warden_keeper final : public command_keeper, public link_listener, public frame_sink {
+ public:
+  warden_keeper(const asio::any_io_executor& executor, warden_settings settings, std::shared_ptr<warden_link> link)
+      : command_keeper(executor, settings.commands),
+        settings_(std::move(settings)),
+        link_(std::move(link)),
+        greeted_(executor),
+        lease_(executor) {
+    if (link_->carries_descriptors())
+      nothing_ = usable(unique_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)), "/dev/null");
+  }
+
+  /// Waits for the warden's greeting and answers it. On failure the link is closed.
+  static awaitable<void> greet(std::shared_ptr<warden_keeper> self) {
+    self->link_->start(self);
+    self->greeted_.expires_after(self->settings_.greeting_timeout);
+    bool cancelled = false;
+    while (!self->hello_ && !self->lost_ && !cancelled) {
+      std::error_code woken;
+      co_await self->greeted_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+      const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+      cancelled = state.cancelled() != asio::cancellation_type::none;
+      if (!woken) break;  // in all that time
+    }
+    if (self->hello_ && !cancelled) {
+      wire::frame_writer frame(wire::frame_type::configure, 0);
+      frame.number(std::uint32_t{0}).number(static_cast<std::uint32_t>(self->settings_.lease.count()));
+      self->link_->send(frame.text(self->settings_.root).take(), {});
+      self->renew_lease();
+      if (!self->settings().walls) self->describe_walls();
+      co_return;
+    }
+    const std::optional<error> reason = self->lost_;
+    self->disconnect();
+    if (cancelled) throw error(errc::cancelled, "open: cancelled while the warden was starting");
+    if (reason)
+      throw error(errc::provider_failed, std::string("the warden did not start: ") + reason->what(), reason->cause());
+    throw error(errc::provider_failed, "the warden did not say a word within " +
+                                           std::to_string(self->settings_.greeting_timeout.count()) + " ms");
+  }
+
+  const wire::hello& hello() const noexcept { return *hello_; }
+
+  /// Everything is over for the warden too.
+  void disconnect() noexcept {
+    link_->close();
+    lease_.cancel();
+    lose(closed_);
+  }
+
+  bool is_lost() const noexcept { return lost_.has_value(); }
+
+  void send(bytes frame) override { link_->send(std::move(frame), {}); }
+
+ private:
+  launched launch(command& c, spawn_request& request) override {
+    if (lost_) throw *lost_;
+    launched outcome;
+    const std::uint32_t job = ++last_job_;
+    const auto sink = std::static_pointer_cast<warden_keeper>(shared_from_this());
+    auto one = std::make_shared<warden_command>(executor(), registry(), limits_of(c), sink, job, shown_program(c));
+
+    wire::spawn_order order;
+    const command_limits limits = limits_of(c);
+    if (limits.timeout) order.timeout_ms = static_cast<std::uint64_t>(limits.timeout->count());
+    order.grace_ms = milliseconds(limits.grace);
+    order.linger_ms = milliseconds(limits.linger);
+    order.uid = settings_.uid;
+    order.gid = settings_.gid;
+    if (has_scope()) order.flags |= wire::spawn_scope;
+    order.directory = request.directory_path;
+
+    std::optional<command_pipes> pipes;
+    std::array<int, 4> descriptors{};
+    std::size_t count = 0;
+    const bool has_input = c.input() || c.has_open_input();
+    if (link_->carries_descriptors()) {
+      pipes.emplace(c, request, nothing_.get());
+      one->connect_pipes(pipes->input, pipes->output, pipes->error);
+      order.flags |= wire::spawn_descriptors;
+      descriptors = {request.input, request.output, request.error, request.directory};
+      count = 3;
+      if (request.directory >= 0) {
+        order.flags |= wire::spawn_directory;
+        count = 4;
+      }
+    } else {
+      one->connect_frames(has_input);
+      if (has_input) order.flags |= wire::spawn_open_input;
+    }
+    bytes frame = order.encode(job, request.candidates, request.words, request.variables);
+    if (frame.empty()) {
+      outcome.refusal =
+          refuse_unstarted(shown_program(c), spawn_stage::exec, std::error_code(E2BIG, std::system_category()));
+      return outcome;
+    }
+    jobs_.emplace(job, one);
+    try {
+      link_->send(std::move(frame), std::span<const int>(descriptors.data(), count));
+      one->begin(c.take_input());
+    } catch (...) {
+      one->abandon();
+      throw;
+    }
+    outcome.running = std::move(one);
+    return outcome;
+  }
+
+  /// Says what the warden holds, where the backend has not said it.
+  void describe_walls() {
+    protections walls;
+    const bool adopts = hello_->can(wire::capability_adopts);
+    walls.set(protection::process_tree, adopts ? "everything the command started" : "process group");
+    walls.set(protection::host_death, adopts ? "everything the command started" : "process group");
+    if (has_scope()) walls.set(protection::signals, "Landlock: only what the command started");
+    set_walls(std::make_shared<const protections>(std::move(walls)));
+  }
+
+  bool has_scope() const noexcept { return settings_.scope && hello_->can(wire::capability_scope); }
+
+  static std::uint32_t milliseconds(std::chrono::milliseconds time) {
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(time.count(), 0, 24 * 3600 * 1000));
+  }
+
+  void frame_arrived(const wire::frame& arrived) override {
+    if (!hello_) {
+      hello_.emplace(arrived);
+      greeted_.cancel();
+      return;
+    }
+    wire::payload_reader values(arrived);
+    if (arrived.type() == wire::frame_type::pong || arrived.type() == wire::frame_type::worker_lost) return;
+    if (arrived.type() == wire::frame_type::protocol_error) {
+      const unsigned fault = values.number<std::uint8_t>();
+      const unsigned type = values.number<std::uint8_t>();
+      throw error(errc::provider_lost, "the warden did not understand us (fault " + std::to_string(fault) +
+                                           ", frame type " + std::to_string(type) + ") and has ended everything");
+    }
+    const auto found = jobs_.find(arrived.job());
+    if (found == jobs_.end())
+      throw wire::violation("a frame for job " + std::to_string(arrived.job()) + ", which is over");
+    const std::shared_ptr<warden_command> one = found->second;
+    switch (arrived.type()) {
+      case wire::frame_type::output: one->on_output(0, arrived.payload()); break;
+      case wire::frame_type::error_output: one->on_output(1, arrived.payload()); break;
+      case wire::frame_type::input_credit: one->on_input_credit(values.number<std::uint32_t>()); break;
+      case wire::frame_type::exited: one->on_exited(wire::exited(arrived)); break;
+      case wire::frame_type::done:
+        jobs_.erase(found);
+        one->on_done();
+        break;
+      case wire::frame_type::failed: {
+        const auto stage = static_cast<wire::fail_stage>(values.number<std::uint8_t>());
+        const int number = values.number<std::int32_t>();
+        jobs_.erase(found);
+        one->on_failed(stage, number);
+        break;
+      }
+      case wire::frame_type::stuck: break;
+      default: throw wire::violation("a frame of type " + std::to_string(static_cast<unsigned>(arrived.type())));
+    }
+  }
+
+  void link_lost(const error& reason) override {
+    const auto kept = shared_from_this();  // closing the link lets go of us
+    link_->close();
+    lease_.cancel();
+    lose(reason);
+  }
+
+  void lose(const error& reason) noexcept {
+    if (lost_) return;
+    lost_ = reason;
+    greeted_.cancel();
+    const auto jobs = std::move(jobs_);
+    jobs_.clear();
+    for (const auto& [job, one] : jobs) {
+      try {
+        one->on_lost(reason);
+      } catch (const std::bad_alloc&) {  // what had arrived is lost too
+        one->on_lost_quietly(reason);
+      }
+    }
+  }
+
+  void renew_lease() {
+    if (settings_.lease.count() == 0) return;
+    lease_.expires_after(settings_.lease / 3);
+    lease_.async_wait([self = std::static_pointer_cast<warden_keeper>(shared_from_this())](std::error_code failure) {
+      if (failure || self->lost_) return;
+      self->link_->send(wire::frame_writer(wire::frame_type::ping, 0).take(), {});
+      self->renew_lease();
+    });
+  }
+
+  warden_settings settings_;
+  std::shared_ptr<warden_link> link_;
+  unique_fd nothing_;
+  asio::steady_timer greeted_;
+  asio::steady_timer lease_;
+  std::optional<wire::hello> hello_;
+  std::optional<error> lost_;
+  const error closed_{errc::environment_closed, "the environment is closed"};  // made while there is memory
+  std::uint32_t last_job_ = 0;
+  std::unordered_map<std::uint32_t, std::shared_ptr<warden_command>> jobs_;
+};
+
+}  // namespace detail
+
+/// The commands of an environment, run by a warden at the other end of a stream: the half of a backend that is the same
+/// wherever the warden stands.
+///
+/// Output is drained within its cap, limits are held, the end is seen whether or not anybody awaits it. When a command
+/// has ended, so has everything it had started, whatever that did to get away. Where the stream ends, every pending command
+/// fails with error{errc::provider_lost} and what had arrived. Movable while idle. Destroyed without `close()`, it ends
+/// the stream, upon which the warden ends everything.
+/// \par Threads  one executor at a time.
+class warden_session {
+ public:
+  /// Meets a warden over a stream: an asynchronous stream of Asio's, or any type that models its requirements and has
+  /// `close()`. The stream carries nothing else.
+  /// \throws error{errc::provider_failed} where no warden of our version answers; error{errc::cancelled}.
+  template <class Stream>
+  static awaitable<warden_session> open(Stream stream, warden_settings settings = warden_settings()) {
+    asio::any_io_executor executor = stream.get_executor();
+    std::shared_ptr<detail::warden_link> link = std::make_shared<detail::stream_link<Stream>>(std::move(stream));
+    return meet(std::move(executor), std::move(link), std::move(settings));
+  }
+
+  /// The same over a connected Unix socket on this machine: then the commands' pipes are made here and passed on, and
+  /// output takes no extra hop.
+  static awaitable<warden_session> open(asio::any_io_executor executor, unique_fd socket,
+                                        warden_settings settings = warden_settings()) {
+    std::shared_ptr<detail::warden_link> link;
+    try {
+      link = std::make_shared<detail::socket_link>(executor, std::move(socket));
+    } catch (const std::system_error& failure) {
+      throw error(errc::provider_failed, std::string("the warden's stream cannot be watched: ") + failure.what(),
+                  failure.code());
+    }
+    return meet(std::move(executor), std::move(link), std::move(settings));
+  }
+
+  warden_session(warden_session&&) noexcept = default;
+  warden_session& operator=(warden_session&& other) noexcept {
+    if (this != &other) {
+      abandon();
+      keeper_ = std::move(other.keeper_);
+    }
+    return *this;
+  }
+  ~warden_session() { abandon(); }
+
+  /// Runs a command to its end: what `run_command` of an environment does.
+  /// \param request  as `request_for` makes it; borrowed descriptors live until the awaitable completes.
+  awaitable<command_result> run(command c, spawn_request request) {
+    return detail::command_keeper::run(keeper_, std::move(c), std::move(request));
+  }
+
+  /// Starts a command: what `start` of an environment does.
+  awaitable<process> start(command c, spawn_request request) {
+    return detail::command_keeper::start(keeper_, std::move(c), std::move(request));
+  }
+
+  /// What the warden has said of itself and its place.
+  const wire::hello& hello() const noexcept { return keeper_->hello(); }
+
+  /// Ends every command, waits for that, and ends the stream; whoever awaits a command gets
+  /// error{errc::environment_closed}. Not cancelled.
+  awaitable<void> close() {
+    return detail::shielded([keeper = keeper_] { return close_all(keeper); });
+  }
+
+  /// Ends the stream, upon which the warden kills everything, and waits for nothing; what the destructor does.
+  void abandon() noexcept {
+    if (!keeper_) return;
+    keeper_->abandon();
+    keeper_->disconnect();
+  }
+
+ private:
+  explicit warden_session(std::shared_ptr<detail::warden_keeper> keeper) : keeper_(std::move(keeper)) {}
+
+  static awaitable<warden_session> meet(asio::any_io_executor executor, std::shared_ptr<detail::warden_link> link,
+                                        warden_settings settings) {
+    warden_session session(std::make_shared<detail::warden_keeper>(executor, std::move(settings), std::move(link)));
+    co_await detail::warden_keeper::greet(session.keeper_);
+    co_return session;
+  }
+
+  static awaitable<void> close_all(std::shared_ptr<detail::warden_keeper> keeper) {
+    co_await detail::command_keeper::close(keeper);
+    keeper->disconnect();
+  }
+
+  std::shared_ptr<detail::warden_keeper> keeper_;
+};
+
+}  // namespace cofferdam::inline v0

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/version.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+/// What goes over the wire between a host and its warden: numbers alone, shared by `protocol.hpp` and by the program,
+/// which has no standard library. Everything is little-endian.
+///
+/// A frame is `u32 length | u8 type | u32 job | payload`, where `length` counts the payload. A string is `u32 length`,
+/// its bytes, and a NUL that the length does not count; a list of strings is `u32 count` and the strings.
+/// Job 0 is the warden itself. The host numbers its jobs and requests as it likes, each number once at a time.
+namespace cofferdam::inline v0::wire {
+
+inline constexpr std::uint32_t magic = 0x4d444643;  // "CFDM"
+inline constexpr std::uint16_t version = 1;
+inline constexpr std::size_t header_size = 9;
+/// The longest payload of any frame but `spawn` and `write`.
+inline constexpr std::size_t longest_payload = 64 * 1024;
+/// Linux takes at most 6 MiB of words and variables; with what goes around them.
+inline constexpr std::size_t longest_spawn = 6 * 1024 * 1024 + 256 * 1024;
+/// Words and variables of a command, and paths to try, in all.
+inline constexpr std::uint32_t most_strings = 256 * 1024;
+/// Bytes of standard input a job may have on their way before the first `input_credit`.
+inline constexpr std::uint32_t input_window = 64 * 1024;
+inline constexpr std::uint32_t keep_id = 0xffffffff;  ///< no change of uid or gid
+
+/// What a frame is. Bit 7 says: from the warden.
+enum class frame_type : std::uint8_t {
+  // host to warden
+  configure =
+      0x01,      ///< job 0, once, first: u32 flags (see configure_flag), u32 lease_ms (0: none), string root ("": none)
+  spawn = 0x02,  ///< see spawn_flag
+  input = 0x03,  ///< bytes, within the credit
+  input_end = 0x04,  ///< nothing
+  signal = 0x05,     ///< u8 scope, u8 number
+  kill = 0x06,       ///< u32 grace_ms: SIGTERM to all, the grace, SIGKILL; without a grace SIGKILL at once
+  credit = 0x07,     ///< u8 stream (1 or 2), u32 bytes more
+  resize = 0x08,     ///< u16 rows, u16 columns
+  ping = 0x09,       ///< at most 64 bytes, which come back; renews the lease
+  kill_all = 0x0a,   ///< job 0: `kill` without grace for every job
+
+  // File operations, beneath the root that `configure` named, one after another. Each frame is answered by one `reply`
+  // with its number, before which `reply_data` may come. See what stands beside most_unfinished.
+  stat = 0x20,            ///< string path; a link at its end is not followed. Reply: an entry
+  list = 0x21,            ///< string path, u8 recursive. Data: entries, each with its path from there as a string
+  read = 0x22,            ///< string path, u64 offset, u64 most. Data: bytes; reply: u64 size of the file, u32 mode
+  write = 0x23,           ///< string path, u32 mode (or keep_mode), u8 exclusive: begins the file of this number
+  write_data = 0x24,      ///< bytes. Where they cannot be written the file is given up
+  write_commit = 0x25,    ///< nothing: the file takes its name. Reply: u64 size
+  write_abort = 0x26,     ///< nothing: the file goes
+  make_directory = 0x27,  ///< string path, u32 mode of all that are made; fine where it is there
+  remove = 0x28,          ///< string path, with all that is beneath
+  rename = 0x29,          ///< string from, string to; replaces a file there, or an empty directory
+  set_mode = 0x2a,        ///< string path, u32 mode; a link at its end is refused
+
+  // warden to host
+  hello = 0x80,   ///< u32 magic, u16 version, u16 machine (ELF e_machine), u32 pid, uid, gid, capabilities, most_jobs
+  output = 0x82,  ///< bytes
+  error_output = 0x83,    ///< bytes
+  exited = 0x84,          ///< see exit_how
+  done = 0x85,            ///< u64 dropped bytes of output, u64 of error output: nothing of the job is left
+  failed = 0x86,          ///< u8 fail_stage, i32 errno: nothing ran
+  pong = 0x87,            ///< what `ping` held
+  input_credit = 0x88,    ///< u32 bytes more
+  stuck = 0x89,           ///< u32 processes that SIGKILL has not ended within 2 s; it is tried on
+  protocol_error = 0x8a,  ///< u8 wire_fault, u8 type of the frame: the last frame; everything is killed
+
+  worker_lost = 0x8b,  ///< job 0: file operations under way are lost; the next one starts afresh
+
+  reply = 0xa0,       ///< i32 errno (0: done), then what the request says
+  reply_data = 0xa1,  ///< bytes of a file, or whole entries of a list, at most longest_payload; `reply` follows
+};
+
+enum class fault : std::uint8_t { unknown_type = 1, too_long, malformed, unexpected, too_much_input, descriptors };
+
+/// The fixed part of `spawn`: u32 flags, u32 uid, u32 gid, u64 timeout_ms (0: none), u32 grace_ms, u32 linger_ms,
+/// u64 output_cap (0: none), u32 window, u16 rows, u16 columns. Then u32 count of limits, each
+/// `u32 resource, u64 soft, u64 hard`; string directory; lists: paths to try, words, variables.
+///
+/// `linger_ms`: how long what a command left behind may go on, once it has ended, before it is killed.
+/// `output_cap`: bytes of each stream that are sent; the rest is counted. `window`: the first credit of each stream.
+inline constexpr std::size_t spawn_fixed_size = 4 + 4 + 4 + 8 + 4 + 4 + 8 + 4 + 2 + 2;
+
+enum spawn_flag : std::uint32_t {
+  spawn_descriptors = 1,  ///< three descriptors come with the frame: standard input, output, error
+  spawn_directory = 2,    ///< and one more, after them: the directory to start in
+  spawn_open_input = 4,   ///< keep standard input open for `input`; else it is /dev/null
+  spawn_merge = 8,        ///< error output goes where output goes
+  spawn_terminal = 16,    ///< a terminal: made by the warden, or descriptor 0 where descriptors come
+  spawn_keep = 32,        ///< what the command leaves behind may go on
+  spawn_scope = 64,       ///< Landlock: no signals and no abstract sockets to anyone outside
+  spawn_no_new_privileges = 128,
+  spawn_all_flags = 255,
+};
+
+/// What `hello` says the kernel can do here.
+enum capability : std::uint32_t {
+  capability_scope = 1,        ///< Landlock with scopes (6.12)
+  capability_descriptors = 2,  ///< the stream is a socket that carries descriptors
+  capability_openat2 = 4,      ///< else file operations walk component by component
+  capability_children = 8,     ///< /proc/PID/task/TID/children; else all of /proc is read
+  capability_adopts = 32,     ///< orphans of a command come to us; else (some emulators) those that fork twice are lost
+  capability_processes = 16,  ///< /proc is there; without it what leaves its group is not seen until it ends
+};
+
+/// `exited`: u8 how, i32 code, u8 reason, u64 wall_us, u64 user_us, u64 system_us, u64 peak_kib, u32 oom_kills, u8 left.
+inline constexpr std::size_t exited_size = 1 + 4 + 1 + 8 + 8 + 8 + 8 + 4 + 1;
+enum class exit_how : std::uint8_t {
+  exited = 0,    ///< code: 0 to 255
+  signaled = 1,  ///< code: the signal
+  lost = 2,      ///< its supervisor was killed, so nobody knows
+};
+/// Whether the warden had ended it by then.
+enum class exit_reason : std::uint8_t { none = 0, timeout = 1, killed = 2, lease = 3 };
+
+enum class fail_stage : std::uint8_t {
+  limit = 1,       ///< the warden's own: too many jobs, no descriptor, no memory
+  supervisor = 2,  ///< no process for the supervisor
+  pipe = 3,
+  terminal = 4,
+  directory = 5,
+  fork = 6,
+  descriptors = 7,
+  session = 8,
+  identity = 9,  ///< setgroups, setgid, setuid
+  limits = 10,   ///< setrlimit
+  scope = 11,    ///< Landlock
+  exec = 12,
+};
+
+/// Whom `signal` is for.
+enum class signal_scope : std::uint8_t { leader = 0, group = 1, tree = 2 };
+
+enum configure_flag : std::uint32_t {
+  configure_component_walk = 1,  ///< file operations walk component by component even where the kernel has openat2
+};
+
+// What the files' `reply` says beyond what the kernel has to say of the names. EINVAL: the payload is malformed, there is
+// no root, the path is empty or absolute, or the root itself where a name in it is needed. EXDEV, ELOOP: it leads out, by
+// `..` or by a link, or in circles. ENAMETOOLONG: more than 4095 bytes, or 255 in one name; also an entry of a list that
+// does not fit a frame. EISDIR, ENXIO: a directory; a FIFO, socket or device, where a regular file is needed.
+// EOPNOTSUPP: two file systems, or a mode that cannot be set here. EFBIG: a list beyond its limits. EIO: also a tree that
+// was moved while it was listed. EBUSY: the number has an unfinished file. EMFILE: too many have. EBADF: this one has none.
+inline constexpr std::uint32_t most_unfinished = 8;                       ///< files at a time, each with its number
+inline constexpr std::uint32_t keep_mode = 0xffffffff;                    ///< that of the file replaced, else 0644
+inline constexpr std::uint64_t most_read = 1024 * 1024;                   ///< bytes of one `read`; more is cut
+inline constexpr std::uint64_t most_listed = 4'000'000;                   ///< entries of one `list`
+inline constexpr std::uint64_t most_listed_bytes = 512ULL * 1024 * 1024;  ///< the same in bytes, as they are sent
+
+/// An entry: u8 type (as file_type: regular, directory, symlink, other), u32 mode, u64 size, i64 mtime_s, u32 mtime_ns.
+/// `reply` to `stat` has one; `reply_data` of `list` has many, each followed by its name as a string.
+inline constexpr std::size_t entry_fixed_size = 1 + 4 + 8 + 8 + 4;
+
+}  // namespace cofferdam::inline v0::wire

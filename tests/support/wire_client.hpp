@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/warden/wire.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <ostream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef COFFERDAM_WARDEN_PROGRAM
+#error "COFFERDAM_WARDEN_PROGRAM has to name the built warden"
+#endif
+
+namespace cofferdam_test {
+
+/// What stands in a frame, value by value.
+class wire_payload {
+ public:
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  wire_payload& number(T value) & {
+    char raw[sizeof value];
+    std::memcpy(raw, &value, sizeof value);
+    bytes_.append(raw, sizeof value);
+    return *this;
+  }
+  wire_payload& string(std::string_view text) & {
+    number(static_cast<std::uint32_t>(text.size()));
+    bytes_.append(text);
+    bytes_ += '\0';
+    return *this;
+  }
+  wire_payload& strings(const std::vector<std::string>& list) & {
+    number(static_cast<std::uint32_t>(list.size()));
+    for (const std::string& one : list) string(one);
+    return *this;
+  }
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  wire_payload&& number(T value) && {
+    return std::move(number(value));
+  }
+  wire_payload&& string(std::string_view text) && { return std::move(string(text)); }
+  wire_payload&& strings(const std::vector<std::string>& list) && { return std::move(strings(list)); }
+
+  const std::string& bytes() const noexcept { return bytes_; }
+  operator std::string_view() const noexcept { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+/// Takes values off a frame. Throws where there are none left.
+class wire_reader {
+ public:
+  explicit wire_reader(std::string_view bytes) : bytes_(bytes) {}
+
+  template <class T>
+  T number() {
+    T value;
+    std::memcpy(&value, take(sizeof value).data(), sizeof value);
+    return value;
+  }
+  std::string string() {
+    std::string text(take(number<std::uint32_t>()));
+    if (take(1) != std::string_view("\0", 1)) throw std::runtime_error("a string without its NUL");
+    return text;
+  }
+  bool at_end() const noexcept { return bytes_.empty(); }
+  std::string_view rest() const noexcept { return bytes_; }
+
+ private:
+  std::string_view take(std::size_t size) {
+    if (size > bytes_.size()) throw std::runtime_error("a frame is cut");
+    const std::string_view taken = bytes_.substr(0, size);
+    bytes_.remove_prefix(size);
+    return taken;
+  }
+
+  std::string_view bytes_;
+};
+
+struct wire_frame {
+  cofferdam::wire::frame_type type{};
+  std::uint32_t job = 0;
+  std::string payload;
+
+  friend std::ostream& operator<<(std::ostream& out, const wire_frame& one) {
+    return out << "frame " << static_cast<unsigned>(one.type) << " of job " << one.job << ", " << one.payload.size()
+               << " bytes";
+  }
+};
+
+/// Starts the warden and speaks its frames, one thread, blocking, without any of the library's own means. The destructor
+/// closes the stream and waits for the program.
+class wire_client {
+ public:
+  static constexpr std::chrono::milliseconds patience = std::chrono::seconds(60);
+
+  wire_client() {
+    int pair[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) fail("socketpair");
+    fd_ = pair[0];
+    std::string name = COFFERDAM_WARDEN_PROGRAM;
+    std::string three = "3";
+    char* const words[] = {name.data(), three.data(), nullptr};
+    char* const variables[] = {nullptr};
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_adddup2(&actions, pair[1], 3);
+    const int code = ::posix_spawn(&pid_, name.c_str(), &actions, nullptr, words, variables);
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::close(pair[1]);
+    if (code != 0) {
+      ::close(fd_);
+      throw std::system_error(code, std::system_category(), "starting " + name);
+    }
+  }
+  wire_client(const wire_client&) = delete;
+  wire_client& operator=(const wire_client&) = delete;
+  ~wire_client() {
+    close();
+    wait();
+  }
+
+  /// The frame that the program begins with.
+  wire_frame take_hello() {
+    std::optional<wire_frame> hello = next_frame();
+    if (!hello || hello->type != cofferdam::wire::frame_type::hello) throw std::runtime_error("no hello");
+    return std::move(*hello);
+  }
+
+  void configure(std::string_view root, std::uint32_t flags = 0, std::uint32_t lease_ms = 0) {
+    send_frame(cofferdam::wire::frame_type::configure, 0, wire_payload().number(flags).number(lease_ms).string(root));
+  }
+
+  pid_t pid() const noexcept { return pid_; }
+  int fd() const noexcept { return fd_; }
+
+  void send_frame(cofferdam::wire::frame_type type, std::uint32_t job, std::string_view payload = {},
+                  const std::vector<int>& fds = {}) {
+    wire_payload head;
+    head.number(static_cast<std::uint32_t>(payload.size())).number(static_cast<std::uint8_t>(type)).number(job);
+    send_bytes(head.bytes() + std::string(payload), fds);
+  }
+
+  /// Bytes as they are; descriptors go with the first one.
+  void send_bytes(std::string_view bytes, const std::vector<int>& fds = {}) {
+    bool first = true;
+    while (!bytes.empty()) {
+      iovec vector{const_cast<char*>(bytes.data()), bytes.size()};
+      msghdr message{};
+      message.msg_iov = &vector;
+      message.msg_iovlen = 1;
+      std::vector<char> control(CMSG_SPACE(fds.size() * sizeof(int)));
+      if (first && !fds.empty()) {
+        message.msg_control = control.data();
+        message.msg_controllen = control.size();
+        cmsghdr* const header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
+        std::memcpy(CMSG_DATA(header), fds.data(), fds.size() * sizeof(int));
+      }
+      const ssize_t sent = ::sendmsg(fd_, &message, MSG_NOSIGNAL);
+      if (sent < 0 && errno == EINTR) continue;
+      if (sent < 0) fail("sendmsg");
+      bytes.remove_prefix(static_cast<std::size_t>(sent));
+      first = false;
+    }
+  }
+
+  /// The next frame; nothing where none comes in time, or the stream has ended (`has_ended` tells).
+  std::optional<wire_frame> next_frame(std::chrono::milliseconds limit = patience) {
+    const auto end = std::chrono::steady_clock::now() + limit;
+    while (!whole_frame()) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+      pollfd ready{fd_, POLLIN, 0};
+      const int count = ::poll(&ready, 1, static_cast<int>(std::max<std::chrono::milliseconds::rep>(left.count(), 0)));
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) return std::nullopt;
+      char piece[65536];
+      const ssize_t got = ::read(fd_, piece, sizeof piece);
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) {
+        ended_ = true;
+        return std::nullopt;
+      }
+      if (begin_ != 0) {
+        received_.erase(0, begin_);
+        begin_ = 0;
+      }
+      received_.append(piece, static_cast<std::size_t>(got));
+    }
+    wire_reader head(std::string_view(received_).substr(begin_));
+    const std::size_t size = head.number<std::uint32_t>();
+    wire_frame frame;
+    frame.type = static_cast<cofferdam::wire::frame_type>(head.number<std::uint8_t>());
+    frame.job = head.number<std::uint32_t>();
+    frame.payload = received_.substr(begin_ + cofferdam::wire::header_size, size);
+    begin_ += cofferdam::wire::header_size + size;
+    return frame;
+  }
+  bool has_ended() const noexcept { return ended_; }
+
+  /// Closes our end of the stream.
+  void close() {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
+  }
+
+  /// Waits for the program; its wait status. Kills it and fails the test where it does not end in time.
+  int wait(std::chrono::milliseconds limit = patience) {
+    if (pid_ <= 0) return status_;
+    const auto end = std::chrono::steady_clock::now() + limit;
+    for (;;) {
+      const pid_t got = ::waitpid(pid_, &status_, WNOHANG);
+      if (got != 0 && !(got < 0 && errno == EINTR)) break;
+      if (std::chrono::steady_clock::now() > end) {
+        ADD_FAILURE() << "the warden does not end";
+        ::kill(pid_, SIGKILL);
+        ::waitpid(pid_, &status_, 0);
+        break;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    pid_ = 0;
+    return status_;
+  }
+
+ private:
+  [[noreturn]] static void fail(const char* what) { throw std::system_error(errno, std::system_category(), what); }
+
+  bool whole_frame() const {
+    const std::string_view here = std::string_view(received_).substr(begin_);
+    if (here.size() < cofferdam::wire::header_size) return false;
+    return here.size() - cofferdam::wire::header_size >= wire_reader(here).number<std::uint32_t>();
+  }
+
+  int fd_ = -1;
+  pid_t pid_ = 0;
+  int status_ = 0;
+  bool ended_ = false;
+  std::string received_;
+  std::size_t begin_ = 0;
+};
+
+}  // namespace cofferdam_test
