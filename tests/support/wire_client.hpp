@@ -116,8 +116,8 @@ struct wire_frame {
   }
 };
 
-/// Starts the warden and speaks its frames, one thread, blocking, without any of the library's own means. The destructor
-/// closes the stream and waits for the program.
+/// Starts the warden and speaks its frames: one thread, blocking, without any of the library's own means. The
+/// destructor closes the stream and waits for the program.
 class wire_client {
  public:
   static constexpr std::chrono::milliseconds patience = std::chrono::seconds(60);

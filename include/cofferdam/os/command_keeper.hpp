@@ -103,6 +103,10 @@ class command_keeper : public std::enable_shared_from_this<command_keeper> {
 
   virtual launched launch(command& c, spawn_request& request) = 0;
 
+  void require_open() const {
+    if (closing_) throw error(errc::environment_closed, "the environment is closed; open another one");
+  }
+
   const asio::any_io_executor& executor() const noexcept { return executor_; }
   const std::shared_ptr<command_registry>& registry() const noexcept { return registry_; }
   const command_settings& settings() const noexcept { return settings_; }
@@ -170,7 +174,7 @@ class command_keeper : public std::enable_shared_from_this<command_keeper> {
   };
 
   launched launch_checked(command& c, spawn_request& request) {
-    if (closing_) throw error(errc::environment_closed, "the environment is closed; open another one");
+    require_open();
     try {
       return launch(c, request);
     } catch (const error&) {

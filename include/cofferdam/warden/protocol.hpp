@@ -153,6 +153,11 @@ class frame_writer {
     bytes_.insert(bytes_.end(), value.begin(), value.end());
     return *this;
   }
+  /// Gives the frame another number.
+  frame_writer& renumbered(std::uint32_t job) {
+    std::memcpy(bytes_.data() + 5, &job, sizeof job);
+    return *this;
+  }
   /// The frame; the writer is empty afterwards.
   bytes take() {
     const auto size = static_cast<std::uint32_t>(bytes_.size() - header_size);

@@ -3,13 +3,16 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bulk_file_environment.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/protections.hpp>
 #include <cofferdam/core/shielded.hpp>
+#include <cofferdam/core/transfer.hpp>
 #include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_pipes.hpp>
 #include <cofferdam/os/command_request.hpp>
@@ -18,6 +21,7 @@
 #include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/warden/detail/link.hpp>
 #include <cofferdam/warden/detail/warden_command.hpp>
+#include <cofferdam/warden/detail/warden_files.hpp>
 #include <cofferdam/warden/protocol.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -73,6 +77,7 @@ class warden_keeper final : public command_keeper, public link_listener, public 
       : command_keeper(executor, settings.commands),
         settings_(std::move(settings)),
         link_(std::move(link)),
+        requests_(std::make_shared<file_requests>(executor)),
         greeted_(executor),
         lease_(executor) {
     if (link_->carries_descriptors())
@@ -117,7 +122,12 @@ class warden_keeper final : public command_keeper, public link_listener, public 
     lose(closed_);
   }
 
-  bool is_lost() const noexcept { return lost_.has_value(); }
+  /// The files beneath the root.
+  /// \throws error{errc::environment_closed}.
+  static warden_files files(const std::shared_ptr<warden_keeper>& self) {
+    self->require_open();
+    return warden_files(self, self->requests_, self->settings_.root);
+  }
 
   void send(bytes frame) override { link_->send(std::move(frame), {}); }
 
@@ -198,7 +208,7 @@ class warden_keeper final : public command_keeper, public link_listener, public 
       return;
     }
     wire::payload_reader values(arrived);
-    if (arrived.type() == wire::frame_type::pong || arrived.type() == wire::frame_type::worker_lost) return;
+    if (arrived.type() == wire::frame_type::pong || requests_->arrived(arrived)) return;
     if (arrived.type() == wire::frame_type::protocol_error) {
       const unsigned fault = values.number<std::uint8_t>();
       const unsigned type = values.number<std::uint8_t>();
@@ -241,6 +251,7 @@ class warden_keeper final : public command_keeper, public link_listener, public 
     if (lost_) return;
     lost_ = reason;
     greeted_.cancel();
+    requests_->lose(reason);
     const auto jobs = std::move(jobs_);
     jobs_.clear();
     for (const auto& [job, one] : jobs) {
@@ -265,6 +276,7 @@ class warden_keeper final : public command_keeper, public link_listener, public 
   warden_settings settings_;
   std::shared_ptr<warden_link> link_;
   unique_fd nothing_;
+  std::shared_ptr<file_requests> requests_;
   asio::steady_timer greeted_;
   asio::steady_timer lease_;
   std::optional<wire::hello> hello_;
@@ -331,6 +343,35 @@ class warden_session {
     return detail::command_keeper::start(keeper_, std::move(c), std::move(request));
   }
 
+  /// What `spawn_request::directory_path` is to be for a command's working directory: a path of the warden's own.
+  /// \throws error{errc::outside_workspace, not_found, not_a_directory} as an environment does for it.
+  awaitable<std::string> directory_path(std::string working_directory) {
+    return detail::warden_files::directory_path(files(), std::move(working_directory));
+  }
+
+  // File operations beneath `warden_settings::root`, with the meaning and the errors that an environment's have. The
+  // root stays where it is; nothing in it leads out of it.
+
+  awaitable<bytes> read_file(std::string path, std::size_t most) {
+    return detail::warden_files::read_file(files(), std::move(path), most);
+  }
+  awaitable<void> write_file(std::string path, bytes_view content) {
+    return detail::warden_files::write_file(files(), std::move(path), content);
+  }
+  awaitable<entry> stat(std::string path) { return detail::warden_files::stat(files(), std::move(path)); }
+  awaitable<std::vector<entry>> list(std::string path) { return detail::warden_files::list(files(), std::move(path)); }
+  awaitable<void> make_directory(std::string path) {
+    return detail::warden_files::make_directory(files(), std::move(path));
+  }
+  awaitable<void> remove(std::string path) { return detail::warden_files::remove(files(), std::move(path)); }
+  awaitable<void> rename(std::string from, std::string to) {
+    return detail::warden_files::rename(files(), std::move(from), std::move(to));
+  }
+  awaitable<transfer> put_files(file_source& source) { return detail::warden_files::put_files(files(), source); }
+  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
+    co_return files().get_files(std::move(requests));
+  }
+
   /// What the warden has said of itself and its place.
   const wire::hello& hello() const noexcept { return keeper_->hello(); }
 
@@ -349,6 +390,8 @@ class warden_session {
 
  private:
   explicit warden_session(std::shared_ptr<detail::warden_keeper> keeper) : keeper_(std::move(keeper)) {}
+
+  detail::warden_files files() const { return detail::warden_keeper::files(keeper_); }
 
   static awaitable<warden_session> meet(asio::any_io_executor executor, std::shared_ptr<detail::warden_link> link,
                                         warden_settings settings) {

@@ -18,7 +18,7 @@ namespace cofferdam::inline v0::wire {
 inline constexpr std::uint32_t magic = 0x4d444643;  // "CFDM"
 inline constexpr std::uint16_t version = 1;
 inline constexpr std::size_t header_size = 9;
-/// The longest payload of any frame but `spawn` and `write`.
+/// The longest payload of any frame but `spawn`.
 inline constexpr std::size_t longest_payload = 64 * 1024;
 /// Linux takes at most 6 MiB of words and variables; with what goes around them.
 inline constexpr std::size_t longest_spawn = 6 * 1024 * 1024 + 256 * 1024;
@@ -31,10 +31,9 @@ inline constexpr std::uint32_t keep_id = 0xffffffff;  ///< no change of uid or g
 /// What a frame is. Bit 7 says: from the warden.
 enum class frame_type : std::uint8_t {
   // host to warden
-  configure =
-      0x01,      ///< job 0, once, first: u32 flags (see configure_flag), u32 lease_ms (0: none), string root ("": none)
-  spawn = 0x02,  ///< see spawn_flag
-  input = 0x03,  ///< bytes, within the credit
+  configure = 0x01,  ///< job 0, once, first: u32 flags, u32 lease_ms (0: none), string root ("": none)
+  spawn = 0x02,      ///< see spawn_flag
+  input = 0x03,      ///< bytes, within the credit
   input_end = 0x04,  ///< nothing
   signal = 0x05,     ///< u8 scope, u8 number
   kill = 0x06,       ///< u32 grace_ms: SIGTERM to all, the grace, SIGKILL; without a grace SIGKILL at once
@@ -43,8 +42,10 @@ enum class frame_type : std::uint8_t {
   ping = 0x09,       ///< at most 64 bytes, which come back; renews the lease
   kill_all = 0x0a,   ///< job 0: `kill` without grace for every job
 
-  // File operations, beneath the root that `configure` named, one after another. Each frame is answered by one `reply`
-  // with its number, before which `reply_data` may come. See what stands beside most_unfinished.
+  // File operations, beneath the root that `configure` named, one after another; at most file_window bytes of requests may
+  // wait. Each frame is answered by one `reply`
+  // with its number, before which `reply_data` may come: of no use where the reply tells an error. Errors and limits
+  // stand beside most_unfinished.
   stat = 0x20,            ///< string path; a link at its end is not followed. Reply: an entry
   list = 0x21,            ///< string path, u8 recursive. Data: entries, each with its path from there as a string
   read = 0x22,            ///< string path, u64 offset, u64 most. Data: bytes; reply: u64 size of the file, u32 mode
@@ -135,16 +136,19 @@ enum class fail_stage : std::uint8_t {
 /// Whom `signal` is for.
 enum class signal_scope : std::uint8_t { leader = 0, group = 1, tree = 2 };
 
+/// The flags of `configure`.
 enum configure_flag : std::uint32_t {
   configure_component_walk = 1,  ///< file operations walk component by component even where the kernel has openat2
 };
 
-// What the files' `reply` says beyond what the kernel has to say of the names. EINVAL: the payload is malformed, there is
-// no root, the path is empty or absolute, or the root itself where a name in it is needed. EXDEV, ELOOP: it leads out, by
-// `..` or by a link, or in circles. ENAMETOOLONG: more than 4095 bytes, or 255 in one name; also an entry of a list that
-// does not fit a frame. EISDIR, ENXIO: a directory; a FIFO, socket or device, where a regular file is needed.
-// EOPNOTSUPP: two file systems, or a mode that cannot be set here. EFBIG: a list beyond its limits. EIO: also a tree that
-// was moved while it was listed. EBUSY: the number has an unfinished file. EMFILE: too many have. EBADF: this one has none.
+// What the files' `reply` says beyond what the kernel has to say of the names. EINVAL: the payload is malformed, there
+// is no root, the path is empty or absolute, or the root itself where a name in it is needed. EXDEV, ELOOP: it leads
+// out, by `..` or by a link, or in circles. ENAMETOOLONG: more than 4095 bytes, or 255 in one name; also an entry of a
+// list that does not fit a frame. EISDIR, ENXIO: a directory; a FIFO, socket or device, where a regular file is needed.
+// EOPNOTSUPP: two file systems, or a mode that cannot be set here. EFBIG: a list beyond its limits. EIO: also a tree
+// that was moved while it was listed. EBUSY: the number has an unfinished file. EMFILE: too many have. EBADF: this one
+// has none.
+inline constexpr std::size_t file_window = 192 * 1024;                    ///< of requests, with their headers
 inline constexpr std::uint32_t most_unfinished = 8;                       ///< files at a time, each with its number
 inline constexpr std::uint32_t keep_mode = 0xffffffff;                    ///< that of the file replaced, else 0644
 inline constexpr std::uint64_t most_read = 1024 * 1024;                   ///< bytes of one `read`; more is cut

@@ -3,7 +3,8 @@
 //
 // File operations beneath one directory: a process of its own that takes frames from the warden, one after another, and
 // answers them. What os/directory.hpp does on the host, by the same rules and with the same errors, without a libc and
-// in memory of fixed size. Functions give a negative errno where they fail.
+// in memory of fixed size. Two things differ: an absolute path is refused whatever it names, and no link is followed to
+// set a mode. Functions give a negative errno where they fail.
 #pragma once
 
 #include <cofferdam/warden/wire.hpp>
@@ -93,7 +94,7 @@ inline const char* split_path(const char*& path, char* whole) {
   return name;
 }
 
-// ---- paths beneath the root -------------------------------------------------------------------------------------------
+// ---- paths beneath the root -----------------------------------------------------------------------------------------
 
 // 40 links, as the kernel has it, of at most a path's length each, and the path itself.
 inline constexpr int most_links = 40;
@@ -103,9 +104,10 @@ inline constinit char walk_names[sizeof walk_pending] = {};
 /// Opens paths beneath a directory and never anything else. Symbolic links are followed as long as they stay beneath.
 class file_root {
  public:
+  /// \param fd     an open directory, or a negative errno for what is answered to everything.
   /// \param walks  not to ask the kernel to resolve paths, even where it can.
-  void open_root(const char* path, bool walks) {
-    fd_ = path[0] == 0 ? -EINVAL : open_at(at_fdcwd, path, o_path | o_directory);
+  void take(int fd, bool walks) {
+    fd_ = fd;
     if (fd_ < 0) return;
     int probe = walks ? -ENOSYS : open_by_kernel(".", o_path | o_directory);
     walks_ = probe < 0;
@@ -146,9 +148,9 @@ class file_root {
     return static_cast<int>(kernel(__NR_openat2, fd_, address(path), address(&how), sizeof how));
   }
 
-  // The walk. Every step opens one single name with O_NOFOLLOW from a descriptor that is known to be beneath the root, so
-  // no swap can lead out; `..` in a link goes back to the root and down again, which needs no trust in what `..` is on
-  // disk.
+  // The walk. Every step opens one single name with O_NOFOLLOW from a descriptor that is known to be beneath the root,
+  // so no swap can lead out; `..` in a link goes back to the root and down again, which needs no trust in what `..` is
+  // on disk.
   int walk(int flags) {
     int links = 0;
     for (u32 step = 0; *pending_ != 0; ++step) {
@@ -243,7 +245,7 @@ class file_root {
   char* pending_ = nullptr;  ///< still to go, in walk_pending
 };
 
-// ---- trees ------------------------------------------------------------------------------------------------------------
+// ---- trees ----------------------------------------------------------------------------------------------------------
 
 /// A directory that is being read, with the names that the kernel gave last.
 class read_directory {
@@ -314,8 +316,8 @@ inline constinit read_directory held_directories[most_held] = {};
 inline constinit upper_directory upper_directories[wire::longest_payload / 2] = {};
 inline constinit char list_prefix[wire::longest_payload] = {};
 
-/// Removes trees, in bounded memory and with a bounded number of descriptors at any depth: what lies too deep is moved up.
-/// Symbolic links are removed, not followed.
+/// Removes trees, in bounded memory and with a bounded number of descriptors at any depth: what lies too deep is moved
+/// up. Symbolic links are removed, not followed.
 class tree_removal {
  public:
   /// \param parent  of the directory that has the name; it is closed.
@@ -413,7 +415,7 @@ class tree_removal {
   bool lifted_ = false;
 };
 
-// ---- the worker -------------------------------------------------------------------------------------------------------
+// ---- the worker -----------------------------------------------------------------------------------------------------
 
 /// A file that has not taken its name yet.
 struct unfinished_file {
@@ -437,10 +439,11 @@ class file_worker {
   /// \param stream  its end of the socket pair.
   /// \param root    the directory; empty for none.
   /// \param flags   those of `configure`.
-  [[noreturn]] void serve(int stream, const char* root, u32 flags = 0) {
+  /// \param root  as file_root::take has it.
+  [[noreturn]] void serve(int stream, int root, u32 flags = 0) {
     stream_ = stream;
     kernel(__NR_umask, 0);
-    root_.open_root(root, (flags & wire::configure_component_walk) != 0);
+    root_.take(root, (flags & wire::configure_component_walk) != 0);
     for (;;) {
       need(wire::header_size);
       reader head(worker_in + in_begin_, wire::header_size);
@@ -759,8 +762,7 @@ class file_worker {
     for (unfinished_file& each : unfinished_files)
       if (!each.used) one = &each;
     if (one == nullptr) return -EMFILE;
-    // The parent is the path, cut; its making needs a path of its own to cut up, so "." gets one.
-    char here[] = ".";
+    char here[] = ".";  // a path is cut up while its directories are made
     const char* above = nullptr;
     const char* name = split_path(above, path);
     int parent = open_made(name == path ? here : path, 0755);

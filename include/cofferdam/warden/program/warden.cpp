@@ -71,7 +71,6 @@ struct job {
 // job or keeper is a free one.
 alignas(job) constinit u8 job_bytes[most_jobs * sizeof(job)] = {};
 alignas(keeper) constinit u8 keeper_bytes[(most_jobs + most_idle) * sizeof(keeper)] = {};
-alignas(8) constinit u8 configuration[8192] = {};
 alignas(8) constinit u8 from_worker_data[wire::header_size + wire::longest_payload] = {};
 alignas(8) constinit u8 to_worker_data[256 * 1024] = {};
 alignas(8) constinit u8 out_data[1024 * 1024] = {};
@@ -168,7 +167,7 @@ class warden {
 
   // ---- supervisors ----
   long fork_keeper();
-  void become_child(int end);
+  void become_child(int end, int root = -1);
   keeper* start_keeper();
   keeper* idle_keeper();
   void take_reports(keeper& one);
@@ -203,6 +202,8 @@ class warden {
   u32 oom_seen_ = 0;
   u32 machine_limit_ = most_jobs;
   bool configured_ = false;
+  u32 configured_flags_ = 0;
+  int root_ = -EINVAL;
   bool tells_orphans_ = true;
   u8 empty_looks_ = 0;
   u64 lease_us_ = 0;
@@ -215,6 +216,7 @@ class warden {
   u32 busy_count_ = 0;
 
   u32 worker_pid_ = 0;
+  u32 worker_stopped_ = 0;
   int worker_ = -1;
   bool worker_armed_ = false;
   size_t to_worker_begin_ = 0;
@@ -395,14 +397,19 @@ void warden::configure(const u8* payload, size_t size) {
   reader from(payload, size);
   const u32 flags = from.get<u32>();
   const u32 lease_ms = from.get<u32>();
-  from.text();
-  if (!from.finished() || (flags & ~u32{wire::configure_component_walk}) != 0 || size > sizeof configuration)
-    give_up(wire::fault::malformed, number);
+  const char* root = from.text();
+  if (!from.finished() || (flags & ~u32{wire::configure_component_walk}) != 0) give_up(wire::fault::malformed, number);
   if (configured_) give_up(wire::fault::unexpected, number);
   configured_ = true;
   lease_us_ = u64{lease_ms} * 1000;
   if (lease_us_ != 0) lease_end_ = now_us() + lease_us_;
-  memcpy(configuration, payload, size);
+  configured_flags_ = flags;
+  // Opened once: a worker that has to be started again gets the same directory, whatever stands there by then.
+  int opened = root[0] == 0 ? -EINVAL : open_at(at_fdcwd, root, o_path | o_directory);
+  root_ = opened;
+  if (opened < 0) return;
+  root_ = static_cast<int>(kernel(__NR_fcntl, opened, 1030, 10));
+  close_fd(opened);
 }
 
 void warden::fail(u32 id, wire::fail_stage stage, long result) {
@@ -811,16 +818,16 @@ long warden::fork_keeper() {
   return kernel(__NR_clone, sig_chld);
 }
 
-/// In a process of ours that is not the warden: of its descriptors only its end of a pair, as 3, and /proc, as 4.
-void warden::become_child(int end) {
-  if (end != 3) {
-    kernel(__NR_dup3, end, 3, o_cloexec);
-  }
-  if (proc_fd > 0) {
-    if (proc_fd != 4) kernel(__NR_dup3, proc_fd, 4, o_cloexec);
-    proc_fd = 4;
-  }
-  close_from(proc_fd > 0 ? 5 : 4);
+/// In a process of ours that is not the warden: of its descriptors only its end of a pair, as 3, /proc, as 4, and for the
+/// worker the root, as 5. (The last two stand at 10 or above.)
+void warden::become_child(int end, int root) {
+  if (end != 3) kernel(__NR_dup3, end, 3, o_cloexec);
+  kernel(__NR_close, 4);
+  kernel(__NR_close, 5);
+  if (proc_fd > 0) kernel(__NR_dup3, proc_fd, 4, o_cloexec);
+  if (proc_fd > 0) proc_fd = 4;
+  if (root >= 0) kernel(__NR_dup3, root, 5, o_cloexec);
+  close_from(6);
   kernel(__NR_prlimit64, 0, 7, address(&files_before_), 0);
 }
 
@@ -950,8 +957,11 @@ void warden::take_signals() {
     if (pid == -EINTR) continue;
     if (pid <= 0) return;
     const bool stopped = (status & 0xff) == 0x7f;
-    if (static_cast<u32>(pid) == worker_pid_ && !stopped) {
-      worker_pid_ = 0;
+    if (static_cast<u32>(pid) == worker_pid_) {
+      if (!stopped)
+        worker_pid_ = 0;
+      else  // as with a supervisor, below
+        kernel(__NR_kill, pid, ++worker_stopped_ <= 3 ? sig_cont : sig_kill);
       continue;
     }
     for (u32 i = 0; i < keepers_end_; ++i) {
@@ -1042,12 +1052,20 @@ void warden::pass_time() {
 /// The end: of the stream, of the lease, of the protocol. We go when nothing is left.
 void warden::kill_everything(bool by_lease) {
   lease_end_ = never;
-  if (own_pid() == 1) end_process(0);  // then the kernel ends the whole namespace
   if (!closing_) {
     closing_ = true;
     drop(in_);
     if (!is_socket_) drop(out_);
     drop(worker_);
+    // The worker takes its unfinished files away first, unless that takes too long.
+    for (int wait = 0; worker_pid_ != 0 && wait < 200; ++wait) {
+      if (wait != 0) {
+        const time_spec moment{0, 1000000};
+        kernel(__NR_nanosleep, address(&moment), 0);
+      }
+      if (kernel(__NR_wait4, worker_pid_, 0, wnohang | wall_children, 0) != 0) worker_pid_ = 0;
+    }
+    if (own_pid() == 1) end_process(0);  // then the kernel ends the whole namespace
   }
   for (u32 i = 0; i < jobs_end_; ++i) {
     job& one = jobs_[i];
@@ -1070,9 +1088,8 @@ bool warden::start_worker() {
   if (kernel(__NR_socketpair, 1, 1 | o_cloexec, 0, address(pair)) < 0) return false;  // AF_UNIX, SOCK_STREAM
   const long pid = fork_keeper();
   if (pid == 0) {
-    become_child(pair[1]);
-    reader head(configuration, 4);
-    own_file_worker.serve(3, reinterpret_cast<const char*>(configuration) + 12, head.get<u32>());
+    become_child(pair[1], root_);
+    own_file_worker.serve(3, root_ >= 0 ? 5 : root_, configured_flags_);
   }
   close_fd(pair[1]);
   if (pid < 0) {
@@ -1080,6 +1097,7 @@ bool warden::start_worker() {
     return false;
   }
   worker_pid_ = static_cast<u32>(pid);
+  worker_stopped_ = 0;
   worker_ = pair[0];
   kernel(__NR_fcntl, worker_, 4, o_nonblock);
   to_worker_begin_ = to_worker_end_ = from_worker_size_ = 0;
@@ -1213,7 +1231,10 @@ void warden::serve(bool on_socket) {
   if (kernel(__NR_prctl, 37, address(&adopts), 0, 0, 0) >= 0 && adopts == 1)  // PR_GET_CHILD_SUBREAPER
     capabilities |= wire::capability_adopts;
   if (kernel(444, 0, 0, 1) >= 6) capabilities |= wire::capability_scope;  // LANDLOCK_CREATE_RULESET_VERSION
-  if (kernel(__NR_openat2, -1, 0, 0, 0) != -ENOSYS) capabilities |= wire::capability_openat2;
+  const u64 how[3] = {o_path | o_directory | o_cloexec, 0, 0};
+  int probe = static_cast<int>(kernel(__NR_openat2, at_fdcwd, address("/"), address(how), sizeof how));
+  if (probe >= 0) capabilities |= wire::capability_openat2;
+  close_fd(probe);
   writer(frame(frame_type::hello, 0, 28))
       .put(wire::magic)
       .put(wire::version)

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// A warden at the far end of a stream that carries bytes and nothing else: everything a backend promises, through frames.
+
+#include <cofferdam/os/command_request.hpp>
+#include <cofferdam/testing/provider_conformance.hpp>
+#include <cofferdam/warden/session.hpp>
+#include <cofferdam/warden/start_warden.hpp>
+
+#include <asio/local/stream_protocol.hpp>
+#include <asio/this_coro.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <stdlib.h>
+
+namespace cofferdam_test {
+
+using namespace cofferdam;
+
+/// A folder that goes with its environment.
+class session_folder {
+ public:
+  session_folder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "cofferdam-test-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no folder for the test");
+    path_ = std::filesystem::canonical(pattern);
+  }
+  session_folder(const session_folder&) = delete;
+  session_folder& operator=(const session_folder&) = delete;
+  ~session_folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+class far_environment {
+ public:
+  far_environment(warden_session session, std::shared_ptr<session_folder> folder, unique_fd warden)
+      : folder_(std::move(folder)), session_(std::move(session)), warden_(std::move(warden)) {}
+  far_environment(far_environment&&) noexcept = default;
+  far_environment& operator=(far_environment&&) noexcept = default;
+  ~far_environment() {
+    session_.abandon();
+    if (warden_) detail::reaper::instance().adopt(std::move(warden_));
+  }
+
+  awaitable<command_result> run_command(command c) {
+    if (auto refusal = refuse_invalid(c)) co_return std::move(*refusal);
+    spawn_request request = co_await request_of(c);
+    command_result result = co_await session_.run(std::move(c), std::move(request));
+    co_return result;
+  }
+  awaitable<process> start(command c) {
+    if (auto refusal = refuse_invalid(c)) co_return process::finished(std::move(*refusal));
+    spawn_request request = co_await request_of(c);
+    process running = co_await session_.start(std::move(c), std::move(request));
+    co_return running;
+  }
+  awaitable<bytes> read_file(std::string path, std::size_t most) { return session_.read_file(std::move(path), most); }
+  awaitable<void> write_file(std::string path, bytes_view content) {
+    return session_.write_file(std::move(path), content);
+  }
+  awaitable<entry> stat(std::string path) { return session_.stat(std::move(path)); }
+  awaitable<std::vector<entry>> list(std::string path) { return session_.list(std::move(path)); }
+  awaitable<void> make_directory(std::string path) { return session_.make_directory(std::move(path)); }
+  awaitable<void> remove(std::string path) { return session_.remove(std::move(path)); }
+  awaitable<void> rename(std::string from, std::string to) { return session_.rename(std::move(from), std::move(to)); }
+  awaitable<transfer> put_files(file_source& source) { return session_.put_files(source); }
+  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
+    return session_.get_files(std::move(requests));
+  }
+  awaitable<void> close() { return session_.close(); }
+
+ private:
+  awaitable<spawn_request> request_of(const command& c) {
+    const std::vector<std::string> variables{"PATH=" + std::string(default_path), "HOME=" + folder_->path().string(),
+                                             "TMPDIR=/tmp", "LANG=C.UTF-8", "TERM=dumb"};
+    spawn_request request = request_for(c, "/bin/bash", variables);
+    request.directory_path = co_await session_.directory_path(c.working_directory());
+    co_return request;
+  }
+
+  std::shared_ptr<session_folder> folder_;
+  warden_session session_;
+  unique_fd warden_;
+};
+
+class far_provider {
+ public:
+  awaitable<far_environment> open() const {
+    auto folder = std::make_shared<session_folder>();
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    detail::reaper::instance().sweep();
+    started_warden started = start_warden(native_warden_image().program(), folder->path());
+    asio::local::stream_protocol::socket stream(executor, asio::local::stream_protocol(), started.socket.release());
+    warden_settings settings;
+    settings.root = folder->path().string();
+    settings.commands.kill_grace = std::chrono::milliseconds(500);
+    warden_session session = co_await warden_session::open(std::move(stream), std::move(settings));
+    co_return far_environment(std::move(session), std::move(folder), std::move(started.pidfd));
+  }
+};
+
+static_assert(code_exec_provider<far_provider>);
+static_assert(streaming_environment<far_environment> && listing_environment<far_environment> &&
+              bulk_file_environment<far_environment>);
+
+class far_place {
+ public:
+  static auto provider() { return far_provider(); }
+};
+
+}  // namespace cofferdam_test
+
+namespace cofferdam::testing {
+
+INSTANTIATE_TYPED_TEST_SUITE_P(warden, command_conformance, cofferdam_test::far_place);
+INSTANTIATE_TYPED_TEST_SUITE_P(warden, file_conformance, cofferdam_test::far_place);
+INSTANTIATE_TYPED_TEST_SUITE_P(warden, lifetime_conformance, cofferdam_test::far_place);
+INSTANTIATE_TYPED_TEST_SUITE_P(warden, streaming_conformance, cofferdam_test::far_place);
+
+}  // namespace cofferdam::testing
