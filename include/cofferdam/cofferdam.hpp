@@ -55,10 +55,12 @@
 #include <cofferdam/os/directory.hpp>
 #include <cofferdam/os/file_reader.hpp>
 #include <cofferdam/os/machine.hpp>
+#include <cofferdam/os/path_error.hpp>
 #include <cofferdam/os/pipe.hpp>
 #include <cofferdam/os/reaper.hpp>
 #include <cofferdam/os/running_command.hpp>
 #include <cofferdam/os/spawn.hpp>
+#include <cofferdam/os/terminal.hpp>
 #include <cofferdam/os/tree_walk.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/os/workspace_files.hpp>

@@ -238,6 +238,7 @@ class error : public std::system_error {
 #include <chrono>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -248,6 +249,18 @@ namespace cofferdam::inline v0 {
 
 /// For `command::timeout`: no limit at all, said on purpose. A command without any timeout gets its backend's default.
 inline constexpr std::chrono::milliseconds no_timeout = std::chrono::milliseconds::max();
+
+/// How large a terminal is.
+class terminal_size {
+ public:
+  terminal_size(std::uint16_t rows, std::uint16_t columns) noexcept : rows_(rows), columns_(columns) {}
+  std::uint16_t rows() const noexcept { return rows_; }
+  std::uint16_t columns() const noexcept { return columns_; }
+
+ private:
+  std::uint16_t rows_;
+  std::uint16_t columns_;
+};
 
 /// What to run: a line for a shell, or words for `execve` (then no shell is involved), and how.
 ///
@@ -355,6 +368,20 @@ class command {
   command&& open_input() && { return std::move(open_input()); }
   bool has_open_input() const noexcept { return has_open_input_; }
 
+  /// Gives the command a terminal of its own (a PTY) instead of pipes: what it writes, error output included, is `out()`,
+  /// and line editing, ^C and window size work as in a real one. Input ends as by ^D; say `open_input()` to type into it.
+  /// \param rows, columns  1 to 65535.
+  /// \throws error{errc::invalid_argument} for a size of zero.
+  command& terminal(std::uint16_t rows, std::uint16_t columns) & {
+    if (rows == 0 || columns == 0)
+      throw error(errc::invalid_argument, "command: a terminal has at least one row and one column");
+    terminal_ = terminal_size(rows, columns);
+    return *this;
+  }
+  command&& terminal(std::uint16_t rows, std::uint16_t columns) && { return std::move(terminal(rows, columns)); }
+  /// Its first size; nothing where the command has pipes.
+  const std::optional<terminal_size>& terminal() const noexcept { return terminal_; }
+
   /// How many bytes of each output stream the result keeps, half from the start and half from the end.
   /// Everything is counted, whatever is kept. Default: `default_kept_output`. Zero keeps nothing.
   command& keep_output(std::size_t bytes_per_stream) & {
@@ -386,6 +413,7 @@ class command {
   std::vector<variable_setting> variables_;
   std::optional<bytes> input_;
   std::optional<std::size_t> kept_output_;
+  std::optional<terminal_size> terminal_;
 };
 
 /// A line for the environment's shell (bash where there is one, else sh): `shell("ls | wc -l")`.
@@ -916,6 +944,7 @@ class command_result {
 // ---- cofferdam/core/process.hpp ----
 
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -961,6 +990,10 @@ class process {
     virtual awaitable<void> write_input(bytes_view data) = 0;
     virtual awaitable<void> close_input() = 0;
     virtual awaitable<void> signal(int number) = 0;
+    virtual awaitable<void> resize(std::uint16_t, std::uint16_t) {
+      throw error(errc::unsupported, "resize: the command has no terminal; say terminal() on the command");
+      co_return;
+    }
     virtual awaitable<command_result> wait() = 0;
   };
 
@@ -989,6 +1022,14 @@ class process {
   /// \param number  as in `<csignal>`.
   awaitable<void> signal(int number) { return get().signal(number); }
 
+  /// Gives the command's terminal another size; it hears of that by SIGWINCH. Does nothing once the command has ended.
+  /// \throws error{errc::unsupported} where the command has no terminal; error{errc::invalid_argument} for a size of zero.
+  awaitable<void> resize(std::uint16_t rows, std::uint16_t columns) {
+    if (rows == 0 || columns == 0)
+      throw error(errc::invalid_argument, "resize: a terminal has at least one row and one column");
+    return get().resize(rows, columns);
+  }
+
   /// Waits for the end and takes what output is left; a second call yields the same result.
   /// \par Cancellation  terminal: ends the command and all it started, then throws `error{errc::cancelled}`.
   awaitable<command_result> wait() { return get().wait(); }
@@ -1014,6 +1055,7 @@ class finished_process final : public process::implementation {
   }
   awaitable<void> close_input() override { co_return; }
   awaitable<void> signal(int) override { co_return; }
+  awaitable<void> resize(std::uint16_t, std::uint16_t) override { co_return; }
   awaitable<command_result> wait() override { co_return result_; }
 
  private:
@@ -1226,6 +1268,7 @@ inline pipe_ends make_pipe() {
 #include <cerrno>
 #include <cstddef>
 #include <memory>
+#include <string_view>
 #include <system_error>
 
 #include <sys/ioctl.h>
@@ -1316,11 +1359,13 @@ class descriptor_output final : public output_end {
   asio::posix::stream_descriptor descriptor_;
 };
 
-/// The writing end of a pipe.
+/// The writing end of a pipe, or a terminal's master.
 class descriptor_input final : public input_end {
  public:
-  /// \param fd  empty: closed from the start.
-  descriptor_input(const asio::any_io_executor& executor, unique_fd& fd) : descriptor_(executor) {
+  /// \param fd           empty: closed from the start.
+  /// \param is_terminal  its end is a character.
+  descriptor_input(const asio::any_io_executor& executor, unique_fd& fd, bool is_terminal = false)
+      : descriptor_(executor), is_terminal_(is_terminal) {
     if (fd) hand_over(fd, descriptor_);
   }
   bool is_open() const noexcept override { return descriptor_.is_open(); }
@@ -1329,6 +1374,7 @@ class descriptor_input final : public input_end {
     do {
       written = write_without_sigpipe(descriptor_.native_handle(), data);
     } while (written < 0 && errno == EINTR);
+    if (written > 0) is_line_start_ = data[static_cast<std::size_t>(written) - 1] == std::byte{'\n'};
     if (written >= 0) return written;
     return errno == EAGAIN ? -1 : -2;
   }
@@ -1339,12 +1385,414 @@ class descriptor_input final : public input_end {
                            });
   }
   void close() noexcept override {
+    if (is_terminal_ && descriptor_.is_open()) {
+      // In the middle of a line the first ^D only hands the line over. No room for them: nobody reads.
+      constexpr std::string_view ends = "\x04\x04";
+      static_cast<void>(write(as_bytes(ends.substr(is_line_start_ ? 1 : 0))));
+    }
     std::error_code ignored;  // closing our end of a pipe cannot fail in a way that matters
     descriptor_.close(ignored);
   }
 
  private:
   asio::posix::stream_descriptor descriptor_;
+  bool is_terminal_;
+  bool is_line_start_ = true;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/os/spawn.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace cofferdam::inline v0 {
+
+/// What a new process is made of. Strings may hold anything but NUL.
+class spawn_request {
+ public:
+  /// Paths to try for `execve`, in order, until one is found. At least one, or `program`.
+  std::vector<std::string> candidates;
+  /// An open ELF file to execute instead; 10 or above. Borrowed.
+  int program = -1;
+  /// argv, the program's own name first.
+  std::vector<std::string> words;
+  /// "NAME=value"; the whole environment of the new process.
+  std::vector<std::string> variables;
+  /// Its working directory; -1 keeps ours. Borrowed.
+  int directory = -1;
+  /// The same by name, for those who start it elsewhere; `spawn` does not look at it.
+  std::string directory_path;
+  /// Its standard input, output and error. Borrowed; above 2.
+  int input = -1;
+  int output = -1;
+  int error = -1;
+  /// Its standard input is a terminal, and becomes its controlling one.
+  bool is_terminal = false;
+  /// A fourth descriptor, which becomes number 3. Borrowed; above 2.
+  int control = -1;
+};
+
+/// At which step a process could not be started.
+enum class spawn_stage { none, clone, descriptors, directory, exec };
+
+/// A started process, or why there is none.
+class spawned {
+ public:
+  spawned(pid_t pid, unique_fd pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
+  spawned(spawn_stage stage, int number) : stage_(stage), cause_(number, std::system_category()) {}
+
+  bool ok() const noexcept { return stage_ == spawn_stage::none; }
+  /// The process, its session and its process group. Not reaped: the number stays ours until somebody does.
+  pid_t pid() const noexcept { return pid_; }
+  /// Readable once the process has ended.
+  unique_fd& pidfd() noexcept { return pidfd_; }
+  spawn_stage stage() const noexcept { return stage_; }
+  /// The system's own code for the failed step.
+  std::error_code cause() const noexcept { return cause_; }
+
+ private:
+  pid_t pid_ = -1;
+  unique_fd pidfd_;
+  spawn_stage stage_ = spawn_stage::none;
+  std::error_code cause_;
+};
+
+namespace detail {
+
+/// All that the child needs, made ready by the parent: between clone and exec nothing may allocate.
+class spawn_plan {
+ public:
+  explicit spawn_plan(const spawn_request& request) : request_(request) {
+    fill(candidates_, request.candidates);
+    fill(words_, request.words);
+    fill(variables_, request.variables);
+    if (::getrlimit(RLIMIT_NOFILE, &files_) == 0) {
+      constexpr rlim_t usual = 1024;
+      if (files_.rlim_cur < usual || files_.rlim_cur > files_.rlim_max)
+        files_.rlim_cur = std::min(usual, files_.rlim_max);
+    }
+  }
+
+  const spawn_request& request() const noexcept { return request_; }
+  const char* const* candidates() const noexcept { return candidates_.data(); }
+  const char* const* words() const noexcept { return words_.data(); }
+  const char* const* variables() const noexcept { return variables_.data(); }
+  const rlimit& files() const noexcept { return files_; }
+
+  // Written by the child, in our memory, while we stand still.
+  spawn_stage stage = spawn_stage::none;
+  int number = 0;
+
+ private:
+  static void fill(std::vector<const char*>& pointers, const std::vector<std::string>& strings) {
+    pointers.reserve(strings.size() + 1);
+    for (const std::string& text : strings) pointers.push_back(text.c_str());
+    pointers.push_back(nullptr);
+  }
+
+  const spawn_request& request_;
+  std::vector<const char*> candidates_;
+  std::vector<const char*> words_;
+  std::vector<const char*> variables_;
+  rlimit files_{};
+};
+
+/// The kernel's own sigaction: the libc's would, in a child that shares our memory, be seen by sanitizers as ours.
+class kernel_sigaction {
+ public:
+  void (*handler)(int) = nullptr;
+  unsigned long flags = 0;
+  void (*restorer)() = nullptr;
+  std::uint64_t mask = 0;
+};
+
+// The child runs in our memory and on a stack of its own while this thread stands still (CLONE_VM | CLONE_VFORK). It
+// makes plain system calls only, through `syscall`, which no sanitizer intercepts.
+#if defined(__clang__)
+#define COFFERDAM_DETAIL_NO_SANITIZE __attribute__((no_sanitize("address", "thread", "undefined")))
+#else
+#define COFFERDAM_DETAIL_NO_SANITIZE __attribute__((no_sanitize_address, no_sanitize_thread, no_sanitize_undefined))
+#endif
+
+[[noreturn]] COFFERDAM_DETAIL_NO_SANITIZE inline void spawn_child_fails(spawn_plan& plan, spawn_stage stage) {
+  plan.number = errno;
+  plan.stage = stage;
+  for (;;) ::syscall(SYS_exit_group, 127);
+}
+
+COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
+  spawn_plan& plan = *static_cast<spawn_plan*>(argument);
+  const spawn_request& request = plan.request();
+
+  // Without a group of its own nobody could end it.
+  if (::syscall(SYS_setsid) < 0) spawn_child_fails(plan, spawn_stage::clone);
+  if (request.is_terminal && ::syscall(SYS_ioctl, request.input, TIOCSCTTY, 0) < 0)
+    spawn_child_fails(plan, spawn_stage::descriptors);
+  const kernel_sigaction default_action;
+  for (int number = 1; number <= 64; ++number)
+    ::syscall(SYS_rt_sigaction, number, &default_action, nullptr, sizeof default_action.mask);
+
+  const int sources[3] = {request.input, request.output, request.error};
+  for (int target = 0; target <= 2; ++target)
+    if (::syscall(SYS_dup3, sources[target], target, 0) < 0) spawn_child_fails(plan, spawn_stage::descriptors);
+  if (request.control == 3) {
+    ::syscall(SYS_fcntl, 3, F_SETFD, 0);
+  } else if (request.control > 3 && ::syscall(SYS_dup3, request.control, 3, 0) < 0) {
+    spawn_child_fails(plan, spawn_stage::descriptors);
+  }
+  if (request.directory >= 0 && ::syscall(SYS_fchdir, request.directory) < 0)
+    spawn_child_fails(plan, spawn_stage::directory);
+  const unsigned first = request.control >= 0 ? 4 : 3;
+  const unsigned kept = request.program >= 0 ? static_cast<unsigned>(request.program) : ~0U;
+  bool closed = kept == ~0U ? ::syscall(SYS_close_range, first, ~0U, 0U) == 0
+                            : ::syscall(SYS_close_range, first, kept - 1, 0U) == 0 &&
+                                  ::syscall(SYS_close_range, kept + 1, ~0U, 0U) == 0;
+  if (!closed) {
+    // A kernel before 5.9, or a filter that forbids the call: one by one, up to the limit.
+    for (rlim_t fd = first; fd < plan.files().rlim_max && fd < 1048576; ++fd)
+      if (fd != kept) ::syscall(SYS_close, static_cast<int>(fd));
+  }
+
+  ::syscall(SYS_umask, 022);
+  const rlimit no_core{1, 1};  // 0 would stop a file, but not the helper that core_pattern may name; 1 byte stops both
+  ::syscall(SYS_prlimit64, 0, RLIMIT_CORE, &no_core, nullptr);
+  ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &plan.files(), nullptr);
+  // A daemon that the kernel's memory killer spares must not pass that on. A raised score stays: a guest is to go first.
+  const int score = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, "/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC));
+  if (score >= 0) {
+    char sign = 0;
+    if (::syscall(SYS_read, score, &sign, 1) == 1 && sign == '-') ::syscall(SYS_write, score, "0", 1);
+    ::syscall(SYS_close, score);
+  }
+  const std::uint64_t no_signals = 0;
+  ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &no_signals, nullptr, sizeof no_signals);
+
+  if (request.program >= 0) {
+    ::syscall(SYS_execveat, request.program, "", plan.words(), plan.variables(), AT_EMPTY_PATH);
+    spawn_child_fails(plan, spawn_stage::exec);
+  }
+  int worst = ENOENT;
+  for (const char* const* candidate = plan.candidates(); *candidate != nullptr; ++candidate) {
+    ::syscall(SYS_execve, *candidate, plan.words(), plan.variables());
+    if (errno == ENOENT || errno == ENOTDIR) continue;
+    worst = errno;
+    if (worst != EACCES) break;
+  }
+  errno = worst;
+  spawn_child_fails(plan, spawn_stage::exec);
+}
+
+#undef COFFERDAM_DETAIL_NO_SANITIZE
+
+// ThreadSanitizer takes `clone` for a fork, notes that in the memory we share, and ends the program at its next new
+// thread. It does not know glibc's other name for it.
+#if defined(__SANITIZE_THREAD__)
+#define COFFERDAM_DETAIL_CLONE __clone
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define COFFERDAM_DETAIL_CLONE __clone
+#endif
+#endif
+#if defined(COFFERDAM_DETAIL_CLONE)
+extern "C" int __clone(int (*)(void*), void*, int, void*, ...);
+#else
+#define COFFERDAM_DETAIL_CLONE ::clone
+#endif
+
+/// clone(2), with the child on a stack of its own.
+inline int clone_for_spawn(void* stack_end, spawn_plan& plan, int& pidfd) {
+  return COFFERDAM_DETAIL_CLONE(&spawn_child, stack_end, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
+}
+
+#undef COFFERDAM_DETAIL_CLONE
+
+}  // namespace detail
+
+/// Where `execve` shall look for a program: `word` itself where it holds a slash, else each absolute element of `path`.
+/// Empty and relative elements of `path` are passed over: they would mean the guest's current directory.
+inline std::vector<std::string> program_candidates(const std::string& word, std::string_view path) {
+  std::vector<std::string> candidates;
+  if (word.find('/') != std::string::npos) {
+    candidates.push_back(word);
+    return candidates;
+  }
+  while (!path.empty()) {
+    const std::size_t colon = path.find(':');
+    const std::string_view element = path.substr(0, colon);
+    path.remove_prefix(colon == std::string_view::npos ? path.size() : colon + 1);
+    if (element.empty() || element.front() != '/') continue;
+    std::string candidate(element);
+    candidate += '/';
+    candidate += word;
+    candidates.push_back(std::move(candidate));
+  }
+  return candidates;
+}
+
+/// Starts a process without copying the address space: this thread waits until the child has called `execve`, some
+/// hundred microseconds. The child leads a session and a process group of its own, has three descriptors, default
+/// signal actions, no blocked signal, umask 022, no core dumps, no protection from the memory killer, and the
+/// environment it is given.
+/// \return  the process, or the step that failed with the system's code. Never throws for what the child meets.
+inline spawned spawn(const spawn_request& request) {
+  if (request.candidates.empty() && request.program < 0) return {spawn_stage::exec, ENOENT};
+  detail::spawn_plan plan(request);
+
+  constexpr std::size_t stack_size = 32 * 1024;
+  alignas(16) std::array<std::byte, stack_size> stack;
+  int pidfd = -1;
+
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // no handler of ours may run in the child
+  const int pid = detail::clone_for_spawn(stack.data() + stack.size(), plan, pidfd);
+  const int clone_error = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+
+  if (pid < 0) return {spawn_stage::clone, clone_error};
+  unique_fd owned(pidfd);
+  if (plan.stage != spawn_stage::none) {
+    siginfo_t ignored{};
+    while (::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(owned.get()), &ignored, WEXITED) < 0 &&
+           errno == EINTR) {
+    }
+    return {plan.stage, plan.number};
+  }
+  owned = unique_fd::above_standard(std::move(owned));
+  return {pid, std::move(owned)};
+}
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/os/terminal.hpp ----
+
+
+#include <cerrno>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+
+namespace cofferdam::inline v0::detail {
+
+/// Gives a terminal another size. Failure means that it is gone.
+inline void set_terminal_size(const unique_fd& terminal, terminal_size size) noexcept {
+  winsize window{};
+  window.ws_row = size.rows();
+  window.ws_col = size.columns();
+  ::ioctl(terminal.get(), TIOCSWINSZ, &window);
+}
+
+/// Both ends of a new terminal.
+class terminal_ends {
+ public:
+  /// \throws error{errc::io_error} where the system has none left, or no /dev/ptmx.
+  explicit terminal_ends(terminal_size size) {
+    ours = usable(unique_fd(::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)), "terminal");
+    if (::unlockpt(ours.get()) != 0) throw failure();
+    theirs.reset(::ioctl(ours.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
+    if (!theirs) throw failure();
+    theirs = usable(std::move(theirs), "terminal");
+    set_terminal_size(ours, size);
+  }
+  unique_fd ours;  ///< non-blocking
+  unique_fd theirs;
+
+ private:
+  static error failure() {
+    const std::error_code cause(errno, std::system_category());
+    return error(errc::io_error, "terminal: " + cause.message(), cause);
+  }
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/os/command_pipes.hpp ----
+
+
+#include <utility>
+
+#include <fcntl.h>
+
+namespace cofferdam::inline v0::detail {
+
+/// The pipes between us and a command that is about to be started. Its ends are closed with this object.
+class command_pipes {
+ public:
+  /// \param request  gets the command's ends, borrowed.
+  /// \param nothing  what a command reads that is given no input.
+  command_pipes(const command& c, spawn_request& request, int nothing) {
+    if (c.terminal()) {
+      use_terminal(*c.terminal(), request);
+      return;
+    }
+    pipe_ends out = make_pipe();
+    pipe_ends err = make_pipe();
+    set_nonblocking(out.read_end);
+    set_nonblocking(err.read_end);
+    request.input = nothing;
+    if (c.input() || c.has_open_input()) {
+      pipe_ends in = make_pipe();
+      set_nonblocking(in.write_end);
+      input = std::move(in.write_end);
+      theirs_[0] = std::move(in.read_end);
+      request.input = theirs_[0].get();
+    }
+    output = std::move(out.read_end);
+    error = std::move(err.read_end);
+    theirs_[1] = std::move(out.write_end);
+    theirs_[2] = std::move(err.write_end);
+    request.output = theirs_[1].get();
+    request.error = theirs_[2].get();
+  }
+
+  /// Our ends; no `input` where the command has none, no `error` where it has a terminal.
+  unique_fd input;
+  unique_fd output;
+  unique_fd error;
+  /// The command's terminal, for its size.
+  unique_fd terminal;
+
+ private:
+  void use_terminal(terminal_size size, spawn_request& request) {
+    terminal_ends made(size);
+    input = usable(unique_fd(::fcntl(made.ours.get(), F_DUPFD_CLOEXEC, 3)), "terminal");
+    terminal = usable(unique_fd(::fcntl(made.ours.get(), F_DUPFD_CLOEXEC, 3)), "terminal");
+    output = std::move(made.ours);
+    theirs_[0] = std::move(made.theirs);
+    request.input = request.output = request.error = theirs_[0].get();
+    request.is_terminal = true;
+  }
+
+  unique_fd theirs_[3];
 };
 
 }  // namespace cofferdam::inline v0::detail
@@ -1629,6 +2077,8 @@ class command_limits {
   /// How long what a command has left behind may go on holding the output once it has ended.
   std::chrono::milliseconds linger{100};
   std::size_t kept_output = command::default_kept_output;
+  /// It has a terminal.
+  bool terminal = false;
   /// Keep the input open after the first content.
   bool open_input = false;
 };
@@ -1770,6 +2220,16 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
     }
   }
 
+  void resize(terminal_size size) {
+    if (!limits_.terminal)
+      throw error(errc::unsupported, "resize: the command has no terminal; say terminal() on the command");
+    if (over_) return;
+    if (terminal_)
+      set_terminal_size(terminal_, size);
+    else
+      send_size(size);
+  }
+
   void close_input() noexcept {
     feeding_.clear();
     if (input_) input_->close();
@@ -1797,6 +2257,19 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
   }
 
  protected:
+  /// Where somebody else holds the terminal.
+  virtual void send_size(terminal_size) {}
+
+  /// Streams over pipes, or a terminal, whose other ends the command is given.
+  void connect_pipes(const asio::any_io_executor& executor, command_pipes& pipes) {
+    auto in = std::make_unique<descriptor_input>(executor, pipes.input, static_cast<bool>(pipes.terminal));
+    auto out = std::make_unique<descriptor_output>(executor, pipes.output);
+    std::unique_ptr<descriptor_output> err;
+    if (pipes.error) err = std::make_unique<descriptor_output>(executor, pipes.error);
+    connect(std::move(in), std::move(out), std::move(err));
+    terminal_ = std::move(pipes.terminal);
+  }
+
   /// Says where the streams are; the first thing after construction.
   void connect(std::unique_ptr<input_end> input, std::unique_ptr<output_end> output,
                std::unique_ptr<output_end> error) {
@@ -1964,6 +2437,7 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
 
   void finish() {
     finished_ = true;
+    terminal_.reset();
     on_finished();
     try {
       fill_result();
@@ -2004,6 +2478,7 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
   std::chrono::steady_clock::time_point ended_at_;
   std::unique_ptr<input_end> input_;
   std::array<source, 2> sources_;
+  unique_fd terminal_;
   asio::steady_timer changed_;  // never expires; cancelling it wakes whoever waits
   bytes feeding_;
   std::size_t fed_ = 0;
@@ -2049,17 +2524,14 @@ class child_process final : public running_command {
  public:
   /// \param pidfd  taken over only where this does not throw: else the caller can still end the process.
   child_process(const asio::any_io_executor& executor, std::shared_ptr<command_registry> registry, pid_t pid,
-                unique_fd& pidfd, unique_fd input, unique_fd output, unique_fd error, const command_limits& limits,
+                unique_fd& pidfd, command_pipes pipes, const command_limits& limits,
                 std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now())
       : running_command(executor, std::move(registry), limits, started),
         pid_(pid),
         pidfd_(executor),
         deadline_(executor),
         next_step_(executor) {
-    auto in = std::make_unique<descriptor_input>(executor, input);
-    auto out = std::make_unique<descriptor_output>(executor, output);
-    auto err = std::make_unique<descriptor_output>(executor, error);
-    connect(std::move(in), std::move(out), std::move(err));
+    connect_pipes(executor, pipes);
     hand_over(pidfd, pidfd_);
   }
 
@@ -2220,288 +2692,6 @@ class child_process final : public running_command {
 
 }  // namespace cofferdam::inline v0::detail
 
-// ---- cofferdam/os/spawn.hpp ----
-
-
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <csignal>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-#include <fcntl.h>
-#include <linux/close_range.h>
-#include <pthread.h>
-#include <sched.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/types.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-namespace cofferdam::inline v0 {
-
-/// What a new process is made of. Strings may hold anything but NUL.
-class spawn_request {
- public:
-  /// Paths to try for `execve`, in order, until one is found. At least one, or `program`.
-  std::vector<std::string> candidates;
-  /// An open ELF file to execute instead; 10 or above. Borrowed.
-  int program = -1;
-  /// argv, the program's own name first.
-  std::vector<std::string> words;
-  /// "NAME=value"; the whole environment of the new process.
-  std::vector<std::string> variables;
-  /// Its working directory; -1 keeps ours. Borrowed.
-  int directory = -1;
-  /// The same by name, for those who start it elsewhere; `spawn` does not look at it.
-  std::string directory_path;
-  /// Its standard input, output and error. Borrowed; above 2.
-  int input = -1;
-  int output = -1;
-  int error = -1;
-  /// A fourth descriptor, which becomes number 3. Borrowed; above 2.
-  int control = -1;
-};
-
-/// At which step a process could not be started.
-enum class spawn_stage { none, clone, descriptors, directory, exec };
-
-/// A started process, or why there is none.
-class spawned {
- public:
-  spawned(pid_t pid, unique_fd pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
-  spawned(spawn_stage stage, int number) : stage_(stage), cause_(number, std::system_category()) {}
-
-  bool ok() const noexcept { return stage_ == spawn_stage::none; }
-  /// The process, its session and its process group. Not reaped: the number stays ours until somebody does.
-  pid_t pid() const noexcept { return pid_; }
-  /// Readable once the process has ended.
-  unique_fd& pidfd() noexcept { return pidfd_; }
-  spawn_stage stage() const noexcept { return stage_; }
-  /// The system's own code for the failed step.
-  std::error_code cause() const noexcept { return cause_; }
-
- private:
-  pid_t pid_ = -1;
-  unique_fd pidfd_;
-  spawn_stage stage_ = spawn_stage::none;
-  std::error_code cause_;
-};
-
-namespace detail {
-
-/// All that the child needs, made ready by the parent: between clone and exec nothing may allocate.
-class spawn_plan {
- public:
-  explicit spawn_plan(const spawn_request& request) : request_(request) {
-    fill(candidates_, request.candidates);
-    fill(words_, request.words);
-    fill(variables_, request.variables);
-    if (::getrlimit(RLIMIT_NOFILE, &files_) == 0) {
-      constexpr rlim_t usual = 1024;
-      if (files_.rlim_cur < usual || files_.rlim_cur > files_.rlim_max)
-        files_.rlim_cur = std::min(usual, files_.rlim_max);
-    }
-  }
-
-  const spawn_request& request() const noexcept { return request_; }
-  const char* const* candidates() const noexcept { return candidates_.data(); }
-  const char* const* words() const noexcept { return words_.data(); }
-  const char* const* variables() const noexcept { return variables_.data(); }
-  const rlimit& files() const noexcept { return files_; }
-
-  // Written by the child, in our memory, while we stand still.
-  spawn_stage stage = spawn_stage::none;
-  int number = 0;
-
- private:
-  static void fill(std::vector<const char*>& pointers, const std::vector<std::string>& strings) {
-    pointers.reserve(strings.size() + 1);
-    for (const std::string& text : strings) pointers.push_back(text.c_str());
-    pointers.push_back(nullptr);
-  }
-
-  const spawn_request& request_;
-  std::vector<const char*> candidates_;
-  std::vector<const char*> words_;
-  std::vector<const char*> variables_;
-  rlimit files_{};
-};
-
-/// The kernel's own sigaction: the libc's would, in a child that shares our memory, be seen by sanitizers as ours.
-class kernel_sigaction {
- public:
-  void (*handler)(int) = nullptr;
-  unsigned long flags = 0;
-  void (*restorer)() = nullptr;
-  std::uint64_t mask = 0;
-};
-
-// The child runs in our memory and on a stack of its own while this thread stands still (CLONE_VM | CLONE_VFORK). It
-// makes plain system calls only, through `syscall`, which no sanitizer intercepts.
-#if defined(__clang__)
-#define COFFERDAM_DETAIL_NO_SANITIZE __attribute__((no_sanitize("address", "thread", "undefined")))
-#else
-#define COFFERDAM_DETAIL_NO_SANITIZE __attribute__((no_sanitize_address, no_sanitize_thread, no_sanitize_undefined))
-#endif
-
-[[noreturn]] COFFERDAM_DETAIL_NO_SANITIZE inline void spawn_child_fails(spawn_plan& plan, spawn_stage stage) {
-  plan.number = errno;
-  plan.stage = stage;
-  for (;;) ::syscall(SYS_exit_group, 127);
-}
-
-COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
-  spawn_plan& plan = *static_cast<spawn_plan*>(argument);
-  const spawn_request& request = plan.request();
-
-  // Without a group of its own nobody could end it.
-  if (::syscall(SYS_setsid) < 0) spawn_child_fails(plan, spawn_stage::clone);
-  const kernel_sigaction default_action;
-  for (int number = 1; number <= 64; ++number)
-    ::syscall(SYS_rt_sigaction, number, &default_action, nullptr, sizeof default_action.mask);
-
-  const int sources[3] = {request.input, request.output, request.error};
-  for (int target = 0; target <= 2; ++target)
-    if (::syscall(SYS_dup3, sources[target], target, 0) < 0) spawn_child_fails(plan, spawn_stage::descriptors);
-  if (request.control == 3) {
-    ::syscall(SYS_fcntl, 3, F_SETFD, 0);
-  } else if (request.control > 3 && ::syscall(SYS_dup3, request.control, 3, 0) < 0) {
-    spawn_child_fails(plan, spawn_stage::descriptors);
-  }
-  if (request.directory >= 0 && ::syscall(SYS_fchdir, request.directory) < 0)
-    spawn_child_fails(plan, spawn_stage::directory);
-  const unsigned first = request.control >= 0 ? 4 : 3;
-  const unsigned kept = request.program >= 0 ? static_cast<unsigned>(request.program) : ~0U;
-  bool closed = kept == ~0U ? ::syscall(SYS_close_range, first, ~0U, 0U) == 0
-                            : ::syscall(SYS_close_range, first, kept - 1, 0U) == 0 &&
-                                  ::syscall(SYS_close_range, kept + 1, ~0U, 0U) == 0;
-  if (!closed) {
-    // A kernel before 5.9, or a filter that forbids the call: one by one, up to the limit.
-    for (rlim_t fd = first; fd < plan.files().rlim_max && fd < 1048576; ++fd)
-      if (fd != kept) ::syscall(SYS_close, static_cast<int>(fd));
-  }
-
-  ::syscall(SYS_umask, 022);
-  const rlimit no_core{1, 1};  // 0 would stop a file, but not the helper that core_pattern may name; 1 byte stops both
-  ::syscall(SYS_prlimit64, 0, RLIMIT_CORE, &no_core, nullptr);
-  ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &plan.files(), nullptr);
-  // A daemon that the kernel's memory killer spares must not pass that on. A raised score stays: a guest is to go first.
-  const int score = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, "/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC));
-  if (score >= 0) {
-    char sign = 0;
-    if (::syscall(SYS_read, score, &sign, 1) == 1 && sign == '-') ::syscall(SYS_write, score, "0", 1);
-    ::syscall(SYS_close, score);
-  }
-  const std::uint64_t no_signals = 0;
-  ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &no_signals, nullptr, sizeof no_signals);
-
-  if (request.program >= 0) {
-    ::syscall(SYS_execveat, request.program, "", plan.words(), plan.variables(), AT_EMPTY_PATH);
-    spawn_child_fails(plan, spawn_stage::exec);
-  }
-  int worst = ENOENT;
-  for (const char* const* candidate = plan.candidates(); *candidate != nullptr; ++candidate) {
-    ::syscall(SYS_execve, *candidate, plan.words(), plan.variables());
-    if (errno == ENOENT || errno == ENOTDIR) continue;
-    worst = errno;
-    if (worst != EACCES) break;
-  }
-  errno = worst;
-  spawn_child_fails(plan, spawn_stage::exec);
-}
-
-#undef COFFERDAM_DETAIL_NO_SANITIZE
-
-// ThreadSanitizer takes `clone` for a fork, notes that in the memory we share, and ends the program at its next new
-// thread. It does not know glibc's other name for it.
-#if defined(__SANITIZE_THREAD__)
-#define COFFERDAM_DETAIL_CLONE __clone
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define COFFERDAM_DETAIL_CLONE __clone
-#endif
-#endif
-#if defined(COFFERDAM_DETAIL_CLONE)
-extern "C" int __clone(int (*)(void*), void*, int, void*, ...);
-#else
-#define COFFERDAM_DETAIL_CLONE ::clone
-#endif
-
-/// clone(2), with the child on a stack of its own.
-inline int clone_for_spawn(void* stack_end, spawn_plan& plan, int& pidfd) {
-  return COFFERDAM_DETAIL_CLONE(&spawn_child, stack_end, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
-}
-
-#undef COFFERDAM_DETAIL_CLONE
-
-}  // namespace detail
-
-/// Where `execve` shall look for a program: `word` itself where it holds a slash, else each absolute element of `path`.
-/// Empty and relative elements of `path` are passed over: they would mean the guest's current directory.
-inline std::vector<std::string> program_candidates(const std::string& word, std::string_view path) {
-  std::vector<std::string> candidates;
-  if (word.find('/') != std::string::npos) {
-    candidates.push_back(word);
-    return candidates;
-  }
-  while (!path.empty()) {
-    const std::size_t colon = path.find(':');
-    const std::string_view element = path.substr(0, colon);
-    path.remove_prefix(colon == std::string_view::npos ? path.size() : colon + 1);
-    if (element.empty() || element.front() != '/') continue;
-    std::string candidate(element);
-    candidate += '/';
-    candidate += word;
-    candidates.push_back(std::move(candidate));
-  }
-  return candidates;
-}
-
-/// Starts a process without copying the address space: this thread waits until the child has called `execve`, some
-/// hundred microseconds. The child leads a session and a process group of its own, has three descriptors, default
-/// signal actions, no blocked signal, umask 022, no core dumps, no protection from the memory killer, and the
-/// environment it is given.
-/// \return  the process, or the step that failed with the system's code. Never throws for what the child meets.
-inline spawned spawn(const spawn_request& request) {
-  if (request.candidates.empty() && request.program < 0) return {spawn_stage::exec, ENOENT};
-  detail::spawn_plan plan(request);
-
-  constexpr std::size_t stack_size = 32 * 1024;
-  alignas(16) std::array<std::byte, stack_size> stack;
-  int pidfd = -1;
-
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // no handler of ours may run in the child
-  const int pid = detail::clone_for_spawn(stack.data() + stack.size(), plan, pidfd);
-  const int clone_error = errno;
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-
-  if (pid < 0) return {spawn_stage::clone, clone_error};
-  unique_fd owned(pidfd);
-  if (plan.stage != spawn_stage::none) {
-    siginfo_t ignored{};
-    while (::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(owned.get()), &ignored, WEXITED) < 0 &&
-           errno == EINTR) {
-    }
-    return {plan.stage, plan.number};
-  }
-  owned = unique_fd::above_standard(std::move(owned));
-  return {pid, std::move(owned)};
-}
-
-}  // namespace cofferdam::inline v0
-
 // ---- cofferdam/os/command_keeper.hpp ----
 
 
@@ -2509,6 +2699,7 @@ inline spawned spawn(const spawn_request& request) {
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -2614,6 +2805,7 @@ class command_keeper : public std::enable_shared_from_this<command_keeper> {
     limits.linger = settings_.output_grace;
     limits.kept_output = c.kept_output().value_or(command::default_kept_output);
     limits.open_input = c.has_open_input();
+    limits.terminal = c.terminal().has_value();
     return limits;
   }
 
@@ -2655,6 +2847,10 @@ class command_keeper : public std::enable_shared_from_this<command_keeper> {
       running_->send(number);
       co_return;
     }
+    awaitable<void> resize(std::uint16_t rows, std::uint16_t columns) override {
+      running_->resize(terminal_size(rows, columns));
+      co_return;
+    }
     awaitable<command_result> wait() override {
       co_await running_command::complete(running_, "wait");
       command_result result = running_->result();
@@ -2687,50 +2883,6 @@ class command_keeper : public std::enable_shared_from_this<command_keeper> {
 
 }  // namespace detail
 }  // namespace cofferdam::inline v0
-
-// ---- cofferdam/os/command_pipes.hpp ----
-
-
-#include <utility>
-
-namespace cofferdam::inline v0::detail {
-
-/// The pipes between us and a command that is about to be started. Its ends are closed with this object.
-class command_pipes {
- public:
-  /// \param request  gets the command's ends, borrowed.
-  /// \param nothing  what a command reads that is given no input.
-  command_pipes(const command& c, spawn_request& request, int nothing) {
-    pipe_ends out = make_pipe();
-    pipe_ends err = make_pipe();
-    set_nonblocking(out.read_end);
-    set_nonblocking(err.read_end);
-    request.input = nothing;
-    if (c.input() || c.has_open_input()) {
-      pipe_ends in = make_pipe();
-      set_nonblocking(in.write_end);
-      input = std::move(in.write_end);
-      theirs_[0] = std::move(in.read_end);
-      request.input = theirs_[0].get();
-    }
-    output = std::move(out.read_end);
-    error = std::move(err.read_end);
-    theirs_[1] = std::move(out.write_end);
-    theirs_[2] = std::move(err.write_end);
-    request.output = theirs_[1].get();
-    request.error = theirs_[2].get();
-  }
-
-  /// Our ends; no `input` where the command has none.
-  unique_fd input;
-  unique_fd output;
-  unique_fd error;
-
- private:
-  unique_fd theirs_[3];
-};
-
-}  // namespace cofferdam::inline v0::detail
 
 // ---- cofferdam/core/printable_text.hpp ----
 
@@ -3256,8 +3408,7 @@ class child_keeper final : public command_keeper {
     }
     std::shared_ptr<child_process> child;
     try {
-      child = std::make_shared<child_process>(executor(), registry(), started.pid(), started.pidfd(),
-                                              std::move(pipes.input), std::move(pipes.output), std::move(pipes.error),
+      child = std::make_shared<child_process>(executor(), registry(), started.pid(), started.pidfd(), std::move(pipes),
                                               limits_of(c), before);
       child->begin(c.take_input());
     } catch (...) {  // it runs already, and nobody is going to know it
@@ -3547,6 +3698,51 @@ inline std::string workspace_path(std::string_view path, std::string_view root =
 
 }  // namespace cofferdam::inline v0
 
+// ---- cofferdam/os/path_error.hpp ----
+
+
+#include <cerrno>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace cofferdam::inline v0::detail {
+
+// `errno` as one of our errors. For calls that take a path beneath a directory: there EXDEV and ELOOP mean that the
+// path left it, went through /proc, or turned in circles.
+inline error path_error(int code, std::string_view doing, std::string_view path) {
+  const std::string what = std::string(doing) + " " + shown_path(path) + ": ";
+  const std::error_code cause(code, std::system_category());
+  switch (code) {
+    case ENOENT: return error(errc::not_found, what + "there is no such file or directory", cause);
+    case ENOTDIR: return error(errc::not_a_directory, what + "a part of the path is not a directory", cause);
+    case EISDIR: return error(errc::not_a_file, what + "a directory is in its place", cause);
+    case EXDEV:
+    case ELOOP:
+      return error(errc::outside_workspace, what + "a symbolic link leads out of the directory, or in circles", cause);
+    case EACCES:
+    case EPERM:
+    case EROFS: return error(errc::permission_denied, what + cause.message(), cause);
+    case EEXIST: return error(errc::already_exists, what + "the name is taken", cause);
+    case ENOTEMPTY: return error(errc::not_empty, what + "the directory is not empty", cause);
+    case EFBIG:
+    case ENAMETOOLONG: return error(errc::too_large, what + cause.message(), cause);
+    case ENXIO: return error(errc::not_a_file, what + "a FIFO, socket or device is in its place", cause);
+    default: return error(errc::io_error, what + cause.message(), cause);
+  }
+}
+
+// For calls with single names, where EXDEV means two file systems and nothing about the path.
+inline error name_error(int code, std::string_view doing, std::string_view path) {
+  if (code == EXDEV)
+    return error(errc::io_error,
+                 std::string(doing) + " " + shown_path(path) + ": the two are on different file systems",
+                 std::error_code(code, std::system_category()));
+  return path_error(code, doing, path);
+}
+
+}  // namespace cofferdam::inline v0::detail
+
 // ---- cofferdam/os/detail/beneath.hpp ----
 
 
@@ -3582,39 +3778,6 @@ enum class link_policy {
 };
 
 namespace detail {
-
-// `errno` as one of our errors. For calls that take a path beneath a directory: there EXDEV and ELOOP mean that the
-// path left it, went through /proc, or turned in circles.
-inline error path_error(int code, std::string_view doing, std::string_view path) {
-  const std::string what = std::string(doing) + " " + shown_path(path) + ": ";
-  const std::error_code cause(code, std::system_category());
-  switch (code) {
-    case ENOENT: return error(errc::not_found, what + "there is no such file or directory", cause);
-    case ENOTDIR: return error(errc::not_a_directory, what + "a part of the path is not a directory", cause);
-    case EISDIR: return error(errc::not_a_file, what + "a directory is in its place", cause);
-    case EXDEV:
-    case ELOOP:
-      return error(errc::outside_workspace, what + "a symbolic link leads out of the directory, or in circles", cause);
-    case EACCES:
-    case EPERM:
-    case EROFS: return error(errc::permission_denied, what + cause.message(), cause);
-    case EEXIST: return error(errc::already_exists, what + "the name is taken", cause);
-    case ENOTEMPTY: return error(errc::not_empty, what + "the directory is not empty", cause);
-    case EFBIG:
-    case ENAMETOOLONG: return error(errc::too_large, what + cause.message(), cause);
-    case ENXIO: return error(errc::not_a_file, what + "a FIFO, socket or device is in its place", cause);
-    default: return error(errc::io_error, what + cause.message(), cause);
-  }
-}
-
-// For calls with single names, where EXDEV means two file systems and nothing about the path.
-inline error name_error(int code, std::string_view doing, std::string_view path) {
-  if (code == EXDEV)
-    return error(errc::io_error,
-                 std::string(doing) + " " + shown_path(path) + ": the two are on different file systems",
-                 std::error_code(code, std::system_category()));
-  return path_error(code, doing, path);
-}
 
 inline file_type type_of(const struct stat& status) noexcept {
   if (S_ISREG(status.st_mode)) return file_type::regular;
@@ -3979,26 +4142,26 @@ constexpr std::string_view native_machine() noexcept {
 
 namespace cofferdam::inline v0::wire {
 
-/// The warden for aarch64, as an ELF file: 31592 bytes.
+/// The warden for aarch64, as an ELF file: 31752 bytes.
 inline constexpr unsigned char image_aarch64[] = {
     // clang-format off
     127, 69, 76, 70, 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 183, 0, 1, 0, 0, 0, 232, 0, 64, 0, 0, 0, 0, 0, 64, 0, 0,
-    0, 0, 0, 0, 0, 40, 122, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64, 0, 56, 0, 3, 0, 64, 0, 5, 0, 4, 0, 1, 0, 0, 0, 5, 0, 0,
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 3, 122, 0, 0, 0, 0, 0, 0, 3, 122, 0,
-    0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 6, 0, 0, 0, 0, 128, 0, 0, 0, 0, 0, 0, 0, 128, 65, 0, 0, 0, 0, 0,
-    0, 128, 65, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 232, 125, 253, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 81, 229,
-    116, 100, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 253, 3, 31, 170, 224, 3, 0, 145, 31, 236, 124, 146, 130, 28, 0,
-    148, 0, 0, 32, 212, 33, 236, 124, 146, 34, 12, 191, 169, 226, 3, 31, 170, 227, 3, 31, 170, 228, 3, 31, 170, 136,
-    27, 128, 210, 1, 0, 0, 212, 128, 0, 0, 181, 226, 3, 193, 168, 64, 0, 63, 214, 0, 0, 32, 212, 192, 3, 95, 214, 65,
-    1, 0, 144, 34, 0, 64, 249, 65, 128, 64, 185, 63, 0, 0, 107, 160, 1, 0, 84, 67, 116, 64, 185, 1, 0, 128, 210, 127,
-    0, 1, 107, 104, 0, 0, 84, 0, 0, 128, 82, 192, 3, 95, 214, 69, 4, 64, 249, 36, 236, 124, 211, 33, 4, 0, 145, 164,
-    104, 100, 184, 159, 0, 0, 107, 225, 254, 255, 84, 32, 0, 128, 82, 248, 255, 255, 23, 230, 3, 0, 170, 136, 27, 128,
-    210, 64, 1, 128, 210, 1, 0, 128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212,
-    31, 88, 0, 177, 129, 0, 0, 84, 32, 2, 128, 210, 223, 0, 1, 57, 1, 0, 0, 212, 192, 3, 95, 214, 232, 3, 0, 170, 224,
-    3, 1, 170, 225, 3, 2, 170, 226, 3, 3, 170, 227, 3, 4, 170, 228, 3, 5, 170, 229, 3, 6, 170, 1, 0, 0, 212, 192, 3,
-    95, 214, 253, 123, 190, 169, 228, 3, 4, 42, 131, 128, 3, 170, 253, 3, 0, 145, 228, 67, 0, 145, 6, 0, 128, 210, 5,
-    0, 128, 210, 226, 19, 0, 185, 34, 0, 128, 210, 227, 15, 0, 249, 35, 124, 64, 147, 1, 124, 64, 147, 160, 2, 128,
+    0, 0, 0, 0, 0, 200, 122, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64, 0, 56, 0, 3, 0, 64, 0, 5, 0, 4, 0, 1, 0, 0, 0, 5, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 167, 122, 0, 0, 0, 0, 0, 0, 167, 122,
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 6, 0, 0, 0, 0, 128, 0, 0, 0, 0, 0, 0, 0, 128, 65, 0, 0, 0, 0,
+    0, 0, 128, 65, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 232, 125, 253, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 81,
+    229, 116, 100, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 253, 3, 31, 170, 224, 3, 0, 145, 31, 236, 124, 146, 171,
+    28, 0, 148, 0, 0, 32, 212, 33, 236, 124, 146, 34, 12, 191, 169, 226, 3, 31, 170, 227, 3, 31, 170, 228, 3, 31, 170,
+    136, 27, 128, 210, 1, 0, 0, 212, 128, 0, 0, 181, 226, 3, 193, 168, 64, 0, 63, 214, 0, 0, 32, 212, 192, 3, 95, 214,
+    65, 1, 0, 144, 34, 0, 64, 249, 65, 128, 64, 185, 63, 0, 0, 107, 160, 1, 0, 84, 67, 116, 64, 185, 1, 0, 128, 210,
+    127, 0, 1, 107, 104, 0, 0, 84, 0, 0, 128, 82, 192, 3, 95, 214, 69, 4, 64, 249, 36, 236, 124, 211, 33, 4, 0, 145,
+    164, 104, 100, 184, 159, 0, 0, 107, 225, 254, 255, 84, 32, 0, 128, 82, 248, 255, 255, 23, 230, 3, 0, 170, 136, 27,
+    128, 210, 64, 1, 128, 210, 1, 0, 128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0,
+    212, 31, 88, 0, 177, 129, 0, 0, 84, 32, 2, 128, 210, 223, 0, 1, 57, 1, 0, 0, 212, 192, 3, 95, 214, 232, 3, 0, 170,
+    224, 3, 1, 170, 225, 3, 2, 170, 226, 3, 3, 170, 227, 3, 4, 170, 228, 3, 5, 170, 229, 3, 6, 170, 1, 0, 0, 212, 192,
+    3, 95, 214, 253, 123, 190, 169, 228, 3, 4, 42, 131, 128, 3, 170, 253, 3, 0, 145, 228, 67, 0, 145, 6, 0, 128, 210,
+    5, 0, 128, 210, 226, 19, 0, 185, 34, 0, 128, 210, 227, 15, 0, 249, 35, 124, 64, 147, 1, 124, 64, 147, 160, 2, 128,
     210, 234, 255, 255, 151, 253, 123, 194, 168, 192, 3, 95, 214, 253, 123, 190, 169, 228, 3, 4, 42, 131, 128, 3, 170,
     253, 3, 0, 145, 228, 67, 0, 145, 6, 0, 128, 210, 5, 0, 128, 210, 226, 19, 0, 185, 98, 0, 128, 210, 227, 15, 0, 249,
     35, 124, 64, 147, 1, 124, 64, 147, 160, 2, 128, 210, 218, 255, 255, 151, 253, 123, 194, 168, 192, 3, 95, 214, 1,
@@ -4040,700 +4203,706 @@ inline constexpr unsigned char image_aarch64[] = {
     192, 3, 95, 214, 35, 0, 64, 185, 67, 2, 248, 55, 253, 123, 190, 169, 231, 3, 1, 170, 33, 0, 192, 210, 253, 3, 0,
     145, 225, 15, 0, 249, 228, 67, 0, 145, 1, 28, 128, 185, 99, 124, 64, 147, 6, 0, 128, 210, 5, 0, 128, 210, 66, 0,
     128, 210, 160, 2, 128, 210, 255, 19, 0, 185, 213, 254, 255, 151, 253, 123, 194, 168, 224, 3, 7, 170, 218, 255, 255,
-    23, 192, 3, 95, 214, 253, 123, 190, 169, 253, 3, 0, 145, 243, 11, 0, 249, 243, 3, 1, 170, 33, 128, 1, 145, 231,
-    255, 255, 151, 97, 54, 64, 249, 1, 1, 0, 180, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 34,
-    0, 160, 210, 224, 26, 128, 210, 194, 254, 255, 151, 127, 54, 0, 249, 127, 118, 0, 185, 243, 11, 64, 249, 253, 123,
-    194, 168, 192, 3, 95, 214, 34, 0, 64, 57, 226, 4, 0, 52, 253, 123, 190, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243,
-    3, 1, 170, 34, 168, 66, 57, 130, 3, 0, 52, 34, 16, 64, 185, 66, 3, 248, 54, 34, 56, 64, 185, 2, 3, 248, 54, 244, 3,
-    0, 170, 223, 255, 255, 151, 98, 6, 64, 185, 3, 2, 128, 210, 65, 15, 128, 18, 224, 3, 20, 170, 74, 255, 255, 151,
-    97, 22, 64, 249, 1, 0, 0, 249, 3, 22, 128, 82, 97, 42, 64, 249, 1, 4, 0, 249, 127, 2, 0, 57, 128, 126, 64, 185, 0,
-    4, 0, 81, 128, 126, 0, 185, 128, 114, 64, 185, 192, 0, 0, 52, 0, 4, 0, 81, 130, 2, 64, 249, 1, 124, 163, 155, 65,
-    104, 97, 56, 129, 0, 0, 52, 243, 83, 65, 169, 253, 123, 194, 168, 192, 3, 95, 214, 128, 114, 0, 185, 245, 255, 255,
-    23, 192, 3, 95, 214, 225, 3, 0, 170, 2, 0, 128, 18, 0, 8, 64, 249, 2, 8, 0, 185, 34, 0, 128, 82, 32, 8, 64, 249, 2,
-    168, 2, 57, 2, 0, 128, 146, 32, 8, 64, 249, 2, 76, 0, 249, 32, 8, 64, 249, 2, 72, 0, 249, 32, 4, 64, 169, 34, 8, 0,
-    185, 2, 120, 64, 185, 67, 4, 0, 17, 3, 120, 0, 185, 127, 32, 0, 113, 168, 0, 0, 84, 3, 108, 64, 57, 99, 0, 0, 53,
-    35, 48, 64, 57, 3, 1, 0, 52, 35, 52, 64, 57, 195, 0, 0, 53, 2, 120, 0, 185, 34, 0, 128, 82, 34, 52, 0, 57, 33, 16,
-    0, 145, 146, 255, 255, 23, 192, 3, 95, 214, 66, 0, 13, 50, 6, 124, 64, 147, 227, 3, 3, 42, 66, 124, 64, 147, 224,
-    3, 6, 170, 8, 7, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31, 16, 0, 177, 64, 255, 255, 84, 192, 3,
-    95, 214, 6, 124, 64, 147, 224, 3, 6, 170, 232, 7, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0,
-    0, 212, 31, 16, 0, 177, 32, 255, 255, 84, 192, 3, 95, 214, 253, 123, 188, 169, 253, 3, 0, 145, 243, 83, 1, 169,
-    245, 91, 2, 169, 247, 99, 3, 169, 247, 3, 3, 42, 67, 0, 64, 185, 95, 128, 0, 57, 195, 9, 248, 55, 85, 8, 64, 249,
-    244, 3, 0, 170, 246, 3, 1, 170, 243, 3, 2, 170, 149, 2, 0, 181, 193, 0, 0, 144, 224, 3, 3, 42, 33, 0, 0, 145, 34,
-    0, 160, 210, 228, 255, 255, 151, 31, 0, 0, 241, 173, 5, 0, 84, 97, 14, 64, 249, 32, 0, 0, 139, 96, 14, 0, 249, 227,
-    3, 23, 42, 226, 3, 19, 170, 247, 99, 67, 169, 225, 3, 22, 170, 245, 91, 66, 169, 224, 3, 20, 170, 243, 83, 65, 169,
-    253, 123, 196, 168, 157, 254, 255, 23, 66, 4, 64, 249, 130, 6, 0, 180, 1, 140, 83, 169, 33, 0, 68, 145, 33, 0, 3,
-    203, 227, 255, 135, 210, 227, 0, 160, 242, 63, 0, 3, 235, 169, 5, 0, 84, 191, 2, 2, 235, 33, 0, 160, 210, 181, 146,
-    130, 154, 194, 6, 64, 185, 191, 66, 64, 241, 181, 146, 129, 154, 225, 250, 1, 17, 227, 3, 21, 170, 204, 254, 255,
-    151, 225, 3, 0, 170, 248, 3, 0, 170, 96, 2, 64, 185, 226, 3, 21, 170, 191, 255, 255, 151, 31, 0, 0, 241, 130, 162,
-    64, 249, 3, 160, 159, 154, 66, 0, 21, 203, 66, 0, 3, 139, 130, 162, 0, 249, 12, 2, 0, 84, 66, 36, 0, 209, 130, 162,
-    0, 249, 96, 0, 0, 180, 31, 44, 0, 177, 160, 250, 255, 84, 225, 3, 19, 170, 224, 3, 20, 170, 52, 255, 255, 151, 247,
-    99, 67, 169, 225, 3, 22, 170, 245, 91, 66, 169, 224, 3, 20, 170, 243, 83, 65, 169, 253, 123, 196, 168, 85, 255,
-    255, 23, 3, 115, 31, 184, 96, 6, 64, 249, 0, 0, 3, 203, 96, 6, 0, 249, 96, 10, 64, 249, 0, 0, 3, 203, 96, 10, 0,
-    249, 195, 255, 255, 23, 243, 83, 65, 169, 245, 91, 66, 169, 247, 99, 67, 169, 253, 123, 196, 168, 192, 3, 95, 214,
-    6, 124, 64, 147, 224, 3, 6, 170, 8, 8, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31,
-    16, 0, 177, 32, 255, 255, 84, 192, 3, 95, 214, 253, 123, 189, 169, 253, 3, 0, 145, 243, 83, 1, 169, 244, 3, 0, 170,
-    243, 3, 1, 170, 63, 144, 1, 57, 96, 98, 64, 185, 98, 118, 64, 185, 32, 5, 248, 55, 34, 2, 0, 53, 96, 150, 65, 57,
-    127, 114, 0, 185, 224, 4, 0, 52, 96, 98, 64, 185, 160, 4, 248, 55, 97, 14, 64, 185, 193, 0, 32, 54, 129, 0, 128,
-    82, 34, 0, 128, 210, 225, 191, 0, 57, 225, 191, 0, 145, 225, 255, 255, 151, 225, 3, 19, 170, 224, 3, 20, 170, 17,
-    255, 255, 151, 26, 0, 0, 20, 99, 54, 64, 249, 226, 3, 2, 42, 97, 114, 64, 185, 97, 0, 1, 139, 216, 255, 255, 151,
-    31, 44, 0, 177, 161, 4, 0, 84, 32, 0, 128, 82, 96, 146, 1, 57, 100, 116, 145, 210, 97, 98, 64, 185, 128, 2, 64,
-    249, 196, 69, 183, 242, 4, 93, 212, 242, 130, 0, 128, 82, 96, 2, 0, 203, 100, 209, 229, 242, 195, 0, 128, 82, 2, 0,
-    168, 114, 0, 252, 68, 147, 4, 124, 4, 27, 128, 30, 64, 185, 226, 253, 255, 151, 96, 118, 64, 185, 0, 251, 255, 52,
-    96, 122, 64, 185, 225, 255, 135, 82, 31, 0, 1, 107, 136, 0, 0, 84, 97, 118, 64, 185, 65, 1, 0, 53, 32, 1, 0, 52,
-    98, 6, 64, 185, 225, 14, 128, 18, 224, 3, 20, 170, 131, 0, 128, 210, 91, 254, 255, 151, 97, 122, 64, 185, 1, 0, 0,
-    185, 127, 122, 0, 185, 243, 83, 65, 169, 253, 123, 195, 168, 192, 3, 95, 214, 97, 138, 78, 41, 224, 0, 248, 182,
-    33, 0, 2, 11, 127, 134, 14, 41, 224, 3, 20, 170, 225, 3, 19, 170, 222, 254, 255, 151, 229, 255, 255, 23, 99, 114,
-    64, 185, 33, 0, 0, 75, 66, 0, 0, 11, 98, 122, 0, 185, 99, 0, 0, 11, 99, 6, 14, 41, 179, 255, 255, 23, 253, 123,
-    188, 169, 253, 3, 0, 145, 243, 83, 1, 169, 244, 3, 3, 170, 3, 0, 128, 82, 245, 91, 2, 169, 246, 3, 2, 170, 2, 0,
-    128, 82, 41, 255, 255, 151, 224, 63, 0, 185, 245, 3, 0, 42, 192, 0, 248, 54, 0, 124, 64, 147, 243, 83, 65, 169,
-    245, 91, 66, 169, 253, 123, 196, 168, 192, 3, 95, 214, 148, 6, 0, 209, 19, 0, 128, 210, 130, 2, 19, 203, 193, 2,
-    19, 139, 224, 3, 21, 42, 39, 255, 255, 151, 31, 0, 0, 241, 141, 0, 0, 84, 115, 2, 0, 139, 127, 2, 20, 235, 1, 255,
-    255, 84, 224, 243, 0, 145, 144, 254, 255, 151, 224, 3, 19, 170, 223, 106, 51, 56, 237, 255, 255, 23, 253, 123, 181,
-    169, 7, 124, 64, 147, 159, 0, 0, 241, 0, 4, 0, 79, 224, 227, 1, 145, 253, 3, 0, 145, 225, 139, 2, 169, 0, 0, 0,
-    173, 224, 163, 0, 145, 224, 71, 0, 249, 224, 7, 159, 154, 0, 4, 0, 145, 227, 147, 3, 169, 255, 255, 4, 169, 255,
-    255, 5, 169, 255, 255, 6, 169, 224, 75, 0, 249, 255, 87, 0, 249, 224, 131, 137, 60, 102, 2, 0, 180, 198, 16, 0,
-    145, 233, 35, 1, 145, 224, 3, 0, 178, 232, 3, 5, 170, 198, 244, 126, 211, 225, 99, 0, 145, 2, 2, 128, 210, 230,
-    131, 1, 169, 224, 3, 9, 170, 229, 253, 255, 151, 194, 64, 0, 209, 198, 36, 0, 209, 198, 240, 125, 146, 225, 3, 8,
-    170, 224, 99, 1, 145, 198, 64, 0, 145, 222, 253, 255, 151, 233, 155, 9, 169, 224, 3, 7, 170, 225, 227, 1, 145, 104,
-    26, 128, 210, 2, 8, 136, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31, 16, 0, 177, 224,
-    254, 255, 84, 253, 123, 203, 168, 192, 3, 95, 214, 253, 123, 189, 169, 253, 3, 0, 145, 243, 11, 0, 249, 243, 3, 1,
-    170, 1, 0, 128, 146, 97, 74, 0, 249, 97, 10, 64, 185, 193, 3, 248, 55, 98, 78, 64, 249, 95, 4, 0, 177, 97, 3, 0,
-    84, 0, 4, 64, 249, 40, 124, 124, 147, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 7, 208, 33,
-    139, 1, 104, 104, 184, 66, 2, 128, 210, 32, 16, 128, 210, 61, 253, 255, 151, 255, 67, 2, 248, 255, 47, 0, 185, 96,
-    0, 128, 82, 224, 35, 0, 185, 225, 131, 0, 145, 224, 4, 64, 185, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2,
-    2, 128, 210, 174, 255, 255, 151, 38, 254, 255, 151, 0, 244, 64, 145, 0, 64, 2, 145, 96, 78, 0, 249, 243, 11, 64,
-    249, 253, 123, 195, 168, 192, 3, 95, 214, 225, 2, 248, 55, 253, 123, 190, 169, 66, 28, 0, 18, 99, 28, 0, 18, 253,
-    3, 0, 145, 0, 4, 64, 249, 255, 31, 0, 185, 255, 67, 1, 248, 68, 0, 128, 82, 226, 119, 0, 57, 6, 0, 128, 210, 0,
-    208, 33, 139, 227, 123, 0, 57, 2, 2, 128, 210, 5, 0, 128, 210, 225, 99, 34, 139, 3, 0, 128, 210, 0, 4, 64, 185,
-    228, 19, 0, 185, 4, 0, 128, 210, 146, 255, 255, 151, 253, 123, 194, 168, 192, 3, 95, 214, 192, 3, 95, 214, 253,
-    123, 189, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 1, 170, 244, 3, 3, 42, 245, 19, 0, 249, 245, 3, 0, 170, 32,
-    160, 66, 57, 160, 0, 0, 53, 32, 164, 66, 57, 96, 0, 0, 53, 66, 28, 0, 18, 34, 160, 2, 57, 0, 0, 128, 146, 96, 70,
-    0, 249, 96, 170, 66, 57, 128, 3, 0, 53, 96, 78, 64, 249, 31, 4, 0, 177, 33, 3, 0, 84, 96, 174, 66, 57, 224, 2, 0,
-    53, 244, 0, 0, 53, 225, 3, 19, 170, 224, 3, 21, 170, 243, 83, 65, 169, 245, 19, 64, 249, 253, 123, 195, 168, 164,
-    255, 255, 23, 234, 253, 255, 151, 1, 125, 128, 82, 148, 2, 161, 155, 96, 74, 64, 249, 31, 4, 0, 177, 193, 0, 0, 84,
-    97, 10, 64, 185, 224, 3, 21, 170, 227, 1, 128, 82, 66, 0, 128, 82, 193, 255, 255, 151, 96, 74, 64, 249, 159, 2, 0,
-    235, 66, 0, 0, 84, 116, 74, 0, 249, 243, 83, 65, 169, 245, 19, 64, 249, 253, 123, 195, 168, 192, 3, 95, 214, 0, 4,
-    0, 79, 253, 123, 165, 169, 253, 3, 0, 145, 225, 139, 5, 169, 225, 227, 1, 145, 98, 0, 2, 50, 243, 83, 1, 169, 244,
-    3, 6, 170, 66, 124, 64, 147, 245, 91, 2, 169, 6, 124, 64, 147, 247, 99, 3, 169, 247, 3, 4, 170, 248, 3, 5, 170,
-    249, 107, 4, 169, 249, 195, 2, 145, 32, 0, 0, 173, 225, 99, 1, 145, 225, 71, 0, 249, 33, 0, 128, 210, 159, 2, 0,
-    249, 225, 75, 0, 249, 1, 32, 128, 210, 249, 79, 0, 249, 225, 83, 0, 249, 255, 87, 0, 249, 224, 3, 6, 170, 225, 227,
-    1, 145, 136, 26, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 245, 3, 0, 170, 31, 16, 0,
+    23, 192, 3, 95, 214, 253, 123, 190, 169, 253, 3, 0, 145, 243, 11, 0, 249, 243, 3, 1, 170, 33, 0, 128, 82, 97, 154,
+    1, 57, 97, 14, 64, 185, 97, 0, 32, 54, 97, 170, 66, 57, 97, 0, 0, 52, 97, 130, 1, 145, 225, 255, 255, 151, 97, 54,
+    64, 249, 1, 1, 0, 180, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 34, 0, 160, 210, 224, 26,
+    128, 210, 188, 254, 255, 151, 127, 54, 0, 249, 127, 118, 0, 185, 243, 11, 64, 249, 253, 123, 194, 168, 192, 3, 95,
+    214, 34, 0, 64, 57, 226, 4, 0, 52, 253, 123, 190, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 1, 170, 34, 168,
+    66, 57, 130, 3, 0, 52, 34, 16, 64, 185, 66, 3, 248, 54, 34, 56, 64, 185, 2, 3, 248, 54, 244, 3, 0, 170, 217, 255,
+    255, 151, 98, 6, 64, 185, 3, 2, 128, 210, 65, 15, 128, 18, 224, 3, 20, 170, 68, 255, 255, 151, 97, 22, 64, 249, 1,
+    0, 0, 249, 3, 22, 128, 82, 97, 42, 64, 249, 1, 4, 0, 249, 127, 2, 0, 57, 128, 126, 64, 185, 0, 4, 0, 81, 128, 126,
+    0, 185, 128, 114, 64, 185, 192, 0, 0, 52, 0, 4, 0, 81, 130, 2, 64, 249, 1, 124, 163, 155, 65, 104, 97, 56, 129, 0,
+    0, 52, 243, 83, 65, 169, 253, 123, 194, 168, 192, 3, 95, 214, 128, 114, 0, 185, 245, 255, 255, 23, 192, 3, 95, 214,
+    35, 52, 64, 57, 3, 1, 0, 53, 3, 120, 64, 185, 34, 0, 128, 82, 33, 16, 0, 145, 99, 4, 0, 81, 3, 120, 0, 185, 34, 36,
+    0, 57, 161, 255, 255, 23, 192, 3, 95, 214, 225, 3, 0, 170, 2, 0, 128, 18, 0, 8, 64, 249, 2, 8, 0, 185, 34, 0, 128,
+    82, 32, 8, 64, 249, 2, 168, 2, 57, 2, 0, 128, 146, 32, 8, 64, 249, 2, 76, 0, 249, 32, 8, 64, 249, 2, 72, 0, 249,
+    32, 4, 64, 169, 34, 8, 0, 185, 2, 120, 64, 185, 66, 4, 0, 17, 2, 120, 0, 185, 95, 32, 0, 113, 168, 0, 0, 84, 2,
+    108, 64, 57, 98, 0, 0, 53, 34, 48, 64, 57, 66, 0, 0, 52, 223, 255, 255, 23, 192, 3, 95, 214, 66, 0, 13, 50, 6, 124,
+    64, 147, 227, 3, 3, 42, 66, 124, 64, 147, 224, 3, 6, 170, 8, 7, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0,
+    212, 31, 16, 0, 177, 64, 255, 255, 84, 192, 3, 95, 214, 6, 124, 64, 147, 224, 3, 6, 170, 232, 7, 128, 210, 3, 0,
+    128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31, 16, 0, 177, 32, 255, 255, 84, 192, 3, 95, 214, 253,
+    123, 188, 169, 253, 3, 0, 145, 243, 83, 1, 169, 245, 91, 2, 169, 247, 99, 3, 169, 247, 3, 3, 42, 67, 0, 64, 185,
+    95, 128, 0, 57, 195, 9, 248, 55, 85, 8, 64, 249, 244, 3, 0, 170, 246, 3, 1, 170, 243, 3, 2, 170, 149, 2, 0, 181,
+    193, 0, 0, 144, 224, 3, 3, 42, 33, 0, 0, 145, 34, 0, 160, 210, 228, 255, 255, 151, 31, 0, 0, 241, 173, 5, 0, 84,
+    97, 14, 64, 249, 32, 0, 0, 139, 96, 14, 0, 249, 227, 3, 23, 42, 226, 3, 19, 170, 247, 99, 67, 169, 225, 3, 22, 170,
+    245, 91, 66, 169, 224, 3, 20, 170, 243, 83, 65, 169, 253, 123, 196, 168, 147, 254, 255, 23, 66, 4, 64, 249, 130, 6,
+    0, 180, 1, 140, 83, 169, 33, 0, 68, 145, 33, 0, 3, 203, 227, 255, 135, 210, 227, 0, 160, 242, 63, 0, 3, 235, 169,
+    5, 0, 84, 191, 2, 2, 235, 33, 0, 160, 210, 181, 146, 130, 154, 194, 6, 64, 185, 191, 66, 64, 241, 181, 146, 129,
+    154, 225, 250, 1, 17, 227, 3, 21, 170, 194, 254, 255, 151, 225, 3, 0, 170, 248, 3, 0, 170, 96, 2, 64, 185, 226, 3,
+    21, 170, 191, 255, 255, 151, 31, 0, 0, 241, 130, 162, 64, 249, 3, 160, 159, 154, 66, 0, 21, 203, 66, 0, 3, 139,
+    130, 162, 0, 249, 12, 2, 0, 84, 66, 36, 0, 209, 130, 162, 0, 249, 96, 0, 0, 180, 31, 44, 0, 177, 160, 250, 255, 84,
+    225, 3, 19, 170, 224, 3, 20, 170, 42, 255, 255, 151, 247, 99, 67, 169, 225, 3, 22, 170, 245, 91, 66, 169, 224, 3,
+    20, 170, 243, 83, 65, 169, 253, 123, 196, 168, 81, 255, 255, 23, 3, 115, 31, 184, 96, 6, 64, 249, 0, 0, 3, 203, 96,
+    6, 0, 249, 96, 10, 64, 249, 0, 0, 3, 203, 96, 10, 0, 249, 195, 255, 255, 23, 243, 83, 65, 169, 245, 91, 66, 169,
+    247, 99, 67, 169, 253, 123, 196, 168, 192, 3, 95, 214, 6, 124, 64, 147, 224, 3, 6, 170, 8, 8, 128, 210, 3, 0, 128,
+    210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31, 16, 0, 177, 32, 255, 255, 84, 192, 3, 95, 214, 253, 123,
+    189, 169, 253, 3, 0, 145, 243, 83, 1, 169, 244, 3, 0, 170, 243, 3, 1, 170, 63, 144, 1, 57, 96, 154, 65, 57, 98,
+    118, 64, 185, 128, 5, 0, 53, 98, 2, 0, 53, 96, 150, 65, 57, 127, 114, 0, 185, 64, 5, 0, 52, 96, 154, 65, 57, 0, 5,
+    0, 53, 96, 14, 64, 185, 0, 1, 32, 54, 128, 128, 128, 82, 224, 83, 0, 121, 96, 98, 64, 185, 225, 163, 0, 145, 98,
+    158, 65, 57, 66, 4, 0, 145, 223, 255, 255, 151, 225, 3, 19, 170, 224, 3, 20, 170, 5, 255, 255, 151, 27, 0, 0, 20,
+    97, 54, 64, 249, 226, 3, 2, 42, 96, 114, 64, 185, 33, 0, 0, 139, 96, 98, 64, 185, 213, 255, 255, 151, 31, 44, 0,
+    177, 161, 4, 0, 84, 32, 0, 128, 82, 96, 146, 1, 57, 100, 116, 145, 210, 97, 98, 64, 185, 128, 2, 64, 249, 196, 69,
+    183, 242, 4, 93, 212, 242, 130, 0, 128, 82, 96, 2, 0, 203, 100, 209, 229, 242, 195, 0, 128, 82, 2, 0, 168, 114, 0,
+    252, 68, 147, 4, 124, 4, 27, 128, 30, 64, 185, 213, 253, 255, 151, 96, 118, 64, 185, 160, 250, 255, 52, 96, 122,
+    64, 185, 225, 255, 135, 82, 31, 0, 1, 107, 136, 0, 0, 84, 97, 118, 64, 185, 65, 1, 0, 53, 32, 1, 0, 52, 98, 6, 64,
+    185, 225, 14, 128, 18, 224, 3, 20, 170, 131, 0, 128, 210, 78, 254, 255, 151, 97, 122, 64, 185, 1, 0, 0, 185, 127,
+    122, 0, 185, 243, 83, 65, 169, 253, 123, 195, 168, 192, 3, 95, 214, 97, 138, 78, 41, 224, 0, 248, 182, 33, 0, 2,
+    11, 127, 134, 14, 41, 224, 3, 20, 170, 225, 3, 19, 170, 209, 254, 255, 151, 229, 255, 255, 23, 99, 114, 64, 185,
+    33, 0, 0, 75, 101, 54, 64, 249, 99, 0, 0, 11, 100, 4, 0, 81, 66, 0, 0, 11, 164, 104, 100, 56, 99, 6, 14, 41, 159,
+    40, 0, 113, 98, 122, 0, 185, 228, 7, 159, 26, 100, 158, 1, 57, 170, 255, 255, 23, 253, 123, 188, 169, 253, 3, 0,
+    145, 243, 83, 1, 169, 244, 3, 3, 170, 3, 0, 128, 82, 245, 91, 2, 169, 246, 3, 2, 170, 2, 0, 128, 82, 32, 255, 255,
+    151, 224, 63, 0, 185, 245, 3, 0, 42, 192, 0, 248, 54, 0, 124, 64, 147, 243, 83, 65, 169, 245, 91, 66, 169, 253,
+    123, 196, 168, 192, 3, 95, 214, 148, 6, 0, 209, 19, 0, 128, 210, 130, 2, 19, 203, 193, 2, 19, 139, 224, 3, 21, 42,
+    30, 255, 255, 151, 31, 0, 0, 241, 141, 0, 0, 84, 115, 2, 0, 139, 127, 2, 20, 235, 1, 255, 255, 84, 224, 243, 0,
+    145, 125, 254, 255, 151, 224, 3, 19, 170, 223, 106, 51, 56, 237, 255, 255, 23, 253, 123, 181, 169, 7, 124, 64, 147,
+    159, 0, 0, 241, 0, 4, 0, 79, 224, 227, 1, 145, 253, 3, 0, 145, 225, 139, 2, 169, 0, 0, 0, 173, 224, 163, 0, 145,
+    224, 71, 0, 249, 224, 7, 159, 154, 0, 4, 0, 145, 227, 147, 3, 169, 255, 255, 4, 169, 255, 255, 5, 169, 255, 255, 6,
+    169, 224, 75, 0, 249, 255, 87, 0, 249, 224, 131, 137, 60, 102, 2, 0, 180, 198, 16, 0, 145, 233, 35, 1, 145, 224, 3,
+    0, 178, 232, 3, 5, 170, 198, 244, 126, 211, 225, 99, 0, 145, 2, 2, 128, 210, 230, 131, 1, 169, 224, 3, 9, 170, 210,
+    253, 255, 151, 194, 64, 0, 209, 198, 36, 0, 209, 198, 240, 125, 146, 225, 3, 8, 170, 224, 99, 1, 145, 198, 64, 0,
+    145, 203, 253, 255, 151, 233, 155, 9, 169, 224, 3, 7, 170, 225, 227, 1, 145, 104, 26, 128, 210, 2, 8, 136, 210, 3,
+    0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31, 16, 0, 177, 224, 254, 255, 84, 253, 123, 203, 168,
+    192, 3, 95, 214, 253, 123, 189, 169, 253, 3, 0, 145, 243, 11, 0, 249, 243, 3, 1, 170, 1, 0, 128, 146, 97, 74, 0,
+    249, 97, 10, 64, 185, 193, 3, 248, 55, 98, 78, 64, 249, 95, 4, 0, 177, 97, 3, 0, 84, 0, 4, 64, 249, 40, 124, 124,
+    147, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 7, 208, 33, 139, 1, 104, 104, 184, 66, 2, 128,
+    210, 32, 16, 128, 210, 42, 253, 255, 151, 255, 67, 2, 248, 255, 47, 0, 185, 96, 0, 128, 82, 224, 35, 0, 185, 225,
+    131, 0, 145, 224, 4, 64, 185, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 2, 128, 210, 174, 255, 255, 151,
+    19, 254, 255, 151, 0, 244, 64, 145, 0, 64, 2, 145, 96, 78, 0, 249, 243, 11, 64, 249, 253, 123, 195, 168, 192, 3,
+    95, 214, 225, 2, 248, 55, 253, 123, 190, 169, 66, 28, 0, 18, 99, 28, 0, 18, 253, 3, 0, 145, 0, 4, 64, 249, 255, 31,
+    0, 185, 255, 67, 1, 248, 68, 0, 128, 82, 226, 119, 0, 57, 6, 0, 128, 210, 0, 208, 33, 139, 227, 123, 0, 57, 2, 2,
+    128, 210, 5, 0, 128, 210, 225, 99, 34, 139, 3, 0, 128, 210, 0, 4, 64, 185, 228, 19, 0, 185, 4, 0, 128, 210, 146,
+    255, 255, 151, 253, 123, 194, 168, 192, 3, 95, 214, 192, 3, 95, 214, 253, 123, 189, 169, 253, 3, 0, 145, 243, 83,
+    1, 169, 243, 3, 1, 170, 244, 3, 3, 42, 245, 19, 0, 249, 245, 3, 0, 170, 32, 160, 66, 57, 160, 0, 0, 53, 32, 164,
+    66, 57, 96, 0, 0, 53, 66, 28, 0, 18, 34, 160, 2, 57, 0, 0, 128, 146, 96, 70, 0, 249, 96, 170, 66, 57, 192, 3, 0,
+    53, 96, 78, 64, 249, 31, 4, 0, 177, 97, 3, 0, 84, 96, 174, 66, 57, 32, 3, 0, 53, 244, 0, 0, 53, 225, 3, 19, 170,
+    224, 3, 21, 170, 243, 83, 65, 169, 245, 19, 64, 249, 253, 123, 195, 168, 164, 255, 255, 23, 215, 253, 255, 151, 1,
+    125, 128, 82, 148, 2, 161, 155, 96, 74, 64, 249, 31, 4, 0, 177, 96, 0, 0, 84, 96, 162, 66, 57, 192, 0, 0, 53, 97,
+    10, 64, 185, 224, 3, 21, 170, 227, 1, 128, 82, 66, 0, 128, 82, 191, 255, 255, 151, 96, 74, 64, 249, 159, 2, 0, 235,
+    66, 0, 0, 84, 116, 74, 0, 249, 243, 83, 65, 169, 245, 19, 64, 249, 253, 123, 195, 168, 192, 3, 95, 214, 0, 4, 0,
+    79, 253, 123, 165, 169, 253, 3, 0, 145, 225, 139, 5, 169, 225, 227, 1, 145, 98, 0, 2, 50, 243, 83, 1, 169, 244, 3,
+    6, 170, 66, 124, 64, 147, 245, 91, 2, 169, 6, 124, 64, 147, 247, 99, 3, 169, 247, 3, 4, 170, 248, 3, 5, 170, 249,
+    107, 4, 169, 249, 195, 2, 145, 32, 0, 0, 173, 225, 99, 1, 145, 225, 71, 0, 249, 33, 0, 128, 210, 159, 2, 0, 249,
+    225, 75, 0, 249, 1, 32, 128, 210, 249, 79, 0, 249, 225, 83, 0, 249, 255, 87, 0, 249, 224, 3, 6, 170, 225, 227, 1,
+    145, 136, 26, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 245, 3, 0, 170, 31, 16, 0,
     177, 224, 254, 255, 84, 96, 7, 248, 183, 230, 171, 64, 185, 22, 0, 128, 210, 198, 12, 67, 211, 231, 83, 64, 249,
     192, 66, 0, 145, 31, 0, 7, 235, 137, 0, 0, 84, 102, 6, 0, 52, 19, 0, 128, 210, 44, 0, 0, 20, 33, 3, 22, 139, 224,
-    163, 1, 145, 2, 2, 128, 210, 46, 253, 255, 151, 243, 55, 64, 249, 127, 62, 0, 241, 233, 254, 255, 84, 231, 0, 22,
+    163, 1, 145, 2, 2, 128, 210, 25, 253, 255, 151, 243, 55, 64, 249, 127, 62, 0, 241, 233, 254, 255, 84, 231, 0, 22,
     203, 127, 2, 7, 235, 136, 254, 255, 84, 225, 59, 64, 249, 224, 3, 0, 178, 63, 0, 0, 235, 97, 2, 0, 84, 26, 2, 128,
-    210, 13, 0, 0, 20, 224, 179, 2, 145, 130, 0, 128, 210, 1, 0, 1, 139, 224, 83, 1, 145, 29, 253, 255, 151, 128, 2,
-    64, 249, 31, 0, 24, 235, 162, 1, 0, 84, 1, 4, 0, 145, 129, 2, 0, 249, 225, 87, 64, 185, 225, 122, 32, 184, 90, 19,
-    0, 145, 65, 3, 22, 139, 127, 2, 26, 235, 34, 254, 255, 84, 115, 30, 0, 145, 115, 242, 125, 146, 214, 2, 19, 139,
-    214, 255, 255, 23, 224, 83, 1, 145, 150, 253, 255, 151, 38, 0, 128, 82, 245, 255, 255, 23, 224, 10, 19, 139, 115,
-    6, 0, 145, 145, 253, 255, 151, 128, 2, 64, 249, 127, 2, 0, 235, 99, 255, 255, 84, 213, 8, 128, 146, 159, 2, 0, 249,
-    243, 83, 65, 169, 224, 3, 21, 170, 245, 91, 66, 169, 247, 99, 67, 169, 249, 107, 68, 169, 253, 123, 219, 168, 192,
-    3, 95, 214, 225, 3, 0, 170, 0, 64, 64, 57, 128, 0, 0, 52, 34, 0, 64, 169, 95, 0, 0, 235, 224, 23, 159, 26, 192, 3,
-    95, 214, 255, 67, 0, 209, 3, 0, 128, 210, 69, 1, 128, 82, 36, 8, 197, 26, 230, 3, 1, 42, 130, 132, 5, 27, 225, 3,
-    4, 42, 66, 192, 0, 17, 226, 107, 35, 56, 226, 3, 3, 170, 99, 4, 0, 145, 223, 36, 0, 113, 232, 254, 255, 84, 65,
-    124, 64, 147, 227, 3, 0, 170, 228, 107, 97, 56, 33, 4, 0, 209, 100, 20, 0, 56, 63, 4, 0, 49, 129, 255, 255, 84, 66,
-    4, 0, 17, 255, 67, 0, 145, 0, 192, 34, 139, 192, 3, 95, 214, 2, 0, 128, 210, 35, 104, 98, 56, 131, 0, 0, 53, 31,
-    104, 34, 56, 0, 0, 2, 139, 192, 3, 95, 214, 3, 104, 34, 56, 66, 4, 0, 145, 249, 255, 255, 23, 3, 0, 64, 249, 127,
-    0, 1, 235, 64, 3, 0, 84, 99, 0, 64, 57, 99, 192, 0, 81, 99, 28, 0, 18, 127, 36, 0, 113, 168, 2, 0, 84, 69, 1, 128,
-    82, 95, 0, 0, 185, 3, 0, 64, 249, 63, 0, 3, 235, 192, 0, 0, 84, 100, 0, 64, 57, 131, 192, 0, 81, 99, 28, 0, 18,
-    127, 36, 0, 113, 105, 0, 0, 84, 32, 0, 128, 82, 10, 0, 0, 20, 67, 0, 64, 185, 99, 16, 5, 27, 99, 192, 0, 81, 67, 0,
-    0, 185, 3, 0, 64, 249, 99, 4, 0, 145, 3, 0, 0, 249, 239, 255, 255, 23, 0, 0, 128, 82, 192, 3, 95, 214, 255, 195,
-    16, 209, 253, 123, 0, 169, 253, 3, 0, 145, 243, 11, 0, 249, 243, 3, 0, 170, 0, 40, 64, 185, 96, 2, 248, 55, 231,
-    195, 0, 145, 0, 124, 64, 147, 225, 3, 7, 170, 104, 8, 128, 210, 226, 127, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210,
-    5, 0, 128, 210, 1, 0, 0, 212, 232, 3, 0, 170, 31, 0, 0, 241, 237, 0, 0, 84, 41, 0, 0, 208, 230, 3, 7, 170, 41, 129,
-    37, 145, 255, 104, 32, 56, 192, 0, 64, 57, 96, 0, 0, 53, 0, 0, 128, 82, 22, 0, 0, 20, 225, 3, 9, 170, 224, 3, 6,
-    170, 34, 1, 128, 210, 237, 252, 255, 151, 160, 2, 0, 53, 223, 0, 7, 235, 128, 0, 0, 84, 192, 240, 95, 56, 31, 40,
-    0, 113, 1, 2, 0, 84, 198, 36, 0, 145, 225, 0, 8, 139, 226, 147, 0, 145, 224, 163, 0, 145, 255, 39, 0, 185, 230, 23,
-    0, 249, 183, 255, 255, 151, 96, 46, 64, 185, 225, 39, 64, 185, 97, 46, 0, 185, 32, 0, 0, 75, 253, 123, 64, 169,
-    243, 11, 64, 249, 255, 195, 16, 145, 192, 3, 95, 214, 198, 4, 0, 145, 226, 255, 255, 23, 253, 123, 188, 169, 253,
-    3, 0, 145, 243, 83, 1, 169, 243, 3, 1, 170, 245, 91, 2, 169, 245, 3, 2, 170, 34, 0, 128, 82, 247, 27, 0, 249, 247,
-    3, 0, 170, 34, 164, 2, 57, 2, 0, 128, 146, 34, 68, 0, 249, 36, 253, 255, 151, 160, 34, 64, 57, 31, 4, 0, 113, 65,
-    6, 0, 84, 160, 6, 64, 185, 31, 36, 0, 113, 225, 5, 0, 84, 96, 162, 66, 57, 160, 5, 0, 53, 224, 3, 23, 170, 180,
-    255, 255, 151, 246, 3, 0, 42, 98, 6, 64, 185, 97, 15, 128, 18, 99, 5, 128, 210, 224, 3, 23, 170, 132, 252, 255,
-    151, 244, 3, 0, 170, 160, 34, 64, 57, 128, 2, 0, 57, 160, 6, 64, 185, 128, 18, 0, 184, 96, 162, 66, 57, 128, 22, 0,
-    57, 209, 252, 255, 151, 97, 66, 64, 249, 0, 0, 1, 203, 128, 98, 0, 248, 160, 10, 64, 249, 128, 226, 0, 248, 160,
-    14, 64, 249, 128, 98, 1, 248, 160, 18, 64, 249, 128, 226, 1, 248, 150, 98, 2, 184, 160, 38, 64, 57, 128, 170, 0,
-    57, 224, 2, 0, 52, 96, 14, 64, 185, 160, 2, 40, 55, 96, 162, 66, 57, 96, 2, 0, 53, 96, 174, 66, 57, 32, 2, 0, 53,
-    96, 166, 64, 185, 64, 1, 0, 53, 245, 91, 66, 169, 225, 3, 19, 170, 243, 83, 65, 169, 224, 3, 23, 170, 247, 27, 64,
-    249, 253, 123, 196, 168, 110, 254, 255, 23, 22, 0, 128, 82, 214, 255, 255, 23, 178, 252, 255, 151, 97, 166, 64,
-    185, 2, 125, 128, 82, 33, 0, 162, 155, 97, 74, 0, 249, 243, 83, 65, 169, 245, 91, 66, 169, 247, 27, 64, 249, 253,
-    123, 196, 168, 192, 3, 95, 214, 253, 123, 184, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 245, 91, 2,
-    169, 245, 3, 1, 170, 247, 27, 0, 249, 160, 6, 64, 185, 0, 11, 248, 55, 0, 124, 64, 147, 225, 99, 1, 145, 232, 25,
-    128, 210, 2, 5, 128, 210, 3, 8, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 255, 255, 5, 169, 255, 255, 6, 169, 255,
-    63, 0, 249, 1, 0, 0, 212, 31, 16, 0, 177, 64, 254, 255, 84, 31, 0, 2, 235, 129, 8, 0, 84, 182, 10, 64, 185, 214,
-    253, 255, 55, 0, 22, 128, 82, 243, 87, 4, 169, 119, 2, 64, 249, 214, 126, 32, 155, 224, 91, 64, 185, 244, 2, 22,
-    139, 244, 43, 0, 249, 31, 12, 0, 113, 96, 6, 0, 84, 40, 1, 0, 84, 31, 4, 0, 113, 96, 2, 0, 84, 31, 8, 0, 113, 0, 5,
-    0, 84, 225, 3, 20, 170, 224, 3, 19, 170, 205, 252, 255, 151, 220, 255, 255, 23, 31, 16, 0, 113, 96, 5, 0, 84, 31,
-    20, 0, 113, 33, 255, 255, 84, 130, 6, 64, 185, 193, 14, 128, 18, 224, 3, 19, 170, 131, 0, 128, 210, 31, 252, 255,
-    151, 225, 95, 64, 185, 1, 0, 0, 185, 241, 255, 255, 23, 227, 95, 64, 185, 224, 3, 19, 170, 226, 131, 65, 57, 129,
-    6, 64, 185, 227, 3, 3, 75, 99, 124, 64, 147, 54, 252, 255, 151, 224, 3, 1, 145, 224, 252, 255, 151, 129, 66, 0,
-    145, 224, 3, 19, 170, 140, 252, 255, 151, 129, 226, 0, 145, 224, 3, 19, 170, 137, 252, 255, 151, 224, 3, 19, 170,
-    225, 3, 20, 170, 154, 252, 255, 151, 255, 106, 54, 56, 96, 126, 64, 185, 0, 4, 0, 81, 96, 126, 0, 185, 185, 255,
-    255, 23, 224, 3, 19, 170, 226, 99, 1, 145, 225, 3, 20, 170, 97, 255, 255, 151, 224, 135, 65, 57, 128, 250, 255, 53,
-    224, 3, 1, 145, 202, 252, 255, 151, 209, 255, 255, 23, 32, 0, 128, 146, 128, 78, 0, 249, 206, 255, 255, 23, 31, 44,
-    0, 177, 128, 0, 0, 84, 161, 18, 0, 145, 224, 3, 19, 170, 112, 252, 255, 151, 243, 83, 65, 169, 245, 91, 66, 169,
-    247, 27, 64, 249, 253, 123, 200, 168, 192, 3, 95, 214, 255, 3, 10, 209, 253, 123, 0, 169, 253, 3, 0, 145, 243, 83,
-    1, 169, 243, 3, 0, 170, 245, 91, 2, 169, 247, 99, 3, 169, 249, 35, 0, 249, 96, 34, 64, 185, 225, 3, 2, 145, 2, 64,
-    128, 210, 219, 252, 255, 151, 31, 0, 0, 241, 108, 255, 255, 84, 118, 0, 128, 210, 21, 0, 128, 146, 22, 0, 168, 242,
-    55, 1, 128, 210, 225, 83, 1, 145, 226, 3, 22, 170, 136, 32, 128, 210, 0, 0, 128, 146, 3, 0, 128, 210, 4, 0, 128,
-    210, 5, 0, 128, 210, 255, 87, 0, 185, 1, 0, 0, 212, 225, 3, 0, 170, 31, 16, 0, 177, 160, 254, 255, 84, 31, 0, 0,
-    241, 109, 12, 0, 84, 230, 3, 0, 42, 96, 130, 64, 185, 226, 83, 65, 57, 63, 0, 0, 107, 64, 8, 0, 84, 99, 118, 64,
-    185, 0, 0, 128, 210, 127, 0, 0, 107, 73, 253, 255, 84, 120, 6, 64, 249, 25, 236, 124, 211, 4, 107, 121, 184, 20,
-    19, 0, 139, 0, 4, 0, 145, 223, 0, 4, 107, 1, 255, 255, 84, 95, 252, 1, 113, 96, 8, 0, 84, 128, 6, 64, 185, 128, 0,
-    248, 55, 225, 3, 20, 170, 224, 3, 19, 170, 101, 255, 255, 151, 224, 3, 19, 170, 129, 18, 0, 145, 49, 252, 255, 151,
-    128, 54, 64, 57, 192, 0, 0, 53, 128, 10, 64, 185, 128, 0, 248, 54, 96, 122, 64, 185, 0, 4, 0, 81, 96, 122, 0, 185,
-    129, 10, 64, 185, 161, 2, 248, 55, 96, 2, 64, 249, 2, 22, 128, 82, 33, 0, 34, 155, 0, 0, 128, 18, 32, 8, 0, 185,
-    32, 0, 128, 82, 32, 172, 2, 57, 32, 164, 66, 57, 53, 212, 8, 169, 53, 76, 0, 249, 32, 1, 0, 53, 64, 32, 128, 82,
-    255, 255, 5, 169, 226, 99, 1, 145, 224, 195, 0, 121, 224, 3, 19, 170, 255, 255, 6, 169, 255, 63, 0, 249, 249, 254,
-    255, 151, 127, 46, 0, 249, 224, 127, 96, 178, 0, 107, 57, 248, 0, 0, 128, 18, 128, 10, 0, 185, 159, 26, 0, 121, 96,
-    118, 64, 185, 160, 246, 255, 52, 2, 4, 0, 81, 0, 4, 0, 81, 97, 6, 64, 249, 0, 236, 124, 211, 32, 104, 96, 184, 224,
-    245, 255, 53, 98, 118, 0, 185, 247, 255, 255, 23, 95, 252, 1, 113, 96, 0, 0, 84, 127, 130, 0, 185, 169, 255, 255,
-    23, 96, 134, 64, 185, 66, 2, 128, 210, 6, 0, 128, 210, 0, 4, 0, 17, 96, 134, 0, 185, 31, 12, 0, 113, 226, 130, 130,
-    154, 32, 16, 128, 210, 220, 250, 255, 151, 159, 255, 255, 23, 128, 50, 64, 57, 6, 0, 128, 210, 5, 0, 128, 210, 4,
-    0, 128, 210, 0, 4, 0, 17, 3, 0, 128, 210, 0, 28, 0, 18, 128, 50, 0, 57, 31, 12, 0, 113, 104, 0, 0, 84, 66, 2, 128,
-    210, 242, 255, 255, 23, 34, 1, 128, 210, 240, 255, 255, 23, 253, 123, 64, 169, 243, 83, 65, 169, 245, 91, 66, 169,
-    247, 99, 67, 169, 249, 35, 64, 249, 255, 3, 10, 145, 192, 3, 95, 214, 136, 21, 128, 210, 0, 0, 128, 210, 1, 0, 128,
-    210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 192, 3, 95, 214, 253, 123, 187,
-    169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 245, 91, 2, 169, 54, 28, 0, 18, 1, 0, 128, 146, 247, 27, 0,
-    249, 1, 40, 0, 249, 1, 108, 64, 57, 1, 10, 0, 53, 33, 0, 128, 82, 1, 108, 0, 57, 1, 64, 0, 145, 202, 251, 255, 151,
-    96, 98, 64, 57, 128, 0, 0, 53, 97, 82, 0, 145, 224, 3, 19, 170, 197, 251, 255, 151, 224, 3, 19, 170, 97, 34, 2,
-    145, 194, 251, 255, 151, 96, 130, 64, 185, 7, 0, 128, 82, 128, 2, 0, 52, 41, 0, 128, 210, 10, 72, 136, 210, 9, 0,
+    210, 13, 0, 0, 20, 224, 179, 2, 145, 130, 0, 128, 210, 1, 0, 1, 139, 224, 83, 1, 145, 8, 253, 255, 151, 128, 2, 64,
+    249, 31, 0, 24, 235, 162, 1, 0, 84, 1, 4, 0, 145, 129, 2, 0, 249, 225, 87, 64, 185, 225, 122, 32, 184, 90, 19, 0,
+    145, 65, 3, 22, 139, 127, 2, 26, 235, 34, 254, 255, 84, 115, 30, 0, 145, 115, 242, 125, 146, 214, 2, 19, 139, 214,
+    255, 255, 23, 224, 83, 1, 145, 129, 253, 255, 151, 38, 0, 128, 82, 245, 255, 255, 23, 224, 10, 19, 139, 115, 6, 0,
+    145, 124, 253, 255, 151, 128, 2, 64, 249, 127, 2, 0, 235, 99, 255, 255, 84, 213, 8, 128, 146, 159, 2, 0, 249, 243,
+    83, 65, 169, 224, 3, 21, 170, 245, 91, 66, 169, 247, 99, 67, 169, 249, 107, 68, 169, 253, 123, 219, 168, 192, 3,
+    95, 214, 225, 3, 0, 170, 0, 64, 64, 57, 128, 0, 0, 52, 34, 0, 64, 169, 95, 0, 0, 235, 224, 23, 159, 26, 192, 3, 95,
+    214, 255, 67, 0, 209, 3, 0, 128, 210, 69, 1, 128, 82, 36, 8, 197, 26, 230, 3, 1, 42, 130, 132, 5, 27, 225, 3, 4,
+    42, 66, 192, 0, 17, 226, 107, 35, 56, 226, 3, 3, 170, 99, 4, 0, 145, 223, 36, 0, 113, 232, 254, 255, 84, 65, 124,
+    64, 147, 227, 3, 0, 170, 228, 107, 97, 56, 33, 4, 0, 209, 100, 20, 0, 56, 63, 4, 0, 49, 129, 255, 255, 84, 66, 4,
+    0, 17, 255, 67, 0, 145, 0, 192, 34, 139, 192, 3, 95, 214, 2, 0, 128, 210, 35, 104, 98, 56, 131, 0, 0, 53, 31, 104,
+    34, 56, 0, 0, 2, 139, 192, 3, 95, 214, 3, 104, 34, 56, 66, 4, 0, 145, 249, 255, 255, 23, 3, 0, 64, 249, 127, 0, 1,
+    235, 64, 3, 0, 84, 99, 0, 64, 57, 99, 192, 0, 81, 99, 28, 0, 18, 127, 36, 0, 113, 168, 2, 0, 84, 69, 1, 128, 82,
+    95, 0, 0, 185, 3, 0, 64, 249, 63, 0, 3, 235, 192, 0, 0, 84, 100, 0, 64, 57, 131, 192, 0, 81, 99, 28, 0, 18, 127,
+    36, 0, 113, 105, 0, 0, 84, 32, 0, 128, 82, 10, 0, 0, 20, 67, 0, 64, 185, 99, 16, 5, 27, 99, 192, 0, 81, 67, 0, 0,
+    185, 3, 0, 64, 249, 99, 4, 0, 145, 3, 0, 0, 249, 239, 255, 255, 23, 0, 0, 128, 82, 192, 3, 95, 214, 255, 195, 16,
+    209, 253, 123, 0, 169, 253, 3, 0, 145, 243, 11, 0, 249, 243, 3, 0, 170, 0, 40, 64, 185, 96, 2, 248, 55, 231, 195,
+    0, 145, 0, 124, 64, 147, 225, 3, 7, 170, 104, 8, 128, 210, 226, 127, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5,
+    0, 128, 210, 1, 0, 0, 212, 232, 3, 0, 170, 31, 0, 0, 241, 237, 0, 0, 84, 41, 0, 0, 208, 230, 3, 7, 170, 41, 17, 40,
+    145, 255, 104, 32, 56, 192, 0, 64, 57, 96, 0, 0, 53, 0, 0, 128, 82, 22, 0, 0, 20, 225, 3, 9, 170, 224, 3, 6, 170,
+    34, 1, 128, 210, 216, 252, 255, 151, 160, 2, 0, 53, 223, 0, 7, 235, 128, 0, 0, 84, 192, 240, 95, 56, 31, 40, 0,
+    113, 1, 2, 0, 84, 198, 36, 0, 145, 225, 0, 8, 139, 226, 147, 0, 145, 224, 163, 0, 145, 255, 39, 0, 185, 230, 23, 0,
+    249, 183, 255, 255, 151, 96, 46, 64, 185, 225, 39, 64, 185, 97, 46, 0, 185, 32, 0, 0, 75, 253, 123, 64, 169, 243,
+    11, 64, 249, 255, 195, 16, 145, 192, 3, 95, 214, 198, 4, 0, 145, 226, 255, 255, 23, 253, 123, 188, 169, 253, 3, 0,
+    145, 243, 83, 1, 169, 243, 3, 1, 170, 245, 91, 2, 169, 245, 3, 2, 170, 34, 0, 128, 82, 247, 27, 0, 249, 247, 3, 0,
+    170, 34, 164, 2, 57, 2, 0, 128, 146, 34, 68, 0, 249, 15, 253, 255, 151, 160, 34, 64, 57, 31, 4, 0, 113, 65, 6, 0,
+    84, 160, 6, 64, 185, 31, 36, 0, 113, 225, 5, 0, 84, 96, 162, 66, 57, 160, 5, 0, 53, 224, 3, 23, 170, 180, 255, 255,
+    151, 246, 3, 0, 42, 98, 6, 64, 185, 97, 15, 128, 18, 99, 5, 128, 210, 224, 3, 23, 170, 111, 252, 255, 151, 244, 3,
+    0, 170, 160, 34, 64, 57, 128, 2, 0, 57, 160, 6, 64, 185, 128, 18, 0, 184, 96, 162, 66, 57, 128, 22, 0, 57, 188,
+    252, 255, 151, 97, 66, 64, 249, 0, 0, 1, 203, 128, 98, 0, 248, 160, 10, 64, 249, 128, 226, 0, 248, 160, 14, 64,
+    249, 128, 98, 1, 248, 160, 18, 64, 249, 128, 226, 1, 248, 150, 98, 2, 184, 160, 38, 64, 57, 128, 170, 0, 57, 224,
+    2, 0, 52, 96, 14, 64, 185, 160, 2, 40, 55, 96, 162, 66, 57, 96, 2, 0, 53, 96, 174, 66, 57, 32, 2, 0, 53, 96, 166,
+    64, 185, 64, 1, 0, 53, 245, 91, 66, 169, 225, 3, 19, 170, 243, 83, 65, 169, 224, 3, 23, 170, 247, 27, 64, 249, 253,
+    123, 196, 168, 108, 254, 255, 23, 22, 0, 128, 82, 214, 255, 255, 23, 157, 252, 255, 151, 97, 166, 64, 185, 2, 125,
+    128, 82, 33, 0, 162, 155, 97, 74, 0, 249, 243, 83, 65, 169, 245, 91, 66, 169, 247, 27, 64, 249, 253, 123, 196, 168,
+    192, 3, 95, 214, 253, 123, 184, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 245, 91, 2, 169, 245, 3, 1,
+    170, 247, 27, 0, 249, 160, 6, 64, 185, 0, 11, 248, 55, 0, 124, 64, 147, 225, 99, 1, 145, 232, 25, 128, 210, 2, 5,
+    128, 210, 3, 8, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 255, 255, 5, 169, 255, 255, 6, 169, 255, 63, 0, 249, 1,
+    0, 0, 212, 31, 16, 0, 177, 64, 254, 255, 84, 31, 0, 2, 235, 129, 8, 0, 84, 182, 10, 64, 185, 214, 253, 255, 55, 0,
+    22, 128, 82, 243, 87, 4, 169, 119, 2, 64, 249, 214, 126, 32, 155, 224, 91, 64, 185, 244, 2, 22, 139, 244, 43, 0,
+    249, 31, 12, 0, 113, 96, 6, 0, 84, 40, 1, 0, 84, 31, 4, 0, 113, 96, 2, 0, 84, 31, 8, 0, 113, 0, 5, 0, 84, 225, 3,
+    20, 170, 224, 3, 19, 170, 190, 252, 255, 151, 220, 255, 255, 23, 31, 16, 0, 113, 96, 5, 0, 84, 31, 20, 0, 113, 33,
+    255, 255, 84, 130, 6, 64, 185, 193, 14, 128, 18, 224, 3, 19, 170, 131, 0, 128, 210, 10, 252, 255, 151, 225, 95, 64,
+    185, 1, 0, 0, 185, 241, 255, 255, 23, 227, 95, 64, 185, 224, 3, 19, 170, 226, 131, 65, 57, 129, 6, 64, 185, 227, 3,
+    3, 75, 99, 124, 64, 147, 33, 252, 255, 151, 224, 3, 1, 145, 219, 252, 255, 151, 129, 66, 0, 145, 224, 3, 19, 170,
+    119, 252, 255, 151, 129, 226, 0, 145, 224, 3, 19, 170, 116, 252, 255, 151, 224, 3, 19, 170, 225, 3, 20, 170, 133,
+    252, 255, 151, 255, 106, 54, 56, 96, 126, 64, 185, 0, 4, 0, 81, 96, 126, 0, 185, 185, 255, 255, 23, 224, 3, 19,
+    170, 226, 99, 1, 145, 225, 3, 20, 170, 97, 255, 255, 151, 224, 135, 65, 57, 128, 250, 255, 53, 224, 3, 1, 145, 197,
+    252, 255, 151, 209, 255, 255, 23, 32, 0, 128, 146, 128, 78, 0, 249, 206, 255, 255, 23, 31, 44, 0, 177, 128, 0, 0,
+    84, 161, 18, 0, 145, 224, 3, 19, 170, 91, 252, 255, 151, 243, 83, 65, 169, 245, 91, 66, 169, 247, 27, 64, 249, 253,
+    123, 200, 168, 192, 3, 95, 214, 255, 3, 10, 209, 253, 123, 0, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170,
+    245, 91, 2, 169, 247, 99, 3, 169, 249, 35, 0, 249, 96, 34, 64, 185, 225, 3, 2, 145, 2, 64, 128, 210, 208, 252, 255,
+    151, 31, 0, 0, 241, 108, 255, 255, 84, 118, 0, 128, 210, 21, 0, 128, 146, 22, 0, 168, 242, 55, 1, 128, 210, 225,
+    83, 1, 145, 226, 3, 22, 170, 136, 32, 128, 210, 0, 0, 128, 146, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210,
+    255, 87, 0, 185, 1, 0, 0, 212, 225, 3, 0, 170, 31, 16, 0, 177, 160, 254, 255, 84, 31, 0, 0, 241, 109, 12, 0, 84,
+    230, 3, 0, 42, 96, 130, 64, 185, 226, 83, 65, 57, 63, 0, 0, 107, 64, 8, 0, 84, 99, 118, 64, 185, 0, 0, 128, 210,
+    127, 0, 0, 107, 73, 253, 255, 84, 120, 6, 64, 249, 25, 236, 124, 211, 4, 107, 121, 184, 20, 19, 0, 139, 0, 4, 0,
+    145, 223, 0, 4, 107, 1, 255, 255, 84, 95, 252, 1, 113, 96, 8, 0, 84, 128, 6, 64, 185, 128, 0, 248, 55, 225, 3, 20,
+    170, 224, 3, 19, 170, 101, 255, 255, 151, 224, 3, 19, 170, 129, 18, 0, 145, 28, 252, 255, 151, 128, 54, 64, 57,
+    192, 0, 0, 53, 128, 10, 64, 185, 128, 0, 248, 54, 96, 122, 64, 185, 0, 4, 0, 81, 96, 122, 0, 185, 129, 10, 64, 185,
+    161, 2, 248, 55, 96, 2, 64, 249, 2, 22, 128, 82, 33, 0, 34, 155, 0, 0, 128, 18, 32, 8, 0, 185, 32, 0, 128, 82, 32,
+    172, 2, 57, 32, 164, 66, 57, 53, 212, 8, 169, 53, 76, 0, 249, 32, 1, 0, 53, 64, 32, 128, 82, 255, 255, 5, 169, 226,
+    99, 1, 145, 224, 195, 0, 121, 224, 3, 19, 170, 255, 255, 6, 169, 255, 63, 0, 249, 249, 254, 255, 151, 127, 46, 0,
+    249, 224, 127, 96, 178, 0, 107, 57, 248, 0, 0, 128, 18, 128, 10, 0, 185, 159, 26, 0, 121, 96, 118, 64, 185, 160,
+    246, 255, 52, 2, 4, 0, 81, 0, 4, 0, 81, 97, 6, 64, 249, 0, 236, 124, 211, 32, 104, 96, 184, 224, 245, 255, 53, 98,
+    118, 0, 185, 247, 255, 255, 23, 95, 252, 1, 113, 96, 0, 0, 84, 127, 130, 0, 185, 169, 255, 255, 23, 96, 134, 64,
+    185, 66, 2, 128, 210, 6, 0, 128, 210, 0, 4, 0, 17, 96, 134, 0, 185, 31, 12, 0, 113, 226, 130, 130, 154, 32, 16,
+    128, 210, 199, 250, 255, 151, 159, 255, 255, 23, 128, 50, 64, 57, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210,
+    0, 4, 0, 17, 3, 0, 128, 210, 0, 28, 0, 18, 128, 50, 0, 57, 31, 12, 0, 113, 104, 0, 0, 84, 66, 2, 128, 210, 242,
+    255, 255, 23, 34, 1, 128, 210, 240, 255, 255, 23, 253, 123, 64, 169, 243, 83, 65, 169, 245, 91, 66, 169, 247, 99,
+    67, 169, 249, 35, 64, 249, 255, 3, 10, 145, 192, 3, 95, 214, 136, 21, 128, 210, 0, 0, 128, 210, 1, 0, 128, 210, 2,
+    0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 192, 3, 95, 214, 253, 123, 187, 169,
+    253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 245, 91, 2, 169, 54, 28, 0, 18, 1, 0, 128, 146, 247, 27, 0, 249,
+    1, 40, 0, 249, 1, 108, 64, 57, 129, 10, 0, 53, 33, 0, 128, 82, 1, 108, 0, 57, 1, 64, 0, 145, 181, 251, 255, 151,
+    96, 98, 64, 57, 128, 0, 0, 53, 97, 82, 0, 145, 224, 3, 19, 170, 176, 251, 255, 151, 224, 3, 19, 170, 97, 34, 2,
+    145, 173, 251, 255, 151, 96, 130, 64, 185, 7, 0, 128, 82, 128, 2, 0, 52, 41, 0, 128, 210, 10, 72, 136, 210, 9, 0,
     168, 242, 234, 1, 160, 242, 96, 130, 64, 185, 226, 3, 9, 170, 136, 32, 128, 210, 1, 0, 128, 210, 3, 0, 128, 210, 4,
     0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 64, 0, 0, 180, 127, 130, 0, 185, 96, 130, 64, 185, 231, 4, 0, 17, 96, 0,
-    0, 52, 255, 32, 3, 113, 193, 0, 0, 84, 202, 255, 255, 151, 31, 4, 0, 113, 97, 5, 0, 84, 0, 0, 128, 82, 116, 251,
+    0, 52, 255, 32, 3, 113, 193, 0, 0, 84, 202, 255, 255, 151, 31, 4, 0, 113, 225, 5, 0, 84, 0, 0, 128, 82, 95, 251,
     255, 151, 225, 3, 1, 145, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0, 128, 210, 160, 12,
-    128, 210, 255, 43, 4, 169, 130, 250, 255, 151, 227, 255, 255, 23, 97, 2, 64, 249, 160, 126, 183, 155, 52, 0, 0,
-    139, 32, 104, 96, 56, 32, 2, 0, 52, 226, 3, 22, 42, 3, 0, 128, 82, 225, 3, 20, 170, 224, 3, 19, 170, 101, 253, 255,
-    151, 159, 18, 0, 249, 159, 38, 0, 249, 129, 66, 0, 145, 224, 3, 19, 170, 142, 251, 255, 151, 129, 226, 0, 145, 224,
-    3, 19, 170, 139, 251, 255, 151, 225, 3, 20, 170, 224, 3, 19, 170, 176, 251, 255, 151, 181, 6, 0, 17, 96, 114, 64,
-    185, 31, 0, 21, 107, 8, 253, 255, 84, 243, 83, 65, 169, 245, 91, 66, 169, 247, 27, 64, 249, 253, 123, 197, 168,
-    192, 3, 95, 214, 214, 10, 0, 17, 21, 0, 128, 82, 23, 22, 128, 82, 245, 255, 255, 23, 231, 3, 0, 170, 0, 108, 64,
-    57, 64, 10, 0, 53, 38, 51, 0, 240, 198, 96, 0, 145, 227, 136, 83, 169, 127, 0, 2, 235, 64, 2, 0, 84, 97, 0, 6, 139,
-    66, 0, 3, 203, 227, 96, 64, 57, 224, 20, 128, 185, 67, 9, 0, 52, 200, 25, 128, 210, 3, 8, 136, 210, 4, 0, 128, 210,
-    5, 0, 128, 210, 1, 0, 0, 212, 31, 16, 0, 177, 64, 254, 255, 84, 31, 44, 0, 177, 129, 8, 0, 84, 225, 128, 83, 169,
-    63, 0, 0, 235, 65, 0, 0, 84, 255, 252, 19, 169, 253, 123, 191, 169, 253, 3, 0, 145, 225, 128, 83, 169, 63, 0, 0,
-    235, 224, 100, 64, 57, 226, 7, 159, 26, 31, 0, 2, 107, 160, 1, 0, 84, 225, 96, 64, 57, 226, 100, 0, 57, 66, 116,
-    30, 83, 224, 28, 64, 185, 129, 7, 0, 52, 225, 104, 64, 57, 4, 0, 128, 82, 35, 0, 128, 82, 33, 0, 0, 82, 34, 0, 2,
-    42, 225, 16, 64, 185, 74, 250, 255, 151, 224, 132, 83, 169, 98, 255, 191, 18, 227, 104, 64, 57, 0, 0, 68, 145, 0,
-    0, 1, 203, 31, 0, 2, 235, 225, 135, 159, 26, 127, 0, 1, 107, 192, 1, 0, 84, 31, 0, 2, 235, 224, 96, 64, 57, 225,
-    104, 0, 57, 226, 151, 159, 26, 225, 16, 64, 185, 64, 5, 0, 52, 224, 100, 64, 57, 0, 116, 30, 83, 2, 0, 2, 42, 224,
-    28, 64, 185, 4, 0, 128, 82, 35, 0, 128, 82, 52, 250, 255, 151, 224, 132, 83, 169, 0, 0, 68, 145, 0, 0, 1, 203, 225,
-    255, 135, 210, 225, 0, 160, 242, 31, 0, 1, 235, 9, 1, 0, 84, 9, 0, 128, 82, 11, 22, 128, 82, 224, 3, 7, 170, 57,
-    250, 255, 151, 224, 112, 64, 185, 63, 1, 0, 107, 227, 2, 0, 84, 253, 123, 193, 168, 192, 3, 95, 214, 255, 252, 19,
-    169, 192, 3, 95, 214, 8, 8, 128, 210, 3, 0, 128, 210, 183, 255, 255, 23, 160, 0, 248, 182, 255, 252, 19, 169, 224,
-    3, 7, 170, 1, 0, 128, 82, 69, 255, 255, 23, 225, 156, 64, 249, 32, 0, 0, 139, 224, 156, 0, 249, 164, 255, 255, 23,
-    36, 0, 128, 82, 225, 20, 64, 185, 227, 3, 4, 42, 200, 255, 255, 23, 0, 0, 128, 82, 216, 255, 255, 23, 224, 0, 64,
-    249, 42, 125, 171, 155, 1, 0, 10, 139, 0, 104, 106, 56, 96, 1, 0, 52, 34, 64, 0, 145, 224, 3, 7, 170, 131, 0, 128,
-    82, 77, 250, 255, 151, 225, 0, 64, 249, 224, 3, 7, 170, 163, 0, 128, 82, 33, 0, 10, 139, 34, 224, 0, 145, 71, 250,
-    255, 151, 41, 5, 0, 17, 215, 255, 255, 23, 253, 123, 182, 169, 2, 0, 136, 82, 3, 0, 128, 82, 253, 3, 0, 145, 2, 4,
-    160, 114, 33, 0, 0, 208, 96, 12, 128, 18, 33, 168, 37, 145, 243, 83, 1, 169, 245, 19, 0, 249, 103, 251, 255, 151,
-    224, 67, 0, 185, 96, 4, 248, 55, 0, 124, 64, 147, 40, 3, 128, 210, 193, 128, 128, 210, 66, 1, 128, 210, 3, 0, 128,
-    210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 243, 3, 0, 170, 224, 3, 1, 145, 214, 250, 255, 151, 243, 2, 248,
-    55, 117, 126, 64, 147, 226, 67, 1, 145, 224, 3, 21, 170, 200, 9, 128, 210, 33, 0, 0, 208, 3, 2, 128, 210, 33, 192,
-    37, 145, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 255, 71, 0, 185, 226, 39, 0, 249, 31, 0, 0, 241, 172, 1, 0,
-    84, 225, 3, 21, 170, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0, 128, 210, 32, 7, 128,
-    210, 183, 249, 255, 151, 243, 83, 65, 169, 245, 19, 64, 249, 253, 123, 202, 168, 192, 3, 95, 214, 84, 0, 0, 139,
-    226, 19, 1, 145, 225, 3, 20, 170, 224, 35, 1, 145, 90, 253, 255, 151, 31, 28, 0, 114, 192, 253, 255, 84, 224, 39,
-    64, 249, 159, 2, 0, 235, 97, 253, 255, 84, 227, 254, 255, 151, 244, 3, 0, 42, 224, 71, 64, 185, 159, 2, 0, 107,
-    193, 252, 255, 84, 96, 127, 0, 208, 225, 3, 20, 42, 19, 228, 13, 185, 224, 131, 1, 145, 42, 253, 255, 151, 33, 0,
-    0, 208, 33, 212, 37, 145, 63, 253, 255, 151, 225, 3, 20, 42, 37, 253, 255, 151, 33, 0, 0, 208, 33, 240, 37, 145,
-    58, 253, 255, 151, 225, 131, 1, 145, 226, 227, 0, 145, 224, 3, 19, 42, 67, 0, 128, 210, 237, 251, 255, 151, 224, 3,
-    32, 170, 97, 127, 0, 208, 0, 252, 127, 211, 32, 128, 55, 57, 215, 255, 255, 23, 255, 67, 33, 209, 136, 54, 128,
-    210, 225, 127, 64, 178, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 253, 123, 0, 169, 253, 3, 0, 145, 5, 0,
-    128, 210, 243, 83, 1, 169, 243, 3, 0, 42, 224, 3, 19, 170, 245, 91, 2, 169, 1, 0, 0, 212, 0, 1, 248, 182, 96, 127,
-    0, 208, 0, 228, 77, 185, 31, 0, 0, 113, 44, 1, 0, 84, 233, 255, 159, 82, 127, 2, 9, 107, 105, 9, 0, 84, 253, 123,
-    64, 169, 243, 83, 65, 169, 245, 91, 66, 169, 255, 67, 33, 145, 192, 3, 95, 214, 3, 0, 128, 82, 2, 0, 136, 82, 33,
-    0, 0, 208, 33, 24, 38, 145, 249, 250, 255, 151, 224, 67, 0, 185, 64, 254, 255, 55, 244, 3, 19, 170, 225, 67, 128,
-    185, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0, 128, 210, 192, 7, 128, 210, 22, 0, 128,
-    82, 97, 249, 255, 151, 224, 67, 128, 185, 225, 67, 1, 145, 168, 7, 128, 210, 2, 0, 129, 210, 3, 0, 128, 210, 4, 0,
-    128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 245, 3, 0, 170, 31, 0, 0, 241, 141, 6, 0, 84, 19, 0, 128, 210, 224, 67, 1,
-    145, 97, 66, 0, 145, 1, 0, 1, 139, 66, 0, 128, 210, 224, 251, 0, 145, 205, 249, 255, 151, 224, 67, 1, 145, 99, 78,
-    0, 145, 3, 0, 3, 139, 255, 71, 0, 185, 224, 3, 3, 170, 227, 39, 0, 249, 42, 250, 255, 151, 97, 0, 0, 139, 226, 19,
-    1, 145, 224, 35, 1, 145, 240, 252, 255, 151, 6, 28, 0, 114, 32, 2, 0, 84, 224, 71, 64, 185, 31, 0, 20, 107, 195, 1,
-    0, 84, 225, 67, 64, 185, 31, 0, 1, 107, 96, 1, 0, 84, 40, 7, 128, 210, 224, 3, 0, 42, 1, 0, 128, 210, 2, 0, 128,
-    210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31, 0, 0, 241, 214, 178, 134, 26, 224, 127, 64,
-    121, 115, 2, 0, 139, 191, 2, 19, 235, 76, 251, 255, 84, 205, 255, 255, 23, 225, 3, 19, 170, 6, 0, 128, 210, 5, 0,
-    128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0, 128, 210, 32, 7, 128, 210, 115, 6, 0, 145, 36, 249, 255, 151, 171,
-    255, 255, 23, 54, 247, 255, 53, 224, 3, 1, 145, 40, 250, 255, 151, 169, 255, 255, 23, 253, 123, 190, 169, 231, 3,
-    2, 42, 253, 3, 0, 145, 243, 11, 0, 249, 243, 3, 0, 170, 63, 12, 0, 113, 32, 1, 0, 84, 33, 124, 64, 147, 6, 0, 128,
-    210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 1, 160, 210, 98, 0, 128, 210, 0, 3, 128, 210, 16, 249, 255, 151, 6, 0, 128,
-    210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0, 128, 210, 129, 0, 128, 210, 32, 7, 128, 210, 105, 127,
-    0, 208, 7, 249, 255, 151, 161, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0, 128, 210, 32, 7,
-    128, 210, 0, 249, 255, 151, 33, 229, 77, 185, 63, 0, 0, 113, 173, 1, 0, 84, 0, 3, 128, 210, 33, 124, 64, 147, 5, 0,
-    128, 210, 4, 0, 128, 210, 3, 1, 160, 210, 130, 0, 128, 210, 246, 248, 255, 151, 32, 229, 77, 185, 31, 0, 0, 113,
-    109, 0, 0, 84, 128, 0, 128, 82, 32, 229, 13, 185, 39, 1, 248, 55, 225, 124, 64, 147, 6, 0, 128, 210, 5, 0, 128,
-    210, 4, 0, 128, 210, 3, 1, 160, 210, 162, 0, 128, 210, 0, 3, 128, 210, 232, 248, 255, 151, 192, 0, 128, 82, 90,
-    255, 255, 151, 99, 130, 1, 145, 6, 0, 128, 210, 243, 11, 64, 249, 5, 0, 128, 210, 253, 123, 194, 168, 4, 0, 128,
-    210, 226, 0, 128, 210, 1, 0, 128, 210, 160, 32, 128, 210, 220, 248, 255, 23, 255, 67, 9, 209, 253, 123, 0, 169,
-    253, 3, 0, 145, 243, 83, 1, 169, 244, 3, 1, 170, 225, 3, 0, 42, 224, 195, 0, 145, 95, 252, 255, 151, 33, 0, 0, 208,
-    33, 56, 38, 145, 116, 252, 255, 151, 243, 67, 1, 145, 96, 127, 0, 208, 226, 3, 19, 170, 225, 195, 0, 145, 3, 64,
-    128, 210, 0, 228, 77, 185, 37, 251, 255, 151, 31, 0, 0, 241, 45, 1, 0, 84, 3, 4, 0, 209, 227, 0, 0, 180, 97, 106,
-    99, 56, 63, 164, 0, 113, 193, 0, 0, 84, 100, 16, 0, 145, 159, 0, 0, 235, 171, 0, 0, 84, 0, 0, 128, 82, 16, 0, 0,
-    20, 99, 4, 0, 209, 246, 255, 255, 23, 225, 75, 1, 145, 35, 104, 99, 56, 99, 120, 30, 18, 99, 28, 0, 18, 127, 96, 1,
-    113, 224, 254, 255, 84, 100, 2, 4, 139, 97, 2, 0, 139, 226, 3, 20, 170, 224, 163, 0, 145, 228, 23, 0, 249, 92, 252,
-    255, 151, 0, 28, 0, 18, 253, 123, 64, 169, 243, 83, 65, 169, 255, 67, 9, 145, 192, 3, 95, 214, 253, 123, 187, 169,
-    253, 3, 0, 145, 243, 83, 1, 169, 19, 96, 0, 145, 245, 91, 2, 169, 245, 3, 0, 170, 246, 3, 1, 42, 247, 99, 3, 169,
-    23, 0, 128, 82, 184, 4, 128, 18, 160, 18, 64, 185, 31, 0, 23, 107, 200, 0, 0, 84, 243, 83, 65, 169, 245, 91, 66,
-    169, 247, 99, 67, 169, 253, 123, 197, 168, 192, 3, 95, 214, 96, 10, 64, 41, 161, 2, 64, 185, 95, 0, 1, 107, 129, 1,
-    0, 84, 225, 3, 0, 170, 194, 126, 64, 147, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 32, 16,
-    128, 210, 141, 248, 255, 151, 247, 6, 0, 17, 115, 34, 0, 145, 234, 255, 255, 23, 72, 54, 128, 210, 1, 0, 128, 210,
-    2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 224, 127, 9, 41, 31, 0, 0, 113, 244,
-    3, 0, 170, 4, 176, 88, 122, 193, 2, 0, 84, 96, 2, 64, 185, 225, 51, 1, 145, 160, 255, 255, 151, 31, 28, 0, 114, 32,
-    2, 0, 84, 97, 6, 64, 185, 224, 79, 64, 185, 63, 0, 0, 107, 128, 0, 0, 84, 161, 2, 64, 185, 31, 0, 1, 107, 65, 1, 0,
-    84, 194, 126, 64, 147, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 244, 0, 248, 55, 129, 126,
-    64, 147, 0, 53, 128, 210, 105, 248, 255, 151, 224, 35, 1, 145, 111, 249, 255, 151, 218, 255, 255, 23, 97, 2, 64,
-    185, 32, 16, 128, 210, 250, 255, 255, 23, 253, 123, 189, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 245,
-    19, 0, 249, 0, 16, 64, 185, 31, 4, 64, 113, 96, 1, 0, 84, 96, 2, 64, 185, 244, 3, 1, 42, 245, 3, 2, 42, 31, 0, 2,
-    107, 64, 1, 0, 84, 99, 18, 64, 185, 96, 4, 0, 17, 96, 18, 0, 185, 99, 78, 35, 139, 116, 84, 3, 41, 243, 83, 65,
-    169, 245, 19, 64, 249, 253, 123, 195, 168, 192, 3, 95, 214, 97, 6, 64, 249, 193, 254, 255, 180, 224, 3, 20, 42, 32,
-    0, 63, 214, 31, 28, 0, 114, 64, 254, 255, 84, 246, 255, 255, 23, 255, 195, 9, 209, 3, 0, 128, 82, 253, 123, 0, 169,
-    253, 3, 0, 145, 245, 91, 2, 169, 246, 3, 0, 170, 96, 127, 0, 176, 243, 83, 1, 169, 0, 228, 77, 185, 247, 99, 3,
-    169, 247, 3, 2, 42, 2, 0, 128, 82, 249, 107, 4, 169, 251, 43, 0, 249, 195, 249, 255, 151, 224, 111, 0, 185, 64, 5,
-    248, 55, 245, 3, 0, 42, 249, 195, 1, 145, 20, 0, 128, 82, 19, 0, 128, 82, 90, 1, 128, 82, 225, 3, 25, 170, 224, 3,
-    21, 42, 2, 64, 128, 210, 196, 249, 255, 151, 251, 3, 0, 170, 31, 0, 0, 241, 237, 2, 0, 84, 24, 0, 128, 210, 32,
-    107, 120, 56, 0, 192, 0, 81, 1, 28, 0, 18, 63, 36, 0, 113, 72, 1, 0, 84, 115, 126, 26, 27, 159, 2, 0, 113, 52, 0,
-    128, 82, 115, 18, 159, 26, 19, 0, 19, 11, 24, 7, 0, 145, 127, 3, 24, 235, 129, 254, 255, 84, 235, 255, 255, 23,
-    180, 0, 0, 52, 226, 3, 23, 42, 225, 3, 19, 42, 224, 3, 22, 170, 179, 255, 255, 151, 20, 0, 128, 82, 246, 255, 255,
-    23, 180, 0, 0, 52, 226, 3, 23, 42, 225, 3, 19, 42, 224, 3, 22, 170, 172, 255, 255, 151, 224, 179, 1, 145, 20, 249,
-    255, 151, 253, 123, 64, 169, 243, 83, 65, 169, 245, 91, 66, 169, 247, 99, 67, 169, 249, 107, 68, 169, 251, 43, 64,
-    249, 255, 195, 9, 145, 192, 3, 95, 214, 253, 123, 180, 169, 253, 3, 0, 145, 243, 83, 1, 169, 245, 91, 2, 169, 245,
-    3, 1, 42, 246, 3, 0, 170, 224, 3, 2, 145, 247, 99, 3, 169, 56, 0, 0, 176, 249, 107, 4, 169, 24, 135, 38, 145, 57,
-    0, 0, 176, 251, 43, 0, 249, 129, 251, 255, 151, 33, 0, 0, 176, 33, 80, 38, 145, 150, 251, 255, 151, 247, 3, 0, 170,
-    225, 3, 24, 170, 147, 251, 255, 151, 225, 3, 21, 42, 57, 243, 37, 145, 120, 251, 255, 151, 225, 3, 25, 170, 142,
-    251, 255, 151, 226, 3, 21, 42, 225, 3, 2, 145, 224, 3, 22, 170, 162, 255, 255, 151, 96, 127, 0, 176, 255, 2, 0, 57,
-    225, 3, 2, 145, 3, 0, 128, 82, 0, 228, 77, 185, 2, 0, 136, 82, 108, 249, 255, 151, 224, 115, 0, 185, 128, 6, 248,
-    55, 219, 34, 65, 145, 123, 99, 0, 145, 224, 115, 128, 185, 225, 3, 27, 170, 168, 7, 128, 210, 2, 0, 130, 210, 3, 0,
-    128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 250, 3, 0, 170, 31, 0, 0, 241, 173, 4, 0, 84, 20, 0, 128,
-    210, 115, 3, 20, 139, 66, 0, 128, 210, 97, 66, 0, 145, 224, 187, 1, 145, 115, 78, 0, 145, 72, 248, 255, 151, 224,
-    3, 19, 170, 255, 119, 0, 185, 243, 63, 0, 249, 168, 248, 255, 151, 226, 211, 1, 145, 97, 2, 0, 139, 224, 227, 1,
-    145, 110, 251, 255, 151, 31, 28, 0, 114, 224, 1, 0, 84, 224, 119, 64, 185, 31, 0, 21, 107, 128, 1, 0, 84, 225, 3,
-    24, 170, 224, 3, 23, 170, 93, 251, 255, 151, 225, 3, 19, 170, 91, 251, 255, 151, 225, 3, 25, 170, 89, 251, 255,
-    151, 226, 3, 21, 42, 225, 3, 2, 145, 224, 3, 22, 170, 109, 255, 255, 151, 224, 223, 64, 121, 148, 2, 0, 139, 95, 3,
-    20, 235, 236, 251, 255, 84, 210, 255, 255, 23, 224, 195, 1, 145, 179, 248, 255, 151, 243, 83, 65, 169, 245, 91, 66,
-    169, 247, 99, 67, 169, 249, 107, 68, 169, 251, 43, 64, 249, 253, 123, 204, 168, 192, 3, 95, 214, 253, 123, 186,
-    169, 3, 0, 128, 82, 2, 0, 136, 82, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 96, 127, 0, 176, 33, 0, 0, 176,
-    33, 4, 39, 145, 0, 228, 77, 185, 245, 91, 2, 169, 247, 99, 3, 169, 35, 249, 255, 151, 224, 79, 0, 185, 128, 8, 248,
-    55, 118, 34, 65, 145, 127, 22, 0, 185, 214, 98, 0, 145, 224, 79, 128, 185, 225, 3, 22, 170, 168, 7, 128, 210, 2, 0,
-    130, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 245, 3, 0, 170, 31, 0, 0, 241, 45, 5, 0,
-    84, 20, 0, 128, 210, 247, 255, 143, 82, 195, 2, 20, 139, 66, 0, 128, 210, 97, 64, 0, 145, 230, 3, 3, 170, 198, 76,
-    0, 145, 224, 43, 1, 145, 252, 247, 255, 151, 230, 47, 0, 249, 224, 3, 6, 170, 93, 248, 255, 151, 97, 22, 64, 185,
-    255, 127, 10, 41, 63, 0, 23, 107, 136, 2, 0, 84, 193, 0, 0, 139, 226, 67, 1, 145, 224, 99, 1, 145, 31, 251, 255,
-    151, 31, 28, 0, 114, 192, 1, 0, 84, 248, 83, 64, 185, 225, 83, 1, 145, 224, 3, 24, 42, 146, 254, 255, 151, 31, 28,
-    0, 114, 0, 1, 0, 84, 97, 22, 64, 185, 32, 4, 0, 17, 96, 22, 0, 185, 97, 78, 33, 139, 224, 87, 64, 185, 33, 32, 64,
-    145, 56, 0, 3, 41, 224, 151, 64, 121, 148, 2, 0, 139, 191, 2, 20, 235, 140, 251, 255, 84, 206, 255, 255, 23, 224,
-    51, 1, 145, 101, 248, 255, 151, 0, 3, 144, 210, 120, 2, 0, 139, 244, 3, 24, 170, 21, 0, 128, 82, 96, 22, 64, 185,
-    31, 0, 21, 107, 72, 1, 0, 84, 21, 0, 128, 82, 96, 18, 64, 185, 31, 0, 21, 107, 200, 3, 0, 84, 243, 83, 65, 169,
-    245, 91, 66, 169, 247, 99, 67, 169, 253, 123, 198, 168, 192, 3, 95, 214, 96, 2, 64, 185, 130, 6, 64, 185, 95, 0, 0,
-    107, 129, 0, 0, 84, 129, 2, 64, 185, 224, 3, 19, 170, 228, 254, 255, 151, 181, 6, 0, 17, 148, 34, 0, 145, 235, 255,
-    255, 23, 128, 10, 64, 185, 194, 6, 64, 185, 95, 0, 0, 107, 129, 0, 0, 84, 193, 2, 64, 185, 224, 3, 19, 170, 218,
-    254, 255, 151, 247, 6, 0, 17, 214, 34, 0, 145, 96, 22, 64, 185, 31, 0, 23, 107, 168, 254, 255, 84, 181, 6, 0, 17,
-    225, 255, 255, 23, 180, 126, 125, 211, 246, 3, 24, 170, 148, 66, 0, 145, 23, 0, 128, 82, 116, 2, 20, 139, 246, 255,
-    255, 23, 1, 0, 0, 185, 2, 4, 0, 249, 98, 127, 0, 176, 31, 16, 0, 185, 66, 228, 77, 185, 95, 0, 0, 113, 77, 3, 0,
-    84, 98, 127, 0, 176, 66, 128, 119, 57, 66, 0, 0, 53, 129, 255, 255, 23, 253, 123, 189, 169, 253, 3, 0, 145, 243,
-    83, 1, 169, 243, 3, 0, 170, 20, 0, 128, 210, 245, 19, 0, 249, 117, 98, 0, 145, 25, 255, 255, 151, 96, 18, 64, 185,
-    31, 0, 20, 107, 168, 0, 0, 84, 243, 83, 65, 169, 245, 19, 64, 249, 253, 123, 195, 168, 192, 3, 95, 214, 128, 242,
-    125, 211, 148, 6, 0, 145, 161, 106, 96, 184, 224, 3, 19, 170, 13, 255, 255, 151, 244, 255, 255, 23, 192, 3, 95,
-    214, 253, 123, 188, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 245, 91, 2, 169, 247, 99, 3, 169, 252,
-    247, 255, 151, 245, 3, 0, 170, 96, 42, 64, 249, 31, 0, 21, 235, 136, 0, 0, 84, 224, 3, 19, 170, 33, 0, 128, 82, 68,
-    252, 255, 151, 22, 0, 128, 82, 23, 22, 128, 82, 56, 0, 128, 146, 37, 0, 0, 20, 97, 2, 64, 249, 192, 126, 183, 155,
-    52, 0, 0, 139, 32, 104, 96, 56, 224, 3, 0, 52, 128, 70, 64, 249, 31, 0, 21, 235, 200, 0, 0, 84, 131, 162, 64, 185,
-    225, 3, 20, 170, 224, 3, 19, 170, 34, 0, 128, 82, 221, 249, 255, 151, 128, 74, 64, 249, 31, 0, 21, 235, 136, 0, 0,
-    84, 225, 3, 20, 170, 224, 3, 19, 170, 151, 249, 255, 151, 128, 78, 64, 249, 31, 0, 21, 235, 200, 1, 0, 84, 128, 10,
-    64, 185, 128, 1, 248, 55, 152, 78, 0, 249, 0, 124, 124, 147, 6, 0, 128, 210, 5, 0, 128, 210, 97, 6, 64, 249, 4, 0,
-    128, 210, 3, 0, 128, 210, 34, 1, 128, 210, 33, 104, 96, 184, 32, 16, 128, 210, 217, 246, 255, 151, 214, 6, 0, 17,
-    98, 114, 64, 185, 95, 0, 22, 107, 72, 251, 255, 84, 96, 46, 64, 249, 31, 0, 21, 235, 72, 2, 0, 84, 1, 0, 128, 210,
-    0, 0, 128, 82, 5, 22, 128, 210, 22, 0, 0, 20, 128, 2, 0, 53, 100, 2, 64, 249, 32, 124, 5, 155, 131, 0, 0, 139, 128,
-    104, 96, 56, 224, 1, 0, 52, 96, 172, 66, 57, 96, 1, 0, 53, 33, 4, 0, 145, 95, 0, 1, 107, 232, 254, 255, 84, 0, 0,
-    128, 146, 96, 46, 0, 249, 243, 83, 65, 169, 245, 91, 66, 169, 247, 99, 67, 169, 253, 123, 196, 168, 192, 3, 95,
-    214, 96, 168, 66, 57, 0, 0, 0, 82, 33, 4, 0, 145, 95, 0, 1, 107, 72, 253, 255, 84, 128, 254, 255, 52, 246, 255,
-    255, 208, 52, 125, 0, 144, 214, 178, 4, 145, 148, 34, 55, 145, 21, 0, 128, 82, 23, 0, 128, 18, 234, 251, 255, 151,
-    225, 3, 0, 42, 226, 3, 22, 170, 224, 3, 20, 170, 125, 255, 255, 151, 128, 18, 64, 185, 0, 1, 0, 52, 31, 0, 23, 107,
-    32, 4, 0, 84, 191, 14, 0, 113, 33, 3, 0, 84, 224, 3, 20, 170, 33, 1, 128, 82, 248, 253, 255, 151, 224, 3, 19, 170,
-    82, 251, 255, 151, 148, 247, 255, 151, 0, 160, 15, 145, 96, 46, 0, 249, 96, 2, 65, 57, 160, 3, 0, 52, 136, 32, 128,
-    210, 0, 0, 128, 146, 1, 0, 128, 210, 34, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212,
-    31, 40, 0, 177, 33, 250, 255, 84, 20, 0, 128, 82, 21, 22, 128, 82, 54, 0, 128, 82, 46, 0, 0, 20, 224, 3, 20, 170,
-    97, 2, 128, 82, 181, 6, 0, 17, 223, 253, 255, 151, 151, 18, 64, 185, 216, 255, 255, 23, 224, 3, 20, 170, 33, 1,
-    128, 82, 181, 6, 0, 17, 217, 253, 255, 151, 151, 18, 64, 185, 191, 18, 0, 113, 33, 250, 255, 84, 222, 255, 255, 23,
-    185, 251, 255, 151, 225, 3, 0, 42, 226, 3, 22, 170, 224, 3, 20, 170, 76, 255, 255, 151, 128, 18, 64, 185, 96, 0, 0,
-    52, 127, 6, 1, 57, 182, 255, 255, 23, 96, 6, 65, 57, 0, 4, 0, 17, 0, 28, 0, 18, 31, 16, 0, 113, 104, 0, 0, 84, 96,
-    6, 1, 57, 175, 255, 255, 23, 127, 6, 1, 57, 221, 255, 255, 23, 98, 2, 64, 249, 128, 126, 181, 155, 65, 0, 0, 139,
-    64, 104, 96, 56, 0, 1, 0, 52, 32, 172, 66, 57, 192, 0, 0, 52, 32, 168, 66, 57, 128, 0, 0, 53, 54, 168, 2, 57, 224,
-    3, 19, 170, 165, 247, 255, 151, 148, 6, 0, 17, 96, 114, 64, 185, 159, 2, 0, 107, 35, 254, 255, 84, 156, 255, 255,
-    23, 232, 9, 128, 210, 0, 124, 64, 147, 3, 32, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 192, 3, 95,
-    214, 253, 123, 189, 169, 253, 3, 0, 145, 243, 11, 0, 249, 224, 47, 0, 185, 96, 1, 248, 55, 0, 124, 64, 147, 8, 10,
-    128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 243, 3, 0, 170, 160, 0,
-    248, 183, 224, 47, 64, 185, 243, 11, 64, 249, 253, 123, 195, 168, 192, 3, 95, 214, 224, 179, 0, 145, 73, 247, 255,
-    151, 224, 3, 19, 42, 250, 255, 255, 23, 253, 123, 187, 169, 6, 124, 64, 147, 224, 3, 6, 170, 253, 3, 0, 145, 243,
-    83, 1, 169, 243, 3, 1, 42, 225, 3, 19, 170, 136, 6, 128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0,
-    128, 210, 245, 19, 0, 249, 1, 0, 0, 212, 31, 36, 0, 177, 225, 3, 0, 84, 224, 3, 6, 170, 226, 3, 19, 170, 136, 56,
-    128, 210, 33, 0, 0, 176, 3, 0, 130, 210, 33, 164, 37, 145, 1, 0, 0, 212, 31, 152, 0, 177, 4, 24, 65, 186, 161, 2,
-    0, 84, 117, 127, 0, 176, 161, 230, 77, 185, 63, 0, 0, 113, 45, 2, 0, 84, 244, 3, 6, 170, 224, 227, 0, 145, 33, 0,
-    0, 176, 33, 104, 38, 145, 191, 249, 255, 151, 225, 3, 20, 42, 165, 249, 255, 151, 31, 0, 0, 57, 168, 6, 128, 210,
-    225, 227, 0, 145, 226, 3, 19, 170, 160, 230, 141, 185, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0,
-    212, 243, 83, 65, 169, 245, 19, 64, 249, 253, 123, 197, 168, 192, 3, 95, 214, 0, 2, 0, 52, 224, 3, 0, 42, 1, 2,
-    132, 210, 130, 120, 0, 208, 66, 0, 47, 145, 253, 123, 191, 169, 0, 124, 1, 155, 253, 3, 0, 145, 1, 56, 128, 82, 64,
-    104, 96, 184, 196, 255, 255, 151, 224, 3, 32, 170, 253, 123, 193, 168, 0, 252, 127, 211, 0, 28, 0, 18, 192, 3, 95,
-    214, 0, 0, 128, 82, 192, 3, 95, 214, 253, 123, 189, 169, 200, 34, 128, 210, 1, 1, 128, 210, 253, 3, 0, 145, 34, 0,
-    128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 243, 11, 0, 249, 243, 3, 0, 170, 224, 163, 0, 145, 255,
-    23, 0, 249, 1, 0, 0, 212, 31, 0, 1, 235, 0, 1, 0, 84, 224, 246, 255, 151, 161, 130, 143, 210, 65, 233, 175, 242,
-    33, 55, 207, 242, 225, 198, 243, 242, 0, 124, 1, 155, 224, 23, 0, 249, 224, 3, 19, 170, 33, 0, 0, 176, 33, 140, 38,
-    145, 132, 249, 255, 151, 226, 23, 64, 249, 35, 0, 0, 176, 99, 188, 38, 145, 1, 0, 128, 210, 68, 12, 64, 146, 66,
-    252, 68, 211, 100, 104, 100, 56, 4, 104, 33, 56, 33, 4, 0, 145, 63, 64, 0, 241, 65, 255, 255, 84, 31, 64, 0, 57,
-    243, 11, 64, 249, 253, 123, 195, 168, 192, 3, 95, 214, 2, 0, 64, 57, 33, 28, 0, 18, 98, 0, 0, 53, 160, 2, 128, 146,
-    192, 3, 95, 214, 95, 188, 0, 113, 160, 255, 255, 84, 229, 3, 0, 170, 226, 3, 0, 170, 231, 5, 128, 82, 163, 0, 64,
-    57, 127, 188, 0, 113, 192, 1, 0, 84, 95, 0, 0, 235, 67, 4, 0, 52, 228, 3, 2, 170, 64, 0, 0, 84, 135, 20, 0, 56,
-    227, 3, 4, 170, 166, 0, 64, 57, 70, 1, 0, 53, 102, 0, 4, 203, 223, 252, 3, 241, 141, 1, 0, 84, 96, 4, 128, 146,
-    235, 255, 255, 23, 165, 4, 0, 145, 227, 3, 2, 170, 226, 3, 3, 170, 237, 255, 255, 23, 223, 188, 0, 113, 192, 254,
-    255, 84, 165, 4, 0, 145, 102, 20, 0, 56, 241, 255, 255, 23, 136, 0, 64, 57, 31, 185, 0, 113, 225, 254, 255, 84,
-    223, 8, 0, 241, 193, 0, 0, 84, 130, 4, 64, 57, 95, 184, 0, 113, 65, 254, 255, 84, 32, 2, 128, 146, 216, 255, 255,
-    23, 223, 4, 0, 241, 99, 16, 130, 154, 237, 255, 255, 23, 129, 0, 0, 84, 65, 250, 255, 52, 193, 5, 128, 82, 65, 20,
-    0, 56, 95, 0, 0, 57, 66, 0, 0, 203, 95, 252, 63, 241, 40, 252, 255, 84, 0, 0, 128, 210, 203, 255, 255, 23, 253,
-    123, 191, 169, 227, 3, 1, 170, 228, 3, 0, 170, 253, 3, 0, 145, 224, 3, 1, 170, 116, 246, 255, 151, 96, 0, 0, 139,
-    31, 0, 3, 235, 64, 1, 0, 84, 1, 240, 95, 56, 63, 188, 0, 113, 161, 0, 0, 84, 131, 0, 0, 249, 31, 240, 31, 56, 253,
-    123, 193, 168, 192, 3, 95, 214, 0, 4, 0, 209, 246, 255, 255, 23, 33, 0, 0, 176, 33, 4, 39, 145, 129, 0, 0, 249,
-    249, 255, 255, 23, 1, 12, 64, 249, 34, 0, 64, 57, 95, 188, 0, 113, 0, 1, 0, 84, 95, 184, 0, 113, 161, 0, 0, 84, 34,
-    4, 64, 57, 95, 188, 0, 113, 68, 24, 64, 122, 64, 0, 0, 84, 192, 3, 95, 214, 33, 4, 0, 145, 1, 12, 0, 249, 243, 255,
-    255, 23, 253, 123, 191, 169, 230, 3, 0, 170, 253, 3, 0, 145, 0, 12, 64, 249, 3, 4, 0, 209, 195, 12, 0, 249, 227, 5,
-    128, 82, 3, 240, 31, 56, 192, 12, 64, 249, 0, 0, 2, 203, 192, 12, 0, 249, 230, 245, 255, 151, 253, 123, 193, 168,
-    224, 3, 6, 170, 228, 255, 255, 23, 12, 2, 130, 210, 255, 99, 44, 203, 230, 3, 0, 170, 226, 67, 0, 145, 32, 124, 64,
-    147, 200, 9, 128, 210, 253, 123, 0, 169, 33, 0, 0, 176, 253, 3, 0, 145, 33, 164, 37, 145, 227, 255, 129, 210, 4, 0,
-    128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31, 0, 0, 241, 173, 1, 0, 84, 226, 3, 0, 170, 224, 67, 64, 57, 31, 188, 0,
-    113, 96, 1, 0, 84, 224, 3, 6, 170, 225, 67, 0, 145, 219, 255, 255, 151, 0, 0, 128, 82, 253, 123, 64, 169, 12, 2,
-    130, 210, 255, 99, 44, 139, 192, 3, 95, 214, 32, 0, 128, 18, 251, 255, 255, 23, 32, 2, 128, 18, 249, 255, 255, 23,
-    255, 195, 9, 209, 253, 123, 0, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 245, 91, 2, 169, 245, 3, 1,
-    42, 246, 195, 5, 145, 247, 99, 3, 169, 151, 122, 0, 208, 247, 2, 55, 145, 249, 107, 4, 169, 26, 0, 144, 82, 249,
-    131, 0, 50, 24, 0, 128, 82, 26, 4, 160, 114, 251, 115, 5, 169, 96, 14, 64, 249, 0, 0, 64, 57, 0, 2, 0, 53, 96, 10,
-    64, 185, 64, 0, 248, 54, 96, 2, 64, 185, 253, 123, 64, 169, 162, 122, 16, 18, 243, 83, 65, 169, 3, 0, 128, 82, 245,
-    91, 66, 169, 33, 0, 0, 176, 247, 99, 67, 169, 33, 4, 39, 145, 249, 107, 68, 169, 251, 115, 69, 169, 255, 195, 9,
-    145, 174, 246, 255, 23, 57, 7, 0, 113, 192, 9, 0, 84, 27, 0, 128, 210, 96, 14, 64, 249, 1, 0, 64, 57, 63, 188, 0,
-    113, 36, 24, 64, 122, 193, 3, 0, 84, 223, 106, 59, 56, 224, 3, 19, 170, 150, 255, 255, 151, 155, 3, 0, 180, 127,
-    11, 0, 241, 33, 5, 0, 84, 224, 195, 69, 57, 31, 184, 0, 113, 193, 4, 0, 84, 224, 199, 69, 57, 31, 184, 0, 113, 97,
-    4, 0, 84, 96, 10, 64, 249, 192, 15, 0, 180, 129, 122, 0, 208, 33, 0, 55, 145, 98, 10, 64, 249, 66, 4, 0, 209, 98,
-    10, 0, 249, 130, 0, 0, 180, 32, 104, 98, 56, 31, 188, 0, 113, 65, 255, 255, 84, 224, 3, 19, 170, 142, 255, 255,
-    151, 127, 10, 0, 249, 96, 34, 0, 145, 6, 246, 255, 151, 202, 255, 255, 23, 127, 255, 3, 241, 97, 1, 0, 84, 116, 4,
-    128, 18, 253, 123, 64, 169, 224, 3, 20, 42, 243, 83, 65, 169, 245, 91, 66, 169, 247, 99, 67, 169, 249, 107, 68,
-    169, 251, 115, 69, 169, 255, 195, 9, 145, 192, 3, 95, 214, 0, 4, 0, 145, 97, 107, 54, 56, 123, 7, 0, 145, 96, 14,
-    0, 249, 206, 255, 255, 23, 96, 14, 64, 249, 28, 0, 64, 57, 96, 10, 64, 185, 64, 0, 248, 54, 96, 2, 64, 185, 226, 3,
-    26, 42, 3, 0, 128, 82, 225, 3, 22, 170, 111, 246, 255, 151, 225, 195, 1, 145, 141, 254, 255, 151, 224, 107, 0, 185,
-    244, 3, 0, 42, 160, 252, 255, 55, 224, 131, 64, 185, 0, 12, 20, 18, 31, 40, 64, 113, 65, 2, 0, 84, 92, 0, 0, 53,
-    117, 2, 120, 55, 24, 7, 0, 17, 31, 163, 0, 113, 173, 0, 0, 84, 224, 163, 1, 145, 219, 245, 255, 151, 244, 4, 128,
-    18, 216, 255, 255, 23, 225, 3, 20, 42, 224, 3, 19, 170, 106, 255, 255, 151, 244, 3, 0, 42, 224, 163, 1, 145, 211,
-    245, 255, 151, 244, 242, 255, 54, 208, 255, 255, 23, 124, 0, 0, 52, 31, 16, 64, 113, 192, 0, 0, 84, 224, 163, 1,
-    145, 204, 245, 255, 151, 60, 2, 0, 52, 116, 2, 128, 18, 200, 255, 255, 23, 96, 10, 64, 249, 128, 5, 0, 181, 96, 10,
-    64, 249, 226, 3, 27, 170, 225, 3, 22, 170, 224, 2, 0, 139, 56, 245, 255, 151, 96, 10, 64, 249, 0, 0, 27, 139, 96,
-    10, 0, 249, 96, 34, 0, 145, 189, 245, 255, 151, 116, 10, 0, 185, 128, 255, 255, 23, 96, 10, 64, 185, 162, 2, 17,
-    50, 100, 2, 64, 185, 3, 0, 128, 82, 31, 0, 0, 113, 225, 3, 22, 170, 0, 160, 132, 26, 55, 246, 255, 151, 225, 195,
-    3, 145, 85, 254, 255, 151, 244, 3, 0, 42, 224, 131, 64, 185, 244, 111, 0, 185, 0, 12, 20, 18, 31, 40, 64, 113, 64,
-    245, 255, 84, 159, 162, 0, 49, 160, 0, 0, 84, 159, 82, 0, 49, 225, 0, 0, 84, 31, 16, 64, 113, 129, 244, 255, 84,
-    224, 179, 1, 145, 84, 1, 128, 18, 162, 245, 255, 151, 160, 255, 255, 23, 244, 243, 255, 55, 224, 3, 65, 185, 0, 12,
-    20, 18, 31, 40, 64, 113, 247, 255, 255, 23, 1, 4, 0, 145, 97, 10, 0, 249, 225, 5, 128, 82, 225, 106, 32, 56, 209,
-    255, 255, 23, 52, 2, 128, 18, 148, 255, 255, 23, 253, 123, 185, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0,
-    170, 245, 91, 2, 169, 245, 3, 1, 170, 246, 3, 2, 42, 247, 99, 3, 169, 249, 107, 4, 169, 0, 16, 64, 57, 32, 3, 0,
-    52, 56, 125, 0, 144, 121, 34, 0, 145, 24, 7, 55, 145, 23, 0, 128, 82, 26, 0, 128, 18, 122, 10, 0, 185, 224, 3, 21,
-    170, 127, 98, 1, 169, 247, 6, 0, 17, 90, 245, 255, 151, 226, 3, 0, 170, 225, 3, 21, 170, 224, 3, 19, 170, 1, 255,
-    255, 151, 225, 3, 22, 42, 224, 3, 19, 170, 45, 255, 255, 151, 244, 3, 0, 42, 224, 3, 25, 170, 118, 245, 255, 151,
-    255, 254, 0, 113, 128, 218, 75, 58, 224, 253, 255, 84, 28, 0, 0, 20, 71, 0, 13, 50, 6, 8, 128, 82, 73, 1, 128, 210,
-    231, 124, 64, 147, 96, 2, 128, 185, 225, 3, 21, 170, 226, 99, 1, 145, 168, 54, 128, 210, 3, 3, 128, 210, 4, 0, 128,
-    210, 5, 0, 128, 210, 231, 255, 5, 169, 233, 55, 0, 249, 1, 0, 0, 212, 244, 3, 0, 42, 198, 4, 0, 113, 128, 0, 0, 84,
-    31, 44, 0, 49, 4, 24, 68, 58, 32, 254, 255, 84, 3, 152, 0, 49, 195, 0, 0, 84, 32, 0, 128, 146, 224, 255, 190, 242,
-    96, 251, 223, 242, 0, 40, 195, 154, 192, 249, 7, 54, 245, 91, 66, 169, 224, 3, 20, 42, 243, 83, 65, 169, 247, 99,
-    67, 169, 249, 107, 68, 169, 253, 123, 199, 168, 192, 3, 95, 214, 2, 4, 64, 185, 1, 64, 34, 139, 33, 64, 64, 121,
-    33, 0, 2, 11, 1, 4, 0, 185, 192, 3, 95, 214, 253, 123, 189, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170,
-    244, 3, 1, 170, 245, 19, 0, 249, 21, 64, 0, 145, 63, 0, 0, 249, 96, 134, 64, 41, 63, 0, 0, 107, 232, 2, 0, 84, 96,
-    2, 128, 185, 225, 3, 21, 170, 168, 7, 128, 210, 2, 0, 132, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1,
-    0, 0, 212, 31, 8, 0, 177, 225, 0, 0, 84, 159, 2, 0, 249, 0, 0, 128, 210, 243, 83, 65, 169, 245, 19, 64, 249, 253,
-    123, 195, 168, 192, 3, 95, 214, 128, 2, 0, 249, 31, 0, 0, 241, 45, 255, 255, 84, 127, 6, 0, 185, 128, 2, 64, 249,
-    96, 10, 0, 185, 98, 6, 64, 185, 66, 76, 0, 145, 160, 2, 2, 139, 161, 106, 98, 56, 63, 184, 0, 113, 33, 254, 255,
-    84, 1, 4, 64, 57, 161, 0, 0, 52, 63, 184, 0, 113, 161, 253, 255, 84, 1, 8, 64, 57, 97, 253, 255, 53, 224, 3, 19,
-    170, 204, 255, 255, 151, 217, 255, 255, 23, 253, 123, 188, 169, 104, 4, 128, 210, 3, 0, 128, 210, 253, 3, 0, 145,
-    243, 83, 1, 169, 244, 3, 0, 170, 4, 0, 128, 210, 245, 91, 2, 169, 150, 120, 0, 176, 214, 2, 47, 145, 247, 99, 3,
-    169, 24, 2, 132, 210, 85, 124, 64, 147, 0, 0, 64, 185, 226, 3, 21, 170, 5, 0, 128, 210, 0, 124, 24, 155, 192, 106,
-    160, 184, 1, 0, 0, 212, 243, 3, 0, 170, 31, 52, 0, 177, 33, 2, 0, 84, 128, 2, 64, 185, 247, 3, 1, 170, 237, 253,
-    255, 151, 31, 28, 0, 114, 224, 1, 0, 84, 128, 2, 64, 185, 104, 4, 128, 210, 225, 3, 23, 170, 226, 3, 21, 170, 3, 0,
-    128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 0, 124, 24, 155, 192, 106, 160, 184, 1, 0, 0, 212, 243, 3, 0, 170, 127,
-    10, 0, 177, 65, 0, 0, 84, 19, 0, 128, 210, 245, 91, 66, 169, 224, 3, 19, 170, 243, 83, 65, 169, 247, 99, 67, 169,
-    253, 123, 196, 168, 192, 3, 95, 214, 253, 123, 189, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 244, 3,
-    1, 170, 0, 0, 64, 185, 208, 253, 255, 151, 96, 2, 64, 185, 1, 2, 132, 210, 132, 120, 0, 176, 132, 0, 47, 145, 2, 0,
-    152, 82, 3, 0, 128, 82, 2, 4, 160, 114, 0, 124, 1, 155, 225, 3, 20, 170, 128, 104, 96, 184, 93, 245, 255, 151, 224,
-    47, 0, 185, 96, 0, 248, 55, 1, 56, 128, 82, 143, 253, 255, 151, 224, 179, 0, 145, 211, 244, 255, 151, 243, 83, 65,
-    169, 253, 123, 195, 168, 192, 3, 95, 214, 253, 123, 186, 169, 253, 3, 0, 145, 243, 83, 1, 169, 244, 3, 0, 170, 245,
-    91, 2, 169, 149, 120, 0, 176, 246, 3, 1, 170, 247, 27, 0, 249, 181, 2, 47, 145, 0, 0, 64, 185, 31, 124, 0, 113,
-    129, 4, 0, 84, 224, 3, 1, 145, 192, 253, 255, 151, 225, 3, 22, 170, 224, 3, 20, 170, 213, 255, 255, 151, 160, 18,
-    96, 185, 1, 56, 128, 82, 118, 253, 255, 151, 128, 2, 64, 185, 6, 2, 132, 210, 162, 18, 160, 185, 225, 3, 22, 170,
-    227, 3, 1, 145, 200, 4, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 0, 124, 6, 155, 160, 106, 160, 184, 1, 0, 0, 212,
-    31, 0, 0, 241, 243, 3, 0, 170, 4, 184, 66, 186, 225, 0, 0, 84, 32, 0, 128, 82, 128, 34, 0, 57, 128, 2, 64, 185, 0,
-    84, 6, 155, 89, 255, 255, 151, 19, 0, 128, 210, 245, 91, 66, 169, 224, 3, 19, 170, 243, 83, 65, 169, 247, 27, 64,
-    249, 253, 123, 198, 168, 192, 3, 95, 214, 224, 3, 0, 42, 23, 2, 132, 210, 243, 3, 2, 170, 3, 0, 128, 82, 2, 0, 152,
-    82, 0, 124, 23, 155, 160, 106, 96, 184, 29, 245, 255, 151, 31, 52, 0, 49, 97, 1, 0, 84, 225, 3, 22, 170, 224, 3,
-    20, 170, 170, 255, 255, 151, 128, 2, 64, 185, 225, 3, 22, 170, 3, 0, 128, 82, 2, 0, 152, 82, 0, 124, 23, 155, 160,
-    106, 96, 184, 17, 245, 255, 151, 2, 160, 0, 17, 95, 152, 0, 113, 137, 0, 0, 84, 64, 2, 248, 54, 19, 124, 64, 147,
-    225, 255, 255, 23, 33, 0, 128, 146, 225, 253, 191, 242, 225, 247, 223, 242, 33, 40, 194, 154, 65, 255, 7, 55, 127,
-    6, 0, 177, 64, 251, 255, 84, 128, 6, 64, 185, 1, 226, 132, 82, 0, 4, 0, 17, 128, 6, 0, 185, 31, 0, 1, 107, 105,
-    250, 255, 84, 211, 4, 128, 146, 210, 255, 255, 23, 129, 2, 64, 185, 2, 2, 132, 210, 33, 4, 0, 17, 129, 2, 0, 185,
-    33, 124, 2, 155, 162, 2, 1, 139, 160, 106, 33, 184, 95, 64, 0, 248, 200, 255, 255, 23, 253, 123, 179, 169, 253, 3,
-    0, 145, 243, 83, 1, 169, 244, 3, 0, 170, 245, 91, 2, 169, 246, 3, 2, 170, 226, 67, 1, 145, 247, 99, 3, 169, 247, 3,
-    1, 42, 225, 3, 22, 170, 31, 32, 0, 57, 224, 3, 23, 42, 159, 2, 0, 249, 254, 252, 255, 151, 243, 3, 0, 170, 128,
-    120, 0, 176, 21, 0, 47, 145, 225, 3, 22, 170, 22, 2, 132, 82, 23, 192, 11, 185, 0, 64, 192, 210, 160, 66, 0, 248,
-    0, 64, 128, 82, 23, 2, 132, 210, 160, 66, 0, 121, 128, 120, 0, 176, 0, 140, 47, 145, 238, 246, 255, 151, 147, 6,
-    248, 183, 128, 2, 64, 185, 128, 0, 0, 53, 161, 138, 64, 41, 95, 0, 1, 107, 233, 5, 0, 84, 0, 84, 182, 155, 225, 35,
-    1, 145, 255, 39, 0, 249, 0, 255, 255, 151, 248, 3, 0, 170, 243, 39, 64, 249, 19, 5, 248, 183, 128, 7, 0, 181, 128,
-    2, 64, 185, 0, 84, 182, 155, 66, 244, 255, 151, 129, 2, 64, 185, 2, 64, 128, 82, 32, 4, 0, 81, 225, 3, 0, 170, 129,
-    2, 0, 185, 0, 84, 23, 155, 0, 4, 64, 185, 33, 0, 182, 155, 224, 3, 20, 170, 33, 140, 0, 145, 161, 2, 1, 139, 29,
-    255, 255, 151, 243, 3, 0, 170, 192, 0, 248, 183, 128, 2, 64, 185, 0, 84, 182, 155, 226, 254, 255, 151, 19, 0, 128,
-    210, 222, 255, 255, 23, 1, 156, 0, 145, 63, 88, 0, 241, 200, 1, 0, 84, 32, 0, 128, 146, 224, 246, 191, 242, 0, 40,
-    193, 154, 64, 1, 0, 55, 128, 34, 64, 57, 96, 3, 0, 53, 128, 6, 64, 185, 1, 226, 132, 82, 0, 4, 0, 17, 128, 6, 0,
-    185, 31, 0, 1, 107, 9, 254, 255, 84, 211, 4, 128, 146, 22, 0, 128, 82, 23, 2, 132, 82, 192, 86, 183, 155, 214, 6,
-    0, 17, 26, 244, 255, 151, 128, 2, 64, 185, 31, 0, 22, 107, 98, 255, 255, 84, 127, 74, 0, 177, 224, 3, 0, 84, 127,
-    70, 0, 177, 65, 0, 0, 84, 211, 4, 128, 146, 245, 91, 66, 169, 224, 3, 19, 170, 243, 83, 65, 169, 247, 99, 67, 169,
-    253, 123, 205, 168, 192, 3, 95, 214, 159, 34, 0, 57, 218, 255, 255, 23, 225, 3, 0, 170, 2, 0, 128, 82, 224, 3, 20,
-    170, 237, 254, 255, 151, 31, 84, 0, 177, 243, 3, 0, 170, 4, 24, 65, 186, 225, 0, 0, 84, 226, 3, 0, 170, 225, 3, 24,
-    170, 224, 3, 20, 170, 47, 255, 255, 151, 243, 3, 0, 170, 170, 255, 255, 23, 160, 251, 255, 183, 128, 2, 64, 185, 0,
-    84, 182, 155, 169, 254, 255, 151, 166, 255, 255, 23, 211, 11, 128, 146, 228, 255, 255, 23, 98, 0, 128, 82, 2, 0, 0,
-    57, 31, 80, 0, 248, 34, 16, 64, 185, 66, 12, 20, 18, 95, 40, 64, 113, 226, 7, 159, 26, 66, 8, 0, 17, 2, 0, 0, 57,
-    35, 16, 64, 185, 99, 12, 20, 18, 127, 16, 64, 113, 66, 20, 159, 26, 2, 0, 0, 57, 34, 16, 64, 185, 66, 12, 20, 18,
-    95, 32, 64, 113, 129, 0, 0, 84, 31, 0, 0, 57, 34, 24, 64, 249, 2, 80, 0, 248, 34, 16, 64, 185, 0, 100, 0, 145, 66,
-    32, 0, 18, 2, 128, 30, 184, 34, 44, 64, 249, 2, 64, 31, 248, 33, 48, 64, 249, 1, 192, 31, 184, 192, 3, 95, 214,
-    253, 123, 180, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 245, 91, 2, 169, 149, 120, 0, 176, 181, 2, 47,
-    145, 20, 0, 74, 41, 159, 2, 0, 107, 225, 6, 0, 84, 128, 18, 64, 146, 22, 2, 132, 210, 3, 0, 128, 82, 2, 0, 152, 82,
-    33, 0, 0, 144, 33, 0, 39, 145, 0, 124, 22, 155, 160, 106, 96, 184, 72, 244, 255, 151, 225, 3, 1, 145, 102, 252,
-    255, 151, 224, 63, 0, 185, 192, 0, 248, 54, 0, 124, 64, 147, 243, 83, 65, 169, 245, 91, 66, 169, 253, 123, 204,
-    168, 192, 3, 95, 214, 148, 6, 0, 81, 2, 3, 128, 210, 129, 114, 0, 176, 33, 0, 47, 145, 227, 35, 64, 249, 148, 126,
-    2, 155, 34, 0, 20, 139, 33, 104, 116, 248, 127, 0, 1, 235, 160, 0, 0, 84, 224, 243, 0, 145, 175, 243, 255, 151,
-    128, 0, 128, 146, 239, 255, 255, 23, 65, 4, 64, 249, 227, 39, 64, 249, 127, 0, 1, 235, 33, 255, 255, 84, 65, 8, 64,
-    249, 0, 124, 64, 147, 200, 7, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 2, 0, 128, 210, 1, 0, 0,
-    212, 0, 254, 255, 183, 96, 86, 64, 185, 226, 63, 64, 185, 0, 4, 0, 81, 96, 86, 0, 185, 0, 16, 64, 146, 0, 124, 22,
-    155, 161, 2, 0, 139, 162, 106, 32, 184, 63, 64, 0, 248, 96, 82, 64, 185, 1, 2, 132, 82, 0, 16, 0, 18, 0, 84, 161,
-    155, 146, 243, 255, 151, 96, 82, 64, 185, 1, 114, 0, 176, 33, 0, 47, 145, 0, 4, 0, 81, 96, 82, 0, 185, 96, 46, 64,
-    249, 0, 4, 0, 209, 96, 46, 0, 249, 160, 0, 0, 180, 0, 4, 0, 209, 34, 104, 96, 56, 95, 188, 0, 113, 97, 255, 255,
-    84, 0, 0, 128, 210, 197, 255, 255, 23, 227, 3, 0, 170, 1, 114, 0, 176, 32, 0, 7, 145, 34, 1, 128, 210, 66, 4, 0,
-    241, 97, 0, 0, 84, 0, 0, 128, 210, 192, 3, 95, 214, 1, 0, 64, 57, 161, 0, 0, 52, 4, 4, 64, 185, 97, 64, 64, 185,
-    159, 0, 1, 107, 64, 255, 255, 84, 0, 0, 5, 145, 245, 255, 255, 23, 253, 123, 186, 169, 253, 3, 0, 145, 243, 83, 1,
-    169, 244, 3, 0, 170, 224, 3, 1, 170, 245, 91, 2, 169, 245, 3, 1, 170, 246, 3, 2, 42, 247, 99, 3, 169, 55, 0, 0,
-    144, 24, 0, 136, 82, 247, 6, 39, 145, 249, 35, 0, 249, 63, 243, 255, 151, 243, 3, 0, 170, 24, 4, 160, 114, 127, 2,
-    0, 241, 185, 106, 115, 56, 191, 106, 51, 56, 226, 3, 24, 42, 225, 2, 149, 154, 224, 3, 20, 170, 200, 253, 255, 151,
-    185, 106, 51, 56, 224, 95, 0, 185, 0, 1, 248, 55, 25, 0, 152, 82, 248, 3, 22, 42, 25, 4, 160, 114, 160, 106, 115,
-    56, 128, 1, 0, 53, 224, 95, 64, 185, 37, 0, 0, 20, 31, 8, 0, 49, 97, 4, 0, 84, 83, 4, 0, 180, 115, 6, 0, 241, 96,
-    253, 255, 84, 160, 106, 115, 56, 31, 188, 0, 113, 129, 255, 255, 84, 231, 255, 255, 23, 31, 188, 0, 113, 65, 0, 0,
-    84, 115, 6, 0, 145, 161, 2, 19, 139, 183, 106, 115, 56, 255, 190, 0, 113, 228, 26, 64, 122, 65, 3, 0, 84, 224, 95,
-    128, 185, 226, 3, 24, 170, 72, 4, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 191, 106, 51, 56, 1, 0,
-    0, 212, 31, 0, 0, 241, 244, 3, 0, 170, 4, 184, 81, 186, 0, 2, 0, 84, 183, 106, 51, 56, 224, 115, 1, 145, 50, 243,
-    255, 151, 159, 162, 0, 177, 65, 0, 0, 84, 116, 2, 128, 146, 224, 3, 20, 42, 243, 83, 65, 169, 245, 91, 66, 169,
-    247, 99, 67, 169, 249, 35, 64, 249, 253, 123, 198, 168, 192, 3, 95, 214, 115, 6, 0, 145, 226, 255, 255, 23, 224,
-    95, 64, 185, 226, 3, 25, 42, 3, 0, 128, 82, 166, 243, 255, 151, 183, 106, 51, 56, 20, 124, 64, 147, 224, 115, 1,
-    145, 30, 243, 255, 151, 148, 253, 255, 183, 244, 95, 0, 185, 198, 255, 255, 23, 253, 123, 177, 169, 253, 3, 0, 145,
-    243, 83, 1, 169, 243, 3, 1, 170, 245, 91, 2, 169, 245, 3, 2, 42, 247, 99, 3, 169, 247, 3, 0, 170, 120, 28, 0, 18,
-    249, 107, 4, 169, 251, 43, 0, 249, 141, 255, 255, 151, 64, 12, 0, 181, 1, 114, 0, 176, 33, 0, 7, 145, 244, 3, 0,
-    170, 32, 1, 128, 210, 0, 4, 0, 241, 129, 3, 0, 84, 180, 11, 0, 180, 192, 5, 128, 82, 225, 3, 19, 170, 224, 195, 0,
-    121, 224, 163, 1, 145, 255, 55, 0, 249, 98, 252, 255, 151, 249, 3, 0, 170, 127, 2, 0, 235, 65, 0, 0, 84, 243, 131,
-    1, 145, 225, 3, 19, 170, 224, 3, 23, 170, 162, 61, 128, 82, 135, 255, 255, 151, 224, 103, 0, 185, 246, 3, 0, 42,
-    224, 1, 248, 54, 19, 124, 64, 147, 245, 91, 66, 169, 224, 3, 19, 170, 243, 83, 65, 169, 247, 99, 67, 169, 249, 107,
-    68, 169, 251, 43, 64, 249, 253, 123, 207, 168, 192, 3, 95, 214, 34, 0, 64, 57, 95, 0, 0, 113, 148, 18, 129, 154,
-    33, 0, 5, 145, 223, 255, 255, 23, 226, 195, 1, 145, 225, 3, 25, 170, 130, 251, 255, 151, 243, 3, 0, 170, 31, 8, 0,
-    177, 1, 4, 0, 84, 191, 6, 0, 49, 65, 0, 0, 84, 149, 52, 128, 82, 154, 130, 4, 145, 27, 0, 128, 82, 224, 3, 26, 170,
-    217, 251, 255, 151, 225, 3, 26, 170, 224, 3, 22, 42, 123, 7, 0, 17, 3, 48, 128, 82, 34, 24, 144, 82, 89, 243, 255,
-    151, 127, 63, 0, 113, 19, 124, 64, 147, 96, 218, 81, 186, 160, 254, 255, 84, 243, 3, 248, 183, 33, 0, 128, 82, 129,
-    2, 0, 57, 152, 6, 0, 57, 181, 34, 0, 18, 19, 0, 128, 210, 225, 66, 64, 185, 129, 214, 0, 41, 225, 3, 25, 170, 150,
-    130, 1, 41, 128, 130, 0, 145, 159, 14, 0, 249, 95, 245, 255, 151, 207, 255, 255, 23, 31, 0, 0, 241, 4, 171, 64,
-    122, 65, 2, 0, 84, 192, 1, 248, 183, 225, 131, 64, 185, 32, 12, 20, 18, 31, 40, 64, 113, 64, 251, 255, 84, 31, 32,
-    64, 113, 129, 0, 0, 84, 191, 6, 0, 49, 181, 18, 129, 26, 216, 255, 255, 23, 31, 16, 64, 113, 179, 0, 128, 146, 128,
-    2, 128, 146, 115, 18, 128, 154, 224, 147, 1, 145, 176, 242, 255, 151, 187, 255, 255, 23, 19, 2, 128, 146, 252, 255,
-    255, 23, 243, 1, 128, 146, 183, 255, 255, 23, 243, 2, 128, 146, 181, 255, 255, 23, 253, 123, 190, 169, 2, 128, 4,
-    145, 6, 0, 128, 210, 253, 3, 0, 145, 243, 11, 0, 249, 243, 3, 0, 170, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128,
-    210, 96, 4, 128, 210, 97, 14, 128, 185, 149, 241, 255, 151, 96, 66, 0, 145, 155, 242, 255, 151, 96, 50, 0, 145,
-    153, 242, 255, 151, 127, 2, 0, 57, 243, 11, 64, 249, 253, 123, 194, 168, 192, 3, 95, 214, 253, 123, 189, 169, 253,
-    3, 0, 145, 243, 83, 1, 169, 19, 114, 0, 176, 244, 3, 0, 42, 115, 2, 7, 145, 245, 19, 0, 249, 53, 1, 128, 210, 181,
-    6, 0, 241, 97, 0, 0, 84, 224, 3, 20, 42, 106, 242, 255, 151, 96, 2, 64, 57, 96, 0, 0, 52, 224, 3, 19, 170, 221,
-    255, 255, 151, 115, 2, 5, 145, 247, 255, 255, 23, 253, 123, 189, 169, 253, 3, 0, 145, 243, 83, 1, 169, 20, 113, 0,
-    176, 148, 162, 6, 145, 245, 91, 2, 169, 83, 36, 0, 145, 246, 3, 0, 170, 0, 64, 64, 185, 21, 0, 128, 210, 130, 2, 0,
-    185, 129, 18, 0, 57, 128, 82, 0, 184, 191, 2, 19, 235, 163, 0, 0, 84, 243, 83, 65, 169, 245, 91, 66, 169, 253, 123,
-    195, 168, 192, 3, 95, 214, 192, 46, 64, 185, 98, 2, 21, 203, 129, 2, 21, 139, 97, 243, 255, 151, 31, 0, 0, 241,
-    108, 0, 0, 84, 0, 0, 128, 82, 212, 255, 255, 151, 181, 2, 0, 139, 241, 255, 255, 23, 253, 123, 177, 169, 2, 2, 132,
-    82, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 52, 28, 0, 18, 245, 91, 2, 169, 149, 120, 0, 176, 181, 2, 47,
-    145, 247, 99, 3, 169, 225, 163, 1, 145, 249, 107, 4, 169, 251, 43, 0, 249, 255, 55, 0, 249, 0, 80, 64, 185, 0, 16,
-    0, 18, 0, 84, 162, 155, 11, 253, 255, 151, 227, 55, 64, 249, 67, 1, 248, 183, 249, 3, 0, 170, 96, 82, 64, 185, 249,
-    1, 0, 181, 64, 22, 0, 52, 224, 3, 19, 170, 118, 254, 255, 151, 227, 3, 0, 170, 64, 0, 248, 183, 35, 0, 128, 210,
-    243, 83, 65, 169, 224, 3, 3, 170, 245, 91, 66, 169, 247, 99, 67, 169, 249, 107, 68, 169, 251, 43, 64, 249, 253,
-    123, 207, 168, 192, 3, 95, 214, 0, 16, 64, 146, 1, 2, 132, 210, 226, 195, 1, 145, 0, 124, 1, 155, 225, 3, 25, 170,
-    160, 106, 96, 184, 215, 250, 255, 151, 26, 252, 127, 211, 224, 55, 0, 249, 90, 31, 0, 114, 227, 3, 0, 170, 4, 24,
-    66, 186, 129, 253, 255, 84, 224, 3, 25, 170, 12, 242, 255, 151, 246, 3, 0, 170, 131, 4, 248, 182, 97, 82, 64, 185,
-    24, 2, 132, 82, 23, 2, 132, 210, 130, 120, 0, 176, 33, 16, 0, 18, 66, 96, 47, 145, 148, 2, 0, 82, 84, 3, 20, 42,
-    32, 124, 184, 155, 33, 84, 23, 155, 33, 4, 64, 185, 1, 0, 1, 139, 160, 2, 0, 139, 91, 104, 97, 248, 210, 252, 255,
-    151, 244, 250, 255, 53, 224, 131, 64, 185, 0, 12, 20, 18, 31, 16, 64, 113, 97, 250, 255, 84, 96, 82, 64, 185, 225,
-    3, 25, 170, 3, 0, 128, 82, 2, 0, 152, 82, 0, 16, 64, 146, 0, 124, 23, 155, 160, 106, 96, 184, 152, 242, 255, 151,
-    1, 160, 0, 17, 244, 3, 0, 42, 63, 152, 0, 113, 137, 6, 0, 84, 32, 7, 248, 54, 131, 126, 64, 147, 197, 255, 255, 23,
-    119, 46, 64, 249, 23, 0, 23, 139, 248, 122, 0, 145, 31, 67, 64, 241, 200, 13, 0, 84, 97, 130, 70, 169, 2, 32, 129,
-    210, 162, 7, 160, 242, 0, 3, 0, 139, 33, 4, 0, 145, 97, 130, 6, 169, 63, 0, 2, 235, 8, 13, 0, 84, 1, 0, 164, 210,
-    31, 0, 1, 235, 168, 12, 0, 84, 98, 50, 64, 249, 0, 3, 2, 139, 31, 64, 64, 241, 169, 0, 0, 84, 224, 3, 19, 170, 193,
-    11, 128, 18, 116, 255, 255, 151, 127, 50, 0, 249, 98, 50, 64, 249, 0, 113, 0, 176, 0, 196, 6, 145, 225, 195, 1,
-    145, 0, 0, 2, 139, 251, 253, 255, 151, 230, 3, 0, 170, 1, 114, 0, 176, 33, 0, 47, 145, 215, 68, 0, 184, 98, 46, 64,
-    249, 224, 3, 6, 170, 94, 241, 255, 151, 96, 46, 64, 249, 226, 3, 22, 170, 225, 3, 25, 170, 192, 0, 0, 139, 89, 241,
-    255, 151, 223, 104, 55, 56, 255, 55, 0, 249, 96, 50, 64, 249, 0, 0, 24, 139, 96, 50, 0, 249, 174, 255, 255, 23, 32,
-    0, 128, 146, 224, 253, 191, 242, 224, 247, 223, 242, 0, 40, 193, 154, 64, 249, 7, 55, 142, 255, 255, 23, 96, 46,
-    64, 249, 6, 114, 0, 176, 198, 0, 47, 145, 225, 3, 25, 170, 226, 3, 22, 170, 192, 0, 0, 139, 70, 241, 255, 151, 25,
-    3, 128, 210, 96, 46, 64, 249, 214, 2, 0, 139, 192, 6, 0, 145, 96, 46, 0, 249, 224, 5, 128, 82, 192, 104, 54, 56,
-    150, 114, 0, 176, 214, 2, 47, 145, 96, 82, 64, 185, 0, 88, 25, 155, 27, 8, 0, 249, 96, 6, 74, 41, 0, 4, 0, 17, 96,
-    82, 0, 185, 1, 0, 1, 75, 63, 128, 0, 113, 65, 3, 0, 84, 0, 16, 64, 146, 225, 195, 1, 145, 255, 63, 0, 249, 0, 124,
-    23, 155, 160, 106, 96, 184, 92, 250, 255, 151, 97, 82, 64, 185, 33, 16, 64, 146, 33, 124, 23, 155, 160, 106, 33,
-    184, 225, 59, 64, 249, 96, 86, 64, 185, 0, 124, 25, 155, 193, 106, 32, 248, 225, 63, 64, 249, 96, 86, 64, 185, 0,
-    88, 25, 155, 1, 4, 0, 249, 96, 82, 64, 185, 0, 16, 0, 18, 0, 84, 184, 155, 168, 241, 255, 151, 96, 86, 64, 185, 0,
-    4, 0, 17, 96, 86, 0, 185, 96, 82, 64, 185, 1, 2, 132, 210, 0, 16, 64, 146, 0, 124, 1, 155, 161, 2, 0, 139, 180,
-    106, 32, 184, 63, 64, 0, 248, 84, 255, 255, 23, 3, 0, 128, 210, 83, 255, 255, 23, 99, 4, 128, 146, 81, 255, 255,
-    23, 67, 3, 128, 146, 79, 255, 255, 23, 253, 123, 179, 169, 253, 3, 0, 145, 245, 91, 2, 169, 246, 3, 2, 170, 2, 4,
-    160, 82, 245, 3, 0, 170, 243, 83, 1, 169, 243, 3, 1, 170, 244, 3, 3, 170, 247, 99, 3, 169, 248, 251, 255, 151, 225,
-    67, 1, 145, 46, 250, 255, 151, 224, 79, 0, 185, 96, 0, 248, 54, 19, 124, 64, 147, 48, 0, 0, 20, 224, 51, 1, 145,
-    132, 241, 255, 151, 224, 99, 64, 185, 0, 12, 20, 18, 31, 32, 64, 113, 193, 4, 0, 84, 2, 32, 129, 82, 225, 3, 19,
-    170, 224, 3, 21, 170, 232, 251, 255, 151, 225, 67, 1, 145, 30, 250, 255, 151, 224, 79, 0, 185, 32, 254, 255, 55,
-    224, 99, 64, 185, 0, 12, 20, 18, 31, 32, 64, 113, 128, 4, 0, 84, 31, 16, 64, 113, 179, 0, 128, 146, 128, 2, 128,
-    146, 115, 18, 128, 154, 224, 79, 64, 185, 179, 0, 0, 181, 23, 113, 0, 144, 247, 198, 6, 145, 56, 0, 160, 210, 148,
-    3, 0, 181, 224, 79, 64, 185, 225, 67, 1, 145, 11, 250, 255, 151, 224, 79, 0, 185, 224, 51, 1, 145, 100, 241, 255,
-    151, 160, 38, 64, 249, 225, 67, 64, 249, 0, 48, 0, 145, 1, 64, 31, 248, 225, 99, 64, 185, 33, 32, 0, 18, 1, 192,
-    31, 184, 160, 38, 0, 249, 5, 0, 0, 20, 31, 16, 64, 113, 147, 2, 128, 146, 160, 0, 128, 146, 115, 2, 128, 154, 245,
-    91, 66, 169, 224, 3, 19, 170, 243, 83, 65, 169, 247, 99, 67, 169, 253, 123, 205, 168, 192, 3, 95, 214, 19, 0, 128,
-    210, 224, 255, 255, 23, 159, 66, 64, 241, 0, 124, 64, 147, 225, 3, 23, 170, 130, 146, 152, 154, 227, 3, 22, 170,
-    104, 8, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 243, 3, 0, 170, 31, 16, 0, 177, 97, 0, 0, 84, 224,
-    79, 64, 185, 243, 255, 255, 23, 31, 0, 0, 241, 205, 250, 255, 84, 226, 3, 0, 170, 193, 11, 128, 18, 224, 3, 21,
-    170, 185, 254, 255, 151, 224, 79, 64, 185, 214, 2, 19, 139, 148, 2, 19, 203, 205, 255, 255, 23, 253, 123, 189, 169,
-    253, 3, 0, 145, 243, 83, 1, 169, 244, 3, 1, 170, 243, 3, 0, 170, 245, 91, 2, 169, 1, 8, 67, 169, 32, 1, 128, 210,
-    32, 0, 160, 242, 0, 0, 1, 203, 31, 0, 20, 235, 99, 0, 0, 84, 63, 0, 2, 235, 1, 1, 0, 84, 66, 0, 1, 203, 98, 30, 0,
-    249, 128, 113, 0, 144, 0, 196, 6, 145, 1, 0, 1, 139, 175, 240, 255, 151, 127, 26, 0, 249, 54, 1, 128, 210, 149,
-    113, 0, 144, 181, 198, 6, 145, 54, 0, 160, 242, 96, 6, 67, 169, 32, 0, 0, 203, 31, 0, 20, 235, 163, 0, 0, 84, 243,
-    83, 65, 169, 245, 91, 66, 169, 253, 123, 195, 168, 192, 3, 95, 214, 96, 46, 64, 185, 194, 2, 1, 203, 161, 2, 1,
-    139, 162, 241, 255, 151, 31, 0, 0, 241, 108, 0, 0, 84, 0, 0, 128, 82, 122, 254, 255, 151, 97, 30, 64, 249, 32, 0,
-    0, 139, 96, 30, 0, 249, 237, 255, 255, 23, 253, 123, 190, 169, 231, 3, 0, 170, 136, 6, 128, 210, 253, 3, 0, 145,
-    243, 83, 1, 169, 2, 0, 128, 210, 244, 3, 1, 170, 32, 16, 128, 185, 3, 0, 128, 210, 33, 8, 64, 185, 4, 0, 128, 210,
-    5, 0, 128, 210, 1, 0, 0, 212, 243, 3, 0, 170, 64, 2, 248, 183, 129, 6, 64, 57, 137, 130, 4, 145, 128, 14, 64, 185,
-    131, 130, 0, 145, 97, 2, 0, 52, 128, 14, 128, 185, 225, 3, 9, 170, 136, 34, 128, 210, 36, 0, 128, 210, 226, 3, 0,
-    170, 5, 0, 128, 210, 1, 0, 0, 212, 31, 152, 0, 177, 243, 3, 0, 170, 4, 24, 86, 186, 128, 3, 0, 84, 0, 2, 248, 182,
-    224, 3, 20, 170, 64, 254, 255, 151, 224, 3, 19, 170, 243, 83, 65, 169, 253, 123, 194, 168, 192, 3, 95, 214, 0, 124,
-    64, 147, 225, 3, 9, 170, 226, 3, 0, 170, 200, 4, 128, 210, 1, 0, 0, 212, 243, 3, 0, 170, 128, 254, 255, 183, 128,
-    6, 64, 57, 192, 252, 255, 53, 224, 36, 64, 249, 19, 0, 128, 210, 129, 14, 64, 249, 1, 132, 0, 248, 224, 36, 0, 249,
-    128, 66, 0, 145, 212, 240, 255, 151, 128, 50, 0, 145, 210, 240, 255, 151, 159, 2, 0, 57, 233, 255, 255, 23, 128,
-    14, 128, 185, 168, 4, 128, 210, 4, 0, 128, 210, 226, 3, 0, 170, 1, 0, 0, 212, 243, 3, 0, 170, 0, 252, 255, 183,
-    129, 14, 128, 185, 226, 3, 9, 170, 6, 0, 128, 210, 3, 0, 128, 210, 96, 4, 128, 210, 187, 239, 255, 151, 232, 255,
-    255, 23, 253, 123, 187, 169, 253, 3, 0, 145, 243, 83, 1, 169, 244, 3, 2, 170, 243, 3, 0, 170, 224, 3, 1, 145, 245,
-    91, 2, 169, 255, 127, 4, 169, 26, 250, 255, 151, 225, 3, 20, 170, 246, 3, 0, 170, 224, 35, 1, 145, 22, 250, 255,
-    151, 245, 3, 0, 170, 225, 35, 64, 249, 2, 0, 136, 82, 224, 3, 19, 170, 2, 4, 160, 114, 27, 251, 255, 151, 224, 59,
-    0, 185, 244, 3, 0, 42, 224, 0, 248, 54, 19, 124, 64, 147, 245, 91, 66, 169, 224, 3, 19, 170, 243, 83, 65, 169, 253,
-    123, 197, 168, 192, 3, 95, 214, 225, 39, 64, 249, 2, 0, 136, 82, 224, 3, 19, 170, 2, 4, 160, 114, 13, 251, 255,
-    151, 19, 124, 64, 147, 243, 63, 0, 185, 226, 3, 19, 170, 211, 1, 248, 55, 128, 126, 64, 147, 225, 3, 22, 170, 227,
-    3, 21, 170, 200, 4, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 243, 3, 0, 170, 31, 72, 0, 177, 32, 1,
-    0, 84, 31, 68, 0, 177, 65, 0, 0, 84, 211, 4, 128, 146, 224, 227, 0, 145, 142, 240, 255, 151, 224, 243, 0, 145, 140,
-    240, 255, 151, 225, 255, 255, 23, 211, 11, 128, 146, 250, 255, 255, 23, 194, 1, 248, 182, 253, 123, 190, 169, 33,
-    28, 0, 18, 226, 3, 2, 75, 253, 3, 0, 145, 0, 0, 64, 249, 225, 99, 0, 57, 225, 99, 0, 145, 226, 31, 0, 185, 2, 1,
-    128, 210, 0, 192, 65, 185, 114, 241, 255, 151, 224, 15, 128, 82, 92, 240, 255, 151, 192, 3, 95, 214, 253, 123, 186,
-    169, 168, 19, 128, 210, 1, 0, 128, 210, 253, 3, 0, 145, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128,
-    210, 243, 83, 1, 169, 243, 3, 0, 170, 245, 19, 0, 249, 224, 31, 0, 249, 0, 0, 128, 210, 1, 0, 0, 212, 1, 1, 128,
-    82, 226, 3, 0, 170, 224, 227, 0, 145, 224, 255, 255, 151, 96, 2, 64, 185, 160, 1, 32, 54, 96, 178, 129, 185, 168,
-    3, 128, 210, 193, 129, 138, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 129,
-    0, 128, 82, 226, 3, 0, 170, 224, 227, 0, 145, 210, 255, 255, 151, 117, 194, 6, 145, 20, 0, 128, 210, 160, 122, 180,
-    184, 225, 3, 20, 170, 8, 3, 128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212,
-    225, 0, 128, 82, 226, 3, 0, 170, 148, 6, 0, 145, 224, 227, 0, 145, 195, 255, 255, 151, 159, 14, 0, 241, 65, 254,
-    255, 84, 96, 190, 65, 185, 64, 17, 248, 55, 0, 124, 64, 147, 72, 6, 128, 210, 1, 0, 128, 210, 2, 0, 128, 210, 3, 0,
-    128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 161, 0, 128, 82, 226, 3, 0, 170, 224, 227, 0, 145, 179,
-    255, 255, 151, 244, 3, 19, 170, 21, 0, 128, 82, 96, 14, 64, 185, 148, 98, 0, 145, 31, 0, 21, 107, 168, 15, 0, 84,
-    96, 10, 64, 185, 31, 4, 0, 49, 32, 3, 0, 84, 232, 19, 128, 210, 0, 0, 128, 210, 1, 0, 128, 210, 2, 0, 128, 210, 3,
-    0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 33, 1, 128, 82, 226, 3, 0, 170, 224, 227, 0, 145, 158,
-    255, 255, 151, 96, 10, 64, 185, 168, 18, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 225, 3, 0, 170, 226, 3, 0, 170,
-    5, 0, 128, 210, 1, 0, 0, 212, 33, 1, 128, 82, 226, 3, 0, 170, 224, 227, 0, 145, 146, 255, 255, 151, 96, 6, 64, 185,
-    31, 4, 0, 49, 128, 3, 0, 84, 96, 10, 64, 185, 31, 4, 0, 49, 161, 1, 0, 84, 232, 19, 128, 210, 0, 0, 128, 210, 1, 0,
-    128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 33, 1, 128, 82, 226, 3, 0,
-    170, 224, 227, 0, 145, 128, 255, 255, 151, 96, 6, 64, 185, 104, 18, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 225,
-    3, 0, 170, 226, 3, 0, 170, 5, 0, 128, 210, 1, 0, 0, 212, 33, 1, 128, 82, 226, 3, 0, 170, 224, 227, 0, 145, 116,
-    255, 255, 151, 96, 2, 64, 185, 31, 4, 26, 114, 160, 1, 0, 84, 232, 20, 128, 210, 192, 4, 128, 210, 33, 0, 128, 210,
-    2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 97, 1, 128, 82, 226, 3, 0, 170, 224,
-    227, 0, 145, 101, 255, 255, 151, 96, 2, 64, 185, 192, 2, 48, 54, 96, 0, 128, 210, 136, 55, 128, 210, 1, 3, 128,
-    210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 255, 255, 4, 169, 224, 47, 0, 249, 224, 35, 1,
-    145, 1, 0, 0, 212, 225, 3, 0, 170, 160, 0, 248, 183, 200, 55, 128, 210, 1, 0, 128, 210, 1, 0, 0, 212, 225, 3, 0,
-    170, 226, 3, 1, 170, 224, 227, 0, 145, 97, 1, 128, 82, 78, 255, 255, 151, 6, 0, 128, 210, 226, 3, 1, 145, 5, 0,
-    128, 210, 4, 1, 128, 210, 3, 0, 128, 210, 65, 0, 128, 210, 224, 16, 128, 210, 255, 35, 0, 249, 197, 238, 255, 151,
-    39, 0, 128, 146, 102, 206, 64, 249, 192, 0, 64, 249, 224, 3, 0, 181, 224, 3, 7, 170, 224, 3, 0, 75, 224, 79, 0,
-    185, 96, 194, 65, 185, 129, 1, 128, 82, 225, 35, 1, 57, 225, 35, 1, 145, 2, 1, 128, 210, 181, 240, 255, 151, 224,
-    15, 128, 82, 159, 239, 255, 151, 96, 202, 64, 249, 1, 0, 64, 57, 33, 240, 255, 52, 40, 6, 128, 210, 117, 255, 255,
-    23, 129, 130, 95, 184, 226, 3, 20, 170, 168, 32, 128, 210, 0, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0,
-    128, 210, 1, 0, 0, 212, 65, 1, 128, 82, 226, 3, 0, 170, 181, 6, 0, 17, 224, 227, 0, 145, 36, 255, 255, 151, 115,
-    255, 255, 23, 97, 10, 90, 169, 168, 27, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31,
-    8, 0, 177, 4, 24, 84, 186, 128, 0, 0, 84, 31, 52, 0, 177, 33, 251, 255, 84, 231, 3, 0, 170, 198, 32, 0, 145, 211,
-    255, 255, 23, 253, 123, 187, 169, 32, 0, 128, 210, 6, 0, 128, 210, 253, 3, 0, 145, 227, 195, 0, 145, 5, 0, 128,
-    210, 4, 0, 128, 210, 130, 0, 128, 210, 1, 0, 128, 210, 243, 83, 1, 169, 224, 3, 3, 169, 160, 32, 128, 210, 136,
-    238, 255, 151, 64, 127, 0, 240, 100, 12, 128, 18, 3, 0, 128, 82, 66, 0, 128, 82, 0, 228, 77, 185, 1, 0, 0, 240, 33,
-    12, 39, 145, 31, 0, 0, 113, 0, 192, 132, 26, 10, 240, 255, 151, 224, 35, 0, 185, 32, 2, 248, 55, 244, 3, 1, 145,
-    243, 3, 0, 42, 225, 3, 20, 170, 2, 2, 128, 210, 15, 240, 255, 151, 255, 39, 0, 185, 244, 23, 0, 249, 31, 0, 0, 241,
-    108, 1, 0, 84, 1, 0, 0, 240, 224, 3, 19, 42, 33, 88, 39, 145, 98, 0, 128, 210, 107, 240, 255, 151, 224, 131, 0,
-    145, 116, 239, 255, 151, 243, 83, 65, 169, 253, 123, 197, 168, 192, 3, 95, 214, 129, 2, 0, 139, 226, 147, 0, 145,
-    224, 163, 0, 145, 17, 242, 255, 151, 31, 28, 0, 114, 32, 254, 255, 84, 224, 39, 64, 185, 31, 204, 7, 113, 201, 253,
-    255, 84, 242, 255, 255, 23, 226, 3, 1, 170, 1, 0, 128, 185, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 136, 210, 3, 5,
-    128, 210, 192, 25, 128, 210, 87, 238, 255, 23, 253, 123, 188, 169, 226, 3, 2, 75, 35, 0, 128, 82, 253, 3, 0, 145,
-    255, 127, 2, 169, 227, 11, 3, 41, 225, 131, 0, 57, 225, 99, 0, 145, 255, 127, 3, 169, 239, 255, 255, 151, 253, 123,
-    196, 168, 192, 3, 95, 214, 253, 123, 188, 169, 230, 3, 1, 170, 104, 7, 128, 210, 253, 3, 0, 145, 1, 1, 160, 210, 2,
-    0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 243, 83, 1, 169, 243, 3, 0, 170, 224, 195, 0, 145,
-    245, 19, 0, 249, 1, 0, 0, 212, 192, 0, 248, 182, 226, 3, 0, 170, 97, 0, 128, 82, 224, 3, 19, 170, 226, 255, 255,
-    151, 32, 0, 0, 20, 0, 10, 136, 210, 97, 2, 0, 139, 224, 55, 64, 185, 227, 3, 6, 170, 2, 0, 0, 144, 66, 192, 15,
-    145, 192, 192, 1, 185, 32, 34, 136, 210, 0, 238, 255, 151, 244, 3, 0, 170, 224, 211, 0, 145, 51, 239, 255, 151,
-    212, 0, 248, 182, 224, 195, 0, 145, 48, 239, 255, 151, 226, 3, 20, 170, 193, 0, 128, 82, 236, 255, 255, 23, 224,
-    51, 64, 185, 225, 227, 0, 145, 2, 1, 128, 210, 255, 31, 0, 249, 184, 239, 255, 151, 245, 3, 0, 170, 224, 195, 0,
-    145, 37, 239, 255, 151, 191, 34, 0, 241, 0, 1, 0, 84, 32, 0, 128, 82, 116, 14, 0, 185, 96, 66, 0, 57, 243, 83, 65,
-    169, 245, 19, 64, 249, 253, 123, 196, 168, 192, 3, 95, 214, 225, 3, 20, 170, 2, 0, 128, 210, 6, 0, 128, 210, 5, 0,
-    128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 128, 32, 128, 210, 12, 238, 255, 151, 226, 63, 64, 185, 225, 227, 64, 57,
-    226, 3, 2, 75, 66, 124, 64, 147, 206, 255, 255, 23, 255, 131, 8, 209, 253, 123, 0, 169, 253, 3, 0, 145, 243, 11, 0,
-    249, 243, 3, 0, 170, 96, 6, 64, 185, 225, 131, 0, 145, 2, 64, 128, 210, 150, 239, 255, 151, 31, 0, 0, 241, 108,
-    255, 255, 84, 253, 123, 64, 169, 243, 11, 64, 249, 255, 131, 8, 145, 192, 3, 95, 214, 253, 123, 177, 169, 253, 3,
-    0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 245, 19, 0, 249, 0, 64, 64, 57, 224, 7, 0, 52, 52, 0, 128, 210, 21, 72,
-    136, 210, 20, 0, 168, 242, 245, 1, 160, 242, 224, 131, 1, 145, 2, 18, 128, 210, 1, 0, 128, 82, 255, 55, 0, 185,
-    182, 238, 255, 151, 225, 211, 0, 145, 226, 3, 20, 170, 227, 131, 1, 145, 136, 32, 128, 210, 0, 0, 128, 146, 4, 0,
-    128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31, 0, 0, 241, 173, 3, 0, 84, 97, 14, 64, 185, 63, 0, 0, 235, 225, 253,
-    255, 84, 225, 55, 64, 185, 64, 0, 128, 82, 127, 254, 1, 169, 96, 26, 0, 185, 32, 24, 0, 114, 226, 7, 159, 26, 33,
-    60, 72, 211, 98, 130, 0, 57, 226, 3, 0, 170, 32, 0, 130, 154, 96, 30, 0, 185, 224, 51, 64, 249, 127, 14, 0, 185,
-    225, 55, 64, 249, 0, 4, 21, 155, 225, 63, 64, 249, 96, 22, 0, 249, 224, 59, 64, 249, 0, 4, 21, 155, 96, 26, 0, 249,
-    224, 67, 64, 249, 96, 30, 0, 249, 32, 0, 128, 82, 96, 70, 0, 57, 214, 255, 255, 23, 97, 70, 64, 57, 65, 2, 0, 52,
-    127, 70, 0, 57, 97, 98, 0, 145, 31, 40, 0, 177, 193, 0, 0, 84, 127, 134, 0, 57, 224, 3, 19, 170, 91, 255, 255, 151,
-    127, 66, 0, 57, 5, 0, 0, 20, 32, 0, 128, 82, 96, 134, 0, 57, 224, 3, 19, 170, 85, 255, 255, 151, 243, 83, 65, 169,
-    245, 19, 64, 249, 253, 123, 207, 168, 192, 3, 95, 214, 31, 40, 0, 177, 97, 255, 255, 84, 224, 19, 0, 145, 225, 227,
-    0, 145, 31, 252, 3, 169, 31, 252, 4, 169, 96, 0, 128, 82, 224, 59, 0, 185, 255, 95, 0, 185, 235, 255, 255, 23, 253,
-    123, 189, 169, 253, 3, 0, 145, 243, 83, 1, 169, 244, 3, 0, 170, 245, 19, 0, 249, 0, 64, 64, 57, 0, 8, 0, 52, 32,
-    52, 64, 57, 243, 3, 1, 170, 31, 4, 0, 113, 32, 2, 0, 84, 31, 8, 0, 113, 32, 3, 0, 84, 32, 7, 0, 53, 129, 14, 64,
-    185, 225, 6, 0, 52, 98, 58, 64, 57, 225, 3, 1, 42, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210,
-    243, 83, 65, 169, 32, 16, 128, 210, 245, 19, 64, 249, 253, 123, 195, 168, 138, 237, 255, 23, 129, 14, 64, 185, 65,
-    5, 0, 52, 225, 3, 1, 42, 98, 58, 64, 57, 225, 3, 1, 203, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128,
-    210, 242, 255, 255, 23, 129, 10, 64, 185, 21, 125, 0, 208, 181, 34, 55, 145, 2, 0, 128, 210, 224, 3, 21, 170, 76,
-    246, 255, 151, 64, 127, 0, 240, 0, 228, 77, 185, 31, 0, 0, 113, 140, 1, 0, 84, 129, 14, 64, 185, 65, 1, 0, 52, 98,
-    58, 64, 57, 225, 3, 1, 42, 225, 3, 1, 203, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 32, 16,
-    128, 210, 107, 237, 255, 151, 97, 58, 64, 57, 224, 3, 21, 170, 190, 244, 255, 151, 96, 58, 64, 57, 31, 60, 0, 113,
-    225, 0, 0, 84, 243, 83, 65, 169, 224, 3, 21, 170, 245, 19, 64, 249, 65, 2, 128, 82, 253, 123, 195, 168, 181, 244,
-    255, 23, 243, 83, 65, 169, 245, 19, 64, 249, 253, 123, 195, 168, 192, 3, 95, 214, 253, 123, 181, 169, 225, 83, 0,
-    145, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 20, 125, 0, 208, 245, 91, 2, 169, 148, 34, 55, 145, 21, 0,
-    128, 82, 247, 99, 3, 169, 22, 0, 128, 82, 23, 0, 128, 82, 249, 107, 4, 169, 89, 127, 0, 240, 26, 144, 144, 210,
-    251, 115, 5, 169, 57, 147, 55, 145, 218, 3, 160, 242, 63, 252, 7, 169, 63, 252, 8, 169, 129, 0, 128, 82, 225, 139,
-    0, 185, 225, 35, 2, 145, 255, 175, 0, 185, 228, 254, 255, 151, 54, 238, 255, 151, 248, 3, 0, 170, 96, 66, 64, 57,
-    0, 1, 0, 53, 243, 83, 65, 169, 245, 91, 66, 169, 247, 99, 67, 169, 249, 107, 68, 169, 251, 115, 69, 169, 253, 123,
-    203, 168, 192, 3, 95, 214, 32, 3, 64, 185, 31, 0, 0, 113, 140, 1, 0, 84, 97, 14, 64, 185, 65, 1, 0, 52, 225, 3, 1,
-    42, 6, 0, 128, 210, 225, 3, 1, 203, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 34, 1, 128, 210, 32, 16, 128,
-    210, 41, 237, 255, 151, 97, 10, 64, 185, 224, 3, 20, 170, 2, 0, 128, 210, 247, 245, 255, 151, 156, 18, 64, 185,
-    191, 2, 28, 107, 226, 26, 83, 122, 105, 3, 0, 84, 21, 0, 128, 82, 224, 3, 20, 170, 33, 1, 128, 82, 115, 244, 255,
-    151, 224, 3, 19, 170, 36, 255, 255, 151, 123, 66, 64, 57, 155, 251, 255, 52, 13, 238, 255, 151, 0, 0, 24, 203, 31,
-    0, 26, 235, 193, 2, 0, 82, 224, 151, 159, 26, 2, 0, 1, 106, 32, 2, 0, 84, 160, 0, 128, 82, 225, 35, 2, 145, 226,
-    111, 0, 185, 224, 115, 17, 41, 224, 3, 19, 170, 174, 254, 255, 151, 181, 1, 0, 52, 226, 111, 64, 185, 246, 3, 2,
-    42, 247, 6, 0, 17, 200, 255, 255, 23, 224, 3, 20, 170, 97, 2, 128, 82, 245, 3, 28, 42, 89, 244, 255, 151, 230, 255,
-    255, 23, 53, 255, 255, 53, 33, 0, 128, 210, 118, 0, 0, 52, 246, 3, 27, 42, 65, 6, 128, 210, 32, 0, 128, 82, 224,
-    119, 0, 185, 96, 6, 64, 185, 227, 227, 1, 145, 224, 115, 0, 185, 6, 0, 128, 210, 0, 72, 136, 210, 5, 1, 128, 210,
-    224, 1, 160, 242, 4, 0, 128, 210, 34, 0, 128, 210, 255, 63, 0, 249, 33, 124, 0, 155, 32, 9, 128, 210, 225, 67, 0,
-    249, 225, 195, 1, 145, 236, 236, 255, 151, 224, 3, 19, 170, 228, 254, 255, 151, 225, 255, 255, 23, 225, 3, 0, 170,
-    0, 8, 64, 169, 67, 0, 0, 203, 127, 12, 0, 241, 168, 0, 0, 84, 0, 0, 128, 82, 63, 64, 0, 57, 34, 0, 0, 249, 192, 3,
-    95, 214, 226, 3, 0, 170, 64, 68, 64, 184, 252, 255, 255, 23, 253, 123, 190, 169, 253, 3, 0, 145, 243, 11, 0, 249,
-    243, 3, 0, 170, 240, 255, 255, 151, 225, 3, 0, 42, 96, 66, 64, 57, 99, 6, 64, 249, 224, 0, 0, 52, 96, 2, 64, 249,
-    226, 3, 3, 170, 228, 3, 1, 42, 101, 0, 0, 203, 191, 64, 33, 235, 168, 1, 0, 84, 226, 3, 3, 170, 127, 66, 0, 57, 0,
-    0, 128, 210, 98, 2, 0, 249, 243, 11, 64, 249, 253, 123, 194, 168, 192, 3, 95, 214, 99, 4, 0, 145, 166, 104, 99, 56,
-    166, 0, 0, 53, 127, 66, 0, 57, 247, 255, 255, 23, 5, 4, 0, 209, 3, 0, 128, 210, 63, 0, 3, 107, 8, 255, 255, 84, 3,
-    104, 100, 56, 35, 255, 255, 53, 33, 4, 0, 17, 2, 0, 1, 139, 239, 255, 255, 23, 253, 123, 188, 169, 253, 3, 0, 145,
-    243, 83, 1, 169, 244, 3, 1, 170, 243, 3, 0, 170, 224, 3, 1, 170, 245, 91, 2, 169, 246, 3, 2, 170, 247, 27, 0, 249,
-    199, 255, 255, 151, 245, 3, 0, 42, 128, 66, 64, 57, 32, 3, 0, 52, 191, 2, 65, 113, 168, 4, 0, 84, 96, 66, 64, 185,
-    98, 0, 128, 82, 130, 1, 160, 114, 1, 4, 0, 17, 33, 0, 21, 11, 63, 0, 2, 107, 200, 3, 0, 84, 1, 12, 152, 210, 97, 2,
-    1, 139, 32, 76, 32, 139, 151, 1, 131, 210, 192, 2, 0, 249, 22, 0, 128, 82, 223, 2, 21, 107, 161, 1, 0, 84, 96, 66,
-    64, 185, 1, 4, 0, 17, 97, 66, 0, 185, 129, 1, 131, 210, 32, 64, 32, 139, 127, 122, 32, 248, 128, 66, 64, 57, 243,
-    83, 65, 169, 245, 91, 66, 169, 247, 27, 64, 249, 253, 123, 196, 168, 192, 3, 95, 214, 224, 3, 20, 170, 177, 255,
-    255, 151, 97, 66, 64, 185, 214, 6, 0, 17, 34, 4, 0, 17, 98, 66, 0, 185, 225, 66, 33, 139, 96, 122, 33, 248, 234,
-    255, 255, 23, 0, 0, 128, 82, 241, 255, 255, 23, 225, 3, 0, 170, 0, 8, 64, 169, 95, 0, 0, 235, 161, 0, 0, 84, 0, 0,
-    128, 82, 63, 64, 0, 57, 34, 0, 0, 249, 192, 3, 95, 214, 226, 3, 0, 170, 64, 20, 64, 56, 252, 255, 255, 23, 225, 3,
-    0, 170, 0, 8, 64, 169, 67, 0, 0, 203, 127, 28, 0, 241, 168, 0, 0, 84, 0, 0, 128, 210, 63, 64, 0, 57, 34, 0, 0, 249,
+    128, 210, 255, 43, 4, 169, 109, 250, 255, 151, 227, 255, 255, 23, 97, 2, 64, 249, 160, 126, 183, 155, 52, 0, 0,
+    139, 32, 104, 96, 56, 32, 2, 0, 52, 226, 3, 22, 42, 3, 0, 128, 82, 225, 3, 20, 170, 224, 3, 19, 170, 99, 253, 255,
+    151, 159, 18, 0, 249, 159, 38, 0, 249, 129, 66, 0, 145, 224, 3, 19, 170, 121, 251, 255, 151, 129, 226, 0, 145, 224,
+    3, 19, 170, 118, 251, 255, 151, 225, 3, 20, 170, 224, 3, 19, 170, 161, 251, 255, 151, 181, 6, 0, 17, 96, 114, 64,
+    185, 31, 0, 21, 107, 8, 253, 255, 84, 20, 0, 128, 82, 96, 118, 64, 185, 31, 0, 20, 107, 72, 1, 0, 84, 243, 83, 65,
+    169, 245, 91, 66, 169, 247, 27, 64, 249, 253, 123, 197, 168, 192, 3, 95, 214, 214, 10, 0, 17, 21, 0, 128, 82, 23,
+    22, 128, 82, 241, 255, 255, 23, 98, 6, 64, 249, 128, 126, 124, 211, 65, 0, 0, 139, 64, 104, 96, 184, 160, 0, 0, 52,
+    32, 8, 64, 185, 96, 0, 248, 54, 224, 3, 19, 170, 176, 251, 255, 151, 148, 6, 0, 17, 234, 255, 255, 23, 231, 3, 0,
+    170, 0, 108, 64, 57, 64, 10, 0, 53, 38, 51, 0, 240, 198, 96, 0, 145, 227, 136, 83, 169, 127, 0, 2, 235, 64, 2, 0,
+    84, 97, 0, 6, 139, 66, 0, 3, 203, 227, 96, 64, 57, 224, 20, 128, 185, 67, 9, 0, 52, 200, 25, 128, 210, 3, 8, 136,
+    210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31, 16, 0, 177, 64, 254, 255, 84, 31, 44, 0, 177, 129, 8, 0, 84,
+    225, 128, 83, 169, 63, 0, 0, 235, 65, 0, 0, 84, 255, 252, 19, 169, 253, 123, 191, 169, 253, 3, 0, 145, 225, 128,
+    83, 169, 63, 0, 0, 235, 224, 100, 64, 57, 226, 7, 159, 26, 31, 0, 2, 107, 160, 1, 0, 84, 225, 96, 64, 57, 226, 100,
+    0, 57, 66, 116, 30, 83, 224, 28, 64, 185, 129, 7, 0, 52, 225, 104, 64, 57, 4, 0, 128, 82, 35, 0, 128, 82, 33, 0, 0,
+    82, 34, 0, 2, 42, 225, 16, 64, 185, 38, 250, 255, 151, 224, 132, 83, 169, 98, 255, 191, 18, 227, 104, 64, 57, 0, 0,
+    68, 145, 0, 0, 1, 203, 31, 0, 2, 235, 225, 135, 159, 26, 127, 0, 1, 107, 192, 1, 0, 84, 31, 0, 2, 235, 224, 96, 64,
+    57, 225, 104, 0, 57, 226, 151, 159, 26, 225, 16, 64, 185, 64, 5, 0, 52, 224, 100, 64, 57, 0, 116, 30, 83, 2, 0, 2,
+    42, 224, 28, 64, 185, 4, 0, 128, 82, 35, 0, 128, 82, 16, 250, 255, 151, 224, 132, 83, 169, 0, 0, 68, 145, 0, 0, 1,
+    203, 225, 255, 135, 210, 225, 0, 160, 242, 31, 0, 1, 235, 9, 1, 0, 84, 9, 0, 128, 82, 11, 22, 128, 82, 224, 3, 7,
+    170, 21, 250, 255, 151, 224, 112, 64, 185, 63, 1, 0, 107, 227, 2, 0, 84, 253, 123, 193, 168, 192, 3, 95, 214, 255,
+    252, 19, 169, 192, 3, 95, 214, 8, 8, 128, 210, 3, 0, 128, 210, 183, 255, 255, 23, 160, 0, 248, 182, 255, 252, 19,
+    169, 224, 3, 7, 170, 1, 0, 128, 82, 54, 255, 255, 23, 225, 156, 64, 249, 32, 0, 0, 139, 224, 156, 0, 249, 164, 255,
+    255, 23, 36, 0, 128, 82, 225, 20, 64, 185, 227, 3, 4, 42, 200, 255, 255, 23, 0, 0, 128, 82, 216, 255, 255, 23, 224,
+    0, 64, 249, 42, 125, 171, 155, 1, 0, 10, 139, 0, 104, 106, 56, 96, 1, 0, 52, 34, 64, 0, 145, 224, 3, 7, 170, 131,
+    0, 128, 82, 41, 250, 255, 151, 225, 0, 64, 249, 224, 3, 7, 170, 163, 0, 128, 82, 33, 0, 10, 139, 34, 224, 0, 145,
+    35, 250, 255, 151, 41, 5, 0, 17, 215, 255, 255, 23, 253, 123, 182, 169, 2, 0, 136, 82, 3, 0, 128, 82, 253, 3, 0,
+    145, 2, 4, 160, 114, 33, 0, 0, 208, 96, 12, 128, 18, 33, 56, 40, 145, 243, 83, 1, 169, 245, 19, 0, 249, 77, 251,
+    255, 151, 224, 67, 0, 185, 96, 4, 248, 55, 0, 124, 64, 147, 40, 3, 128, 210, 193, 128, 128, 210, 66, 1, 128, 210,
+    3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 243, 3, 0, 170, 224, 3, 1, 145, 178, 250, 255, 151,
+    243, 2, 248, 55, 117, 126, 64, 147, 226, 67, 1, 145, 224, 3, 21, 170, 200, 9, 128, 210, 33, 0, 0, 208, 3, 2, 128,
+    210, 33, 80, 40, 145, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 255, 71, 0, 185, 226, 39, 0, 249, 31, 0, 0,
+    241, 172, 1, 0, 84, 225, 3, 21, 170, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0, 128,
+    210, 32, 7, 128, 210, 147, 249, 255, 151, 243, 83, 65, 169, 245, 19, 64, 249, 253, 123, 202, 168, 192, 3, 95, 214,
+    84, 0, 0, 139, 226, 19, 1, 145, 225, 3, 20, 170, 224, 35, 1, 145, 75, 253, 255, 151, 31, 28, 0, 114, 192, 253, 255,
+    84, 224, 39, 64, 249, 159, 2, 0, 235, 97, 253, 255, 84, 212, 254, 255, 151, 244, 3, 0, 42, 224, 71, 64, 185, 159,
+    2, 0, 107, 193, 252, 255, 84, 96, 127, 0, 208, 225, 3, 20, 42, 19, 228, 13, 185, 224, 131, 1, 145, 27, 253, 255,
+    151, 33, 0, 0, 208, 33, 100, 40, 145, 48, 253, 255, 151, 225, 3, 20, 42, 22, 253, 255, 151, 33, 0, 0, 208, 33, 128,
+    40, 145, 43, 253, 255, 151, 225, 131, 1, 145, 226, 227, 0, 145, 224, 3, 19, 42, 67, 0, 128, 210, 220, 251, 255,
+    151, 224, 3, 32, 170, 97, 127, 0, 208, 0, 252, 127, 211, 32, 128, 55, 57, 215, 255, 255, 23, 255, 67, 33, 209, 136,
+    54, 128, 210, 225, 127, 64, 178, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 253, 123, 0, 169, 253, 3, 0, 145,
+    5, 0, 128, 210, 243, 83, 1, 169, 243, 3, 0, 42, 224, 3, 19, 170, 245, 91, 2, 169, 1, 0, 0, 212, 0, 1, 248, 182, 96,
+    127, 0, 208, 0, 228, 77, 185, 31, 0, 0, 113, 44, 1, 0, 84, 233, 255, 159, 82, 127, 2, 9, 107, 105, 9, 0, 84, 253,
+    123, 64, 169, 243, 83, 65, 169, 245, 91, 66, 169, 255, 67, 33, 145, 192, 3, 95, 214, 3, 0, 128, 82, 2, 0, 136, 82,
+    33, 0, 0, 208, 33, 168, 40, 145, 223, 250, 255, 151, 224, 67, 0, 185, 64, 254, 255, 55, 244, 3, 19, 170, 225, 67,
+    128, 185, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0, 128, 210, 192, 7, 128, 210, 22, 0,
+    128, 82, 61, 249, 255, 151, 224, 67, 128, 185, 225, 67, 1, 145, 168, 7, 128, 210, 2, 0, 129, 210, 3, 0, 128, 210,
+    4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 245, 3, 0, 170, 31, 0, 0, 241, 141, 6, 0, 84, 19, 0, 128, 210, 224,
+    67, 1, 145, 97, 66, 0, 145, 1, 0, 1, 139, 66, 0, 128, 210, 224, 251, 0, 145, 169, 249, 255, 151, 224, 67, 1, 145,
+    99, 78, 0, 145, 3, 0, 3, 139, 255, 71, 0, 185, 224, 3, 3, 170, 227, 39, 0, 249, 6, 250, 255, 151, 97, 0, 0, 139,
+    226, 19, 1, 145, 224, 35, 1, 145, 225, 252, 255, 151, 6, 28, 0, 114, 32, 2, 0, 84, 224, 71, 64, 185, 31, 0, 20,
+    107, 195, 1, 0, 84, 225, 67, 64, 185, 31, 0, 1, 107, 96, 1, 0, 84, 40, 7, 128, 210, 224, 3, 0, 42, 1, 0, 128, 210,
+    2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31, 0, 0, 241, 214, 178, 134, 26,
+    224, 127, 64, 121, 115, 2, 0, 139, 191, 2, 19, 235, 76, 251, 255, 84, 205, 255, 255, 23, 225, 3, 19, 170, 6, 0,
+    128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0, 128, 210, 32, 7, 128, 210, 115, 6, 0, 145, 0, 249,
+    255, 151, 171, 255, 255, 23, 54, 247, 255, 53, 224, 3, 1, 145, 4, 250, 255, 151, 169, 255, 255, 23, 253, 123, 190,
+    169, 231, 3, 2, 42, 253, 3, 0, 145, 243, 11, 0, 249, 243, 3, 0, 170, 63, 12, 0, 113, 32, 1, 0, 84, 33, 124, 64,
+    147, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 1, 160, 210, 98, 0, 128, 210, 0, 3, 128, 210, 236, 248,
+    255, 151, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0, 128, 210, 129, 0, 128, 210, 32, 7,
+    128, 210, 105, 127, 0, 208, 227, 248, 255, 151, 161, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210,
+    2, 0, 128, 210, 32, 7, 128, 210, 220, 248, 255, 151, 33, 229, 77, 185, 63, 0, 0, 113, 173, 1, 0, 84, 0, 3, 128,
+    210, 33, 124, 64, 147, 5, 0, 128, 210, 4, 0, 128, 210, 3, 1, 160, 210, 130, 0, 128, 210, 210, 248, 255, 151, 32,
+    229, 77, 185, 31, 0, 0, 113, 109, 0, 0, 84, 128, 0, 128, 82, 32, 229, 13, 185, 39, 1, 248, 55, 225, 124, 64, 147,
+    6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 1, 160, 210, 162, 0, 128, 210, 0, 3, 128, 210, 196, 248, 255,
+    151, 192, 0, 128, 82, 90, 255, 255, 151, 99, 130, 1, 145, 6, 0, 128, 210, 243, 11, 64, 249, 5, 0, 128, 210, 253,
+    123, 194, 168, 4, 0, 128, 210, 226, 0, 128, 210, 1, 0, 128, 210, 160, 32, 128, 210, 184, 248, 255, 23, 255, 67, 9,
+    209, 253, 123, 0, 169, 253, 3, 0, 145, 243, 83, 1, 169, 244, 3, 1, 170, 225, 3, 0, 42, 224, 195, 0, 145, 80, 252,
+    255, 151, 33, 0, 0, 208, 33, 200, 40, 145, 101, 252, 255, 151, 243, 67, 1, 145, 96, 127, 0, 208, 226, 3, 19, 170,
+    225, 195, 0, 145, 3, 64, 128, 210, 0, 228, 77, 185, 20, 251, 255, 151, 31, 0, 0, 241, 45, 1, 0, 84, 3, 4, 0, 209,
+    227, 0, 0, 180, 97, 106, 99, 56, 63, 164, 0, 113, 193, 0, 0, 84, 100, 16, 0, 145, 159, 0, 0, 235, 171, 0, 0, 84, 0,
+    0, 128, 82, 16, 0, 0, 20, 99, 4, 0, 209, 246, 255, 255, 23, 225, 75, 1, 145, 35, 104, 99, 56, 99, 120, 30, 18, 99,
+    28, 0, 18, 127, 96, 1, 113, 224, 254, 255, 84, 100, 2, 4, 139, 97, 2, 0, 139, 226, 3, 20, 170, 224, 163, 0, 145,
+    228, 23, 0, 249, 77, 252, 255, 151, 0, 28, 0, 18, 253, 123, 64, 169, 243, 83, 65, 169, 255, 67, 9, 145, 192, 3, 95,
+    214, 253, 123, 187, 169, 253, 3, 0, 145, 245, 91, 2, 169, 245, 3, 0, 170, 22, 0, 128, 82, 247, 99, 3, 169, 247, 3,
+    1, 42, 184, 4, 128, 18, 243, 83, 1, 169, 179, 18, 64, 185, 127, 2, 22, 107, 200, 0, 0, 84, 243, 83, 65, 169, 245,
+    91, 66, 169, 247, 99, 67, 169, 253, 123, 197, 168, 192, 3, 95, 214, 115, 6, 0, 81, 255, 38, 0, 113, 115, 2, 22, 75,
+    161, 2, 64, 185, 115, 2, 150, 26, 179, 14, 19, 139, 96, 10, 67, 41, 95, 0, 1, 107, 97, 1, 0, 84, 225, 3, 0, 170,
+    226, 126, 64, 147, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 32, 16, 128, 210, 101, 248, 255,
+    151, 214, 6, 0, 17, 230, 255, 255, 23, 72, 54, 128, 210, 1, 0, 128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128,
+    210, 5, 0, 128, 210, 1, 0, 0, 212, 224, 127, 9, 41, 31, 0, 0, 113, 244, 3, 0, 170, 4, 176, 88, 122, 193, 2, 0, 84,
+    96, 26, 64, 185, 225, 51, 1, 145, 157, 255, 255, 151, 31, 28, 0, 114, 32, 2, 0, 84, 97, 30, 64, 185, 224, 79, 64,
+    185, 63, 0, 0, 107, 128, 0, 0, 84, 161, 2, 64, 185, 31, 0, 1, 107, 65, 1, 0, 84, 226, 126, 64, 147, 6, 0, 128, 210,
+    5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 244, 0, 248, 55, 129, 126, 64, 147, 0, 53, 128, 210, 66, 248, 255,
+    151, 224, 35, 1, 145, 72, 249, 255, 151, 219, 255, 255, 23, 97, 26, 64, 185, 32, 16, 128, 210, 250, 255, 255, 23,
+    253, 123, 189, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 245, 19, 0, 249, 0, 16, 64, 185, 31, 4, 64,
+    113, 96, 1, 0, 84, 96, 2, 64, 185, 244, 3, 1, 42, 245, 3, 2, 42, 31, 0, 2, 107, 64, 1, 0, 84, 99, 18, 64, 185, 96,
+    4, 0, 17, 96, 18, 0, 185, 99, 78, 35, 139, 116, 84, 3, 41, 243, 83, 65, 169, 245, 19, 64, 249, 253, 123, 195, 168,
+    192, 3, 95, 214, 97, 6, 64, 249, 193, 254, 255, 180, 224, 3, 20, 42, 32, 0, 63, 214, 31, 28, 0, 114, 64, 254, 255,
+    84, 246, 255, 255, 23, 255, 195, 9, 209, 3, 0, 128, 82, 253, 123, 0, 169, 253, 3, 0, 145, 245, 91, 2, 169, 246, 3,
+    0, 170, 96, 127, 0, 176, 243, 83, 1, 169, 0, 228, 77, 185, 247, 99, 3, 169, 247, 3, 2, 42, 2, 0, 128, 82, 249, 107,
+    4, 169, 251, 43, 0, 249, 166, 249, 255, 151, 224, 111, 0, 185, 64, 5, 248, 55, 245, 3, 0, 42, 249, 195, 1, 145, 20,
+    0, 128, 82, 19, 0, 128, 82, 90, 1, 128, 82, 225, 3, 25, 170, 224, 3, 21, 42, 2, 64, 128, 210, 167, 249, 255, 151,
+    251, 3, 0, 170, 31, 0, 0, 241, 237, 2, 0, 84, 24, 0, 128, 210, 32, 107, 120, 56, 0, 192, 0, 81, 1, 28, 0, 18, 63,
+    36, 0, 113, 72, 1, 0, 84, 115, 126, 26, 27, 159, 2, 0, 113, 52, 0, 128, 82, 115, 18, 159, 26, 19, 0, 19, 11, 24, 7,
+    0, 145, 127, 3, 24, 235, 129, 254, 255, 84, 235, 255, 255, 23, 180, 0, 0, 52, 226, 3, 23, 42, 225, 3, 19, 42, 224,
+    3, 22, 170, 179, 255, 255, 151, 20, 0, 128, 82, 246, 255, 255, 23, 180, 0, 0, 52, 226, 3, 23, 42, 225, 3, 19, 42,
+    224, 3, 22, 170, 172, 255, 255, 151, 224, 179, 1, 145, 237, 248, 255, 151, 253, 123, 64, 169, 243, 83, 65, 169,
+    245, 91, 66, 169, 247, 99, 67, 169, 249, 107, 68, 169, 251, 43, 64, 249, 255, 195, 9, 145, 192, 3, 95, 214, 253,
+    123, 180, 169, 253, 3, 0, 145, 243, 83, 1, 169, 245, 91, 2, 169, 245, 3, 1, 42, 246, 3, 0, 170, 224, 3, 2, 145,
+    247, 99, 3, 169, 56, 0, 0, 176, 249, 107, 4, 169, 24, 23, 41, 145, 57, 0, 0, 176, 251, 43, 0, 249, 111, 251, 255,
+    151, 33, 0, 0, 176, 33, 224, 40, 145, 132, 251, 255, 151, 247, 3, 0, 170, 225, 3, 24, 170, 129, 251, 255, 151, 225,
+    3, 21, 42, 57, 131, 40, 145, 102, 251, 255, 151, 225, 3, 25, 170, 124, 251, 255, 151, 226, 3, 21, 42, 225, 3, 2,
+    145, 224, 3, 22, 170, 162, 255, 255, 151, 96, 127, 0, 176, 255, 2, 0, 57, 225, 3, 2, 145, 3, 0, 128, 82, 0, 228,
+    77, 185, 2, 0, 136, 82, 79, 249, 255, 151, 224, 115, 0, 185, 128, 6, 248, 55, 219, 34, 65, 145, 123, 99, 0, 145,
+    224, 115, 128, 185, 225, 3, 27, 170, 168, 7, 128, 210, 2, 0, 130, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128,
+    210, 1, 0, 0, 212, 250, 3, 0, 170, 31, 0, 0, 241, 173, 4, 0, 84, 20, 0, 128, 210, 115, 3, 20, 139, 66, 0, 128, 210,
+    97, 66, 0, 145, 224, 187, 1, 145, 115, 78, 0, 145, 33, 248, 255, 151, 224, 3, 19, 170, 255, 119, 0, 185, 243, 63,
+    0, 249, 129, 248, 255, 151, 226, 211, 1, 145, 97, 2, 0, 139, 224, 227, 1, 145, 92, 251, 255, 151, 31, 28, 0, 114,
+    224, 1, 0, 84, 224, 119, 64, 185, 31, 0, 21, 107, 128, 1, 0, 84, 225, 3, 24, 170, 224, 3, 23, 170, 75, 251, 255,
+    151, 225, 3, 19, 170, 73, 251, 255, 151, 225, 3, 25, 170, 71, 251, 255, 151, 226, 3, 21, 42, 225, 3, 2, 145, 224,
+    3, 22, 170, 109, 255, 255, 151, 224, 223, 64, 121, 148, 2, 0, 139, 95, 3, 20, 235, 236, 251, 255, 84, 210, 255,
+    255, 23, 224, 195, 1, 145, 140, 248, 255, 151, 243, 83, 65, 169, 245, 91, 66, 169, 247, 99, 67, 169, 249, 107, 68,
+    169, 251, 43, 64, 249, 253, 123, 204, 168, 192, 3, 95, 214, 253, 123, 186, 169, 3, 0, 128, 82, 2, 0, 136, 82, 253,
+    3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 96, 127, 0, 176, 33, 0, 0, 176, 33, 148, 41, 145, 0, 228, 77, 185, 245,
+    91, 2, 169, 247, 99, 3, 169, 6, 249, 255, 151, 224, 79, 0, 185, 128, 8, 248, 55, 118, 34, 65, 145, 127, 22, 0, 185,
+    214, 98, 0, 145, 224, 79, 128, 185, 225, 3, 22, 170, 168, 7, 128, 210, 2, 0, 130, 210, 3, 0, 128, 210, 4, 0, 128,
+    210, 5, 0, 128, 210, 1, 0, 0, 212, 245, 3, 0, 170, 31, 0, 0, 241, 45, 5, 0, 84, 20, 0, 128, 210, 247, 255, 143, 82,
+    195, 2, 20, 139, 66, 0, 128, 210, 97, 64, 0, 145, 230, 3, 3, 170, 198, 76, 0, 145, 224, 43, 1, 145, 213, 247, 255,
+    151, 230, 47, 0, 249, 224, 3, 6, 170, 54, 248, 255, 151, 97, 22, 64, 185, 255, 127, 10, 41, 63, 0, 23, 107, 136, 2,
+    0, 84, 193, 0, 0, 139, 226, 67, 1, 145, 224, 99, 1, 145, 13, 251, 255, 151, 31, 28, 0, 114, 192, 1, 0, 84, 248, 83,
+    64, 185, 225, 83, 1, 145, 224, 3, 24, 42, 143, 254, 255, 151, 31, 28, 0, 114, 0, 1, 0, 84, 97, 22, 64, 185, 32, 4,
+    0, 17, 96, 22, 0, 185, 97, 78, 33, 139, 224, 87, 64, 185, 33, 32, 64, 145, 56, 0, 3, 41, 224, 151, 64, 121, 148, 2,
+    0, 139, 191, 2, 20, 235, 140, 251, 255, 84, 206, 255, 255, 23, 224, 51, 1, 145, 62, 248, 255, 151, 0, 3, 144, 210,
+    120, 2, 0, 139, 244, 3, 24, 170, 21, 0, 128, 82, 96, 22, 64, 185, 31, 0, 21, 107, 72, 1, 0, 84, 21, 0, 128, 82, 96,
+    18, 64, 185, 31, 0, 21, 107, 200, 3, 0, 84, 243, 83, 65, 169, 245, 91, 66, 169, 247, 99, 67, 169, 253, 123, 198,
+    168, 192, 3, 95, 214, 96, 2, 64, 185, 130, 6, 64, 185, 95, 0, 0, 107, 129, 0, 0, 84, 129, 2, 64, 185, 224, 3, 19,
+    170, 228, 254, 255, 151, 181, 6, 0, 17, 148, 34, 0, 145, 235, 255, 255, 23, 128, 10, 64, 185, 194, 6, 64, 185, 95,
+    0, 0, 107, 129, 0, 0, 84, 193, 2, 64, 185, 224, 3, 19, 170, 218, 254, 255, 151, 247, 6, 0, 17, 214, 34, 0, 145, 96,
+    22, 64, 185, 31, 0, 23, 107, 168, 254, 255, 84, 181, 6, 0, 17, 225, 255, 255, 23, 180, 126, 125, 211, 246, 3, 24,
+    170, 148, 66, 0, 145, 23, 0, 128, 82, 116, 2, 20, 139, 246, 255, 255, 23, 1, 0, 0, 185, 2, 4, 0, 249, 98, 127, 0,
+    176, 31, 16, 0, 185, 66, 228, 77, 185, 95, 0, 0, 113, 77, 3, 0, 84, 98, 127, 0, 176, 66, 128, 119, 57, 66, 0, 0,
+    53, 129, 255, 255, 23, 253, 123, 189, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 20, 0, 128, 210, 245,
+    19, 0, 249, 117, 98, 0, 145, 25, 255, 255, 151, 96, 18, 64, 185, 31, 0, 20, 107, 168, 0, 0, 84, 243, 83, 65, 169,
+    245, 19, 64, 249, 253, 123, 195, 168, 192, 3, 95, 214, 128, 242, 125, 211, 148, 6, 0, 145, 161, 106, 96, 184, 224,
+    3, 19, 170, 13, 255, 255, 151, 244, 255, 255, 23, 192, 3, 95, 214, 253, 123, 188, 169, 253, 3, 0, 145, 243, 83, 1,
+    169, 243, 3, 0, 170, 245, 91, 2, 169, 247, 99, 3, 169, 213, 247, 255, 151, 245, 3, 0, 170, 96, 42, 64, 249, 31, 0,
+    21, 235, 136, 0, 0, 84, 224, 3, 19, 170, 33, 0, 128, 82, 50, 252, 255, 151, 22, 0, 128, 82, 23, 22, 128, 82, 56, 0,
+    128, 146, 37, 0, 0, 20, 97, 2, 64, 249, 192, 126, 183, 155, 52, 0, 0, 139, 32, 104, 96, 56, 224, 3, 0, 52, 128, 70,
+    64, 249, 31, 0, 21, 235, 200, 0, 0, 84, 131, 162, 64, 185, 225, 3, 20, 170, 224, 3, 19, 170, 34, 0, 128, 82, 201,
+    249, 255, 151, 128, 74, 64, 249, 31, 0, 21, 235, 136, 0, 0, 84, 225, 3, 20, 170, 224, 3, 19, 170, 131, 249, 255,
+    151, 128, 78, 64, 249, 31, 0, 21, 235, 200, 1, 0, 84, 128, 10, 64, 185, 128, 1, 248, 55, 152, 78, 0, 249, 0, 124,
+    124, 147, 6, 0, 128, 210, 5, 0, 128, 210, 97, 6, 64, 249, 4, 0, 128, 210, 3, 0, 128, 210, 34, 1, 128, 210, 33, 104,
+    96, 184, 32, 16, 128, 210, 178, 246, 255, 151, 214, 6, 0, 17, 98, 114, 64, 185, 95, 0, 22, 107, 72, 251, 255, 84,
+    96, 46, 64, 249, 31, 0, 21, 235, 72, 2, 0, 84, 1, 0, 128, 210, 0, 0, 128, 82, 5, 22, 128, 210, 22, 0, 0, 20, 128,
+    2, 0, 53, 100, 2, 64, 249, 32, 124, 5, 155, 131, 0, 0, 139, 128, 104, 96, 56, 224, 1, 0, 52, 96, 172, 66, 57, 96,
+    1, 0, 53, 33, 4, 0, 145, 95, 0, 1, 107, 232, 254, 255, 84, 0, 0, 128, 146, 96, 46, 0, 249, 243, 83, 65, 169, 245,
+    91, 66, 169, 247, 99, 67, 169, 253, 123, 196, 168, 192, 3, 95, 214, 96, 168, 66, 57, 0, 0, 0, 82, 33, 4, 0, 145,
+    95, 0, 1, 107, 72, 253, 255, 84, 128, 254, 255, 52, 246, 255, 255, 208, 52, 125, 0, 144, 214, 178, 4, 145, 148, 34,
+    55, 145, 21, 0, 128, 82, 23, 0, 128, 18, 216, 251, 255, 151, 225, 3, 0, 42, 226, 3, 22, 170, 224, 3, 20, 170, 125,
+    255, 255, 151, 128, 18, 64, 185, 0, 1, 0, 52, 31, 0, 23, 107, 32, 4, 0, 84, 191, 14, 0, 113, 33, 3, 0, 84, 224, 3,
+    20, 170, 33, 1, 128, 82, 245, 253, 255, 151, 224, 3, 19, 170, 64, 251, 255, 151, 109, 247, 255, 151, 0, 160, 15,
+    145, 96, 46, 0, 249, 96, 2, 65, 57, 160, 3, 0, 52, 136, 32, 128, 210, 0, 0, 128, 146, 1, 0, 128, 210, 34, 0, 128,
+    210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31, 40, 0, 177, 33, 250, 255, 84, 20, 0, 128,
+    82, 21, 22, 128, 82, 54, 0, 128, 82, 46, 0, 0, 20, 224, 3, 20, 170, 97, 2, 128, 82, 181, 6, 0, 17, 220, 253, 255,
+    151, 151, 18, 64, 185, 216, 255, 255, 23, 224, 3, 20, 170, 33, 1, 128, 82, 181, 6, 0, 17, 214, 253, 255, 151, 151,
+    18, 64, 185, 191, 18, 0, 113, 33, 250, 255, 84, 222, 255, 255, 23, 167, 251, 255, 151, 225, 3, 0, 42, 226, 3, 22,
+    170, 224, 3, 20, 170, 76, 255, 255, 151, 128, 18, 64, 185, 96, 0, 0, 52, 127, 6, 1, 57, 182, 255, 255, 23, 96, 6,
+    65, 57, 0, 4, 0, 17, 0, 28, 0, 18, 31, 16, 0, 113, 104, 0, 0, 84, 96, 6, 1, 57, 175, 255, 255, 23, 127, 6, 1, 57,
+    221, 255, 255, 23, 98, 2, 64, 249, 128, 126, 181, 155, 65, 0, 0, 139, 64, 104, 96, 56, 0, 1, 0, 52, 32, 172, 66,
+    57, 192, 0, 0, 52, 32, 168, 66, 57, 128, 0, 0, 53, 54, 168, 2, 57, 224, 3, 19, 170, 132, 247, 255, 151, 148, 6, 0,
+    17, 96, 114, 64, 185, 159, 2, 0, 107, 35, 254, 255, 84, 156, 255, 255, 23, 232, 9, 128, 210, 0, 124, 64, 147, 3,
+    32, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 192, 3, 95, 214, 253, 123, 189, 169, 253, 3, 0, 145,
+    243, 11, 0, 249, 224, 47, 0, 185, 96, 1, 248, 55, 0, 124, 64, 147, 8, 10, 128, 210, 2, 0, 128, 210, 3, 0, 128, 210,
+    4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 243, 3, 0, 170, 160, 0, 248, 183, 224, 47, 64, 185, 243, 11, 64, 249,
+    253, 123, 195, 168, 192, 3, 95, 214, 224, 179, 0, 145, 34, 247, 255, 151, 224, 3, 19, 42, 250, 255, 255, 23, 253,
+    123, 187, 169, 6, 124, 64, 147, 224, 3, 6, 170, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 1, 42, 225, 3, 19, 170,
+    136, 6, 128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 245, 19, 0, 249, 1, 0, 0, 212,
+    31, 36, 0, 177, 225, 3, 0, 84, 224, 3, 6, 170, 226, 3, 19, 170, 136, 56, 128, 210, 33, 0, 0, 176, 3, 0, 130, 210,
+    33, 52, 40, 145, 1, 0, 0, 212, 31, 152, 0, 177, 4, 24, 65, 186, 161, 2, 0, 84, 117, 127, 0, 176, 161, 230, 77, 185,
+    63, 0, 0, 113, 45, 2, 0, 84, 244, 3, 6, 170, 224, 227, 0, 145, 33, 0, 0, 176, 33, 248, 40, 145, 173, 249, 255, 151,
+    225, 3, 20, 42, 147, 249, 255, 151, 31, 0, 0, 57, 168, 6, 128, 210, 225, 227, 0, 145, 226, 3, 19, 170, 160, 230,
+    141, 185, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 243, 83, 65, 169, 245, 19, 64, 249, 253,
+    123, 197, 168, 192, 3, 95, 214, 0, 2, 0, 52, 224, 3, 0, 42, 1, 2, 132, 210, 130, 120, 0, 208, 66, 0, 47, 145, 253,
+    123, 191, 169, 0, 124, 1, 155, 253, 3, 0, 145, 1, 56, 128, 82, 64, 104, 96, 184, 196, 255, 255, 151, 224, 3, 32,
+    170, 253, 123, 193, 168, 0, 252, 127, 211, 0, 28, 0, 18, 192, 3, 95, 214, 0, 0, 128, 82, 192, 3, 95, 214, 253, 123,
+    189, 169, 200, 34, 128, 210, 1, 1, 128, 210, 253, 3, 0, 145, 34, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0,
+    128, 210, 243, 11, 0, 249, 243, 3, 0, 170, 224, 163, 0, 145, 255, 23, 0, 249, 1, 0, 0, 212, 31, 0, 1, 235, 0, 1, 0,
+    84, 185, 246, 255, 151, 161, 130, 143, 210, 65, 233, 175, 242, 33, 55, 207, 242, 225, 198, 243, 242, 0, 124, 1,
+    155, 224, 23, 0, 249, 224, 3, 19, 170, 33, 0, 0, 176, 33, 28, 41, 145, 114, 249, 255, 151, 226, 23, 64, 249, 35, 0,
+    0, 176, 99, 76, 41, 145, 1, 0, 128, 210, 68, 12, 64, 146, 66, 252, 68, 211, 100, 104, 100, 56, 4, 104, 33, 56, 33,
+    4, 0, 145, 63, 64, 0, 241, 65, 255, 255, 84, 31, 64, 0, 57, 243, 11, 64, 249, 253, 123, 195, 168, 192, 3, 95, 214,
+    2, 0, 64, 57, 33, 28, 0, 18, 98, 0, 0, 53, 160, 2, 128, 146, 192, 3, 95, 214, 95, 188, 0, 113, 160, 255, 255, 84,
+    229, 3, 0, 170, 226, 3, 0, 170, 231, 5, 128, 82, 163, 0, 64, 57, 127, 188, 0, 113, 192, 1, 0, 84, 95, 0, 0, 235,
+    67, 4, 0, 52, 228, 3, 2, 170, 64, 0, 0, 84, 135, 20, 0, 56, 227, 3, 4, 170, 166, 0, 64, 57, 70, 1, 0, 53, 102, 0,
+    4, 203, 223, 252, 3, 241, 141, 1, 0, 84, 96, 4, 128, 146, 235, 255, 255, 23, 165, 4, 0, 145, 227, 3, 2, 170, 226,
+    3, 3, 170, 237, 255, 255, 23, 223, 188, 0, 113, 192, 254, 255, 84, 165, 4, 0, 145, 102, 20, 0, 56, 241, 255, 255,
+    23, 136, 0, 64, 57, 31, 185, 0, 113, 225, 254, 255, 84, 223, 8, 0, 241, 193, 0, 0, 84, 130, 4, 64, 57, 95, 184, 0,
+    113, 65, 254, 255, 84, 32, 2, 128, 146, 216, 255, 255, 23, 223, 4, 0, 241, 99, 16, 130, 154, 237, 255, 255, 23,
+    129, 0, 0, 84, 65, 250, 255, 52, 193, 5, 128, 82, 65, 20, 0, 56, 95, 0, 0, 57, 66, 0, 0, 203, 95, 252, 63, 241, 40,
+    252, 255, 84, 0, 0, 128, 210, 203, 255, 255, 23, 253, 123, 191, 169, 227, 3, 1, 170, 228, 3, 0, 170, 253, 3, 0,
+    145, 224, 3, 1, 170, 77, 246, 255, 151, 96, 0, 0, 139, 31, 0, 3, 235, 64, 1, 0, 84, 1, 240, 95, 56, 63, 188, 0,
+    113, 161, 0, 0, 84, 131, 0, 0, 249, 31, 240, 31, 56, 253, 123, 193, 168, 192, 3, 95, 214, 0, 4, 0, 209, 246, 255,
+    255, 23, 33, 0, 0, 176, 33, 148, 41, 145, 129, 0, 0, 249, 249, 255, 255, 23, 1, 12, 64, 249, 34, 0, 64, 57, 95,
+    188, 0, 113, 0, 1, 0, 84, 95, 184, 0, 113, 161, 0, 0, 84, 34, 4, 64, 57, 95, 188, 0, 113, 68, 24, 64, 122, 64, 0,
+    0, 84, 192, 3, 95, 214, 33, 4, 0, 145, 1, 12, 0, 249, 243, 255, 255, 23, 253, 123, 191, 169, 230, 3, 0, 170, 253,
+    3, 0, 145, 0, 12, 64, 249, 3, 4, 0, 209, 195, 12, 0, 249, 227, 5, 128, 82, 3, 240, 31, 56, 192, 12, 64, 249, 0, 0,
+    2, 203, 192, 12, 0, 249, 191, 245, 255, 151, 253, 123, 193, 168, 224, 3, 6, 170, 228, 255, 255, 23, 12, 2, 130,
+    210, 255, 99, 44, 203, 230, 3, 0, 170, 226, 67, 0, 145, 32, 124, 64, 147, 200, 9, 128, 210, 253, 123, 0, 169, 33,
+    0, 0, 176, 253, 3, 0, 145, 33, 52, 40, 145, 227, 255, 129, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31,
+    0, 0, 241, 173, 1, 0, 84, 226, 3, 0, 170, 224, 67, 64, 57, 31, 188, 0, 113, 96, 1, 0, 84, 224, 3, 6, 170, 225, 67,
+    0, 145, 219, 255, 255, 151, 0, 0, 128, 82, 253, 123, 64, 169, 12, 2, 130, 210, 255, 99, 44, 139, 192, 3, 95, 214,
+    32, 0, 128, 18, 251, 255, 255, 23, 32, 2, 128, 18, 249, 255, 255, 23, 255, 195, 9, 209, 253, 123, 0, 169, 253, 3,
+    0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 245, 91, 2, 169, 245, 3, 1, 42, 246, 195, 5, 145, 247, 99, 3, 169, 151,
+    122, 0, 208, 247, 2, 55, 145, 249, 107, 4, 169, 26, 0, 144, 82, 249, 131, 0, 50, 24, 0, 128, 82, 26, 4, 160, 114,
+    251, 115, 5, 169, 96, 14, 64, 249, 0, 0, 64, 57, 0, 2, 0, 53, 96, 10, 64, 185, 64, 0, 248, 54, 96, 2, 64, 185, 253,
+    123, 64, 169, 162, 122, 16, 18, 243, 83, 65, 169, 3, 0, 128, 82, 245, 91, 66, 169, 33, 0, 0, 176, 247, 99, 67, 169,
+    33, 148, 41, 145, 249, 107, 68, 169, 251, 115, 69, 169, 255, 195, 9, 145, 145, 246, 255, 23, 57, 7, 0, 113, 192, 9,
+    0, 84, 27, 0, 128, 210, 96, 14, 64, 249, 1, 0, 64, 57, 63, 188, 0, 113, 36, 24, 64, 122, 193, 3, 0, 84, 223, 106,
+    59, 56, 224, 3, 19, 170, 150, 255, 255, 151, 155, 3, 0, 180, 127, 11, 0, 241, 33, 5, 0, 84, 224, 195, 69, 57, 31,
+    184, 0, 113, 193, 4, 0, 84, 224, 199, 69, 57, 31, 184, 0, 113, 97, 4, 0, 84, 96, 10, 64, 249, 192, 15, 0, 180, 129,
+    122, 0, 208, 33, 0, 55, 145, 98, 10, 64, 249, 66, 4, 0, 209, 98, 10, 0, 249, 130, 0, 0, 180, 32, 104, 98, 56, 31,
+    188, 0, 113, 65, 255, 255, 84, 224, 3, 19, 170, 142, 255, 255, 151, 127, 10, 0, 249, 96, 34, 0, 145, 223, 245, 255,
+    151, 202, 255, 255, 23, 127, 255, 3, 241, 97, 1, 0, 84, 116, 4, 128, 18, 253, 123, 64, 169, 224, 3, 20, 42, 243,
+    83, 65, 169, 245, 91, 66, 169, 247, 99, 67, 169, 249, 107, 68, 169, 251, 115, 69, 169, 255, 195, 9, 145, 192, 3,
+    95, 214, 0, 4, 0, 145, 97, 107, 54, 56, 123, 7, 0, 145, 96, 14, 0, 249, 206, 255, 255, 23, 96, 14, 64, 249, 28, 0,
+    64, 57, 96, 10, 64, 185, 64, 0, 248, 54, 96, 2, 64, 185, 226, 3, 26, 42, 3, 0, 128, 82, 225, 3, 22, 170, 82, 246,
+    255, 151, 225, 195, 1, 145, 141, 254, 255, 151, 224, 107, 0, 185, 244, 3, 0, 42, 160, 252, 255, 55, 224, 131, 64,
+    185, 0, 12, 20, 18, 31, 40, 64, 113, 65, 2, 0, 84, 92, 0, 0, 53, 117, 2, 120, 55, 24, 7, 0, 17, 31, 163, 0, 113,
+    173, 0, 0, 84, 224, 163, 1, 145, 180, 245, 255, 151, 244, 4, 128, 18, 216, 255, 255, 23, 225, 3, 20, 42, 224, 3,
+    19, 170, 106, 255, 255, 151, 244, 3, 0, 42, 224, 163, 1, 145, 172, 245, 255, 151, 244, 242, 255, 54, 208, 255, 255,
+    23, 124, 0, 0, 52, 31, 16, 64, 113, 192, 0, 0, 84, 224, 163, 1, 145, 165, 245, 255, 151, 60, 2, 0, 52, 116, 2, 128,
+    18, 200, 255, 255, 23, 96, 10, 64, 249, 128, 5, 0, 181, 96, 10, 64, 249, 226, 3, 27, 170, 225, 3, 22, 170, 224, 2,
+    0, 139, 17, 245, 255, 151, 96, 10, 64, 249, 0, 0, 27, 139, 96, 10, 0, 249, 96, 34, 0, 145, 150, 245, 255, 151, 116,
+    10, 0, 185, 128, 255, 255, 23, 96, 10, 64, 185, 162, 2, 17, 50, 100, 2, 64, 185, 3, 0, 128, 82, 31, 0, 0, 113, 225,
+    3, 22, 170, 0, 160, 132, 26, 26, 246, 255, 151, 225, 195, 3, 145, 85, 254, 255, 151, 244, 3, 0, 42, 224, 131, 64,
+    185, 244, 111, 0, 185, 0, 12, 20, 18, 31, 40, 64, 113, 64, 245, 255, 84, 159, 162, 0, 49, 160, 0, 0, 84, 159, 82,
+    0, 49, 225, 0, 0, 84, 31, 16, 64, 113, 129, 244, 255, 84, 224, 179, 1, 145, 84, 1, 128, 18, 123, 245, 255, 151,
+    160, 255, 255, 23, 244, 243, 255, 55, 224, 3, 65, 185, 0, 12, 20, 18, 31, 40, 64, 113, 247, 255, 255, 23, 1, 4, 0,
+    145, 97, 10, 0, 249, 225, 5, 128, 82, 225, 106, 32, 56, 209, 255, 255, 23, 52, 2, 128, 18, 148, 255, 255, 23, 253,
+    123, 185, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 245, 91, 2, 169, 245, 3, 1, 170, 246, 3, 2, 42,
+    247, 99, 3, 169, 249, 107, 4, 169, 0, 16, 64, 57, 32, 3, 0, 52, 24, 125, 0, 240, 121, 34, 0, 145, 24, 7, 55, 145,
+    23, 0, 128, 82, 26, 0, 128, 18, 122, 10, 0, 185, 224, 3, 21, 170, 127, 98, 1, 169, 247, 6, 0, 17, 51, 245, 255,
+    151, 226, 3, 0, 170, 225, 3, 21, 170, 224, 3, 19, 170, 1, 255, 255, 151, 225, 3, 22, 42, 224, 3, 19, 170, 45, 255,
+    255, 151, 244, 3, 0, 42, 224, 3, 25, 170, 79, 245, 255, 151, 255, 254, 0, 113, 128, 218, 75, 58, 224, 253, 255, 84,
+    28, 0, 0, 20, 71, 0, 13, 50, 6, 8, 128, 82, 73, 1, 128, 210, 231, 124, 64, 147, 96, 2, 128, 185, 225, 3, 21, 170,
+    226, 99, 1, 145, 168, 54, 128, 210, 3, 3, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 231, 255, 5, 169, 233, 55, 0,
+    249, 1, 0, 0, 212, 244, 3, 0, 42, 198, 4, 0, 113, 128, 0, 0, 84, 31, 44, 0, 49, 4, 24, 68, 58, 32, 254, 255, 84, 3,
+    152, 0, 49, 195, 0, 0, 84, 32, 0, 128, 146, 224, 255, 190, 242, 96, 251, 223, 242, 0, 40, 195, 154, 192, 249, 7,
+    54, 245, 91, 66, 169, 224, 3, 20, 42, 243, 83, 65, 169, 247, 99, 67, 169, 249, 107, 68, 169, 253, 123, 199, 168,
+    192, 3, 95, 214, 2, 4, 64, 185, 1, 64, 34, 139, 33, 64, 64, 121, 33, 0, 2, 11, 1, 4, 0, 185, 192, 3, 95, 214, 253,
+    123, 189, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 244, 3, 1, 170, 245, 19, 0, 249, 21, 64, 0, 145,
+    63, 0, 0, 249, 96, 134, 64, 41, 63, 0, 0, 107, 232, 2, 0, 84, 96, 2, 128, 185, 225, 3, 21, 170, 168, 7, 128, 210,
+    2, 0, 132, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31, 8, 0, 177, 225, 0, 0, 84, 159, 2,
+    0, 249, 0, 0, 128, 210, 243, 83, 65, 169, 245, 19, 64, 249, 253, 123, 195, 168, 192, 3, 95, 214, 128, 2, 0, 249,
+    31, 0, 0, 241, 45, 255, 255, 84, 127, 6, 0, 185, 128, 2, 64, 249, 96, 10, 0, 185, 98, 6, 64, 185, 66, 76, 0, 145,
+    160, 2, 2, 139, 161, 106, 98, 56, 63, 184, 0, 113, 33, 254, 255, 84, 1, 4, 64, 57, 161, 0, 0, 52, 63, 184, 0, 113,
+    161, 253, 255, 84, 1, 8, 64, 57, 97, 253, 255, 53, 224, 3, 19, 170, 204, 255, 255, 151, 217, 255, 255, 23, 253,
+    123, 188, 169, 104, 4, 128, 210, 3, 0, 128, 210, 253, 3, 0, 145, 243, 83, 1, 169, 244, 3, 0, 170, 4, 0, 128, 210,
+    245, 91, 2, 169, 150, 120, 0, 176, 214, 2, 47, 145, 247, 99, 3, 169, 24, 2, 132, 210, 85, 124, 64, 147, 0, 0, 64,
+    185, 226, 3, 21, 170, 5, 0, 128, 210, 0, 124, 24, 155, 192, 106, 160, 184, 1, 0, 0, 212, 243, 3, 0, 170, 31, 52, 0,
+    177, 33, 2, 0, 84, 128, 2, 64, 185, 247, 3, 1, 170, 237, 253, 255, 151, 31, 28, 0, 114, 224, 1, 0, 84, 128, 2, 64,
+    185, 104, 4, 128, 210, 225, 3, 23, 170, 226, 3, 21, 170, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 0, 124,
+    24, 155, 192, 106, 160, 184, 1, 0, 0, 212, 243, 3, 0, 170, 127, 10, 0, 177, 65, 0, 0, 84, 19, 0, 128, 210, 245, 91,
+    66, 169, 224, 3, 19, 170, 243, 83, 65, 169, 247, 99, 67, 169, 253, 123, 196, 168, 192, 3, 95, 214, 253, 123, 189,
+    169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 244, 3, 1, 170, 0, 0, 64, 185, 208, 253, 255, 151, 96, 2, 64,
+    185, 1, 2, 132, 210, 132, 120, 0, 176, 132, 0, 47, 145, 2, 0, 152, 82, 3, 0, 128, 82, 2, 4, 160, 114, 0, 124, 1,
+    155, 225, 3, 20, 170, 128, 104, 96, 184, 64, 245, 255, 151, 224, 47, 0, 185, 96, 0, 248, 55, 1, 56, 128, 82, 143,
+    253, 255, 151, 224, 179, 0, 145, 172, 244, 255, 151, 243, 83, 65, 169, 253, 123, 195, 168, 192, 3, 95, 214, 253,
+    123, 186, 169, 253, 3, 0, 145, 243, 83, 1, 169, 244, 3, 0, 170, 245, 91, 2, 169, 149, 120, 0, 176, 246, 3, 1, 170,
+    247, 27, 0, 249, 181, 2, 47, 145, 0, 0, 64, 185, 31, 124, 0, 113, 129, 4, 0, 84, 224, 3, 1, 145, 192, 253, 255,
+    151, 225, 3, 22, 170, 224, 3, 20, 170, 213, 255, 255, 151, 160, 18, 96, 185, 1, 56, 128, 82, 118, 253, 255, 151,
+    128, 2, 64, 185, 6, 2, 132, 210, 162, 18, 160, 185, 225, 3, 22, 170, 227, 3, 1, 145, 200, 4, 128, 210, 4, 0, 128,
+    210, 5, 0, 128, 210, 0, 124, 6, 155, 160, 106, 160, 184, 1, 0, 0, 212, 31, 0, 0, 241, 243, 3, 0, 170, 4, 184, 66,
+    186, 225, 0, 0, 84, 32, 0, 128, 82, 128, 34, 0, 57, 128, 2, 64, 185, 0, 84, 6, 155, 89, 255, 255, 151, 19, 0, 128,
+    210, 245, 91, 66, 169, 224, 3, 19, 170, 243, 83, 65, 169, 247, 27, 64, 249, 253, 123, 198, 168, 192, 3, 95, 214,
+    224, 3, 0, 42, 23, 2, 132, 210, 243, 3, 2, 170, 3, 0, 128, 82, 2, 0, 152, 82, 0, 124, 23, 155, 160, 106, 96, 184,
+    0, 245, 255, 151, 31, 52, 0, 49, 97, 1, 0, 84, 225, 3, 22, 170, 224, 3, 20, 170, 170, 255, 255, 151, 128, 2, 64,
+    185, 225, 3, 22, 170, 3, 0, 128, 82, 2, 0, 152, 82, 0, 124, 23, 155, 160, 106, 96, 184, 244, 244, 255, 151, 2, 160,
+    0, 17, 95, 152, 0, 113, 137, 0, 0, 84, 64, 2, 248, 54, 19, 124, 64, 147, 225, 255, 255, 23, 33, 0, 128, 146, 225,
+    253, 191, 242, 225, 247, 223, 242, 33, 40, 194, 154, 65, 255, 7, 55, 127, 6, 0, 177, 64, 251, 255, 84, 128, 6, 64,
+    185, 1, 226, 132, 82, 0, 4, 0, 17, 128, 6, 0, 185, 31, 0, 1, 107, 105, 250, 255, 84, 211, 4, 128, 146, 210, 255,
+    255, 23, 129, 2, 64, 185, 2, 2, 132, 210, 33, 4, 0, 17, 129, 2, 0, 185, 33, 124, 2, 155, 162, 2, 1, 139, 160, 106,
+    33, 184, 95, 64, 0, 248, 200, 255, 255, 23, 253, 123, 179, 169, 253, 3, 0, 145, 243, 83, 1, 169, 244, 3, 0, 170,
+    245, 91, 2, 169, 246, 3, 2, 170, 226, 67, 1, 145, 247, 99, 3, 169, 247, 3, 1, 42, 225, 3, 22, 170, 31, 32, 0, 57,
+    224, 3, 23, 42, 159, 2, 0, 249, 254, 252, 255, 151, 243, 3, 0, 170, 128, 120, 0, 176, 21, 0, 47, 145, 225, 3, 22,
+    170, 22, 2, 132, 82, 23, 192, 11, 185, 0, 64, 192, 210, 160, 66, 0, 248, 0, 64, 128, 82, 23, 2, 132, 210, 160, 66,
+    0, 121, 128, 120, 0, 176, 0, 140, 47, 145, 220, 246, 255, 151, 147, 6, 248, 183, 128, 2, 64, 185, 128, 0, 0, 53,
+    161, 138, 64, 41, 95, 0, 1, 107, 233, 5, 0, 84, 0, 84, 182, 155, 225, 35, 1, 145, 255, 39, 0, 249, 0, 255, 255,
+    151, 248, 3, 0, 170, 243, 39, 64, 249, 19, 5, 248, 183, 128, 7, 0, 181, 128, 2, 64, 185, 0, 84, 182, 155, 27, 244,
+    255, 151, 129, 2, 64, 185, 2, 64, 128, 82, 32, 4, 0, 81, 225, 3, 0, 170, 129, 2, 0, 185, 0, 84, 23, 155, 0, 4, 64,
+    185, 33, 0, 182, 155, 224, 3, 20, 170, 33, 140, 0, 145, 161, 2, 1, 139, 29, 255, 255, 151, 243, 3, 0, 170, 192, 0,
+    248, 183, 128, 2, 64, 185, 0, 84, 182, 155, 226, 254, 255, 151, 19, 0, 128, 210, 222, 255, 255, 23, 1, 156, 0, 145,
+    63, 88, 0, 241, 200, 1, 0, 84, 32, 0, 128, 146, 224, 246, 191, 242, 0, 40, 193, 154, 64, 1, 0, 55, 128, 34, 64, 57,
+    96, 3, 0, 53, 128, 6, 64, 185, 1, 226, 132, 82, 0, 4, 0, 17, 128, 6, 0, 185, 31, 0, 1, 107, 9, 254, 255, 84, 211,
+    4, 128, 146, 22, 0, 128, 82, 23, 2, 132, 82, 192, 86, 183, 155, 214, 6, 0, 17, 243, 243, 255, 151, 128, 2, 64, 185,
+    31, 0, 22, 107, 98, 255, 255, 84, 127, 74, 0, 177, 224, 3, 0, 84, 127, 70, 0, 177, 65, 0, 0, 84, 211, 4, 128, 146,
+    245, 91, 66, 169, 224, 3, 19, 170, 243, 83, 65, 169, 247, 99, 67, 169, 253, 123, 205, 168, 192, 3, 95, 214, 159,
+    34, 0, 57, 218, 255, 255, 23, 225, 3, 0, 170, 2, 0, 128, 82, 224, 3, 20, 170, 237, 254, 255, 151, 31, 84, 0, 177,
+    243, 3, 0, 170, 4, 24, 65, 186, 225, 0, 0, 84, 226, 3, 0, 170, 225, 3, 24, 170, 224, 3, 20, 170, 47, 255, 255, 151,
+    243, 3, 0, 170, 170, 255, 255, 23, 160, 251, 255, 183, 128, 2, 64, 185, 0, 84, 182, 155, 169, 254, 255, 151, 166,
+    255, 255, 23, 211, 11, 128, 146, 228, 255, 255, 23, 98, 0, 128, 82, 2, 0, 0, 57, 31, 80, 0, 248, 34, 16, 64, 185,
+    66, 12, 20, 18, 95, 40, 64, 113, 226, 7, 159, 26, 66, 8, 0, 17, 2, 0, 0, 57, 35, 16, 64, 185, 99, 12, 20, 18, 127,
+    16, 64, 113, 66, 20, 159, 26, 2, 0, 0, 57, 34, 16, 64, 185, 66, 12, 20, 18, 95, 32, 64, 113, 129, 0, 0, 84, 31, 0,
+    0, 57, 34, 24, 64, 249, 2, 80, 0, 248, 34, 16, 64, 185, 0, 100, 0, 145, 66, 32, 0, 18, 2, 128, 30, 184, 34, 44, 64,
+    249, 2, 64, 31, 248, 33, 48, 64, 249, 1, 192, 31, 184, 192, 3, 95, 214, 253, 123, 180, 169, 253, 3, 0, 145, 243,
+    83, 1, 169, 243, 3, 0, 170, 245, 91, 2, 169, 149, 120, 0, 176, 181, 2, 47, 145, 20, 0, 74, 41, 159, 2, 0, 107, 225,
+    6, 0, 84, 128, 18, 64, 146, 22, 2, 132, 210, 3, 0, 128, 82, 2, 0, 152, 82, 33, 0, 0, 144, 33, 144, 41, 145, 0, 124,
+    22, 155, 160, 106, 96, 184, 43, 244, 255, 151, 225, 3, 1, 145, 102, 252, 255, 151, 224, 63, 0, 185, 192, 0, 248,
+    54, 0, 124, 64, 147, 243, 83, 65, 169, 245, 91, 66, 169, 253, 123, 204, 168, 192, 3, 95, 214, 148, 6, 0, 81, 2, 3,
+    128, 210, 129, 114, 0, 176, 33, 0, 47, 145, 227, 35, 64, 249, 148, 126, 2, 155, 34, 0, 20, 139, 33, 104, 116, 248,
+    127, 0, 1, 235, 160, 0, 0, 84, 224, 243, 0, 145, 136, 243, 255, 151, 128, 0, 128, 146, 239, 255, 255, 23, 65, 4,
+    64, 249, 227, 39, 64, 249, 127, 0, 1, 235, 33, 255, 255, 84, 65, 8, 64, 249, 0, 124, 64, 147, 200, 7, 128, 210, 3,
+    0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 2, 0, 128, 210, 1, 0, 0, 212, 0, 254, 255, 183, 96, 86, 64, 185, 226,
+    63, 64, 185, 0, 4, 0, 81, 96, 86, 0, 185, 0, 16, 64, 146, 0, 124, 22, 155, 161, 2, 0, 139, 162, 106, 32, 184, 63,
+    64, 0, 248, 96, 82, 64, 185, 1, 2, 132, 82, 0, 16, 0, 18, 0, 84, 161, 155, 107, 243, 255, 151, 96, 82, 64, 185, 1,
+    114, 0, 176, 33, 0, 47, 145, 0, 4, 0, 81, 96, 82, 0, 185, 96, 46, 64, 249, 0, 4, 0, 209, 96, 46, 0, 249, 160, 0, 0,
+    180, 0, 4, 0, 209, 34, 104, 96, 56, 95, 188, 0, 113, 97, 255, 255, 84, 0, 0, 128, 210, 197, 255, 255, 23, 227, 3,
+    0, 170, 1, 114, 0, 176, 32, 0, 7, 145, 34, 1, 128, 210, 66, 4, 0, 241, 97, 0, 0, 84, 0, 0, 128, 210, 192, 3, 95,
+    214, 1, 0, 64, 57, 161, 0, 0, 52, 4, 4, 64, 185, 97, 64, 64, 185, 159, 0, 1, 107, 64, 255, 255, 84, 0, 0, 5, 145,
+    245, 255, 255, 23, 253, 123, 186, 169, 253, 3, 0, 145, 243, 83, 1, 169, 244, 3, 0, 170, 224, 3, 1, 170, 245, 91, 2,
+    169, 245, 3, 1, 170, 246, 3, 2, 42, 247, 99, 3, 169, 55, 0, 0, 144, 24, 0, 136, 82, 247, 150, 41, 145, 249, 35, 0,
+    249, 24, 243, 255, 151, 243, 3, 0, 170, 24, 4, 160, 114, 127, 2, 0, 241, 185, 106, 115, 56, 191, 106, 51, 56, 226,
+    3, 24, 42, 225, 2, 149, 154, 224, 3, 20, 170, 200, 253, 255, 151, 185, 106, 51, 56, 224, 95, 0, 185, 0, 1, 248, 55,
+    25, 0, 152, 82, 248, 3, 22, 42, 25, 4, 160, 114, 160, 106, 115, 56, 128, 1, 0, 53, 224, 95, 64, 185, 37, 0, 0, 20,
+    31, 8, 0, 49, 97, 4, 0, 84, 83, 4, 0, 180, 115, 6, 0, 241, 96, 253, 255, 84, 160, 106, 115, 56, 31, 188, 0, 113,
+    129, 255, 255, 84, 231, 255, 255, 23, 31, 188, 0, 113, 65, 0, 0, 84, 115, 6, 0, 145, 161, 2, 19, 139, 183, 106,
+    115, 56, 255, 190, 0, 113, 228, 26, 64, 122, 65, 3, 0, 84, 224, 95, 128, 185, 226, 3, 24, 170, 72, 4, 128, 210, 3,
+    0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 191, 106, 51, 56, 1, 0, 0, 212, 31, 0, 0, 241, 244, 3, 0, 170, 4, 184,
+    81, 186, 0, 2, 0, 84, 183, 106, 51, 56, 224, 115, 1, 145, 11, 243, 255, 151, 159, 162, 0, 177, 65, 0, 0, 84, 116,
+    2, 128, 146, 224, 3, 20, 42, 243, 83, 65, 169, 245, 91, 66, 169, 247, 99, 67, 169, 249, 35, 64, 249, 253, 123, 198,
+    168, 192, 3, 95, 214, 115, 6, 0, 145, 226, 255, 255, 23, 224, 95, 64, 185, 226, 3, 25, 42, 3, 0, 128, 82, 137, 243,
+    255, 151, 183, 106, 51, 56, 20, 124, 64, 147, 224, 115, 1, 145, 247, 242, 255, 151, 148, 253, 255, 183, 244, 95, 0,
+    185, 198, 255, 255, 23, 253, 123, 177, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 1, 170, 245, 91, 2, 169, 245,
+    3, 2, 42, 247, 99, 3, 169, 247, 3, 0, 170, 120, 28, 0, 18, 249, 107, 4, 169, 251, 43, 0, 249, 141, 255, 255, 151,
+    64, 12, 0, 181, 1, 114, 0, 176, 33, 0, 7, 145, 244, 3, 0, 170, 32, 1, 128, 210, 0, 4, 0, 241, 129, 3, 0, 84, 180,
+    11, 0, 180, 192, 5, 128, 82, 225, 3, 19, 170, 224, 195, 0, 121, 224, 163, 1, 145, 255, 55, 0, 249, 98, 252, 255,
+    151, 249, 3, 0, 170, 127, 2, 0, 235, 65, 0, 0, 84, 243, 131, 1, 145, 225, 3, 19, 170, 224, 3, 23, 170, 162, 61,
+    128, 82, 135, 255, 255, 151, 224, 103, 0, 185, 246, 3, 0, 42, 224, 1, 248, 54, 19, 124, 64, 147, 245, 91, 66, 169,
+    224, 3, 19, 170, 243, 83, 65, 169, 247, 99, 67, 169, 249, 107, 68, 169, 251, 43, 64, 249, 253, 123, 207, 168, 192,
+    3, 95, 214, 34, 0, 64, 57, 95, 0, 0, 113, 148, 18, 129, 154, 33, 0, 5, 145, 223, 255, 255, 23, 226, 195, 1, 145,
+    225, 3, 25, 170, 130, 251, 255, 151, 243, 3, 0, 170, 31, 8, 0, 177, 1, 4, 0, 84, 191, 6, 0, 49, 65, 0, 0, 84, 149,
+    52, 128, 82, 154, 130, 4, 145, 27, 0, 128, 82, 224, 3, 26, 170, 217, 251, 255, 151, 225, 3, 26, 170, 224, 3, 22,
+    42, 123, 7, 0, 17, 3, 48, 128, 82, 34, 24, 144, 82, 60, 243, 255, 151, 127, 63, 0, 113, 19, 124, 64, 147, 96, 218,
+    81, 186, 160, 254, 255, 84, 243, 3, 248, 183, 33, 0, 128, 82, 129, 2, 0, 57, 152, 6, 0, 57, 181, 34, 0, 18, 19, 0,
+    128, 210, 225, 66, 64, 185, 129, 214, 0, 41, 225, 3, 25, 170, 150, 130, 1, 41, 128, 130, 0, 145, 159, 14, 0, 249,
+    77, 245, 255, 151, 207, 255, 255, 23, 31, 0, 0, 241, 4, 171, 64, 122, 65, 2, 0, 84, 192, 1, 248, 183, 225, 131, 64,
+    185, 32, 12, 20, 18, 31, 40, 64, 113, 64, 251, 255, 84, 31, 32, 64, 113, 129, 0, 0, 84, 191, 6, 0, 49, 181, 18,
+    129, 26, 216, 255, 255, 23, 31, 16, 64, 113, 179, 0, 128, 146, 128, 2, 128, 146, 115, 18, 128, 154, 224, 147, 1,
+    145, 137, 242, 255, 151, 187, 255, 255, 23, 19, 2, 128, 146, 252, 255, 255, 23, 243, 1, 128, 146, 183, 255, 255,
+    23, 243, 2, 128, 146, 181, 255, 255, 23, 253, 123, 190, 169, 2, 128, 4, 145, 6, 0, 128, 210, 253, 3, 0, 145, 243,
+    11, 0, 249, 243, 3, 0, 170, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 96, 4, 128, 210, 97, 14, 128, 185, 110,
+    241, 255, 151, 96, 66, 0, 145, 116, 242, 255, 151, 96, 50, 0, 145, 114, 242, 255, 151, 127, 2, 0, 57, 243, 11, 64,
+    249, 253, 123, 194, 168, 192, 3, 95, 214, 253, 123, 189, 169, 253, 3, 0, 145, 243, 83, 1, 169, 19, 114, 0, 176,
+    244, 3, 0, 42, 115, 2, 7, 145, 245, 19, 0, 249, 53, 1, 128, 210, 181, 6, 0, 241, 97, 0, 0, 84, 224, 3, 20, 42, 67,
+    242, 255, 151, 96, 2, 64, 57, 96, 0, 0, 52, 224, 3, 19, 170, 221, 255, 255, 151, 115, 2, 5, 145, 247, 255, 255, 23,
+    253, 123, 189, 169, 253, 3, 0, 145, 243, 83, 1, 169, 20, 113, 0, 176, 148, 162, 6, 145, 245, 91, 2, 169, 83, 36, 0,
+    145, 246, 3, 0, 170, 0, 64, 64, 185, 21, 0, 128, 210, 130, 2, 0, 185, 129, 18, 0, 57, 128, 82, 0, 184, 191, 2, 19,
+    235, 163, 0, 0, 84, 243, 83, 65, 169, 245, 91, 66, 169, 253, 123, 195, 168, 192, 3, 95, 214, 192, 46, 64, 185, 98,
+    2, 21, 203, 129, 2, 21, 139, 68, 243, 255, 151, 31, 0, 0, 241, 108, 0, 0, 84, 0, 0, 128, 82, 212, 255, 255, 151,
+    181, 2, 0, 139, 241, 255, 255, 23, 253, 123, 177, 169, 2, 2, 132, 82, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0,
+    170, 52, 28, 0, 18, 245, 91, 2, 169, 149, 120, 0, 176, 181, 2, 47, 145, 247, 99, 3, 169, 225, 163, 1, 145, 249,
+    107, 4, 169, 251, 43, 0, 249, 255, 55, 0, 249, 0, 80, 64, 185, 0, 16, 0, 18, 0, 84, 162, 155, 11, 253, 255, 151,
+    227, 55, 64, 249, 67, 1, 248, 183, 249, 3, 0, 170, 96, 82, 64, 185, 249, 1, 0, 181, 64, 22, 0, 52, 224, 3, 19, 170,
+    118, 254, 255, 151, 227, 3, 0, 170, 64, 0, 248, 183, 35, 0, 128, 210, 243, 83, 65, 169, 224, 3, 3, 170, 245, 91,
+    66, 169, 247, 99, 67, 169, 249, 107, 68, 169, 251, 43, 64, 249, 253, 123, 207, 168, 192, 3, 95, 214, 0, 16, 64,
+    146, 1, 2, 132, 210, 226, 195, 1, 145, 0, 124, 1, 155, 225, 3, 25, 170, 160, 106, 96, 184, 215, 250, 255, 151, 26,
+    252, 127, 211, 224, 55, 0, 249, 90, 31, 0, 114, 227, 3, 0, 170, 4, 24, 66, 186, 129, 253, 255, 84, 224, 3, 25, 170,
+    229, 241, 255, 151, 246, 3, 0, 170, 131, 4, 248, 182, 97, 82, 64, 185, 24, 2, 132, 82, 23, 2, 132, 210, 130, 120,
+    0, 176, 33, 16, 0, 18, 66, 96, 47, 145, 148, 2, 0, 82, 84, 3, 20, 42, 32, 124, 184, 155, 33, 84, 23, 155, 33, 4,
+    64, 185, 1, 0, 1, 139, 160, 2, 0, 139, 91, 104, 97, 248, 210, 252, 255, 151, 244, 250, 255, 53, 224, 131, 64, 185,
+    0, 12, 20, 18, 31, 16, 64, 113, 97, 250, 255, 84, 96, 82, 64, 185, 225, 3, 25, 170, 3, 0, 128, 82, 2, 0, 152, 82,
+    0, 16, 64, 146, 0, 124, 23, 155, 160, 106, 96, 184, 123, 242, 255, 151, 1, 160, 0, 17, 244, 3, 0, 42, 63, 152, 0,
+    113, 137, 6, 0, 84, 32, 7, 248, 54, 131, 126, 64, 147, 197, 255, 255, 23, 119, 46, 64, 249, 23, 0, 23, 139, 248,
+    122, 0, 145, 31, 67, 64, 241, 200, 13, 0, 84, 97, 130, 70, 169, 2, 32, 129, 210, 162, 7, 160, 242, 0, 3, 0, 139,
+    33, 4, 0, 145, 97, 130, 6, 169, 63, 0, 2, 235, 8, 13, 0, 84, 1, 0, 164, 210, 31, 0, 1, 235, 168, 12, 0, 84, 98, 50,
+    64, 249, 0, 3, 2, 139, 31, 64, 64, 241, 169, 0, 0, 84, 224, 3, 19, 170, 193, 11, 128, 18, 116, 255, 255, 151, 127,
+    50, 0, 249, 98, 50, 64, 249, 0, 113, 0, 176, 0, 196, 6, 145, 225, 195, 1, 145, 0, 0, 2, 139, 251, 253, 255, 151,
+    230, 3, 0, 170, 1, 114, 0, 176, 33, 0, 47, 145, 215, 68, 0, 184, 98, 46, 64, 249, 224, 3, 6, 170, 55, 241, 255,
+    151, 96, 46, 64, 249, 226, 3, 22, 170, 225, 3, 25, 170, 192, 0, 0, 139, 50, 241, 255, 151, 223, 104, 55, 56, 255,
+    55, 0, 249, 96, 50, 64, 249, 0, 0, 24, 139, 96, 50, 0, 249, 174, 255, 255, 23, 32, 0, 128, 146, 224, 253, 191, 242,
+    224, 247, 223, 242, 0, 40, 193, 154, 64, 249, 7, 55, 142, 255, 255, 23, 96, 46, 64, 249, 6, 114, 0, 176, 198, 0,
+    47, 145, 225, 3, 25, 170, 226, 3, 22, 170, 192, 0, 0, 139, 31, 241, 255, 151, 25, 3, 128, 210, 96, 46, 64, 249,
+    214, 2, 0, 139, 192, 6, 0, 145, 96, 46, 0, 249, 224, 5, 128, 82, 192, 104, 54, 56, 150, 114, 0, 176, 214, 2, 47,
+    145, 96, 82, 64, 185, 0, 88, 25, 155, 27, 8, 0, 249, 96, 6, 74, 41, 0, 4, 0, 17, 96, 82, 0, 185, 1, 0, 1, 75, 63,
+    128, 0, 113, 65, 3, 0, 84, 0, 16, 64, 146, 225, 195, 1, 145, 255, 63, 0, 249, 0, 124, 23, 155, 160, 106, 96, 184,
+    92, 250, 255, 151, 97, 82, 64, 185, 33, 16, 64, 146, 33, 124, 23, 155, 160, 106, 33, 184, 225, 59, 64, 249, 96, 86,
+    64, 185, 0, 124, 25, 155, 193, 106, 32, 248, 225, 63, 64, 249, 96, 86, 64, 185, 0, 88, 25, 155, 1, 4, 0, 249, 96,
+    82, 64, 185, 0, 16, 0, 18, 0, 84, 184, 155, 129, 241, 255, 151, 96, 86, 64, 185, 0, 4, 0, 17, 96, 86, 0, 185, 96,
+    82, 64, 185, 1, 2, 132, 210, 0, 16, 64, 146, 0, 124, 1, 155, 161, 2, 0, 139, 180, 106, 32, 184, 63, 64, 0, 248, 84,
+    255, 255, 23, 3, 0, 128, 210, 83, 255, 255, 23, 99, 4, 128, 146, 81, 255, 255, 23, 67, 3, 128, 146, 79, 255, 255,
+    23, 253, 123, 179, 169, 253, 3, 0, 145, 245, 91, 2, 169, 246, 3, 2, 170, 2, 4, 160, 82, 245, 3, 0, 170, 243, 83, 1,
+    169, 243, 3, 1, 170, 244, 3, 3, 170, 247, 99, 3, 169, 248, 251, 255, 151, 225, 67, 1, 145, 46, 250, 255, 151, 224,
+    79, 0, 185, 96, 0, 248, 54, 19, 124, 64, 147, 48, 0, 0, 20, 224, 51, 1, 145, 93, 241, 255, 151, 224, 99, 64, 185,
+    0, 12, 20, 18, 31, 32, 64, 113, 193, 4, 0, 84, 2, 32, 129, 82, 225, 3, 19, 170, 224, 3, 21, 170, 232, 251, 255,
+    151, 225, 67, 1, 145, 30, 250, 255, 151, 224, 79, 0, 185, 32, 254, 255, 55, 224, 99, 64, 185, 0, 12, 20, 18, 31,
+    32, 64, 113, 128, 4, 0, 84, 31, 16, 64, 113, 179, 0, 128, 146, 128, 2, 128, 146, 115, 18, 128, 154, 224, 79, 64,
+    185, 179, 0, 0, 181, 23, 113, 0, 144, 247, 198, 6, 145, 56, 0, 160, 210, 148, 3, 0, 181, 224, 79, 64, 185, 225, 67,
+    1, 145, 11, 250, 255, 151, 224, 79, 0, 185, 224, 51, 1, 145, 61, 241, 255, 151, 160, 38, 64, 249, 225, 67, 64, 249,
+    0, 48, 0, 145, 1, 64, 31, 248, 225, 99, 64, 185, 33, 32, 0, 18, 1, 192, 31, 184, 160, 38, 0, 249, 5, 0, 0, 20, 31,
+    16, 64, 113, 147, 2, 128, 146, 160, 0, 128, 146, 115, 2, 128, 154, 245, 91, 66, 169, 224, 3, 19, 170, 243, 83, 65,
+    169, 247, 99, 67, 169, 253, 123, 205, 168, 192, 3, 95, 214, 19, 0, 128, 210, 224, 255, 255, 23, 159, 66, 64, 241,
+    0, 124, 64, 147, 225, 3, 23, 170, 130, 146, 152, 154, 227, 3, 22, 170, 104, 8, 128, 210, 4, 0, 128, 210, 5, 0, 128,
+    210, 1, 0, 0, 212, 243, 3, 0, 170, 31, 16, 0, 177, 97, 0, 0, 84, 224, 79, 64, 185, 243, 255, 255, 23, 31, 0, 0,
+    241, 205, 250, 255, 84, 226, 3, 0, 170, 193, 11, 128, 18, 224, 3, 21, 170, 185, 254, 255, 151, 224, 79, 64, 185,
+    214, 2, 19, 139, 148, 2, 19, 203, 205, 255, 255, 23, 253, 123, 189, 169, 253, 3, 0, 145, 243, 83, 1, 169, 244, 3,
+    1, 170, 243, 3, 0, 170, 245, 91, 2, 169, 1, 8, 67, 169, 32, 1, 128, 210, 32, 0, 160, 242, 0, 0, 1, 203, 31, 0, 20,
+    235, 99, 0, 0, 84, 63, 0, 2, 235, 1, 1, 0, 84, 66, 0, 1, 203, 98, 30, 0, 249, 128, 113, 0, 144, 0, 196, 6, 145, 1,
+    0, 1, 139, 136, 240, 255, 151, 127, 26, 0, 249, 54, 1, 128, 210, 149, 113, 0, 144, 181, 198, 6, 145, 54, 0, 160,
+    242, 96, 6, 67, 169, 32, 0, 0, 203, 31, 0, 20, 235, 163, 0, 0, 84, 243, 83, 65, 169, 245, 91, 66, 169, 253, 123,
+    195, 168, 192, 3, 95, 214, 96, 46, 64, 185, 194, 2, 1, 203, 161, 2, 1, 139, 133, 241, 255, 151, 31, 0, 0, 241, 108,
+    0, 0, 84, 0, 0, 128, 82, 122, 254, 255, 151, 97, 30, 64, 249, 32, 0, 0, 139, 96, 30, 0, 249, 237, 255, 255, 23,
+    253, 123, 190, 169, 231, 3, 0, 170, 136, 6, 128, 210, 253, 3, 0, 145, 243, 83, 1, 169, 2, 0, 128, 210, 244, 3, 1,
+    170, 32, 16, 128, 185, 3, 0, 128, 210, 33, 8, 64, 185, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 243, 3, 0,
+    170, 64, 2, 248, 183, 129, 6, 64, 57, 137, 130, 4, 145, 128, 14, 64, 185, 131, 130, 0, 145, 97, 2, 0, 52, 128, 14,
+    128, 185, 225, 3, 9, 170, 136, 34, 128, 210, 36, 0, 128, 210, 226, 3, 0, 170, 5, 0, 128, 210, 1, 0, 0, 212, 31,
+    152, 0, 177, 243, 3, 0, 170, 4, 24, 86, 186, 128, 3, 0, 84, 0, 2, 248, 182, 224, 3, 20, 170, 64, 254, 255, 151,
+    224, 3, 19, 170, 243, 83, 65, 169, 253, 123, 194, 168, 192, 3, 95, 214, 0, 124, 64, 147, 225, 3, 9, 170, 226, 3, 0,
+    170, 200, 4, 128, 210, 1, 0, 0, 212, 243, 3, 0, 170, 128, 254, 255, 183, 128, 6, 64, 57, 192, 252, 255, 53, 224,
+    36, 64, 249, 19, 0, 128, 210, 129, 14, 64, 249, 1, 132, 0, 248, 224, 36, 0, 249, 128, 66, 0, 145, 173, 240, 255,
+    151, 128, 50, 0, 145, 171, 240, 255, 151, 159, 2, 0, 57, 233, 255, 255, 23, 128, 14, 128, 185, 168, 4, 128, 210, 4,
+    0, 128, 210, 226, 3, 0, 170, 1, 0, 0, 212, 243, 3, 0, 170, 0, 252, 255, 183, 129, 14, 128, 185, 226, 3, 9, 170, 6,
+    0, 128, 210, 3, 0, 128, 210, 96, 4, 128, 210, 148, 239, 255, 151, 232, 255, 255, 23, 253, 123, 187, 169, 253, 3, 0,
+    145, 243, 83, 1, 169, 244, 3, 2, 170, 243, 3, 0, 170, 224, 3, 1, 145, 245, 91, 2, 169, 255, 127, 4, 169, 26, 250,
+    255, 151, 225, 3, 20, 170, 246, 3, 0, 170, 224, 35, 1, 145, 22, 250, 255, 151, 245, 3, 0, 170, 225, 35, 64, 249, 2,
+    0, 136, 82, 224, 3, 19, 170, 2, 4, 160, 114, 27, 251, 255, 151, 224, 59, 0, 185, 244, 3, 0, 42, 224, 0, 248, 54,
+    19, 124, 64, 147, 245, 91, 66, 169, 224, 3, 19, 170, 243, 83, 65, 169, 253, 123, 197, 168, 192, 3, 95, 214, 225,
+    39, 64, 249, 2, 0, 136, 82, 224, 3, 19, 170, 2, 4, 160, 114, 13, 251, 255, 151, 19, 124, 64, 147, 243, 63, 0, 185,
+    226, 3, 19, 170, 211, 1, 248, 55, 128, 126, 64, 147, 225, 3, 22, 170, 227, 3, 21, 170, 200, 4, 128, 210, 4, 0, 128,
+    210, 5, 0, 128, 210, 1, 0, 0, 212, 243, 3, 0, 170, 31, 72, 0, 177, 32, 1, 0, 84, 31, 68, 0, 177, 65, 0, 0, 84, 211,
+    4, 128, 146, 224, 227, 0, 145, 103, 240, 255, 151, 224, 243, 0, 145, 101, 240, 255, 151, 225, 255, 255, 23, 211,
+    11, 128, 146, 250, 255, 255, 23, 194, 1, 248, 182, 253, 123, 190, 169, 33, 28, 0, 18, 226, 3, 2, 75, 253, 3, 0,
+    145, 0, 0, 64, 249, 225, 99, 0, 57, 225, 99, 0, 145, 226, 31, 0, 185, 2, 1, 128, 210, 0, 192, 65, 185, 85, 241,
+    255, 151, 224, 15, 128, 82, 53, 240, 255, 151, 192, 3, 95, 214, 253, 123, 186, 169, 168, 19, 128, 210, 1, 0, 128,
+    210, 253, 3, 0, 145, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 243, 83, 1, 169, 243, 3, 0,
+    170, 245, 19, 0, 249, 224, 31, 0, 249, 0, 0, 128, 210, 1, 0, 0, 212, 1, 1, 128, 82, 226, 3, 0, 170, 224, 227, 0,
+    145, 224, 255, 255, 151, 96, 2, 64, 185, 160, 1, 32, 54, 96, 178, 129, 185, 168, 3, 128, 210, 193, 129, 138, 210,
+    2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 129, 0, 128, 82, 226, 3, 0, 170, 224,
+    227, 0, 145, 210, 255, 255, 151, 117, 194, 6, 145, 20, 0, 128, 210, 160, 122, 180, 184, 225, 3, 20, 170, 8, 3, 128,
+    210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 225, 0, 128, 82, 226, 3, 0, 170,
+    148, 6, 0, 145, 224, 227, 0, 145, 195, 255, 255, 151, 159, 14, 0, 241, 65, 254, 255, 84, 96, 190, 65, 185, 64, 17,
+    248, 55, 0, 124, 64, 147, 72, 6, 128, 210, 1, 0, 128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0,
+    128, 210, 1, 0, 0, 212, 161, 0, 128, 82, 226, 3, 0, 170, 224, 227, 0, 145, 179, 255, 255, 151, 244, 3, 19, 170, 21,
+    0, 128, 82, 96, 14, 64, 185, 148, 98, 0, 145, 31, 0, 21, 107, 168, 15, 0, 84, 96, 10, 64, 185, 31, 4, 0, 49, 32, 3,
+    0, 84, 232, 19, 128, 210, 0, 0, 128, 210, 1, 0, 128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0,
+    128, 210, 1, 0, 0, 212, 33, 1, 128, 82, 226, 3, 0, 170, 224, 227, 0, 145, 158, 255, 255, 151, 96, 10, 64, 185, 168,
+    18, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 225, 3, 0, 170, 226, 3, 0, 170, 5, 0, 128, 210, 1, 0, 0, 212, 33, 1,
+    128, 82, 226, 3, 0, 170, 224, 227, 0, 145, 146, 255, 255, 151, 96, 6, 64, 185, 31, 4, 0, 49, 128, 3, 0, 84, 96, 10,
+    64, 185, 31, 4, 0, 49, 161, 1, 0, 84, 232, 19, 128, 210, 0, 0, 128, 210, 1, 0, 128, 210, 2, 0, 128, 210, 3, 0, 128,
+    210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 33, 1, 128, 82, 226, 3, 0, 170, 224, 227, 0, 145, 128, 255, 255,
+    151, 96, 6, 64, 185, 104, 18, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 225, 3, 0, 170, 226, 3, 0, 170, 5, 0, 128,
+    210, 1, 0, 0, 212, 33, 1, 128, 82, 226, 3, 0, 170, 224, 227, 0, 145, 116, 255, 255, 151, 96, 2, 64, 185, 31, 4, 26,
+    114, 160, 1, 0, 84, 232, 20, 128, 210, 192, 4, 128, 210, 33, 0, 128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0,
+    128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 97, 1, 128, 82, 226, 3, 0, 170, 224, 227, 0, 145, 101, 255, 255, 151, 96,
+    2, 64, 185, 192, 2, 48, 54, 96, 0, 128, 210, 136, 55, 128, 210, 1, 3, 128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4,
+    0, 128, 210, 5, 0, 128, 210, 255, 255, 4, 169, 224, 47, 0, 249, 224, 35, 1, 145, 1, 0, 0, 212, 225, 3, 0, 170, 160,
+    0, 248, 183, 200, 55, 128, 210, 1, 0, 128, 210, 1, 0, 0, 212, 225, 3, 0, 170, 226, 3, 1, 170, 224, 227, 0, 145, 97,
+    1, 128, 82, 78, 255, 255, 151, 6, 0, 128, 210, 226, 3, 1, 145, 5, 0, 128, 210, 4, 1, 128, 210, 3, 0, 128, 210, 65,
+    0, 128, 210, 224, 16, 128, 210, 255, 35, 0, 249, 158, 238, 255, 151, 39, 0, 128, 146, 102, 206, 64, 249, 192, 0,
+    64, 249, 224, 3, 0, 181, 224, 3, 7, 170, 224, 3, 0, 75, 224, 79, 0, 185, 96, 194, 65, 185, 129, 1, 128, 82, 225,
+    35, 1, 57, 225, 35, 1, 145, 2, 1, 128, 210, 152, 240, 255, 151, 224, 15, 128, 82, 120, 239, 255, 151, 96, 202, 64,
+    249, 1, 0, 64, 57, 33, 240, 255, 52, 40, 6, 128, 210, 117, 255, 255, 23, 129, 130, 95, 184, 226, 3, 20, 170, 168,
+    32, 128, 210, 0, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 65, 1, 128, 82, 226, 3,
+    0, 170, 181, 6, 0, 17, 224, 227, 0, 145, 36, 255, 255, 151, 115, 255, 255, 23, 97, 10, 90, 169, 168, 27, 128, 210,
+    3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31, 8, 0, 177, 4, 24, 84, 186, 128, 0, 0, 84, 31, 52,
+    0, 177, 33, 251, 255, 84, 231, 3, 0, 170, 198, 32, 0, 145, 211, 255, 255, 23, 253, 123, 187, 169, 32, 0, 128, 210,
+    6, 0, 128, 210, 253, 3, 0, 145, 227, 195, 0, 145, 5, 0, 128, 210, 4, 0, 128, 210, 130, 0, 128, 210, 1, 0, 128, 210,
+    243, 83, 1, 169, 224, 3, 3, 169, 160, 32, 128, 210, 97, 238, 255, 151, 64, 127, 0, 240, 100, 12, 128, 18, 3, 0,
+    128, 82, 66, 0, 128, 82, 0, 228, 77, 185, 1, 0, 0, 240, 33, 156, 41, 145, 31, 0, 0, 113, 0, 192, 132, 26, 237, 239,
+    255, 151, 224, 35, 0, 185, 32, 2, 248, 55, 244, 3, 1, 145, 243, 3, 0, 42, 225, 3, 20, 170, 2, 2, 128, 210, 242,
+    239, 255, 151, 255, 39, 0, 185, 244, 23, 0, 249, 31, 0, 0, 241, 108, 1, 0, 84, 1, 0, 0, 240, 224, 3, 19, 42, 33,
+    232, 41, 145, 98, 0, 128, 210, 78, 240, 255, 151, 224, 131, 0, 145, 77, 239, 255, 151, 243, 83, 65, 169, 253, 123,
+    197, 168, 192, 3, 95, 214, 129, 2, 0, 139, 226, 147, 0, 145, 224, 163, 0, 145, 255, 241, 255, 151, 31, 28, 0, 114,
+    32, 254, 255, 84, 224, 39, 64, 185, 31, 204, 7, 113, 201, 253, 255, 84, 242, 255, 255, 23, 226, 3, 1, 170, 1, 0,
+    128, 185, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 136, 210, 3, 5, 128, 210, 192, 25, 128, 210, 48, 238, 255, 23, 253,
+    123, 188, 169, 226, 3, 2, 75, 35, 0, 128, 82, 253, 3, 0, 145, 255, 127, 2, 169, 227, 11, 3, 41, 225, 131, 0, 57,
+    225, 99, 0, 145, 255, 127, 3, 169, 239, 255, 255, 151, 253, 123, 196, 168, 192, 3, 95, 214, 253, 123, 188, 169,
+    230, 3, 1, 170, 104, 7, 128, 210, 253, 3, 0, 145, 1, 1, 160, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210,
+    5, 0, 128, 210, 243, 83, 1, 169, 243, 3, 0, 170, 224, 195, 0, 145, 245, 19, 0, 249, 1, 0, 0, 212, 192, 0, 248, 182,
+    226, 3, 0, 170, 97, 0, 128, 82, 224, 3, 19, 170, 226, 255, 255, 151, 32, 0, 0, 20, 0, 10, 136, 210, 97, 2, 0, 139,
+    224, 55, 64, 185, 227, 3, 6, 170, 2, 0, 0, 144, 66, 48, 18, 145, 192, 192, 1, 185, 32, 34, 136, 210, 217, 237, 255,
+    151, 244, 3, 0, 170, 224, 211, 0, 145, 12, 239, 255, 151, 212, 0, 248, 182, 224, 195, 0, 145, 9, 239, 255, 151,
+    226, 3, 20, 170, 193, 0, 128, 82, 236, 255, 255, 23, 224, 51, 64, 185, 225, 227, 0, 145, 2, 1, 128, 210, 255, 31,
+    0, 249, 155, 239, 255, 151, 245, 3, 0, 170, 224, 195, 0, 145, 254, 238, 255, 151, 191, 34, 0, 241, 0, 1, 0, 84, 32,
+    0, 128, 82, 116, 14, 0, 185, 96, 66, 0, 57, 243, 83, 65, 169, 245, 19, 64, 249, 253, 123, 196, 168, 192, 3, 95,
+    214, 225, 3, 20, 170, 2, 0, 128, 210, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 128, 32, 128,
+    210, 229, 237, 255, 151, 226, 63, 64, 185, 225, 227, 64, 57, 226, 3, 2, 75, 66, 124, 64, 147, 206, 255, 255, 23,
+    255, 131, 8, 209, 253, 123, 0, 169, 253, 3, 0, 145, 243, 11, 0, 249, 243, 3, 0, 170, 96, 6, 64, 185, 225, 131, 0,
+    145, 2, 64, 128, 210, 121, 239, 255, 151, 31, 0, 0, 241, 108, 255, 255, 84, 253, 123, 64, 169, 243, 11, 64, 249,
+    255, 131, 8, 145, 192, 3, 95, 214, 253, 123, 177, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 245, 19, 0,
+    249, 0, 64, 64, 57, 224, 7, 0, 52, 52, 0, 128, 210, 21, 72, 136, 210, 20, 0, 168, 242, 245, 1, 160, 242, 224, 131,
+    1, 145, 2, 18, 128, 210, 1, 0, 128, 82, 255, 55, 0, 185, 143, 238, 255, 151, 225, 211, 0, 145, 226, 3, 20, 170,
+    227, 131, 1, 145, 136, 32, 128, 210, 0, 0, 128, 146, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31, 0, 0, 241,
+    173, 3, 0, 84, 97, 14, 64, 185, 63, 0, 0, 235, 225, 253, 255, 84, 225, 55, 64, 185, 64, 0, 128, 82, 127, 254, 1,
+    169, 96, 26, 0, 185, 32, 24, 0, 114, 226, 7, 159, 26, 33, 60, 72, 211, 98, 130, 0, 57, 226, 3, 0, 170, 32, 0, 130,
+    154, 96, 30, 0, 185, 224, 51, 64, 249, 127, 14, 0, 185, 225, 55, 64, 249, 0, 4, 21, 155, 225, 63, 64, 249, 96, 22,
+    0, 249, 224, 59, 64, 249, 0, 4, 21, 155, 96, 26, 0, 249, 224, 67, 64, 249, 96, 30, 0, 249, 32, 0, 128, 82, 96, 70,
+    0, 57, 214, 255, 255, 23, 97, 70, 64, 57, 65, 2, 0, 52, 127, 70, 0, 57, 97, 98, 0, 145, 31, 40, 0, 177, 193, 0, 0,
+    84, 127, 134, 0, 57, 224, 3, 19, 170, 91, 255, 255, 151, 127, 66, 0, 57, 5, 0, 0, 20, 32, 0, 128, 82, 96, 134, 0,
+    57, 224, 3, 19, 170, 85, 255, 255, 151, 243, 83, 65, 169, 245, 19, 64, 249, 253, 123, 207, 168, 192, 3, 95, 214,
+    31, 40, 0, 177, 97, 255, 255, 84, 224, 19, 0, 145, 225, 227, 0, 145, 31, 252, 3, 169, 31, 252, 4, 169, 96, 0, 128,
+    82, 224, 59, 0, 185, 255, 95, 0, 185, 235, 255, 255, 23, 253, 123, 189, 169, 253, 3, 0, 145, 243, 83, 1, 169, 244,
+    3, 0, 170, 245, 19, 0, 249, 0, 64, 64, 57, 0, 8, 0, 52, 32, 52, 64, 57, 243, 3, 1, 170, 31, 4, 0, 113, 32, 2, 0,
+    84, 31, 8, 0, 113, 32, 3, 0, 84, 32, 7, 0, 53, 129, 14, 64, 185, 225, 6, 0, 52, 98, 58, 64, 57, 225, 3, 1, 42, 6,
+    0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 243, 83, 65, 169, 32, 16, 128, 210, 245, 19, 64, 249,
+    253, 123, 195, 168, 99, 237, 255, 23, 129, 14, 64, 185, 65, 5, 0, 52, 225, 3, 1, 42, 98, 58, 64, 57, 225, 3, 1,
+    203, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 242, 255, 255, 23, 129, 10, 64, 185, 21, 125,
+    0, 208, 181, 34, 55, 145, 2, 0, 128, 210, 224, 3, 21, 170, 76, 246, 255, 151, 64, 127, 0, 240, 0, 228, 77, 185, 31,
+    0, 0, 113, 140, 1, 0, 84, 129, 14, 64, 185, 65, 1, 0, 52, 98, 58, 64, 57, 225, 3, 1, 42, 225, 3, 1, 203, 6, 0, 128,
+    210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 32, 16, 128, 210, 68, 237, 255, 151, 97, 58, 64, 57, 224, 3,
+    21, 170, 187, 244, 255, 151, 96, 58, 64, 57, 31, 60, 0, 113, 225, 0, 0, 84, 243, 83, 65, 169, 224, 3, 21, 170, 245,
+    19, 64, 249, 65, 2, 128, 82, 253, 123, 195, 168, 178, 244, 255, 23, 243, 83, 65, 169, 245, 19, 64, 249, 253, 123,
+    195, 168, 192, 3, 95, 214, 1, 64, 64, 57, 97, 14, 0, 52, 253, 123, 181, 169, 225, 83, 0, 145, 253, 3, 0, 145, 243,
+    83, 1, 169, 243, 3, 0, 170, 20, 125, 0, 208, 245, 91, 2, 169, 148, 34, 55, 145, 21, 0, 128, 82, 247, 99, 3, 169,
+    22, 0, 128, 82, 23, 0, 128, 82, 249, 107, 4, 169, 89, 127, 0, 240, 26, 144, 144, 210, 251, 115, 5, 169, 57, 147,
+    55, 145, 218, 3, 160, 242, 63, 252, 7, 169, 63, 252, 8, 169, 129, 0, 128, 82, 225, 139, 0, 185, 225, 35, 2, 145,
+    255, 175, 0, 185, 226, 254, 255, 151, 13, 238, 255, 151, 248, 3, 0, 170, 96, 66, 64, 57, 0, 1, 0, 53, 243, 83, 65,
+    169, 245, 91, 66, 169, 247, 99, 67, 169, 249, 107, 68, 169, 251, 115, 69, 169, 253, 123, 203, 168, 192, 3, 95, 214,
+    32, 3, 64, 185, 31, 0, 0, 113, 140, 1, 0, 84, 97, 14, 64, 185, 65, 1, 0, 52, 225, 3, 1, 42, 6, 0, 128, 210, 225, 3,
+    1, 203, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 34, 1, 128, 210, 32, 16, 128, 210, 0, 237, 255, 151, 97,
+    10, 64, 185, 224, 3, 20, 170, 2, 0, 128, 210, 245, 245, 255, 151, 156, 18, 64, 185, 191, 2, 28, 107, 226, 26, 83,
+    122, 105, 3, 0, 84, 21, 0, 128, 82, 224, 3, 20, 170, 33, 1, 128, 82, 110, 244, 255, 151, 224, 3, 19, 170, 34, 255,
+    255, 151, 123, 66, 64, 57, 155, 251, 255, 52, 228, 237, 255, 151, 0, 0, 24, 203, 31, 0, 26, 235, 193, 2, 0, 82,
+    224, 151, 159, 26, 2, 0, 1, 106, 32, 2, 0, 84, 160, 0, 128, 82, 225, 35, 2, 145, 226, 111, 0, 185, 224, 115, 17,
+    41, 224, 3, 19, 170, 172, 254, 255, 151, 181, 1, 0, 52, 226, 111, 64, 185, 246, 3, 2, 42, 247, 6, 0, 17, 200, 255,
+    255, 23, 224, 3, 20, 170, 97, 2, 128, 82, 245, 3, 28, 42, 84, 244, 255, 151, 230, 255, 255, 23, 53, 255, 255, 53,
+    33, 0, 128, 210, 118, 0, 0, 52, 246, 3, 27, 42, 65, 6, 128, 210, 32, 0, 128, 82, 224, 119, 0, 185, 96, 6, 64, 185,
+    227, 227, 1, 145, 224, 115, 0, 185, 6, 0, 128, 210, 0, 72, 136, 210, 5, 1, 128, 210, 224, 1, 160, 242, 4, 0, 128,
+    210, 34, 0, 128, 210, 255, 63, 0, 249, 33, 124, 0, 155, 32, 9, 128, 210, 225, 67, 0, 249, 225, 195, 1, 145, 195,
+    236, 255, 151, 224, 3, 19, 170, 226, 254, 255, 151, 225, 255, 255, 23, 192, 3, 95, 214, 225, 3, 0, 170, 0, 8, 64,
+    169, 67, 0, 0, 203, 127, 12, 0, 241, 168, 0, 0, 84, 0, 0, 128, 82, 63, 64, 0, 57, 34, 0, 0, 249, 192, 3, 95, 214,
+    226, 3, 0, 170, 64, 68, 64, 184, 252, 255, 255, 23, 253, 123, 190, 169, 253, 3, 0, 145, 243, 11, 0, 249, 243, 3, 0,
+    170, 240, 255, 255, 151, 225, 3, 0, 42, 96, 66, 64, 57, 99, 6, 64, 249, 224, 0, 0, 52, 96, 2, 64, 249, 226, 3, 3,
+    170, 228, 3, 1, 42, 101, 0, 0, 203, 191, 64, 33, 235, 168, 1, 0, 84, 226, 3, 3, 170, 127, 66, 0, 57, 0, 0, 128,
+    210, 98, 2, 0, 249, 243, 11, 64, 249, 253, 123, 194, 168, 192, 3, 95, 214, 99, 4, 0, 145, 166, 104, 99, 56, 166, 0,
+    0, 53, 127, 66, 0, 57, 247, 255, 255, 23, 5, 4, 0, 209, 3, 0, 128, 210, 63, 0, 3, 107, 8, 255, 255, 84, 3, 104,
+    100, 56, 35, 255, 255, 53, 33, 4, 0, 17, 2, 0, 1, 139, 239, 255, 255, 23, 253, 123, 188, 169, 253, 3, 0, 145, 243,
+    83, 1, 169, 244, 3, 1, 170, 243, 3, 0, 170, 224, 3, 1, 170, 245, 91, 2, 169, 246, 3, 2, 170, 247, 27, 0, 249, 199,
+    255, 255, 151, 245, 3, 0, 42, 128, 66, 64, 57, 32, 3, 0, 52, 191, 2, 65, 113, 168, 4, 0, 84, 96, 66, 64, 185, 98,
+    0, 128, 82, 130, 1, 160, 114, 1, 4, 0, 17, 33, 0, 21, 11, 63, 0, 2, 107, 200, 3, 0, 84, 1, 12, 152, 210, 97, 2, 1,
+    139, 32, 76, 32, 139, 151, 1, 131, 210, 192, 2, 0, 249, 22, 0, 128, 82, 223, 2, 21, 107, 161, 1, 0, 84, 96, 66, 64,
+    185, 1, 4, 0, 17, 97, 66, 0, 185, 129, 1, 131, 210, 32, 64, 32, 139, 127, 122, 32, 248, 128, 66, 64, 57, 243, 83,
+    65, 169, 245, 91, 66, 169, 247, 27, 64, 249, 253, 123, 196, 168, 192, 3, 95, 214, 224, 3, 20, 170, 177, 255, 255,
+    151, 97, 66, 64, 185, 214, 6, 0, 17, 34, 4, 0, 17, 98, 66, 0, 185, 225, 66, 33, 139, 96, 122, 33, 248, 234, 255,
+    255, 23, 0, 0, 128, 82, 241, 255, 255, 23, 225, 3, 0, 170, 0, 8, 64, 169, 95, 0, 0, 235, 161, 0, 0, 84, 0, 0, 128,
+    82, 63, 64, 0, 57, 34, 0, 0, 249, 192, 3, 95, 214, 226, 3, 0, 170, 64, 20, 64, 56, 252, 255, 255, 23, 225, 3, 0,
+    170, 0, 8, 64, 169, 67, 0, 0, 203, 127, 28, 0, 241, 168, 0, 0, 84, 0, 0, 128, 210, 63, 64, 0, 57, 34, 0, 0, 249,
     192, 3, 95, 214, 226, 3, 0, 170, 64, 132, 64, 248, 252, 255, 255, 23, 253, 123, 186, 169, 253, 3, 0, 145, 243, 83,
     1, 169, 243, 3, 1, 170, 244, 3, 0, 170, 226, 39, 0, 249, 66, 0, 3, 139, 32, 0, 128, 82, 245, 91, 2, 169, 247, 27,
     0, 249, 226, 43, 0, 249, 224, 99, 1, 57, 224, 35, 1, 145, 119, 255, 255, 151, 96, 2, 0, 185, 224, 35, 1, 145, 116,
@@ -4745,412 +4914,412 @@ inline constexpr unsigned char image_aarch64[] = {
     107, 65, 3, 0, 84, 94, 255, 255, 151, 96, 202, 0, 249, 159, 66, 0, 185, 98, 98, 6, 145, 225, 35, 1, 145, 224, 3,
     20, 170, 124, 255, 255, 151, 31, 28, 0, 114, 128, 253, 255, 84, 98, 130, 6, 145, 225, 35, 1, 145, 224, 3, 20, 170,
     118, 255, 255, 151, 31, 28, 0, 114, 192, 252, 255, 84, 98, 162, 6, 145, 225, 35, 1, 145, 224, 3, 20, 170, 112, 255,
-    255, 151, 31, 28, 0, 114, 0, 252, 255, 84, 224, 35, 1, 145, 168, 239, 255, 151, 0, 28, 0, 18, 221, 255, 255, 23,
+    255, 151, 31, 28, 0, 114, 0, 252, 255, 84, 224, 35, 1, 145, 147, 239, 255, 151, 0, 28, 0, 18, 221, 255, 255, 23,
     57, 255, 255, 151, 192, 2, 0, 185, 224, 35, 1, 145, 247, 6, 0, 17, 165, 255, 255, 151, 192, 6, 0, 249, 224, 35, 1,
     145, 214, 98, 0, 145, 161, 255, 255, 151, 192, 130, 31, 248, 218, 255, 255, 23, 255, 3, 8, 209, 253, 123, 0, 169,
     253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 1, 170, 245, 19, 0, 249, 39, 8, 64, 185, 38, 48, 64, 57, 225, 4, 65, 211,
     223, 0, 0, 113, 33, 4, 129, 26, 33, 12, 0, 17, 63, 0, 5, 235, 0, 1, 0, 84, 253, 123, 64, 169, 2, 1, 128, 146, 243,
-    83, 65, 169, 225, 0, 128, 82, 245, 19, 64, 249, 255, 3, 8, 145, 172, 253, 255, 23, 225, 3, 8, 145, 244, 3, 0, 170,
+    83, 65, 169, 225, 0, 128, 82, 245, 19, 64, 249, 255, 3, 8, 145, 169, 253, 255, 23, 225, 3, 8, 145, 244, 3, 0, 170,
     0, 0, 128, 146, 255, 255, 3, 169, 32, 64, 31, 248, 129, 0, 64, 249, 255, 255, 28, 169, 128, 8, 64, 185, 255, 255,
     29, 169, 225, 247, 0, 249, 224, 243, 1, 185, 103, 0, 8, 54, 128, 12, 64, 185, 224, 247, 1, 185, 70, 5, 0, 52, 133,
     8, 5, 139, 97, 6, 64, 185, 200, 27, 128, 210, 0, 0, 128, 210, 34, 0, 128, 210, 67, 0, 128, 210, 164, 192, 159, 184,
-    5, 0, 128, 210, 1, 0, 0, 212, 226, 3, 0, 170, 31, 252, 63, 177, 35, 1, 0, 84, 224, 3, 20, 170, 33, 0, 128, 82, 142,
+    5, 0, 128, 210, 1, 0, 0, 212, 226, 3, 0, 170, 31, 252, 63, 177, 35, 1, 0, 84, 224, 3, 20, 170, 33, 0, 128, 82, 139,
     253, 255, 151, 253, 123, 64, 169, 243, 83, 65, 169, 245, 19, 64, 249, 255, 3, 8, 145, 192, 3, 95, 214, 99, 6, 64,
     185, 245, 3, 0, 170, 225, 227, 0, 145, 224, 3, 20, 170, 110, 255, 255, 151, 31, 28, 0, 114, 33, 2, 0, 84, 224, 3,
-    20, 170, 194, 0, 128, 146, 33, 0, 128, 82, 126, 253, 255, 151, 21, 254, 255, 180, 98, 6, 64, 185, 225, 3, 21, 170,
-    6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 224, 26, 128, 210, 203, 235, 255, 151, 231, 255,
-    255, 23, 21, 0, 128, 210, 236, 255, 255, 23, 225, 227, 0, 145, 224, 3, 20, 170, 123, 253, 255, 151, 241, 255, 255,
+    20, 170, 194, 0, 128, 146, 33, 0, 128, 82, 123, 253, 255, 151, 21, 254, 255, 180, 98, 6, 64, 185, 225, 3, 21, 170,
+    6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 224, 26, 128, 210, 161, 235, 255, 151, 231, 255,
+    255, 23, 21, 0, 128, 210, 236, 255, 255, 23, 225, 227, 0, 145, 224, 3, 20, 170, 120, 253, 255, 151, 241, 255, 255,
     23, 253, 123, 185, 169, 1, 10, 136, 210, 5, 1, 128, 210, 253, 3, 0, 145, 243, 83, 1, 169, 20, 0, 1, 139, 243, 3, 0,
     170, 245, 19, 0, 249, 230, 227, 0, 145, 228, 67, 1, 145, 225, 3, 20, 170, 0, 0, 64, 185, 3, 8, 128, 82, 2, 2, 144,
-    210, 255, 31, 0, 249, 210, 238, 255, 151, 31, 44, 0, 177, 160, 4, 0, 84, 230, 3, 0, 170, 31, 0, 0, 241, 192, 8,
-    128, 146, 196, 208, 64, 250, 160, 0, 0, 84, 224, 3, 19, 170, 81, 254, 255, 151, 0, 0, 128, 82, 146, 236, 255, 151,
-    255, 127, 4, 169, 223, 60, 0, 241, 173, 0, 0, 84, 225, 3, 20, 170, 224, 3, 1, 145, 2, 2, 128, 210, 32, 236, 255,
+    210, 255, 31, 0, 249, 189, 238, 255, 151, 31, 44, 0, 177, 160, 4, 0, 84, 230, 3, 0, 170, 31, 0, 0, 241, 192, 8,
+    128, 146, 196, 208, 64, 250, 160, 0, 0, 84, 224, 3, 19, 170, 78, 254, 255, 151, 0, 0, 128, 82, 104, 236, 255, 151,
+    255, 127, 4, 169, 223, 60, 0, 241, 173, 0, 0, 84, 225, 3, 20, 170, 224, 3, 1, 145, 2, 2, 128, 210, 246, 235, 255,
     151, 224, 67, 64, 185, 245, 31, 64, 249, 31, 8, 0, 113, 160, 2, 0, 84, 31, 12, 0, 113, 224, 2, 0, 84, 31, 4, 0,
     113, 33, 1, 0, 84, 0, 12, 136, 210, 229, 3, 21, 170, 98, 2, 0, 139, 228, 67, 1, 145, 195, 64, 0, 209, 225, 3, 1,
     145, 224, 3, 19, 170, 124, 255, 255, 151, 243, 67, 1, 145, 20, 0, 128, 210, 159, 2, 21, 235, 129, 1, 0, 84, 243,
-    83, 65, 169, 245, 19, 64, 249, 253, 123, 199, 168, 192, 3, 95, 214, 225, 3, 1, 145, 224, 3, 19, 170, 227, 253, 255,
-    151, 245, 255, 255, 23, 224, 3, 19, 170, 42, 254, 255, 151, 242, 255, 255, 23, 224, 3, 19, 170, 148, 6, 0, 145,
-    115, 18, 0, 145, 135, 236, 255, 151, 239, 255, 255, 23, 253, 123, 187, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243,
-    3, 0, 170, 1, 0, 0, 185, 245, 19, 0, 249, 178, 240, 255, 151, 96, 10, 0, 185, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0,
-    128, 210, 3, 0, 128, 210, 2, 0, 128, 210, 1, 0, 128, 210, 160, 19, 128, 210, 110, 235, 255, 151, 5, 0, 128, 210, 4,
-    0, 128, 210, 3, 0, 128, 210, 34, 0, 128, 210, 129, 4, 128, 210, 224, 20, 128, 210, 103, 235, 255, 151, 210, 252,
+    83, 65, 169, 245, 19, 64, 249, 253, 123, 199, 168, 192, 3, 95, 214, 225, 3, 1, 145, 224, 3, 19, 170, 224, 253, 255,
+    151, 245, 255, 255, 23, 224, 3, 19, 170, 39, 254, 255, 151, 242, 255, 255, 23, 224, 3, 19, 170, 148, 6, 0, 145,
+    115, 18, 0, 145, 93, 236, 255, 151, 239, 255, 255, 23, 253, 123, 187, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3,
+    0, 170, 1, 0, 0, 185, 245, 19, 0, 249, 157, 240, 255, 151, 96, 10, 0, 185, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0,
+    128, 210, 3, 0, 128, 210, 2, 0, 128, 210, 1, 0, 128, 210, 160, 19, 128, 210, 68, 235, 255, 151, 5, 0, 128, 210, 4,
+    0, 128, 210, 3, 0, 128, 210, 34, 0, 128, 210, 129, 4, 128, 210, 224, 20, 128, 210, 61, 235, 255, 151, 207, 252,
     255, 151, 32, 0, 160, 210, 3, 0, 129, 210, 72, 9, 128, 210, 225, 227, 0, 145, 2, 1, 128, 210, 3, 1, 160, 242, 4, 0,
     128, 210, 5, 0, 128, 210, 224, 31, 0, 249, 0, 0, 128, 146, 1, 0, 0, 212, 52, 0, 128, 82, 53, 0, 192, 210, 96, 6, 0,
     185, 96, 2, 64, 185, 225, 3, 1, 145, 224, 83, 8, 41, 6, 0, 128, 210, 96, 6, 64, 185, 5, 1, 128, 210, 245, 39, 0,
-    249, 4, 0, 128, 210, 3, 0, 128, 210, 66, 0, 128, 210, 224, 75, 0, 185, 32, 9, 128, 210, 75, 235, 255, 151, 224,
-    159, 192, 121, 160, 0, 0, 52, 224, 3, 19, 170, 65, 253, 255, 151, 224, 3, 19, 170, 78, 253, 255, 151, 224, 143,
+    249, 4, 0, 128, 210, 3, 0, 128, 210, 66, 0, 128, 210, 224, 75, 0, 185, 32, 9, 128, 210, 33, 235, 255, 151, 224,
+    159, 192, 121, 160, 0, 0, 52, 224, 3, 19, 170, 62, 253, 255, 151, 224, 3, 19, 170, 75, 253, 255, 151, 224, 143,
     192, 121, 128, 253, 255, 52, 224, 3, 19, 170, 126, 255, 255, 151, 233, 255, 255, 23, 253, 123, 188, 169, 253, 3, 0,
     145, 243, 83, 1, 169, 244, 3, 0, 170, 245, 91, 2, 169, 19, 4, 64, 249, 0, 16, 144, 210, 96, 2, 0, 139, 97, 2, 64,
     185, 246, 3, 19, 170, 225, 5, 0, 52, 115, 66, 0, 145, 127, 2, 0, 235, 97, 255, 255, 84, 22, 0, 128, 210, 243, 83,
-    65, 169, 224, 3, 22, 170, 245, 91, 66, 169, 253, 123, 196, 168, 192, 3, 95, 214, 224, 243, 0, 145, 50, 236, 255,
-    151, 149, 0, 248, 182, 224, 227, 0, 145, 47, 236, 255, 151, 245, 255, 255, 23, 117, 2, 0, 185, 0, 0, 128, 18, 96,
+    65, 169, 224, 3, 22, 170, 245, 91, 66, 169, 253, 123, 196, 168, 192, 3, 95, 214, 224, 243, 0, 145, 8, 236, 255,
+    151, 149, 0, 248, 182, 224, 227, 0, 145, 5, 236, 255, 151, 245, 255, 255, 23, 117, 2, 0, 185, 0, 0, 128, 18, 96,
     10, 0, 185, 4, 0, 128, 210, 225, 59, 64, 185, 32, 3, 128, 210, 97, 6, 0, 185, 6, 0, 128, 210, 127, 26, 0, 121, 5,
-    0, 128, 210, 33, 124, 64, 147, 3, 0, 129, 210, 130, 0, 128, 210, 24, 235, 255, 151, 132, 6, 64, 249, 128, 118, 64,
+    0, 128, 210, 33, 124, 64, 147, 3, 0, 129, 210, 130, 0, 128, 210, 238, 234, 255, 151, 132, 6, 64, 249, 128, 118, 64,
     185, 100, 2, 4, 203, 132, 252, 68, 147, 31, 0, 4, 107, 104, 0, 0, 84, 128, 4, 0, 17, 128, 118, 0, 185, 128, 30, 64,
-    185, 99, 0, 128, 82, 97, 6, 64, 185, 34, 0, 128, 82, 20, 235, 255, 151, 128, 122, 64, 185, 0, 4, 0, 17, 128, 122,
+    185, 99, 0, 128, 82, 97, 6, 64, 185, 34, 0, 128, 82, 234, 234, 255, 151, 128, 122, 64, 185, 0, 4, 0, 17, 128, 122,
     0, 185, 215, 255, 255, 23, 161, 0, 128, 210, 227, 227, 0, 145, 232, 24, 128, 210, 32, 0, 128, 210, 1, 1, 160, 242,
-    2, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 128, 249, 255, 183, 224, 3, 20, 170, 236, 234, 255,
-    151, 245, 3, 0, 170, 192, 249, 255, 181, 225, 63, 64, 185, 2, 0, 128, 18, 224, 3, 20, 170, 215, 241, 255, 151, 128,
+    2, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 128, 249, 255, 183, 224, 3, 20, 170, 194, 234, 255,
+    151, 245, 3, 0, 170, 192, 249, 255, 181, 225, 63, 64, 185, 2, 0, 128, 18, 224, 3, 20, 170, 209, 241, 255, 151, 128,
     64, 0, 240, 97, 0, 128, 82, 0, 192, 2, 145, 116, 255, 255, 151, 253, 123, 176, 169, 253, 3, 0, 145, 245, 91, 2,
     169, 53, 28, 0, 18, 65, 0, 3, 139, 226, 135, 6, 169, 33, 0, 128, 82, 225, 227, 1, 57, 161, 146, 0, 81, 33, 28, 0,
     18, 243, 83, 1, 169, 244, 3, 0, 170, 247, 99, 3, 169, 249, 107, 4, 169, 251, 43, 0, 249, 63, 8, 0, 113, 40, 7, 0,
     84, 191, 146, 0, 113, 247, 3, 3, 170, 100, 24, 64, 250, 1, 10, 0, 84, 19, 0, 64, 185, 115, 0, 248, 54, 115, 126,
-    64, 147, 22, 0, 0, 20, 248, 3, 2, 170, 92, 248, 255, 151, 246, 3, 0, 170, 128, 34, 0, 180, 191, 146, 0, 113, 193,
-    3, 0, 84, 119, 0, 0, 181, 19, 0, 128, 210, 13, 0, 0, 20, 192, 18, 64, 185, 226, 3, 23, 170, 225, 3, 24, 170, 200,
-    236, 255, 151, 243, 3, 0, 170, 31, 0, 0, 241, 204, 1, 0, 84, 224, 3, 22, 170, 38, 249, 255, 151, 127, 2, 0, 241,
+    64, 147, 22, 0, 0, 20, 248, 3, 2, 170, 89, 248, 255, 151, 246, 3, 0, 170, 128, 34, 0, 180, 191, 146, 0, 113, 193,
+    3, 0, 84, 119, 0, 0, 181, 19, 0, 128, 210, 13, 0, 0, 20, 192, 18, 64, 185, 226, 3, 23, 170, 225, 3, 24, 170, 168,
+    236, 255, 151, 243, 3, 0, 170, 31, 0, 0, 241, 204, 1, 0, 84, 224, 3, 22, 170, 35, 249, 255, 151, 127, 2, 0, 241,
     128, 0, 128, 146, 115, 18, 128, 154, 245, 91, 66, 169, 224, 3, 19, 170, 243, 83, 65, 169, 247, 99, 67, 169, 249,
     107, 68, 169, 251, 43, 64, 249, 253, 123, 208, 168, 192, 3, 95, 214, 24, 3, 0, 139, 247, 2, 0, 203, 192, 14, 64,
     249, 0, 0, 19, 139, 192, 14, 0, 249, 228, 255, 255, 23, 191, 150, 0, 113, 65, 1, 0, 84, 245, 91, 66, 169, 225, 3,
     0, 170, 247, 99, 67, 169, 224, 3, 20, 170, 243, 83, 65, 169, 249, 107, 68, 169, 251, 43, 64, 249, 253, 123, 208,
-    168, 169, 250, 255, 23, 9, 249, 255, 151, 216, 255, 255, 23, 224, 163, 1, 145, 202, 253, 255, 151, 248, 3, 0, 170,
+    168, 166, 250, 255, 23, 6, 249, 255, 151, 216, 255, 255, 23, 224, 163, 1, 145, 202, 253, 255, 151, 248, 3, 0, 170,
     191, 166, 0, 113, 1, 1, 0, 84, 224, 163, 1, 145, 197, 253, 255, 151, 250, 3, 0, 170, 22, 0, 128, 82, 27, 0, 128,
     210, 25, 0, 128, 210, 11, 0, 0, 20, 191, 138, 0, 113, 1, 2, 0, 84, 224, 163, 1, 145, 32, 254, 255, 151, 249, 3, 0,
     170, 224, 163, 1, 145, 29, 254, 255, 151, 251, 3, 0, 170, 22, 0, 128, 82, 26, 0, 128, 210, 224, 163, 1, 145, 23, 0,
-    128, 82, 19, 238, 255, 151, 31, 28, 0, 114, 65, 4, 0, 84, 179, 2, 128, 146, 201, 255, 255, 23, 160, 122, 29, 18,
+    128, 82, 254, 237, 255, 151, 31, 28, 0, 114, 65, 4, 0, 84, 179, 2, 128, 146, 201, 255, 255, 23, 160, 122, 29, 18,
     31, 140, 0, 113, 32, 1, 0, 84, 191, 170, 0, 113, 193, 6, 0, 84, 224, 163, 1, 145, 156, 253, 255, 151, 246, 3, 0,
     42, 27, 0, 128, 210, 26, 0, 128, 210, 227, 255, 255, 23, 191, 142, 0, 113, 224, 163, 1, 145, 243, 23, 159, 26, 148,
     253, 255, 151, 246, 3, 0, 42, 191, 134, 0, 113, 96, 26, 64, 122, 192, 254, 255, 84, 224, 163, 1, 145, 243, 253,
-    255, 151, 23, 28, 0, 18, 224, 163, 1, 145, 247, 237, 255, 151, 31, 28, 0, 114, 160, 252, 255, 84, 255, 6, 0, 113,
+    255, 151, 23, 28, 0, 18, 224, 163, 1, 145, 226, 237, 255, 151, 31, 28, 0, 114, 160, 252, 255, 84, 255, 6, 0, 113,
     104, 252, 255, 84, 27, 0, 128, 210, 26, 0, 128, 210, 25, 0, 128, 210, 147, 2, 64, 185, 51, 242, 255, 55, 191, 174,
-    0, 113, 97, 144, 192, 210, 33, 36, 213, 154, 33, 0, 0, 18, 33, 48, 159, 26, 224, 3, 24, 170, 146, 244, 255, 151,
-    31, 0, 0, 241, 243, 3, 0, 170, 68, 171, 64, 250, 160, 0, 0, 84, 224, 3, 26, 170, 1, 0, 128, 82, 139, 244, 255, 151,
-    243, 3, 0, 170, 19, 243, 255, 183, 181, 130, 0, 81, 191, 42, 0, 113, 104, 249, 255, 84, 0, 0, 0, 208, 0, 112, 39,
+    0, 113, 97, 144, 192, 210, 33, 36, 213, 154, 33, 0, 0, 18, 33, 48, 159, 26, 224, 3, 24, 170, 143, 244, 255, 151,
+    31, 0, 0, 241, 243, 3, 0, 170, 68, 171, 64, 250, 160, 0, 0, 84, 224, 3, 26, 170, 1, 0, 128, 82, 136, 244, 255, 151,
+    243, 3, 0, 170, 19, 243, 255, 183, 181, 130, 0, 81, 191, 42, 0, 113, 104, 249, 255, 84, 0, 0, 0, 208, 0, 0, 42,
     145, 0, 72, 117, 56, 117, 0, 0, 16, 160, 138, 32, 139, 0, 0, 31, 214, 19, 0, 128, 82, 22, 0, 128, 82, 212, 255,
-    255, 23, 2, 0, 144, 82, 225, 3, 24, 170, 2, 4, 160, 114, 224, 3, 20, 170, 189, 245, 255, 151, 225, 3, 2, 145, 243,
-    243, 255, 151, 224, 103, 0, 185, 96, 0, 248, 54, 19, 124, 64, 147, 129, 255, 255, 23, 224, 147, 1, 145, 73, 235,
-    255, 151, 128, 38, 64, 249, 225, 3, 2, 145, 82, 247, 255, 151, 128, 38, 0, 249, 108, 255, 255, 23, 225, 3, 24, 170,
-    224, 3, 20, 170, 2, 0, 136, 82, 172, 245, 255, 151, 96, 254, 255, 55, 97, 120, 0, 240, 54, 0, 47, 145, 247, 2, 0,
+    255, 23, 2, 0, 144, 82, 225, 3, 24, 170, 2, 4, 160, 114, 224, 3, 20, 170, 186, 245, 255, 151, 225, 3, 2, 145, 240,
+    243, 255, 151, 224, 103, 0, 185, 96, 0, 248, 54, 19, 124, 64, 147, 129, 255, 255, 23, 224, 147, 1, 145, 31, 235,
+    255, 151, 128, 38, 64, 249, 225, 3, 2, 145, 79, 247, 255, 151, 128, 38, 0, 249, 108, 255, 255, 23, 225, 3, 24, 170,
+    224, 3, 20, 170, 2, 0, 136, 82, 169, 245, 255, 151, 96, 254, 255, 55, 97, 120, 0, 240, 54, 0, 47, 145, 247, 2, 0,
     18, 159, 126, 5, 169, 32, 192, 11, 185, 223, 66, 0, 248, 159, 126, 6, 169, 159, 58, 0, 249, 225, 3, 23, 42, 224, 3,
-    20, 170, 207, 248, 255, 151, 243, 3, 0, 170, 31, 0, 0, 241, 108, 255, 255, 84, 149, 86, 64, 185, 23, 2, 132, 82,
+    20, 170, 204, 248, 255, 151, 243, 3, 0, 170, 31, 0, 0, 241, 108, 255, 255, 84, 149, 86, 64, 185, 23, 2, 132, 82,
     128, 82, 64, 185, 191, 2, 0, 107, 9, 1, 0, 84, 51, 236, 255, 181, 130, 50, 64, 249, 34, 234, 255, 180, 224, 3, 20,
-    170, 193, 11, 128, 18, 164, 248, 255, 151, 77, 255, 255, 23, 160, 18, 0, 18, 181, 6, 0, 17, 0, 88, 183, 155, 33,
-    235, 255, 151, 242, 255, 255, 23, 127, 3, 68, 241, 226, 3, 25, 170, 245, 91, 66, 169, 225, 3, 24, 170, 247, 99, 67,
+    170, 193, 11, 128, 18, 161, 248, 255, 151, 77, 255, 255, 23, 160, 18, 0, 18, 181, 6, 0, 17, 0, 88, 183, 155, 247,
+    234, 255, 151, 242, 255, 255, 23, 127, 3, 68, 241, 226, 3, 25, 170, 245, 91, 66, 169, 225, 3, 24, 170, 247, 99, 67,
     169, 224, 3, 20, 170, 243, 83, 65, 169, 3, 2, 160, 210, 249, 107, 68, 169, 99, 147, 131, 154, 251, 43, 64, 249,
-    253, 123, 208, 168, 125, 249, 255, 23, 249, 107, 68, 169, 227, 2, 0, 18, 251, 43, 64, 249, 226, 3, 22, 42, 245, 91,
-    66, 169, 225, 3, 24, 170, 247, 99, 67, 169, 224, 3, 20, 170, 243, 83, 65, 169, 253, 123, 208, 168, 238, 247, 255,
-    23, 194, 34, 0, 18, 225, 3, 24, 170, 224, 3, 20, 170, 146, 247, 255, 151, 19, 124, 64, 147, 224, 131, 0, 185, 224,
-    3, 2, 145, 0, 235, 255, 151, 53, 255, 255, 23, 225, 3, 24, 170, 224, 3, 2, 145, 255, 67, 0, 249, 92, 244, 255, 151,
-    225, 67, 64, 249, 2, 0, 136, 82, 243, 3, 0, 170, 2, 4, 160, 114, 224, 3, 20, 170, 97, 245, 255, 151, 225, 3, 0, 42,
-    96, 0, 248, 54, 19, 124, 64, 147, 39, 255, 255, 23, 245, 91, 66, 169, 226, 3, 19, 170, 247, 99, 67, 169, 128, 130,
-    0, 145, 243, 83, 65, 169, 249, 107, 68, 169, 251, 43, 64, 249, 253, 123, 208, 168, 122, 246, 255, 23, 245, 91, 66,
-    169, 226, 3, 26, 170, 249, 107, 68, 169, 225, 3, 24, 170, 247, 99, 67, 169, 224, 3, 20, 170, 243, 83, 65, 169, 251,
-    43, 64, 249, 253, 123, 208, 168, 29, 250, 255, 23, 2, 0, 144, 82, 225, 3, 24, 170, 2, 4, 160, 114, 224, 3, 20, 170,
-    69, 245, 255, 151, 225, 3, 2, 145, 123, 243, 255, 151, 19, 124, 64, 147, 243, 103, 0, 185, 83, 225, 255, 55, 225,
-    147, 64, 185, 33, 12, 20, 18, 63, 40, 64, 113, 192, 0, 0, 84, 193, 34, 0, 18, 136, 243, 255, 151, 243, 3, 0, 170,
-    224, 147, 1, 145, 203, 255, 255, 23, 243, 4, 128, 146, 253, 255, 255, 23, 19, 1, 128, 146, 253, 254, 255, 23, 253,
-    123, 186, 169, 231, 3, 2, 42, 233, 3, 3, 42, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 6, 0, 128, 210, 245,
-    91, 2, 169, 5, 0, 128, 210, 4, 0, 128, 210, 247, 99, 3, 169, 3, 0, 128, 210, 2, 0, 128, 210, 1, 44, 0, 185, 1, 0,
-    128, 210, 192, 20, 128, 210, 174, 233, 255, 151, 103, 2, 0, 185, 167, 2, 248, 55, 41, 6, 0, 55, 64, 1, 128, 210,
-    255, 3, 5, 169, 0, 0, 136, 210, 0, 5, 160, 242, 1, 0, 0, 208, 168, 54, 128, 210, 33, 4, 39, 145, 226, 35, 1, 145,
-    3, 3, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 224, 39, 0, 249, 224, 124, 64, 147, 1, 0, 0, 212, 224, 75, 0, 185,
-    0, 124, 31, 83, 96, 18, 0, 57, 224, 35, 1, 145, 160, 234, 255, 151, 118, 113, 0, 240, 247, 112, 0, 240, 245, 112,
-    0, 240, 214, 198, 6, 145, 247, 214, 6, 145, 181, 162, 6, 145, 33, 1, 128, 210, 224, 3, 19, 170, 97, 249, 255, 151,
-    96, 26, 64, 249, 0, 0, 22, 139, 224, 39, 0, 249, 0, 36, 0, 145, 224, 43, 0, 249, 32, 0, 128, 82, 224, 99, 1, 57,
-    224, 35, 1, 145, 158, 252, 255, 151, 244, 3, 0, 42, 224, 35, 1, 145, 0, 253, 255, 151, 248, 3, 0, 42, 224, 35, 1,
-    145, 152, 252, 255, 151, 96, 66, 0, 185, 159, 66, 64, 113, 169, 0, 0, 84, 64, 0, 128, 82, 239, 247, 255, 151, 160,
-    4, 128, 18, 221, 255, 255, 23, 129, 38, 0, 145, 224, 3, 19, 170, 72, 249, 255, 151, 119, 38, 0, 249, 98, 26, 64,
-    249, 227, 3, 20, 170, 225, 3, 24, 42, 66, 36, 0, 145, 128, 2, 2, 139, 96, 26, 0, 249, 194, 2, 2, 139, 224, 3, 19,
-    170, 124, 254, 255, 151, 96, 1, 248, 182, 224, 3, 0, 75, 119, 38, 0, 249, 98, 38, 64, 249, 225, 11, 128, 18, 160,
-    146, 0, 184, 224, 3, 19, 170, 66, 0, 21, 203, 66, 36, 0, 209, 232, 247, 255, 151, 208, 255, 255, 23, 0, 0, 128, 82,
-    247, 255, 255, 23, 253, 123, 167, 169, 253, 3, 0, 145, 243, 83, 1, 169, 245, 91, 2, 169, 54, 28, 0, 18, 97, 0, 4,
-    139, 247, 99, 3, 169, 56, 0, 128, 82, 245, 3, 3, 170, 249, 107, 4, 169, 251, 115, 5, 169, 251, 3, 0, 170, 227, 7,
-    11, 169, 248, 3, 3, 57, 223, 6, 0, 113, 129, 8, 0, 84, 224, 131, 3, 145, 227, 7, 14, 169, 246, 195, 3, 57, 99, 252,
-    255, 151, 245, 3, 0, 42, 224, 131, 3, 145, 96, 252, 255, 151, 243, 3, 0, 42, 224, 131, 3, 145, 105, 252, 255, 151,
-    244, 3, 0, 170, 224, 131, 3, 145, 198, 236, 255, 151, 31, 28, 0, 114, 0, 1, 0, 84, 191, 6, 0, 113, 200, 0, 0, 84,
-    96, 211, 64, 57, 224, 0, 0, 52, 226, 3, 24, 42, 129, 0, 128, 82, 52, 1, 0, 20, 34, 0, 128, 82, 97, 0, 128, 82, 49,
-    1, 0, 20, 0, 125, 128, 82, 120, 211, 0, 57, 98, 126, 160, 155, 98, 39, 0, 249, 162, 0, 0, 180, 37, 234, 255, 151,
-    97, 39, 64, 249, 33, 0, 0, 139, 97, 43, 0, 249, 117, 59, 0, 185, 128, 2, 64, 57, 64, 1, 0, 53, 160, 2, 128, 18, 96,
-    63, 0, 185, 243, 83, 65, 169, 245, 91, 66, 169, 247, 99, 67, 169, 249, 107, 68, 169, 251, 115, 69, 169, 253, 123,
-    217, 168, 192, 3, 95, 214, 2, 0, 136, 82, 225, 3, 20, 170, 3, 0, 128, 82, 2, 4, 160, 114, 96, 12, 128, 18, 167,
-    234, 255, 151, 96, 63, 0, 185, 224, 203, 0, 185, 32, 254, 255, 55, 40, 3, 128, 210, 0, 124, 64, 147, 193, 128, 128,
-    210, 66, 1, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 96, 63, 0, 185, 224, 35, 3,
-    145, 21, 234, 255, 151, 229, 255, 255, 23, 247, 3, 2, 42, 2, 208, 64, 57, 130, 0, 0, 53, 226, 3, 22, 42, 129, 0,
-    128, 82, 221, 6, 0, 148, 244, 3, 4, 170, 223, 10, 0, 113, 161, 69, 0, 84, 224, 35, 3, 145, 227, 135, 12, 169, 22,
-    0, 128, 82, 248, 99, 3, 57, 22, 252, 255, 151, 249, 3, 0, 42, 224, 35, 3, 145, 19, 252, 255, 151, 224, 35, 3, 145,
-    17, 252, 255, 151, 224, 35, 3, 145, 127, 252, 255, 151, 224, 55, 0, 249, 224, 35, 3, 145, 12, 252, 255, 151, 224,
-    119, 0, 185, 224, 35, 3, 145, 9, 252, 255, 151, 224, 123, 0, 185, 224, 35, 3, 145, 118, 252, 255, 151, 248, 3, 0,
-    170, 224, 35, 3, 145, 3, 252, 255, 151, 224, 127, 0, 185, 224, 35, 3, 145, 0, 252, 255, 151, 224, 35, 3, 145, 254,
-    251, 255, 151, 243, 3, 0, 42, 127, 2, 22, 107, 98, 138, 80, 122, 104, 1, 0, 84, 224, 99, 67, 57, 96, 1, 0, 52, 224,
-    35, 3, 145, 246, 251, 255, 151, 224, 35, 3, 145, 100, 252, 255, 151, 224, 35, 3, 145, 214, 6, 0, 17, 97, 252, 255,
-    151, 244, 255, 255, 23, 127, 66, 0, 113, 8, 3, 0, 84, 224, 35, 3, 145, 248, 251, 255, 151, 0, 0, 128, 82, 26, 0,
-    128, 82, 243, 99, 67, 57, 83, 23, 0, 52, 32, 2, 0, 53, 224, 35, 3, 145, 229, 251, 255, 151, 246, 3, 0, 42, 31, 0,
-    65, 113, 200, 0, 0, 84, 95, 7, 0, 113, 243, 199, 159, 26, 223, 2, 0, 113, 224, 23, 159, 26, 115, 2, 0, 10, 28, 0,
-    128, 82, 223, 2, 28, 107, 192, 0, 0, 84, 224, 99, 67, 57, 128, 0, 0, 52, 115, 20, 0, 52, 66, 0, 128, 82, 134, 255,
-    255, 23, 90, 7, 0, 17, 95, 15, 0, 113, 65, 20, 0, 84, 115, 255, 255, 53, 224, 35, 3, 145, 59, 236, 255, 151, 31,
-    28, 0, 114, 224, 254, 255, 84, 63, 255, 3, 113, 168, 254, 255, 84, 99, 115, 64, 185, 0, 0, 128, 210, 4, 22, 128,
-    210, 127, 0, 0, 107, 72, 19, 0, 84, 0, 0, 128, 146, 224, 139, 0, 185, 224, 75, 0, 249, 60, 7, 65, 211, 224, 155, 0,
-    185, 98, 43, 65, 185, 185, 19, 0, 55, 95, 0, 28, 107, 195, 19, 0, 84, 188, 19, 0, 53, 97, 51, 64, 185, 33, 22, 0,
-    52, 0, 0, 128, 210, 2, 22, 128, 210, 99, 3, 64, 249, 26, 124, 2, 155, 227, 51, 0, 249, 115, 0, 26, 139, 100, 104,
-    122, 56, 196, 20, 0, 53, 246, 131, 3, 145, 2, 22, 128, 210, 1, 0, 128, 82, 224, 3, 22, 170, 99, 233, 255, 151, 0,
-    0, 128, 18, 224, 235, 0, 185, 224, 243, 0, 185, 130, 21, 128, 210, 224, 27, 1, 185, 225, 3, 22, 170, 224, 67, 1,
-    185, 0, 0, 128, 146, 224, 131, 22, 169, 224, 191, 0, 249, 224, 3, 19, 170, 7, 233, 255, 151, 225, 51, 64, 249, 32,
-    0, 128, 82, 32, 104, 58, 56, 119, 6, 0, 185, 121, 14, 0, 185, 120, 233, 255, 151, 96, 66, 0, 249, 225, 55, 64, 249,
-    34, 4, 0, 209, 161, 126, 138, 210, 97, 188, 180, 242, 97, 147, 216, 242, 1, 4, 224, 242, 95, 0, 1, 235, 233, 17, 0,
-    84, 224, 119, 64, 185, 31, 3, 0, 241, 96, 162, 0, 185, 24, 19, 159, 218, 224, 123, 64, 185, 119, 116, 145, 210, 96,
-    166, 0, 185, 215, 69, 183, 242, 224, 127, 64, 185, 23, 93, 212, 242, 96, 14, 0, 249, 119, 209, 229, 242, 120, 18,
-    0, 249, 96, 34, 0, 249, 120, 38, 0, 249, 96, 3, 64, 249, 97, 115, 64, 185, 96, 2, 0, 203, 0, 252, 68, 147, 0, 124,
-    23, 155, 31, 0, 1, 107, 99, 0, 0, 84, 0, 4, 0, 17, 96, 115, 0, 185, 96, 127, 64, 185, 0, 4, 0, 17, 96, 127, 0, 185,
-    28, 22, 0, 53, 105, 14, 64, 185, 233, 24, 32, 54, 3, 0, 128, 82, 66, 32, 129, 82, 1, 0, 0, 176, 96, 12, 128, 18,
-    33, 156, 39, 145, 226, 233, 255, 151, 255, 163, 0, 185, 10, 124, 64, 147, 233, 3, 10, 170, 138, 13, 248, 55, 33,
-    134, 138, 210, 224, 3, 10, 170, 226, 131, 2, 145, 168, 3, 128, 210, 129, 0, 168, 242, 3, 0, 128, 210, 4, 0, 128,
-    210, 5, 0, 128, 210, 1, 0, 0, 212, 248, 3, 0, 170, 0, 1, 248, 183, 66, 32, 128, 210, 224, 3, 10, 170, 33, 136, 138,
-    210, 2, 1, 160, 242, 1, 0, 0, 212, 248, 3, 0, 170, 128, 11, 248, 182, 224, 3, 22, 170, 233, 227, 0, 185, 69, 233,
-    255, 151, 227, 3, 24, 170, 130, 0, 128, 82, 97, 6, 64, 185, 224, 3, 27, 170, 249, 232, 255, 151, 224, 51, 64, 249,
-    0, 104, 122, 56, 96, 0, 0, 52, 96, 10, 64, 185, 224, 1, 248, 54, 97, 66, 0, 145, 224, 3, 27, 170, 76, 233, 255,
-    151, 97, 226, 0, 145, 224, 3, 27, 170, 73, 233, 255, 151, 224, 3, 27, 170, 225, 3, 19, 170, 90, 233, 255, 151, 224,
-    51, 64, 249, 31, 104, 58, 56, 96, 127, 64, 185, 0, 4, 0, 81, 96, 127, 0, 185, 243, 67, 2, 145, 148, 0, 128, 210,
-    246, 3, 19, 170, 23, 0, 128, 18, 148, 6, 0, 241, 225, 38, 0, 84, 224, 35, 2, 145, 16, 255, 255, 23, 224, 35, 3,
-    145, 156, 7, 0, 17, 62, 251, 255, 151, 86, 255, 255, 23, 224, 3, 19, 42, 70, 255, 255, 23, 243, 3, 0, 42, 92, 255,
-    255, 23, 98, 3, 64, 249, 1, 124, 4, 155, 69, 0, 1, 139, 65, 104, 97, 56, 129, 0, 0, 52, 161, 4, 64, 185, 255, 2, 1,
-    107, 0, 89, 0, 84, 0, 4, 0, 145, 92, 255, 255, 23, 156, 15, 0, 17, 159, 3, 2, 107, 169, 0, 0, 84, 66, 0, 128, 82,
-    193, 0, 128, 82, 224, 3, 27, 170, 254, 254, 255, 23, 97, 87, 64, 249, 225, 75, 0, 249, 96, 179, 64, 185, 224, 155,
-    0, 185, 159, 19, 0, 113, 97, 0, 0, 84, 96, 183, 64, 185, 224, 139, 0, 185, 66, 0, 28, 75, 98, 43, 1, 185, 96, 163,
-    2, 145, 1, 72, 60, 139, 66, 124, 126, 211, 138, 232, 255, 151, 82, 255, 255, 23, 0, 4, 0, 145, 63, 0, 0, 107, 104,
-    234, 255, 84, 225, 3, 23, 42, 224, 3, 27, 170, 67, 1, 128, 146, 34, 0, 128, 82, 174, 232, 255, 151, 200, 255, 255,
-    23, 226, 55, 64, 249, 1, 125, 128, 210, 64, 0, 1, 155, 96, 70, 0, 249, 110, 255, 255, 23, 248, 3, 10, 170, 166,
-    255, 255, 23, 161, 162, 0, 145, 224, 3, 22, 170, 130, 0, 128, 210, 255, 115, 0, 249, 94, 232, 255, 151, 6, 0, 128,
-    210, 227, 3, 22, 170, 225, 3, 10, 170, 224, 3, 8, 170, 5, 0, 128, 210, 4, 0, 128, 210, 130, 130, 138, 210, 216,
-    231, 255, 151, 106, 18, 0, 185, 40, 3, 128, 210, 224, 3, 10, 170, 193, 128, 128, 210, 98, 0, 128, 210, 3, 0, 128,
-    210, 4, 0, 128, 210, 5, 0, 128, 210, 248, 99, 18, 41, 248, 155, 0, 185, 1, 0, 0, 212, 96, 98, 0, 185, 100, 3, 64,
-    249, 131, 0, 128, 82, 97, 18, 64, 185, 2, 0, 168, 82, 100, 2, 4, 203, 96, 31, 64, 185, 132, 252, 68, 147, 132, 124,
-    23, 27, 204, 231, 255, 151, 97, 58, 64, 185, 33, 1, 248, 55, 100, 3, 64, 249, 163, 0, 128, 82, 96, 31, 64, 185, 2,
-    0, 168, 82, 100, 2, 4, 203, 132, 252, 68, 147, 132, 124, 23, 27, 194, 231, 255, 151, 97, 98, 64, 185, 33, 1, 248,
-    55, 100, 3, 64, 249, 195, 0, 128, 82, 96, 31, 64, 185, 2, 0, 168, 82, 100, 2, 4, 203, 132, 252, 68, 147, 132, 124,
-    23, 27, 184, 231, 255, 151, 41, 0, 128, 82, 233, 83, 20, 41, 255, 175, 0, 185, 0, 0, 128, 18, 224, 143, 0, 185, 96,
-    14, 64, 185, 224, 171, 0, 185, 249, 139, 64, 185, 159, 34, 64, 241, 73, 12, 0, 84, 232, 34, 128, 210, 0, 0, 0, 176,
-    33, 0, 128, 210, 0, 196, 39, 145, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212,
-    224, 107, 0, 185, 224, 143, 0, 185, 96, 8, 248, 54, 3, 124, 64, 147, 34, 0, 128, 82, 92, 255, 255, 23, 96, 39, 64,
-    185, 224, 147, 0, 185, 105, 2, 16, 54, 224, 3, 22, 170, 104, 7, 128, 210, 1, 1, 160, 210, 2, 0, 128, 210, 3, 0,
-    128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 32, 6, 248, 183, 224, 7, 92, 41, 97, 98, 0, 185, 6, 0, 128,
-    210, 35, 0, 129, 210, 130, 0, 128, 210, 224, 147, 0, 185, 33, 124, 64, 147, 32, 3, 128, 210, 129, 231, 255, 151,
-    224, 3, 22, 170, 104, 7, 128, 210, 1, 1, 160, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210,
-    1, 0, 0, 212, 224, 3, 248, 183, 224, 227, 64, 185, 96, 18, 0, 185, 224, 231, 64, 185, 224, 151, 0, 185, 233, 0, 24,
-    55, 224, 3, 22, 170, 1, 0, 0, 212, 224, 2, 248, 183, 224, 227, 64, 185, 96, 58, 0, 185, 224, 231, 64, 185, 97, 18,
-    128, 185, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 129, 210, 130, 0, 128, 210, 224, 155, 0, 185, 32,
-    3, 128, 210, 100, 231, 255, 151, 97, 58, 64, 185, 225, 242, 255, 55, 33, 124, 64, 147, 5, 0, 128, 210, 4, 0, 128,
-    210, 3, 0, 129, 210, 130, 0, 128, 210, 32, 3, 128, 210, 91, 231, 255, 151, 143, 255, 255, 23, 227, 3, 0, 170, 98,
-    0, 128, 82, 29, 255, 255, 23, 28, 0, 128, 210, 224, 107, 64, 185, 130, 2, 28, 203, 161, 2, 28, 139, 79, 233, 255,
-    151, 248, 3, 0, 170, 31, 0, 0, 241, 236, 0, 0, 84, 224, 51, 2, 145, 85, 232, 255, 151, 31, 3, 0, 241, 99, 3, 128,
-    146, 3, 19, 131, 154, 178, 255, 255, 23, 156, 3, 0, 139, 159, 2, 28, 235, 40, 254, 255, 84, 32, 0, 128, 82, 224,
-    179, 2, 57, 224, 75, 64, 249, 224, 115, 0, 249, 224, 155, 64, 185, 224, 235, 0, 185, 255, 195, 14, 248, 57, 6, 248,
-    55, 156, 0, 128, 210, 249, 239, 0, 185, 249, 143, 64, 185, 121, 0, 248, 55, 217, 122, 60, 184, 156, 7, 0, 145, 120,
-    0, 128, 82, 96, 123, 64, 185, 160, 0, 0, 52, 99, 119, 64, 185, 0, 0, 128, 210, 127, 0, 0, 107, 200, 4, 0, 84, 224,
-    3, 27, 170, 240, 251, 255, 151, 232, 3, 0, 170, 32, 3, 0, 180, 0, 5, 64, 185, 63, 3, 0, 113, 230, 3, 28, 170, 229,
-    3, 22, 170, 132, 178, 159, 154, 227, 3, 21, 170, 225, 131, 2, 145, 2, 2, 128, 210, 232, 55, 0, 249, 159, 233, 255,
-    151, 232, 55, 64, 249, 32, 4, 248, 182, 0, 53, 64, 57, 32, 1, 0, 53, 96, 123, 64, 185, 1, 17, 0, 145, 0, 4, 0, 81,
-    96, 123, 0, 185, 32, 0, 128, 82, 0, 53, 0, 57, 224, 3, 27, 170, 51, 232, 255, 151, 24, 7, 0, 113, 225, 251, 255,
-    84, 224, 51, 2, 145, 27, 232, 255, 151, 96, 10, 64, 185, 192, 3, 248, 54, 67, 1, 128, 146, 66, 0, 128, 82, 212,
-    254, 255, 23, 124, 0, 128, 210, 209, 255, 255, 23, 98, 7, 64, 249, 1, 236, 124, 211, 65, 104, 97, 184, 72, 16, 0,
-    139, 161, 0, 0, 52, 1, 9, 64, 185, 97, 0, 248, 54, 1, 53, 64, 57, 225, 250, 255, 52, 0, 4, 0, 145, 207, 255, 255,
-    23, 96, 123, 64, 185, 0, 4, 0, 81, 96, 123, 0, 185, 96, 3, 64, 249, 96, 2, 0, 203, 0, 252, 68, 147, 0, 124, 23,
-    155, 0, 9, 0, 185, 96, 7, 64, 249, 8, 1, 0, 203, 8, 253, 68, 147, 104, 10, 0, 185, 224, 255, 255, 23, 98, 66, 0,
-    145, 225, 3, 19, 170, 224, 3, 27, 170, 131, 0, 128, 82, 78, 231, 255, 151, 98, 226, 0, 145, 225, 3, 19, 170, 224,
-    3, 27, 170, 163, 0, 128, 82, 73, 231, 255, 151, 178, 254, 255, 23, 117, 2, 64, 185, 96, 39, 64, 185, 191, 2, 0,
-    107, 96, 0, 0, 84, 224, 3, 19, 170, 235, 231, 255, 151, 224, 3, 22, 170, 129, 0, 128, 210, 33, 4, 0, 241, 97, 0, 0,
-    84, 115, 18, 0, 145, 189, 254, 255, 23, 2, 0, 64, 185, 191, 2, 2, 107, 65, 0, 0, 84, 23, 0, 0, 185, 0, 16, 0, 145,
-    247, 255, 255, 23, 223, 38, 0, 113, 65, 3, 0, 84, 159, 0, 1, 241, 137, 0, 0, 84, 226, 3, 22, 42, 65, 0, 128, 82,
-    202, 253, 255, 23, 0, 36, 64, 249, 160, 0, 0, 180, 194, 231, 255, 151, 97, 39, 64, 249, 33, 0, 0, 139, 97, 43, 0,
-    249, 227, 3, 20, 170, 226, 3, 23, 42, 224, 3, 27, 170, 1, 15, 128, 18, 101, 231, 255, 151, 247, 99, 67, 169, 226,
-    3, 20, 170, 243, 83, 65, 169, 225, 3, 21, 170, 245, 91, 66, 169, 249, 107, 68, 169, 251, 115, 69, 169, 253, 123,
-    217, 168, 58, 231, 255, 23, 223, 42, 0, 113, 65, 2, 0, 84, 19, 0, 128, 82, 20, 22, 128, 82, 11, 0, 0, 20, 98, 3,
-    64, 249, 96, 126, 180, 155, 65, 0, 0, 139, 64, 104, 96, 56, 160, 0, 0, 52, 224, 3, 27, 170, 3, 0, 128, 82, 66, 0,
-    128, 82, 156, 233, 255, 151, 115, 6, 0, 17, 96, 115, 64, 185, 31, 0, 19, 107, 136, 254, 255, 84, 130, 253, 255, 23,
-    192, 130, 0, 81, 0, 28, 0, 18, 31, 40, 0, 113, 105, 2, 0, 84, 100, 115, 64, 185, 0, 0, 128, 210, 5, 22, 128, 210,
-    159, 0, 0, 107, 40, 15, 0, 84, 19, 0, 128, 210, 223, 26, 0, 113, 0, 33, 0, 84, 232, 15, 0, 84, 223, 18, 0, 113,
-    160, 27, 0, 84, 223, 22, 0, 113, 160, 28, 0, 84, 223, 14, 0, 113, 32, 18, 0, 84, 226, 3, 22, 42, 33, 0, 128, 82,
-    142, 254, 255, 23, 96, 139, 64, 185, 192, 7, 248, 54, 32, 0, 128, 210, 225, 3, 0, 170, 227, 131, 3, 145, 232, 24,
-    128, 210, 1, 1, 160, 242, 2, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 192, 2, 248, 183, 224, 3,
-    27, 170, 118, 230, 255, 151, 243, 3, 0, 170, 160, 1, 0, 181, 98, 63, 64, 185, 224, 3, 27, 170, 225, 231, 64, 185,
-    97, 237, 255, 151, 99, 3, 71, 41, 162, 0, 128, 82, 97, 0, 128, 82, 31, 0, 0, 113, 2, 176, 130, 26, 224, 112, 0,
-    208, 0, 192, 4, 145, 185, 252, 255, 151, 224, 147, 3, 145, 125, 231, 255, 151, 115, 1, 248, 182, 224, 131, 3, 145,
-    122, 231, 255, 151, 225, 11, 128, 18, 226, 3, 23, 42, 224, 3, 27, 170, 131, 0, 128, 210, 13, 231, 255, 151, 97, 1,
-    128, 82, 1, 0, 0, 185, 67, 253, 255, 23, 225, 227, 64, 185, 4, 0, 128, 210, 115, 127, 16, 41, 3, 0, 129, 210, 97,
-    139, 0, 185, 130, 0, 128, 210, 33, 124, 64, 147, 32, 3, 128, 210, 6, 0, 128, 210, 5, 0, 128, 210, 95, 230, 255,
-    151, 127, 127, 9, 169, 32, 0, 128, 82, 97, 139, 64, 185, 34, 0, 128, 82, 96, 51, 2, 57, 4, 0, 128, 82, 96, 31, 64,
-    185, 227, 0, 128, 82, 127, 83, 0, 249, 2, 0, 168, 114, 93, 230, 255, 151, 98, 79, 64, 249, 128, 0, 160, 210, 136,
-    38, 0, 145, 6, 59, 0, 208, 0, 0, 2, 203, 198, 96, 0, 145, 31, 0, 8, 235, 34, 1, 0, 84, 97, 75, 64, 249, 224, 3, 6,
-    170, 66, 0, 1, 203, 193, 0, 1, 139, 219, 230, 255, 151, 97, 3, 73, 169, 0, 0, 1, 203, 127, 3, 9, 169, 128, 0, 160,
-    210, 97, 79, 64, 249, 0, 0, 1, 203, 31, 1, 0, 235, 137, 0, 0, 84, 226, 3, 22, 42, 161, 0, 128, 82, 55, 254, 255,
-    23, 192, 0, 1, 139, 212, 104, 33, 184, 226, 3, 20, 170, 225, 3, 21, 170, 0, 36, 0, 145, 22, 176, 31, 56, 23, 192,
-    31, 184, 178, 230, 255, 151, 96, 79, 64, 249, 128, 2, 0, 139, 0, 36, 0, 145, 96, 79, 0, 249, 224, 3, 27, 170, 243,
-    83, 65, 169, 245, 91, 66, 169, 247, 99, 67, 169, 249, 107, 68, 169, 251, 115, 69, 169, 253, 123, 217, 168, 105,
-    230, 255, 23, 99, 3, 64, 249, 2, 124, 5, 155, 115, 0, 2, 139, 98, 104, 98, 56, 130, 0, 0, 52, 98, 6, 64, 185, 255,
-    2, 2, 107, 64, 240, 255, 84, 0, 4, 0, 145, 125, 255, 255, 23, 223, 30, 0, 113, 128, 19, 0, 84, 223, 34, 0, 113,
-    161, 240, 255, 84, 255, 115, 0, 249, 159, 6, 0, 241, 232, 23, 0, 84, 245, 3, 1, 170, 0, 0, 128, 82, 255, 3, 3, 57,
-    224, 195, 1, 121, 32, 0, 21, 203, 31, 4, 0, 241, 72, 23, 0, 84, 0, 0, 128, 82, 255, 3, 3, 57, 225, 91, 0, 249, 224,
-    199, 1, 121, 224, 195, 2, 145, 142, 233, 255, 151, 31, 28, 0, 114, 161, 22, 0, 84, 2, 1, 128, 82, 207, 252, 255,
-    23, 211, 155, 255, 180, 96, 14, 64, 185, 96, 0, 0, 55, 97, 150, 65, 57, 97, 0, 0, 52, 98, 0, 128, 82, 197, 252,
-    255, 23, 129, 2, 128, 82, 31, 0, 1, 106, 128, 255, 255, 84, 96, 134, 78, 41, 32, 0, 0, 11, 0, 0, 20, 139, 31, 64,
-    64, 241, 105, 0, 0, 84, 98, 0, 128, 82, 184, 255, 255, 23, 96, 98, 64, 185, 128, 1, 248, 54, 33, 0, 20, 11, 97,
-    122, 0, 185, 245, 91, 66, 169, 225, 3, 19, 170, 243, 83, 65, 169, 224, 3, 27, 170, 247, 99, 67, 169, 249, 107, 68,
-    169, 251, 115, 69, 169, 253, 123, 217, 168, 239, 231, 255, 23, 96, 54, 64, 249, 128, 2, 0, 181, 200, 27, 128, 210,
-    33, 0, 160, 210, 98, 0, 128, 210, 67, 4, 128, 210, 4, 0, 128, 146, 5, 0, 128, 210, 1, 0, 0, 212, 31, 252, 63, 177,
-    67, 1, 0, 84, 245, 91, 66, 169, 225, 3, 19, 170, 243, 83, 65, 169, 224, 3, 27, 170, 247, 99, 67, 169, 249, 107, 68,
-    169, 251, 115, 69, 169, 253, 123, 217, 168, 4, 231, 255, 23, 96, 54, 0, 249, 97, 10, 78, 41, 32, 0, 2, 11, 0, 0,
-    20, 139, 31, 64, 64, 241, 201, 0, 0, 84, 96, 54, 64, 249, 226, 3, 2, 42, 1, 64, 33, 139, 94, 230, 255, 151, 127,
-    114, 0, 185, 99, 54, 64, 249, 226, 3, 20, 170, 96, 6, 78, 41, 0, 0, 1, 139, 225, 3, 21, 170, 96, 0, 0, 139, 64,
-    230, 255, 151, 96, 118, 64, 185, 0, 0, 20, 11, 96, 118, 0, 185, 206, 255, 255, 23, 211, 146, 255, 180, 96, 14, 64,
-    185, 128, 146, 7, 55, 96, 150, 65, 57, 64, 146, 255, 53, 32, 0, 128, 82, 96, 150, 1, 57, 96, 118, 64, 185, 192,
-    145, 255, 53, 196, 255, 255, 23, 224, 195, 2, 145, 47, 249, 255, 151, 23, 28, 0, 18, 224, 195, 2, 145, 44, 249,
-    255, 151, 20, 28, 0, 18, 246, 3, 20, 42, 224, 195, 2, 145, 47, 233, 255, 151, 31, 28, 0, 114, 64, 2, 0, 84, 148, 6,
-    0, 81, 148, 30, 0, 18, 159, 254, 0, 113, 226, 154, 66, 122, 168, 1, 0, 84, 147, 143, 255, 180, 249, 107, 68, 169,
-    227, 3, 22, 42, 245, 91, 66, 169, 226, 3, 23, 42, 247, 99, 67, 169, 224, 3, 27, 170, 251, 115, 69, 169, 97, 10, 64,
-    185, 243, 83, 65, 169, 253, 123, 217, 168, 110, 232, 255, 23, 162, 0, 128, 82, 95, 252, 255, 23, 224, 195, 2, 145,
-    172, 248, 255, 151, 244, 3, 0, 42, 224, 195, 2, 145, 21, 233, 255, 151, 31, 28, 0, 114, 97, 0, 0, 84, 226, 3, 22,
-    42, 86, 252, 255, 23, 179, 140, 255, 180, 245, 91, 66, 169, 227, 3, 20, 42, 247, 99, 67, 169, 225, 3, 19, 170, 243,
-    83, 65, 169, 224, 3, 27, 170, 249, 107, 68, 169, 66, 0, 128, 82, 251, 115, 69, 169, 253, 123, 217, 168, 111, 232,
-    255, 23, 224, 195, 2, 145, 252, 248, 255, 151, 21, 28, 0, 18, 224, 195, 2, 145, 148, 248, 255, 151, 244, 3, 0, 42,
-    224, 195, 2, 145, 253, 232, 255, 151, 31, 28, 0, 114, 224, 2, 0, 84, 160, 6, 0, 81, 0, 28, 0, 18, 31, 4, 0, 113,
-    104, 2, 0, 84, 115, 137, 255, 180, 224, 3, 20, 42, 191, 6, 0, 113, 33, 2, 0, 84, 97, 14, 64, 249, 98, 66, 0, 145,
-    131, 0, 128, 82, 32, 0, 0, 139, 64, 4, 0, 249, 245, 91, 66, 169, 225, 3, 19, 170, 243, 83, 65, 169, 224, 3, 27,
-    170, 247, 99, 67, 169, 249, 107, 68, 169, 251, 115, 69, 169, 253, 123, 217, 168, 192, 229, 255, 23, 226, 0, 128,
-    82, 40, 252, 255, 23, 97, 34, 64, 249, 98, 226, 0, 145, 163, 0, 128, 82, 32, 0, 0, 139, 64, 4, 0, 249, 240, 255,
-    255, 23, 160, 38, 64, 120, 68, 255, 255, 23, 225, 3, 21, 170, 32, 36, 64, 120, 71, 255, 255, 23, 147, 133, 255,
-    180, 96, 14, 64, 185, 64, 133, 39, 54, 97, 18, 64, 185, 1, 133, 255, 55, 227, 131, 3, 145, 33, 124, 64, 147, 6, 0,
-    128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 130, 130, 138, 210, 160, 3, 128, 210, 71, 229, 255, 151, 31, 252, 255,
-    23, 66, 0, 128, 82, 10, 252, 255, 23, 253, 123, 184, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 20, 0,
-    128, 210, 247, 99, 3, 169, 24, 1, 0, 208, 24, 35, 0, 145, 245, 91, 2, 169, 249, 107, 4, 169, 122, 255, 191, 18, 57,
-    0, 128, 82, 251, 43, 0, 249, 117, 154, 64, 249, 181, 2, 20, 203, 191, 34, 0, 241, 201, 5, 0, 84, 96, 134, 83, 169,
-    0, 0, 68, 145, 0, 0, 1, 203, 31, 0, 26, 235, 41, 5, 0, 84, 96, 110, 64, 57, 224, 4, 0, 53, 128, 2, 24, 139, 224,
-    55, 0, 249, 0, 36, 0, 145, 224, 59, 0, 249, 224, 163, 1, 145, 249, 227, 1, 57, 61, 248, 255, 151, 251, 3, 0, 42,
-    224, 163, 1, 145, 159, 248, 255, 151, 23, 28, 0, 18, 224, 163, 1, 145, 55, 248, 255, 151, 226, 3, 0, 42, 255, 10,
-    0, 113, 129, 12, 160, 210, 32, 0, 160, 210, 33, 0, 128, 154, 246, 3, 23, 42, 247, 3, 27, 42, 63, 64, 59, 235, 162,
-    0, 0, 84, 226, 3, 22, 42, 224, 3, 19, 170, 65, 0, 128, 82, 233, 2, 0, 148, 160, 38, 0, 209, 255, 2, 0, 235, 72, 1,
-    0, 84, 131, 38, 0, 145, 228, 3, 23, 170, 247, 38, 0, 145, 3, 3, 3, 139, 225, 3, 22, 42, 224, 3, 19, 170, 148, 2,
-    23, 139, 169, 251, 255, 151, 208, 255, 255, 23, 52, 1, 0, 180, 0, 1, 0, 208, 0, 32, 0, 145, 226, 3, 21, 170, 1, 0,
-    20, 139, 148, 229, 255, 151, 96, 154, 64, 249, 0, 0, 20, 203, 96, 154, 0, 249, 243, 83, 65, 169, 245, 91, 66, 169,
-    247, 99, 67, 169, 249, 107, 68, 169, 251, 43, 64, 249, 253, 123, 200, 168, 192, 3, 95, 214, 255, 195, 18, 209, 253,
-    123, 0, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 245, 91, 2, 169, 22, 61, 0, 208, 214, 98, 0, 145,
-    249, 107, 4, 169, 26, 1, 136, 210, 250, 0, 160, 242, 247, 99, 3, 169, 251, 115, 5, 169, 224, 3, 19, 170, 137, 234,
-    255, 151, 96, 110, 64, 57, 128, 0, 0, 52, 96, 126, 64, 185, 64, 0, 0, 53, 203, 229, 255, 151, 116, 2, 69, 169, 1,
-    0, 128, 210, 100, 114, 64, 185, 5, 22, 128, 210, 159, 2, 0, 235, 148, 146, 128, 154, 159, 0, 1, 107, 200, 5, 0, 84,
-    206, 229, 255, 151, 159, 14, 0, 177, 72, 7, 0, 84, 31, 0, 20, 235, 66, 7, 0, 84, 148, 158, 15, 145, 148, 2, 0, 203,
-    0, 125, 128, 210, 148, 10, 192, 154, 102, 210, 64, 57, 96, 30, 128, 185, 166, 6, 0, 52, 97, 122, 64, 185, 161, 6,
-    0, 53, 97, 110, 64, 57, 97, 6, 0, 53, 97, 50, 64, 185, 98, 126, 64, 185, 95, 0, 1, 107, 131, 34, 159, 154, 198, 48,
-    159, 26, 225, 195, 2, 145, 200, 2, 128, 210, 2, 8, 128, 210, 4, 0, 128, 210, 5, 1, 128, 210, 1, 0, 0, 212, 31, 0,
-    0, 241, 247, 3, 0, 170, 196, 8, 64, 122, 225, 4, 0, 84, 245, 3, 1, 170, 24, 0, 128, 210, 25, 22, 128, 210, 59, 0,
-    128, 82, 31, 3, 23, 235, 43, 6, 0, 84, 96, 154, 64, 249, 31, 32, 0, 241, 105, 5, 0, 84, 96, 110, 64, 57, 32, 5, 0,
-    53, 224, 3, 19, 170, 107, 255, 255, 151, 38, 0, 0, 20, 99, 2, 64, 249, 32, 124, 5, 155, 98, 0, 0, 139, 96, 104, 96,
-    56, 32, 1, 0, 52, 64, 140, 72, 169, 66, 76, 64, 249, 31, 0, 3, 235, 0, 144, 131, 154, 95, 0, 20, 235, 84, 144, 148,
-    154, 31, 0, 20, 235, 20, 144, 148, 154, 33, 4, 0, 145, 195, 255, 255, 23, 20, 0, 128, 146, 204, 255, 255, 23, 20,
-    0, 128, 210, 202, 255, 255, 23, 227, 3, 20, 170, 212, 255, 255, 23, 227, 3, 20, 170, 6, 0, 128, 82, 209, 255, 255,
-    23, 224, 3, 19, 170, 84, 249, 255, 151, 96, 1, 0, 181, 97, 30, 128, 185, 159, 202, 0, 241, 68, 6, 128, 210, 226,
-    195, 2, 145, 132, 146, 132, 154, 6, 1, 128, 210, 5, 0, 128, 210, 35, 0, 128, 210, 192, 2, 128, 210, 136, 228, 255,
-    151, 224, 3, 19, 170, 121, 237, 255, 151, 157, 255, 255, 23, 180, 6, 64, 249, 131, 254, 96, 211, 127, 16, 0, 241,
-    160, 13, 0, 84, 72, 1, 0, 84, 127, 8, 0, 241, 224, 11, 0, 84, 127, 12, 0, 241, 0, 12, 0, 84, 127, 4, 0, 241, 64, 2,
-    0, 84, 24, 7, 0, 145, 181, 66, 0, 145, 193, 255, 255, 23, 127, 24, 0, 241, 96, 13, 0, 84, 127, 28, 0, 241, 64, 14,
-    0, 84, 127, 20, 0, 241, 1, 255, 255, 84, 148, 126, 64, 146, 96, 2, 64, 249, 148, 126, 25, 155, 1, 0, 20, 139, 0,
-    104, 116, 56, 64, 254, 255, 52, 34, 224, 0, 145, 92, 0, 0, 20, 96, 110, 64, 57, 192, 253, 255, 53, 160, 2, 64, 185,
-    159, 6, 0, 113, 32, 5, 0, 84, 32, 6, 16, 55, 52, 253, 255, 53, 160, 2, 64, 185, 31, 120, 29, 114, 192, 252, 255,
-    84, 96, 110, 64, 57, 128, 252, 255, 53, 99, 154, 64, 249, 1, 1, 0, 176, 34, 1, 128, 210, 33, 32, 0, 145, 97, 0, 1,
-    139, 130, 12, 160, 242, 66, 0, 3, 203, 99, 98, 64, 57, 96, 18, 64, 185, 67, 6, 0, 52, 244, 67, 2, 145, 230, 35, 2,
-    145, 228, 3, 20, 170, 5, 1, 128, 210, 3, 8, 128, 82, 255, 71, 0, 249, 106, 231, 255, 151, 31, 28, 1, 177, 96, 3, 0,
-    84, 227, 71, 64, 249, 2, 0, 128, 210, 95, 0, 3, 235, 97, 3, 0, 84, 31, 44, 0, 177, 96, 249, 255, 84, 31, 0, 0, 241,
-    45, 1, 0, 84, 97, 154, 64, 249, 32, 0, 0, 139, 96, 154, 0, 249, 224, 3, 19, 170, 250, 254, 255, 151, 195, 255, 255,
-    23, 31, 4, 29, 114, 160, 0, 0, 84, 224, 3, 19, 170, 1, 0, 128, 82, 123, 233, 255, 151, 189, 255, 255, 23, 224, 3,
-    19, 170, 214, 233, 255, 151, 186, 255, 255, 23, 224, 3, 19, 170, 211, 233, 255, 151, 206, 255, 255, 23, 224, 3, 19,
-    170, 2, 0, 128, 82, 193, 0, 128, 82, 3, 2, 0, 148, 97, 42, 65, 185, 63, 128, 0, 113, 64, 255, 255, 84, 37, 4, 0,
-    17, 97, 74, 33, 139, 132, 122, 98, 184, 66, 4, 0, 145, 101, 42, 1, 185, 36, 168, 0, 185, 219, 255, 255, 23, 185,
-    229, 255, 151, 219, 255, 255, 23, 224, 3, 19, 170, 208, 232, 255, 151, 164, 255, 255, 23, 96, 6, 64, 249, 148, 126,
-    124, 211, 1, 0, 20, 139, 0, 104, 116, 184, 224, 243, 255, 52, 224, 3, 19, 170, 99, 232, 255, 151, 156, 255, 255,
-    23, 148, 126, 64, 146, 96, 2, 64, 249, 148, 126, 25, 155, 1, 0, 20, 139, 0, 104, 116, 56, 192, 242, 255, 52, 34,
-    64, 0, 145, 224, 3, 19, 170, 174, 229, 255, 151, 146, 255, 255, 23, 148, 126, 64, 146, 96, 2, 64, 249, 148, 126,
-    25, 155, 1, 0, 20, 139, 0, 104, 116, 56, 128, 241, 255, 52, 224, 3, 19, 170, 10, 230, 255, 151, 137, 255, 255, 23,
-    160, 2, 64, 185, 127, 50, 2, 57, 96, 0, 16, 54, 224, 3, 19, 170, 62, 228, 255, 151, 160, 2, 64, 185, 31, 120, 29,
-    114, 64, 3, 0, 84, 60, 1, 128, 210, 60, 0, 160, 242, 96, 138, 64, 185, 192, 2, 248, 55, 97, 138, 83, 169, 33, 0,
-    68, 145, 33, 0, 2, 203, 63, 0, 26, 235, 41, 2, 0, 84, 97, 82, 64, 249, 130, 3, 1, 203, 193, 2, 1, 139, 133, 229,
-    255, 151, 31, 44, 0, 177, 96, 1, 0, 84, 31, 0, 0, 241, 140, 1, 0, 84, 97, 34, 2, 145, 224, 3, 19, 170, 2, 229, 255,
-    151, 224, 3, 19, 170, 3, 0, 128, 210, 2, 0, 128, 82, 129, 14, 128, 18, 129, 228, 255, 151, 224, 3, 19, 170, 8, 228,
-    255, 151, 101, 255, 255, 23, 97, 82, 64, 249, 20, 0, 128, 210, 32, 0, 0, 139, 96, 82, 0, 249, 100, 82, 64, 249,
-    193, 2, 20, 139, 132, 0, 20, 203, 159, 32, 0, 241, 8, 1, 0, 84, 226, 3, 4, 170, 224, 3, 22, 170, 102, 228, 255,
-    151, 96, 82, 64, 249, 0, 0, 20, 203, 96, 82, 0, 249, 215, 255, 255, 23, 32, 36, 0, 145, 225, 19, 7, 169, 225, 3, 9,
-    169, 224, 67, 2, 145, 251, 131, 2, 57, 224, 246, 255, 151, 227, 3, 0, 42, 224, 67, 2, 145, 227, 111, 0, 185, 65,
-    247, 255, 151, 224, 175, 1, 57, 224, 67, 2, 145, 217, 246, 255, 151, 225, 19, 71, 169, 226, 3, 0, 42, 227, 111, 64,
-    185, 236, 3, 3, 42, 128, 36, 0, 209, 31, 64, 35, 235, 195, 252, 255, 84, 225, 175, 65, 57, 227, 3, 12, 170, 224, 3,
-    19, 170, 86, 228, 255, 151, 129, 38, 0, 145, 226, 3, 12, 170, 140, 37, 0, 145, 193, 2, 1, 139, 148, 2, 12, 139, 46,
-    228, 255, 151, 214, 255, 255, 23, 253, 123, 164, 169, 253, 3, 0, 145, 243, 83, 1, 169, 245, 19, 0, 249, 1, 0, 64,
-    249, 63, 4, 0, 241, 141, 17, 0, 84, 0, 8, 64, 249, 66, 0, 128, 210, 1, 0, 0, 144, 33, 220, 39, 145, 120, 228, 255,
-    151, 31, 0, 0, 113, 243, 23, 159, 26, 225, 159, 104, 178, 225, 19, 9, 248, 225, 95, 64, 178, 225, 19, 10, 248, 1,
-    1, 128, 82, 192, 61, 0, 176, 0, 160, 2, 145, 225, 147, 10, 184, 65, 253, 223, 210, 224, 63, 0, 249, 225, 255, 255,
-    242, 128, 61, 0, 176, 0, 144, 0, 145, 224, 67, 0, 249, 0, 0, 128, 146, 225, 91, 0, 249, 33, 0, 128, 82, 2, 16, 128,
-    210, 224, 71, 0, 249, 245, 227, 1, 145, 224, 147, 9, 248, 20, 0, 0, 144, 225, 115, 1, 121, 1, 0, 128, 82, 255, 99,
-    0, 249, 148, 134, 38, 145, 224, 131, 12, 169, 255, 255, 13, 169, 255, 255, 14, 169, 255, 127, 0, 249, 224, 3, 1,
-    185, 224, 131, 4, 145, 255, 19, 4, 57, 255, 255, 16, 169, 255, 143, 0, 249, 75, 228, 255, 151, 0, 1, 0, 176, 6, 0,
-    128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 21, 0, 0, 249, 3, 0, 128, 210, 2, 0, 128, 210, 1, 0, 128, 210, 160, 19,
-    128, 210, 243, 67, 2, 57, 255, 163, 1, 185, 39, 0, 128, 210, 255, 255, 26, 169, 255, 223, 0, 249, 110, 227, 255,
-    151, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0, 128, 210, 129, 0, 128, 210, 224, 20, 128, 210, 103, 227,
-    255, 151, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 34, 0, 128, 210, 129, 4, 128, 210, 224, 20, 128, 210, 96,
-    227, 255, 151, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0, 128, 210, 65, 2, 128, 210, 192, 20, 128, 210,
-    89, 227, 255, 151, 225, 3, 20, 170, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0, 128, 210, 32, 6, 128,
-    210, 82, 227, 255, 151, 225, 3, 7, 170, 226, 99, 1, 145, 231, 4, 0, 145, 6, 0, 128, 210, 5, 0, 128, 210, 4, 1, 128,
-    210, 3, 0, 128, 210, 192, 16, 128, 210, 255, 255, 5, 169, 255, 255, 6, 169, 71, 227, 255, 151, 255, 4, 1, 241, 129,
-    254, 255, 84, 226, 227, 0, 145, 0, 0, 128, 146, 5, 0, 128, 210, 4, 1, 128, 210, 3, 0, 128, 210, 65, 0, 128, 210,
-    224, 31, 0, 249, 224, 16, 128, 210, 60, 227, 255, 151, 86, 233, 255, 151, 228, 99, 3, 145, 6, 0, 128, 210, 5, 0,
-    128, 210, 3, 0, 128, 210, 226, 0, 128, 210, 1, 0, 128, 210, 160, 32, 128, 210, 51, 227, 255, 151, 224, 115, 64,
-    249, 1, 0, 128, 210, 227, 35, 1, 145, 5, 0, 128, 210, 4, 0, 128, 210, 226, 0, 128, 210, 224, 131, 4, 169, 160, 32,
-    128, 210, 42, 227, 255, 151, 224, 115, 64, 249, 225, 7, 133, 210, 31, 0, 1, 235, 8, 2, 0, 84, 31, 0, 2, 241, 72, 1,
-    0, 84, 1, 1, 128, 82, 225, 171, 0, 185, 31, 0, 16, 241, 1, 128, 128, 210, 0, 144, 129, 154, 224, 111, 0, 249, 12,
-    0, 0, 20, 19, 0, 128, 82, 123, 255, 255, 23, 1, 0, 1, 209, 162, 0, 128, 210, 33, 8, 194, 154, 225, 171, 0, 185,
-    225, 111, 64, 249, 63, 252, 15, 241, 105, 254, 255, 84, 31, 0, 1, 235, 35, 254, 255, 84, 3, 0, 128, 82, 66, 0, 128,
-    82, 1, 0, 0, 144, 96, 12, 128, 18, 33, 228, 39, 145, 152, 228, 255, 151, 224, 159, 0, 185, 0, 2, 248, 54, 224, 99,
-    1, 145, 104, 7, 128, 210, 1, 1, 160, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0,
-    212, 96, 0, 248, 182, 64, 0, 128, 82, 232, 227, 255, 151, 224, 91, 64, 185, 224, 159, 0, 185, 224, 115, 1, 145, 3,
-    228, 255, 151, 127, 2, 0, 113, 40, 3, 128, 210, 96, 0, 128, 210, 193, 128, 128, 210, 0, 16, 159, 154, 66, 1, 128,
-    210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 224, 139, 0, 185, 230, 3, 0, 42, 129, 0, 0, 84,
-    32, 0, 128, 210, 1, 0, 0, 212, 230, 3, 0, 42, 224, 139, 64, 185, 230, 143, 0, 185, 198, 0, 0, 42, 230, 252, 255,
-    55, 7, 0, 128, 210, 255, 8, 0, 241, 32, 22, 0, 84, 225, 159, 128, 185, 226, 3, 7, 170, 6, 0, 128, 210, 5, 0, 128,
-    210, 4, 0, 128, 210, 3, 0, 128, 210, 0, 3, 128, 210, 220, 226, 255, 151, 231, 4, 0, 145, 255, 12, 0, 241, 129, 254,
-    255, 84, 51, 1, 0, 52, 225, 3, 7, 170, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0, 128,
-    210, 32, 7, 128, 210, 208, 226, 255, 151, 40, 3, 128, 210, 0, 0, 128, 210, 193, 128, 128, 210, 66, 1, 128, 210, 3,
-    0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 231, 139, 128, 185, 97, 0, 128, 210, 2, 0, 128, 210,
-    224, 159, 0, 185, 224, 3, 7, 170, 1, 0, 0, 212, 6, 0, 128, 210, 3, 0, 117, 178, 225, 3, 7, 170, 224, 3, 8, 170,
-    130, 0, 128, 210, 188, 226, 255, 151, 231, 143, 128, 185, 40, 3, 128, 210, 97, 0, 128, 210, 2, 0, 128, 210, 224, 3,
-    7, 170, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 130, 0, 128, 210, 3, 0, 117, 178, 225, 3, 7,
-    170, 224, 3, 8, 170, 174, 226, 255, 151, 136, 2, 128, 210, 0, 1, 160, 210, 1, 0, 128, 210, 2, 0, 128, 210, 3, 0,
-    128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 224, 151, 0, 185, 0, 64, 128, 210, 32, 0, 160, 242, 3, 0,
-    129, 210, 225, 3, 1, 145, 72, 9, 128, 210, 2, 1, 128, 210, 3, 1, 160, 242, 224, 35, 0, 249, 0, 0, 128, 146, 1, 0,
-    0, 212, 225, 3, 0, 170, 224, 151, 64, 185, 225, 155, 0, 185, 1, 0, 1, 42, 193, 242, 255, 55, 225, 139, 64, 185, 35,
-    0, 128, 82, 226, 3, 3, 42, 155, 226, 255, 151, 243, 0, 0, 53, 225, 143, 64, 185, 36, 0, 128, 82, 224, 151, 64, 185,
-    227, 3, 4, 42, 2, 0, 128, 82, 148, 226, 255, 151, 224, 135, 82, 41, 4, 0, 128, 82, 67, 0, 128, 82, 34, 0, 128, 82,
-    115, 122, 31, 83, 142, 226, 255, 151, 64, 127, 0, 144, 0, 228, 77, 185, 31, 0, 0, 113, 77, 0, 0, 84, 115, 2, 28,
-    50, 64, 127, 0, 144, 0, 128, 119, 57, 64, 0, 0, 52, 115, 2, 29, 50, 225, 195, 0, 145, 232, 20, 128, 210, 160, 4,
-    128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 255, 51, 0, 185, 1, 0, 0, 212, 160, 0,
-    248, 183, 224, 51, 64, 185, 31, 4, 0, 113, 65, 0, 0, 84, 115, 2, 27, 50, 136, 55, 128, 210, 0, 0, 128, 210, 1, 0,
-    128, 210, 34, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31, 20, 0, 241, 77, 0, 0,
-    84, 115, 2, 0, 50, 0, 0, 136, 210, 225, 3, 20, 170, 0, 5, 160, 242, 226, 99, 1, 145, 168, 54, 128, 210, 3, 3, 128,
-    210, 4, 0, 128, 210, 5, 0, 128, 210, 224, 255, 5, 169, 96, 12, 128, 146, 255, 55, 0, 249, 1, 0, 0, 212, 224, 55, 0,
-    185, 64, 0, 248, 55, 115, 2, 30, 50, 224, 211, 0, 145, 90, 227, 255, 151, 131, 3, 128, 210, 2, 0, 128, 82, 225, 15,
-    128, 18, 224, 3, 21, 170, 237, 226, 255, 151, 244, 3, 0, 170, 96, 200, 136, 210, 128, 168, 169, 242, 32, 0, 192,
-    242, 224, 22, 224, 242, 128, 2, 0, 249, 129, 231, 255, 151, 128, 10, 0, 185, 232, 21, 128, 210, 1, 0, 128, 210, 2,
-    0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 0, 0, 128, 210, 1, 0, 0, 212, 40, 22, 128, 210, 128,
-    14, 0, 185, 0, 0, 128, 210, 1, 0, 0, 212, 128, 78, 2, 41, 224, 171, 64, 185, 128, 26, 0, 185, 224, 3, 21, 170, 63,
-    253, 255, 151, 224, 3, 7, 170, 40, 3, 128, 210, 33, 0, 128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5,
-    0, 128, 210, 1, 0, 0, 212, 0, 234, 255, 182, 71, 255, 255, 23, 253, 123, 190, 169, 45, 28, 0, 18, 76, 28, 0, 18,
-    253, 3, 0, 145, 243, 11, 0, 249, 67, 0, 128, 210, 31, 252, 19, 169, 243, 3, 0, 170, 2, 0, 128, 82, 161, 14, 128,
-    18, 191, 226, 255, 151, 13, 0, 0, 57, 12, 4, 0, 57, 224, 3, 19, 170, 189, 231, 255, 151, 1, 0, 128, 82, 224, 3, 19,
-    170, 92, 231, 255, 151, 224, 3, 19, 170, 33, 253, 255, 151, 111, 111, 109, 95, 107, 105, 108, 108, 32, 0, 47, 112,
-    114, 111, 99, 0, 115, 101, 108, 102, 0, 47, 116, 97, 115, 107, 47, 0, 47, 99, 104, 105, 108, 100, 114, 101, 110, 0,
-    115, 101, 108, 102, 47, 102, 100, 0, 47, 115, 116, 97, 116, 0, 47, 116, 97, 115, 107, 0, 115, 101, 108, 102, 47,
-    102, 100, 47, 0, 46, 99, 111, 102, 102, 101, 114, 100, 97, 109, 45, 0, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 97,
-    98, 99, 100, 101, 102, 0, 46, 46, 0, 115, 101, 108, 102, 47, 111, 111, 109, 95, 115, 99, 111, 114, 101, 95, 97,
-    100, 106, 0, 53, 48, 48, 0, 0, 0, 3, 21, 57, 70, 196, 196, 196, 81, 90, 113, 123, 47, 100, 101, 118, 47, 112, 116,
-    109, 120, 0, 115, 112, 97, 119, 110, 0, 51, 0, 47, 100, 101, 118, 47, 110, 117, 108, 108, 0, 0, 46, 115, 104, 115,
-    116, 114, 116, 97, 98, 0, 46, 116, 101, 120, 116, 0, 46, 114, 111, 100, 97, 116, 97, 0, 46, 98, 115, 115, 0, 0, 0,
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11, 0, 0, 0, 1, 0, 0,
-    0, 6, 0, 0, 0, 0, 0, 0, 0, 232, 0, 64, 0, 0, 0, 0, 0, 232, 0, 0, 0, 0, 0, 0, 0, 120, 120, 0, 0, 0, 0, 0, 0, 0, 0,
-    0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 17, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
-    96, 121, 64, 0, 0, 0, 0, 0, 96, 121, 0, 0, 0, 0, 0, 0, 163, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0,
+    253, 123, 208, 168, 122, 249, 255, 23, 249, 107, 68, 169, 227, 2, 0, 18, 251, 43, 64, 249, 226, 3, 22, 42, 245, 91,
+    66, 169, 225, 3, 24, 170, 247, 99, 67, 169, 224, 3, 20, 170, 243, 83, 65, 169, 253, 123, 208, 168, 235, 247, 255,
+    23, 194, 34, 0, 18, 225, 3, 24, 170, 224, 3, 20, 170, 143, 247, 255, 151, 19, 124, 64, 147, 224, 131, 0, 185, 224,
+    3, 2, 145, 214, 234, 255, 151, 53, 255, 255, 23, 225, 3, 24, 170, 224, 3, 2, 145, 255, 67, 0, 249, 89, 244, 255,
+    151, 225, 67, 64, 249, 2, 0, 136, 82, 243, 3, 0, 170, 2, 4, 160, 114, 224, 3, 20, 170, 94, 245, 255, 151, 225, 3,
+    0, 42, 96, 0, 248, 54, 19, 124, 64, 147, 39, 255, 255, 23, 245, 91, 66, 169, 226, 3, 19, 170, 247, 99, 67, 169,
+    128, 130, 0, 145, 243, 83, 65, 169, 249, 107, 68, 169, 251, 43, 64, 249, 253, 123, 208, 168, 119, 246, 255, 23,
+    245, 91, 66, 169, 226, 3, 26, 170, 249, 107, 68, 169, 225, 3, 24, 170, 247, 99, 67, 169, 224, 3, 20, 170, 243, 83,
+    65, 169, 251, 43, 64, 249, 253, 123, 208, 168, 26, 250, 255, 23, 2, 0, 144, 82, 225, 3, 24, 170, 2, 4, 160, 114,
+    224, 3, 20, 170, 66, 245, 255, 151, 225, 3, 2, 145, 120, 243, 255, 151, 19, 124, 64, 147, 243, 103, 0, 185, 83,
+    225, 255, 55, 225, 147, 64, 185, 33, 12, 20, 18, 63, 40, 64, 113, 192, 0, 0, 84, 193, 34, 0, 18, 133, 243, 255,
+    151, 243, 3, 0, 170, 224, 147, 1, 145, 203, 255, 255, 23, 243, 4, 128, 146, 253, 255, 255, 23, 19, 1, 128, 146,
+    253, 254, 255, 23, 253, 123, 186, 169, 231, 3, 2, 42, 233, 3, 3, 42, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0,
+    170, 6, 0, 128, 210, 245, 91, 2, 169, 5, 0, 128, 210, 4, 0, 128, 210, 247, 99, 3, 169, 3, 0, 128, 210, 2, 0, 128,
+    210, 1, 44, 0, 185, 1, 0, 128, 210, 192, 20, 128, 210, 132, 233, 255, 151, 103, 2, 0, 185, 167, 2, 248, 55, 41, 6,
+    0, 55, 64, 1, 128, 210, 255, 3, 5, 169, 0, 0, 136, 210, 0, 5, 160, 242, 1, 0, 0, 208, 168, 54, 128, 210, 33, 148,
+    41, 145, 226, 35, 1, 145, 3, 3, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 224, 39, 0, 249, 224, 124, 64, 147, 1, 0,
+    0, 212, 224, 75, 0, 185, 0, 124, 31, 83, 96, 18, 0, 57, 224, 35, 1, 145, 118, 234, 255, 151, 118, 113, 0, 240, 247,
+    112, 0, 240, 245, 112, 0, 240, 214, 198, 6, 145, 247, 214, 6, 145, 181, 162, 6, 145, 33, 1, 128, 210, 224, 3, 19,
+    170, 94, 249, 255, 151, 96, 26, 64, 249, 0, 0, 22, 139, 224, 39, 0, 249, 0, 36, 0, 145, 224, 43, 0, 249, 32, 0,
+    128, 82, 224, 99, 1, 57, 224, 35, 1, 145, 158, 252, 255, 151, 244, 3, 0, 42, 224, 35, 1, 145, 0, 253, 255, 151,
+    248, 3, 0, 42, 224, 35, 1, 145, 152, 252, 255, 151, 96, 66, 0, 185, 159, 66, 64, 113, 169, 0, 0, 84, 64, 0, 128,
+    82, 236, 247, 255, 151, 160, 4, 128, 18, 221, 255, 255, 23, 129, 38, 0, 145, 224, 3, 19, 170, 69, 249, 255, 151,
+    119, 38, 0, 249, 98, 26, 64, 249, 227, 3, 20, 170, 225, 3, 24, 42, 66, 36, 0, 145, 128, 2, 2, 139, 96, 26, 0, 249,
+    194, 2, 2, 139, 224, 3, 19, 170, 124, 254, 255, 151, 96, 1, 248, 182, 224, 3, 0, 75, 119, 38, 0, 249, 98, 38, 64,
+    249, 225, 11, 128, 18, 160, 146, 0, 184, 224, 3, 19, 170, 66, 0, 21, 203, 66, 36, 0, 209, 229, 247, 255, 151, 208,
+    255, 255, 23, 0, 0, 128, 82, 247, 255, 255, 23, 253, 123, 167, 169, 253, 3, 0, 145, 243, 83, 1, 169, 245, 91, 2,
+    169, 54, 28, 0, 18, 97, 0, 4, 139, 247, 99, 3, 169, 56, 0, 128, 82, 245, 3, 3, 170, 249, 107, 4, 169, 251, 115, 5,
+    169, 251, 3, 0, 170, 227, 7, 11, 169, 248, 3, 3, 57, 223, 6, 0, 113, 129, 8, 0, 84, 224, 131, 3, 145, 227, 7, 14,
+    169, 246, 195, 3, 57, 99, 252, 255, 151, 245, 3, 0, 42, 224, 131, 3, 145, 96, 252, 255, 151, 243, 3, 0, 42, 224,
+    131, 3, 145, 105, 252, 255, 151, 244, 3, 0, 170, 224, 131, 3, 145, 177, 236, 255, 151, 31, 28, 0, 114, 0, 1, 0, 84,
+    191, 6, 0, 113, 200, 0, 0, 84, 96, 211, 64, 57, 224, 0, 0, 52, 226, 3, 24, 42, 129, 0, 128, 82, 54, 1, 0, 20, 34,
+    0, 128, 82, 97, 0, 128, 82, 51, 1, 0, 20, 0, 125, 128, 82, 120, 211, 0, 57, 98, 126, 160, 155, 98, 39, 0, 249, 162,
+    0, 0, 180, 251, 233, 255, 151, 97, 39, 64, 249, 33, 0, 0, 139, 97, 43, 0, 249, 117, 59, 0, 185, 128, 2, 64, 57, 64,
+    1, 0, 53, 160, 2, 128, 18, 96, 63, 0, 185, 243, 83, 65, 169, 245, 91, 66, 169, 247, 99, 67, 169, 249, 107, 68, 169,
+    251, 115, 69, 169, 253, 123, 217, 168, 192, 3, 95, 214, 2, 0, 136, 82, 225, 3, 20, 170, 3, 0, 128, 82, 2, 4, 160,
+    114, 96, 12, 128, 18, 135, 234, 255, 151, 96, 63, 0, 185, 224, 203, 0, 185, 32, 254, 255, 55, 40, 3, 128, 210, 0,
+    124, 64, 147, 193, 128, 128, 210, 66, 1, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212,
+    96, 63, 0, 185, 224, 35, 3, 145, 235, 233, 255, 151, 229, 255, 255, 23, 247, 3, 2, 42, 2, 208, 64, 57, 130, 0, 0,
+    53, 226, 3, 22, 42, 129, 0, 128, 82, 220, 6, 0, 148, 244, 3, 4, 170, 223, 10, 0, 113, 1, 69, 0, 84, 224, 35, 3,
+    145, 227, 135, 12, 169, 22, 0, 128, 82, 248, 99, 3, 57, 22, 252, 255, 151, 249, 3, 0, 42, 224, 35, 3, 145, 19, 252,
+    255, 151, 224, 35, 3, 145, 17, 252, 255, 151, 224, 35, 3, 145, 127, 252, 255, 151, 224, 55, 0, 249, 224, 35, 3,
+    145, 12, 252, 255, 151, 224, 119, 0, 185, 224, 35, 3, 145, 9, 252, 255, 151, 224, 123, 0, 185, 224, 35, 3, 145,
+    118, 252, 255, 151, 248, 3, 0, 170, 224, 35, 3, 145, 3, 252, 255, 151, 224, 127, 0, 185, 224, 35, 3, 145, 0, 252,
+    255, 151, 224, 35, 3, 145, 254, 251, 255, 151, 243, 3, 0, 42, 127, 2, 22, 107, 98, 138, 80, 122, 104, 1, 0, 84,
+    224, 99, 67, 57, 96, 1, 0, 52, 224, 35, 3, 145, 246, 251, 255, 151, 224, 35, 3, 145, 100, 252, 255, 151, 224, 35,
+    3, 145, 214, 6, 0, 17, 97, 252, 255, 151, 244, 255, 255, 23, 127, 66, 0, 113, 8, 3, 0, 84, 224, 35, 3, 145, 248,
+    251, 255, 151, 0, 0, 128, 82, 26, 0, 128, 82, 243, 99, 67, 57, 147, 23, 0, 52, 32, 2, 0, 53, 224, 35, 3, 145, 229,
+    251, 255, 151, 246, 3, 0, 42, 31, 0, 65, 113, 200, 0, 0, 84, 95, 7, 0, 113, 243, 199, 159, 26, 223, 2, 0, 113, 224,
+    23, 159, 26, 115, 2, 0, 10, 28, 0, 128, 82, 223, 2, 28, 107, 192, 0, 0, 84, 224, 99, 67, 57, 128, 0, 0, 52, 179,
+    20, 0, 52, 66, 0, 128, 82, 134, 255, 255, 23, 90, 7, 0, 17, 95, 15, 0, 113, 129, 20, 0, 84, 115, 255, 255, 53, 224,
+    35, 3, 145, 38, 236, 255, 151, 31, 28, 0, 114, 224, 254, 255, 84, 63, 255, 3, 113, 168, 254, 255, 84, 99, 115, 64,
+    185, 0, 0, 128, 210, 4, 22, 128, 210, 127, 0, 0, 107, 136, 19, 0, 84, 0, 0, 128, 146, 224, 139, 0, 185, 224, 75, 0,
+    249, 60, 7, 65, 211, 224, 155, 0, 185, 98, 43, 65, 185, 249, 19, 0, 55, 95, 0, 28, 107, 3, 20, 0, 84, 252, 19, 0,
+    53, 97, 51, 64, 185, 97, 22, 0, 52, 0, 0, 128, 210, 2, 22, 128, 210, 99, 3, 64, 249, 26, 124, 2, 155, 227, 51, 0,
+    249, 115, 0, 26, 139, 100, 104, 122, 56, 4, 21, 0, 53, 246, 131, 3, 145, 2, 22, 128, 210, 1, 0, 128, 82, 224, 3,
+    22, 170, 57, 233, 255, 151, 0, 0, 128, 18, 224, 235, 0, 185, 224, 243, 0, 185, 130, 21, 128, 210, 224, 27, 1, 185,
+    225, 3, 22, 170, 224, 67, 1, 185, 0, 0, 128, 146, 224, 131, 22, 169, 224, 191, 0, 249, 224, 3, 19, 170, 221, 232,
+    255, 151, 225, 51, 64, 249, 32, 0, 128, 82, 32, 104, 58, 56, 119, 6, 0, 185, 121, 14, 0, 185, 78, 233, 255, 151,
+    96, 66, 0, 249, 225, 55, 64, 249, 34, 4, 0, 209, 161, 126, 138, 210, 97, 188, 180, 242, 97, 147, 216, 242, 1, 4,
+    224, 242, 95, 0, 1, 235, 41, 18, 0, 84, 224, 119, 64, 185, 31, 3, 0, 241, 96, 162, 0, 185, 24, 19, 159, 218, 224,
+    123, 64, 185, 119, 116, 145, 210, 96, 166, 0, 185, 215, 69, 183, 242, 224, 127, 64, 185, 23, 93, 212, 242, 96, 14,
+    0, 249, 119, 209, 229, 242, 120, 18, 0, 249, 96, 34, 0, 249, 120, 38, 0, 249, 96, 3, 64, 249, 97, 115, 64, 185, 96,
+    2, 0, 203, 0, 252, 68, 147, 0, 124, 23, 155, 31, 0, 1, 107, 99, 0, 0, 84, 0, 4, 0, 17, 96, 115, 0, 185, 96, 127,
+    64, 185, 0, 4, 0, 17, 96, 127, 0, 185, 92, 22, 0, 53, 105, 14, 64, 185, 41, 25, 32, 54, 3, 0, 128, 82, 66, 32, 129,
+    82, 1, 0, 0, 176, 96, 12, 128, 18, 33, 44, 42, 145, 194, 233, 255, 151, 255, 163, 0, 185, 10, 124, 64, 147, 233, 3,
+    10, 170, 202, 13, 248, 55, 33, 134, 138, 210, 224, 3, 10, 170, 226, 131, 2, 145, 168, 3, 128, 210, 129, 0, 168,
+    242, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 248, 3, 0, 170, 0, 1, 248, 183, 66, 32, 128,
+    210, 224, 3, 10, 170, 33, 136, 138, 210, 2, 1, 160, 242, 1, 0, 0, 212, 248, 3, 0, 170, 192, 11, 248, 182, 224, 3,
+    22, 170, 233, 227, 0, 185, 27, 233, 255, 151, 227, 3, 24, 170, 130, 0, 128, 82, 97, 6, 64, 185, 224, 3, 27, 170,
+    207, 232, 255, 151, 224, 51, 64, 249, 0, 104, 122, 56, 96, 0, 0, 52, 96, 10, 64, 185, 32, 2, 248, 54, 97, 66, 0,
+    145, 224, 3, 27, 170, 34, 233, 255, 151, 97, 226, 0, 145, 224, 3, 27, 170, 31, 233, 255, 151, 32, 0, 128, 82, 96,
+    170, 2, 57, 225, 3, 19, 170, 224, 3, 27, 170, 46, 233, 255, 151, 224, 51, 64, 249, 31, 104, 58, 56, 96, 127, 64,
+    185, 0, 4, 0, 81, 96, 127, 0, 185, 243, 67, 2, 145, 148, 0, 128, 210, 246, 3, 19, 170, 23, 0, 128, 18, 148, 6, 0,
+    241, 1, 38, 0, 84, 224, 35, 2, 145, 14, 255, 255, 23, 224, 35, 3, 145, 156, 7, 0, 17, 60, 251, 255, 151, 84, 255,
+    255, 23, 224, 3, 19, 42, 68, 255, 255, 23, 243, 3, 0, 42, 90, 255, 255, 23, 98, 3, 64, 249, 1, 124, 4, 155, 69, 0,
+    1, 139, 65, 104, 97, 56, 129, 0, 0, 52, 161, 4, 64, 185, 255, 2, 1, 107, 32, 88, 0, 84, 0, 4, 0, 145, 90, 255, 255,
+    23, 156, 15, 0, 17, 159, 3, 2, 107, 169, 0, 0, 84, 66, 0, 128, 82, 193, 0, 128, 82, 224, 3, 27, 170, 252, 254, 255,
+    23, 97, 87, 64, 249, 225, 75, 0, 249, 96, 179, 64, 185, 224, 155, 0, 185, 159, 19, 0, 113, 97, 0, 0, 84, 96, 183,
+    64, 185, 224, 139, 0, 185, 66, 0, 28, 75, 98, 43, 1, 185, 96, 163, 2, 145, 1, 72, 60, 139, 66, 124, 126, 211, 94,
+    232, 255, 151, 80, 255, 255, 23, 0, 4, 0, 145, 63, 0, 0, 107, 40, 234, 255, 84, 225, 3, 23, 42, 224, 3, 27, 170,
+    67, 1, 128, 146, 34, 0, 128, 82, 130, 232, 255, 151, 200, 255, 255, 23, 226, 55, 64, 249, 1, 125, 128, 210, 64, 0,
+    1, 155, 96, 70, 0, 249, 108, 255, 255, 23, 248, 3, 10, 170, 164, 255, 255, 23, 161, 162, 0, 145, 224, 3, 22, 170,
+    130, 0, 128, 210, 255, 115, 0, 249, 50, 232, 255, 151, 6, 0, 128, 210, 227, 3, 22, 170, 225, 3, 10, 170, 224, 3, 8,
+    170, 5, 0, 128, 210, 4, 0, 128, 210, 130, 130, 138, 210, 172, 231, 255, 151, 106, 18, 0, 185, 40, 3, 128, 210, 224,
+    3, 10, 170, 193, 128, 128, 210, 98, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 248, 99, 18, 41,
+    248, 155, 0, 185, 1, 0, 0, 212, 96, 98, 0, 185, 100, 3, 64, 249, 131, 0, 128, 82, 97, 18, 64, 185, 2, 0, 168, 82,
+    100, 2, 4, 203, 96, 31, 64, 185, 132, 252, 68, 147, 132, 124, 23, 27, 160, 231, 255, 151, 97, 58, 64, 185, 33, 1,
+    248, 55, 100, 3, 64, 249, 163, 0, 128, 82, 96, 31, 64, 185, 2, 0, 168, 82, 100, 2, 4, 203, 132, 252, 68, 147, 132,
+    124, 23, 27, 150, 231, 255, 151, 97, 98, 64, 185, 33, 1, 248, 55, 100, 3, 64, 249, 195, 0, 128, 82, 96, 31, 64,
+    185, 2, 0, 168, 82, 100, 2, 4, 203, 132, 252, 68, 147, 132, 124, 23, 27, 140, 231, 255, 151, 41, 0, 128, 82, 233,
+    83, 20, 41, 255, 175, 0, 185, 0, 0, 128, 18, 224, 143, 0, 185, 96, 14, 64, 185, 224, 171, 0, 185, 249, 139, 64,
+    185, 159, 34, 64, 241, 73, 12, 0, 84, 232, 34, 128, 210, 0, 0, 0, 176, 33, 0, 128, 210, 0, 84, 42, 145, 2, 0, 128,
+    210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 224, 107, 0, 185, 224, 143, 0, 185, 96, 8, 248,
+    54, 3, 124, 64, 147, 34, 0, 128, 82, 90, 255, 255, 23, 96, 39, 64, 185, 224, 147, 0, 185, 105, 2, 16, 54, 224, 3,
+    22, 170, 104, 7, 128, 210, 1, 1, 160, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0,
+    212, 32, 6, 248, 183, 224, 7, 92, 41, 97, 98, 0, 185, 6, 0, 128, 210, 35, 0, 129, 210, 130, 0, 128, 210, 224, 147,
+    0, 185, 33, 124, 64, 147, 32, 3, 128, 210, 85, 231, 255, 151, 224, 3, 22, 170, 104, 7, 128, 210, 1, 1, 160, 210, 2,
+    0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 224, 3, 248, 183, 224, 227, 64, 185, 96,
+    18, 0, 185, 224, 231, 64, 185, 224, 151, 0, 185, 233, 0, 24, 55, 224, 3, 22, 170, 1, 0, 0, 212, 224, 2, 248, 183,
+    224, 227, 64, 185, 96, 58, 0, 185, 224, 231, 64, 185, 97, 18, 128, 185, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128,
+    210, 3, 0, 129, 210, 130, 0, 128, 210, 224, 155, 0, 185, 32, 3, 128, 210, 56, 231, 255, 151, 97, 58, 64, 185, 225,
+    242, 255, 55, 33, 124, 64, 147, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 129, 210, 130, 0, 128, 210, 32, 3, 128, 210,
+    47, 231, 255, 151, 143, 255, 255, 23, 227, 3, 0, 170, 98, 0, 128, 82, 27, 255, 255, 23, 28, 0, 128, 210, 224, 107,
+    64, 185, 130, 2, 28, 203, 161, 2, 28, 139, 45, 233, 255, 151, 248, 3, 0, 170, 31, 0, 0, 241, 236, 0, 0, 84, 224,
+    51, 2, 145, 41, 232, 255, 151, 31, 3, 0, 241, 99, 3, 128, 146, 3, 19, 131, 154, 178, 255, 255, 23, 156, 3, 0, 139,
+    159, 2, 28, 235, 40, 254, 255, 84, 32, 0, 128, 82, 224, 179, 2, 57, 224, 75, 64, 249, 224, 115, 0, 249, 224, 155,
+    64, 185, 224, 235, 0, 185, 255, 195, 14, 248, 89, 5, 248, 55, 156, 0, 128, 210, 249, 239, 0, 185, 249, 143, 64,
+    185, 121, 0, 248, 55, 217, 122, 60, 184, 156, 7, 0, 145, 120, 0, 128, 82, 96, 123, 64, 185, 160, 0, 0, 52, 99, 119,
+    64, 185, 0, 0, 128, 210, 127, 0, 0, 107, 232, 3, 0, 84, 224, 3, 27, 170, 238, 251, 255, 151, 232, 3, 0, 170, 64, 2,
+    0, 180, 0, 5, 64, 185, 63, 3, 0, 113, 230, 3, 28, 170, 229, 3, 22, 170, 132, 178, 159, 154, 227, 3, 21, 170, 225,
+    131, 2, 145, 2, 2, 128, 210, 232, 55, 0, 249, 134, 233, 255, 151, 232, 55, 64, 249, 64, 3, 248, 182, 225, 3, 8,
+    170, 224, 3, 27, 170, 101, 232, 255, 151, 24, 7, 0, 113, 193, 252, 255, 84, 224, 51, 2, 145, 246, 231, 255, 151,
+    96, 10, 64, 185, 192, 3, 248, 54, 67, 1, 128, 146, 66, 0, 128, 82, 217, 254, 255, 23, 124, 0, 128, 210, 216, 255,
+    255, 23, 98, 7, 64, 249, 1, 236, 124, 211, 65, 104, 97, 184, 72, 16, 0, 139, 161, 0, 0, 52, 1, 9, 64, 185, 97, 0,
+    248, 54, 1, 53, 64, 57, 193, 251, 255, 52, 0, 4, 0, 145, 214, 255, 255, 23, 96, 123, 64, 185, 0, 4, 0, 81, 96, 123,
+    0, 185, 96, 3, 64, 249, 96, 2, 0, 203, 0, 252, 68, 147, 0, 124, 23, 155, 0, 9, 0, 185, 96, 7, 64, 249, 8, 1, 0,
+    203, 8, 253, 68, 147, 104, 10, 0, 185, 224, 255, 255, 23, 98, 66, 0, 145, 225, 3, 19, 170, 224, 3, 27, 170, 131, 0,
+    128, 82, 41, 231, 255, 151, 98, 226, 0, 145, 225, 3, 19, 170, 224, 3, 27, 170, 163, 0, 128, 82, 36, 231, 255, 151,
+    183, 254, 255, 23, 117, 2, 64, 185, 96, 39, 64, 185, 191, 2, 0, 107, 96, 0, 0, 84, 224, 3, 19, 170, 198, 231, 255,
+    151, 224, 3, 22, 170, 129, 0, 128, 210, 33, 4, 0, 241, 97, 0, 0, 84, 115, 18, 0, 145, 196, 254, 255, 23, 2, 0, 64,
+    185, 191, 2, 2, 107, 65, 0, 0, 84, 23, 0, 0, 185, 0, 16, 0, 145, 247, 255, 255, 23, 223, 38, 0, 113, 65, 3, 0, 84,
+    159, 0, 1, 241, 137, 0, 0, 84, 226, 3, 22, 42, 65, 0, 128, 82, 207, 253, 255, 23, 0, 36, 64, 249, 160, 0, 0, 180,
+    157, 231, 255, 151, 97, 39, 64, 249, 33, 0, 0, 139, 97, 43, 0, 249, 227, 3, 20, 170, 226, 3, 23, 42, 224, 3, 27,
+    170, 1, 15, 128, 18, 64, 231, 255, 151, 247, 99, 67, 169, 226, 3, 20, 170, 243, 83, 65, 169, 225, 3, 21, 170, 245,
+    91, 66, 169, 249, 107, 68, 169, 251, 115, 69, 169, 253, 123, 217, 168, 21, 231, 255, 23, 223, 42, 0, 113, 65, 2, 0,
+    84, 19, 0, 128, 82, 20, 22, 128, 82, 11, 0, 0, 20, 98, 3, 64, 249, 96, 126, 180, 155, 65, 0, 0, 139, 64, 104, 96,
+    56, 160, 0, 0, 52, 224, 3, 27, 170, 3, 0, 128, 82, 66, 0, 128, 82, 138, 233, 255, 151, 115, 6, 0, 17, 96, 115, 64,
+    185, 31, 0, 19, 107, 136, 254, 255, 84, 135, 253, 255, 23, 192, 130, 0, 81, 0, 28, 0, 18, 31, 40, 0, 113, 105, 2,
+    0, 84, 100, 115, 64, 185, 0, 0, 128, 210, 5, 22, 128, 210, 159, 0, 0, 107, 40, 15, 0, 84, 19, 0, 128, 210, 223, 26,
+    0, 113, 0, 33, 0, 84, 232, 15, 0, 84, 223, 18, 0, 113, 160, 27, 0, 84, 223, 22, 0, 113, 160, 28, 0, 84, 223, 14, 0,
+    113, 32, 18, 0, 84, 226, 3, 22, 42, 33, 0, 128, 82, 149, 254, 255, 23, 96, 139, 64, 185, 192, 7, 248, 54, 32, 0,
+    128, 210, 225, 3, 0, 170, 227, 131, 3, 145, 232, 24, 128, 210, 1, 1, 160, 242, 2, 0, 128, 210, 4, 0, 128, 210, 5,
+    0, 128, 210, 1, 0, 0, 212, 192, 2, 248, 183, 224, 3, 27, 170, 81, 230, 255, 151, 243, 3, 0, 170, 160, 1, 0, 181,
+    98, 63, 64, 185, 224, 3, 27, 170, 225, 231, 64, 185, 96, 237, 255, 151, 99, 3, 71, 41, 162, 0, 128, 82, 97, 0, 128,
+    82, 31, 0, 0, 113, 2, 176, 130, 26, 224, 112, 0, 208, 0, 192, 4, 145, 190, 252, 255, 151, 224, 147, 3, 145, 88,
+    231, 255, 151, 115, 1, 248, 182, 224, 131, 3, 145, 85, 231, 255, 151, 225, 11, 128, 18, 226, 3, 23, 42, 224, 3, 27,
+    170, 131, 0, 128, 210, 232, 230, 255, 151, 97, 1, 128, 82, 1, 0, 0, 185, 72, 253, 255, 23, 225, 227, 64, 185, 4, 0,
+    128, 210, 115, 127, 16, 41, 3, 0, 129, 210, 97, 139, 0, 185, 130, 0, 128, 210, 33, 124, 64, 147, 32, 3, 128, 210,
+    6, 0, 128, 210, 5, 0, 128, 210, 58, 230, 255, 151, 127, 127, 9, 169, 32, 0, 128, 82, 97, 139, 64, 185, 34, 0, 128,
+    82, 96, 51, 2, 57, 4, 0, 128, 82, 96, 31, 64, 185, 227, 0, 128, 82, 127, 83, 0, 249, 2, 0, 168, 114, 56, 230, 255,
+    151, 98, 79, 64, 249, 128, 0, 160, 210, 136, 38, 0, 145, 6, 59, 0, 208, 0, 0, 2, 203, 198, 96, 0, 145, 31, 0, 8,
+    235, 34, 1, 0, 84, 97, 75, 64, 249, 224, 3, 6, 170, 66, 0, 1, 203, 193, 0, 1, 139, 182, 230, 255, 151, 97, 3, 73,
+    169, 0, 0, 1, 203, 127, 3, 9, 169, 128, 0, 160, 210, 97, 79, 64, 249, 0, 0, 1, 203, 31, 1, 0, 235, 137, 0, 0, 84,
+    226, 3, 22, 42, 161, 0, 128, 82, 62, 254, 255, 23, 192, 0, 1, 139, 212, 104, 33, 184, 226, 3, 20, 170, 225, 3, 21,
+    170, 0, 36, 0, 145, 22, 176, 31, 56, 23, 192, 31, 184, 141, 230, 255, 151, 96, 79, 64, 249, 128, 2, 0, 139, 0, 36,
+    0, 145, 96, 79, 0, 249, 224, 3, 27, 170, 243, 83, 65, 169, 245, 91, 66, 169, 247, 99, 67, 169, 249, 107, 68, 169,
+    251, 115, 69, 169, 253, 123, 217, 168, 68, 230, 255, 23, 99, 3, 64, 249, 2, 124, 5, 155, 115, 0, 2, 139, 98, 104,
+    98, 56, 130, 0, 0, 52, 98, 6, 64, 185, 255, 2, 2, 107, 64, 240, 255, 84, 0, 4, 0, 145, 125, 255, 255, 23, 223, 30,
+    0, 113, 128, 19, 0, 84, 223, 34, 0, 113, 161, 240, 255, 84, 255, 115, 0, 249, 159, 6, 0, 241, 232, 23, 0, 84, 245,
+    3, 1, 170, 0, 0, 128, 82, 255, 3, 3, 57, 224, 195, 1, 121, 32, 0, 21, 203, 31, 4, 0, 241, 72, 23, 0, 84, 0, 0, 128,
+    82, 255, 3, 3, 57, 225, 91, 0, 249, 224, 199, 1, 121, 224, 195, 2, 145, 126, 233, 255, 151, 31, 28, 0, 114, 161,
+    22, 0, 84, 2, 1, 128, 82, 212, 252, 255, 23, 115, 156, 255, 180, 96, 14, 64, 185, 96, 0, 0, 55, 97, 150, 65, 57,
+    97, 0, 0, 52, 98, 0, 128, 82, 202, 252, 255, 23, 129, 2, 128, 82, 31, 0, 1, 106, 128, 255, 255, 84, 96, 134, 78,
+    41, 32, 0, 0, 11, 0, 0, 20, 139, 31, 64, 64, 241, 105, 0, 0, 84, 98, 0, 128, 82, 184, 255, 255, 23, 96, 154, 65,
+    57, 128, 1, 0, 52, 33, 0, 20, 11, 97, 122, 0, 185, 245, 91, 66, 169, 225, 3, 19, 170, 243, 83, 65, 169, 224, 3, 27,
+    170, 247, 99, 67, 169, 249, 107, 68, 169, 251, 115, 69, 169, 253, 123, 217, 168, 212, 231, 255, 23, 96, 54, 64,
+    249, 128, 2, 0, 181, 200, 27, 128, 210, 33, 0, 160, 210, 98, 0, 128, 210, 67, 4, 128, 210, 4, 0, 128, 146, 5, 0,
+    128, 210, 1, 0, 0, 212, 31, 252, 63, 177, 67, 1, 0, 84, 245, 91, 66, 169, 225, 3, 19, 170, 243, 83, 65, 169, 224,
+    3, 27, 170, 247, 99, 67, 169, 249, 107, 68, 169, 251, 115, 69, 169, 253, 123, 217, 168, 223, 230, 255, 23, 96, 54,
+    0, 249, 97, 10, 78, 41, 32, 0, 2, 11, 0, 0, 20, 139, 31, 64, 64, 241, 201, 0, 0, 84, 96, 54, 64, 249, 226, 3, 2,
+    42, 1, 64, 33, 139, 57, 230, 255, 151, 127, 114, 0, 185, 99, 54, 64, 249, 226, 3, 20, 170, 96, 6, 78, 41, 0, 0, 1,
+    139, 225, 3, 21, 170, 96, 0, 0, 139, 27, 230, 255, 151, 96, 118, 64, 185, 0, 0, 20, 11, 96, 118, 0, 185, 206, 255,
+    255, 23, 115, 147, 255, 180, 96, 14, 64, 185, 32, 147, 7, 55, 96, 150, 65, 57, 224, 146, 255, 53, 32, 0, 128, 82,
+    96, 150, 1, 57, 96, 118, 64, 185, 96, 146, 255, 53, 196, 255, 255, 23, 224, 195, 2, 145, 52, 249, 255, 151, 23, 28,
+    0, 18, 224, 195, 2, 145, 49, 249, 255, 151, 20, 28, 0, 18, 246, 3, 20, 42, 224, 195, 2, 145, 31, 233, 255, 151, 31,
+    28, 0, 114, 64, 2, 0, 84, 148, 6, 0, 81, 148, 30, 0, 18, 159, 254, 0, 113, 226, 154, 66, 122, 168, 1, 0, 84, 51,
+    144, 255, 180, 249, 107, 68, 169, 227, 3, 22, 42, 245, 91, 66, 169, 226, 3, 23, 42, 247, 99, 67, 169, 224, 3, 27,
+    170, 251, 115, 69, 169, 97, 10, 64, 185, 243, 83, 65, 169, 253, 123, 217, 168, 92, 232, 255, 23, 162, 0, 128, 82,
+    100, 252, 255, 23, 224, 195, 2, 145, 177, 248, 255, 151, 244, 3, 0, 42, 224, 195, 2, 145, 5, 233, 255, 151, 31, 28,
+    0, 114, 97, 0, 0, 84, 226, 3, 22, 42, 91, 252, 255, 23, 83, 141, 255, 180, 245, 91, 66, 169, 227, 3, 20, 42, 247,
+    99, 67, 169, 225, 3, 19, 170, 243, 83, 65, 169, 224, 3, 27, 170, 249, 107, 68, 169, 66, 0, 128, 82, 251, 115, 69,
+    169, 253, 123, 217, 168, 93, 232, 255, 23, 224, 195, 2, 145, 1, 249, 255, 151, 21, 28, 0, 18, 224, 195, 2, 145,
+    153, 248, 255, 151, 244, 3, 0, 42, 224, 195, 2, 145, 237, 232, 255, 151, 31, 28, 0, 114, 224, 2, 0, 84, 160, 6, 0,
+    81, 0, 28, 0, 18, 31, 4, 0, 113, 104, 2, 0, 84, 19, 138, 255, 180, 224, 3, 20, 42, 191, 6, 0, 113, 33, 2, 0, 84,
+    97, 14, 64, 249, 98, 66, 0, 145, 131, 0, 128, 82, 32, 0, 0, 139, 64, 4, 0, 249, 245, 91, 66, 169, 225, 3, 19, 170,
+    243, 83, 65, 169, 224, 3, 27, 170, 247, 99, 67, 169, 249, 107, 68, 169, 251, 115, 69, 169, 253, 123, 217, 168, 155,
+    229, 255, 23, 226, 0, 128, 82, 45, 252, 255, 23, 97, 34, 64, 249, 98, 226, 0, 145, 163, 0, 128, 82, 32, 0, 0, 139,
+    64, 4, 0, 249, 240, 255, 255, 23, 160, 38, 64, 120, 68, 255, 255, 23, 225, 3, 21, 170, 32, 36, 64, 120, 71, 255,
+    255, 23, 51, 134, 255, 180, 96, 14, 64, 185, 224, 133, 39, 54, 97, 98, 64, 185, 161, 133, 255, 55, 227, 131, 3,
+    145, 33, 124, 64, 147, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 130, 130, 138, 210, 160, 3, 128, 210, 34,
+    229, 255, 151, 36, 252, 255, 23, 66, 0, 128, 82, 15, 252, 255, 23, 253, 123, 184, 169, 253, 3, 0, 145, 243, 83, 1,
+    169, 243, 3, 0, 170, 20, 0, 128, 210, 247, 99, 3, 169, 24, 1, 0, 208, 24, 35, 0, 145, 245, 91, 2, 169, 249, 107, 4,
+    169, 122, 255, 191, 18, 57, 0, 128, 82, 251, 43, 0, 249, 117, 154, 64, 249, 181, 2, 20, 203, 191, 34, 0, 241, 201,
+    5, 0, 84, 96, 134, 83, 169, 0, 0, 68, 145, 0, 0, 1, 203, 31, 0, 26, 235, 41, 5, 0, 84, 96, 110, 64, 57, 224, 4, 0,
+    53, 128, 2, 24, 139, 224, 55, 0, 249, 0, 36, 0, 145, 224, 59, 0, 249, 224, 163, 1, 145, 249, 227, 1, 57, 66, 248,
+    255, 151, 251, 3, 0, 42, 224, 163, 1, 145, 164, 248, 255, 151, 23, 28, 0, 18, 224, 163, 1, 145, 60, 248, 255, 151,
+    226, 3, 0, 42, 255, 10, 0, 113, 129, 12, 160, 210, 32, 0, 160, 210, 33, 0, 128, 154, 246, 3, 23, 42, 247, 3, 27,
+    42, 63, 64, 59, 235, 162, 0, 0, 84, 226, 3, 22, 42, 224, 3, 19, 170, 65, 0, 128, 82, 237, 2, 0, 148, 160, 38, 0,
+    209, 255, 2, 0, 235, 72, 1, 0, 84, 131, 38, 0, 145, 228, 3, 23, 170, 247, 38, 0, 145, 3, 3, 3, 139, 225, 3, 22, 42,
+    224, 3, 19, 170, 148, 2, 23, 139, 174, 251, 255, 151, 208, 255, 255, 23, 52, 1, 0, 180, 0, 1, 0, 208, 0, 32, 0,
+    145, 226, 3, 21, 170, 1, 0, 20, 139, 111, 229, 255, 151, 96, 154, 64, 249, 0, 0, 20, 203, 96, 154, 0, 249, 243, 83,
+    65, 169, 245, 91, 66, 169, 247, 99, 67, 169, 249, 107, 68, 169, 251, 43, 64, 249, 253, 123, 200, 168, 192, 3, 95,
+    214, 255, 195, 18, 209, 253, 123, 0, 169, 253, 3, 0, 145, 243, 83, 1, 169, 243, 3, 0, 170, 245, 91, 2, 169, 22, 61,
+    0, 208, 214, 98, 0, 145, 249, 107, 4, 169, 26, 1, 136, 210, 250, 0, 160, 242, 247, 99, 3, 169, 251, 115, 5, 169,
+    224, 3, 19, 170, 136, 234, 255, 151, 96, 110, 64, 57, 0, 1, 0, 52, 96, 126, 64, 185, 192, 0, 0, 53, 96, 118, 64,
+    185, 128, 0, 0, 53, 96, 130, 64, 185, 64, 0, 0, 53, 162, 229, 255, 151, 116, 2, 69, 169, 1, 0, 128, 210, 100, 114,
+    64, 185, 5, 22, 128, 210, 159, 2, 0, 235, 148, 146, 128, 154, 159, 0, 1, 107, 200, 5, 0, 84, 165, 229, 255, 151,
+    159, 14, 0, 177, 72, 7, 0, 84, 31, 0, 20, 235, 66, 7, 0, 84, 148, 158, 15, 145, 148, 2, 0, 203, 0, 125, 128, 210,
+    148, 10, 192, 154, 102, 210, 64, 57, 96, 30, 128, 185, 166, 6, 0, 52, 97, 122, 64, 185, 161, 6, 0, 53, 97, 110, 64,
+    57, 97, 6, 0, 53, 97, 50, 64, 185, 98, 126, 64, 185, 95, 0, 1, 107, 131, 34, 159, 154, 198, 48, 159, 26, 225, 195,
+    2, 145, 200, 2, 128, 210, 2, 8, 128, 210, 4, 0, 128, 210, 5, 1, 128, 210, 1, 0, 0, 212, 31, 0, 0, 241, 247, 3, 0,
+    170, 196, 8, 64, 122, 225, 4, 0, 84, 245, 3, 1, 170, 24, 0, 128, 210, 25, 22, 128, 210, 59, 0, 128, 82, 31, 3, 23,
+    235, 43, 6, 0, 84, 96, 154, 64, 249, 31, 32, 0, 241, 105, 5, 0, 84, 96, 110, 64, 57, 32, 5, 0, 53, 224, 3, 19, 170,
+    103, 255, 255, 151, 38, 0, 0, 20, 99, 2, 64, 249, 32, 124, 5, 155, 98, 0, 0, 139, 96, 104, 96, 56, 32, 1, 0, 52,
+    64, 140, 72, 169, 66, 76, 64, 249, 31, 0, 3, 235, 0, 144, 131, 154, 95, 0, 20, 235, 84, 144, 148, 154, 31, 0, 20,
+    235, 20, 144, 148, 154, 33, 4, 0, 145, 195, 255, 255, 23, 20, 0, 128, 146, 204, 255, 255, 23, 20, 0, 128, 210, 202,
+    255, 255, 23, 227, 3, 20, 170, 212, 255, 255, 23, 227, 3, 20, 170, 6, 0, 128, 82, 209, 255, 255, 23, 224, 3, 19,
+    170, 85, 249, 255, 151, 96, 1, 0, 181, 97, 30, 128, 185, 159, 202, 0, 241, 68, 6, 128, 210, 226, 195, 2, 145, 132,
+    146, 132, 154, 6, 1, 128, 210, 5, 0, 128, 210, 35, 0, 128, 210, 192, 2, 128, 210, 95, 228, 255, 151, 224, 3, 19,
+    170, 119, 237, 255, 151, 153, 255, 255, 23, 180, 6, 64, 249, 131, 254, 96, 211, 127, 16, 0, 241, 160, 13, 0, 84,
+    72, 1, 0, 84, 127, 8, 0, 241, 224, 11, 0, 84, 127, 12, 0, 241, 0, 12, 0, 84, 127, 4, 0, 241, 64, 2, 0, 84, 24, 7,
+    0, 145, 181, 66, 0, 145, 193, 255, 255, 23, 127, 24, 0, 241, 96, 13, 0, 84, 127, 28, 0, 241, 64, 14, 0, 84, 127,
+    20, 0, 241, 1, 255, 255, 84, 148, 126, 64, 146, 96, 2, 64, 249, 148, 126, 25, 155, 1, 0, 20, 139, 0, 104, 116, 56,
+    64, 254, 255, 52, 34, 224, 0, 145, 92, 0, 0, 20, 96, 110, 64, 57, 192, 253, 255, 53, 160, 2, 64, 185, 159, 6, 0,
+    113, 32, 5, 0, 84, 32, 6, 16, 55, 52, 253, 255, 53, 160, 2, 64, 185, 31, 120, 29, 114, 192, 252, 255, 84, 96, 110,
+    64, 57, 128, 252, 255, 53, 99, 154, 64, 249, 1, 1, 0, 176, 34, 1, 128, 210, 33, 32, 0, 145, 97, 0, 1, 139, 130, 12,
+    160, 242, 66, 0, 3, 203, 99, 98, 64, 57, 96, 18, 64, 185, 67, 6, 0, 52, 244, 67, 2, 145, 230, 35, 2, 145, 228, 3,
+    20, 170, 5, 1, 128, 210, 3, 8, 128, 82, 255, 71, 0, 249, 86, 231, 255, 151, 31, 28, 1, 177, 96, 3, 0, 84, 227, 71,
+    64, 249, 2, 0, 128, 210, 95, 0, 3, 235, 97, 3, 0, 84, 31, 44, 0, 177, 96, 249, 255, 84, 31, 0, 0, 241, 45, 1, 0,
+    84, 97, 154, 64, 249, 32, 0, 0, 139, 96, 154, 0, 249, 224, 3, 19, 170, 246, 254, 255, 151, 195, 255, 255, 23, 31,
+    4, 29, 114, 160, 0, 0, 84, 224, 3, 19, 170, 1, 0, 128, 82, 103, 233, 255, 151, 189, 255, 255, 23, 224, 3, 19, 170,
+    209, 233, 255, 151, 186, 255, 255, 23, 224, 3, 19, 170, 206, 233, 255, 151, 206, 255, 255, 23, 224, 3, 19, 170, 2,
+    0, 128, 82, 193, 0, 128, 82, 3, 2, 0, 148, 97, 42, 65, 185, 63, 128, 0, 113, 64, 255, 255, 84, 37, 4, 0, 17, 97,
+    74, 33, 139, 132, 122, 98, 184, 66, 4, 0, 145, 101, 42, 1, 185, 36, 168, 0, 185, 219, 255, 255, 23, 154, 229, 255,
+    151, 219, 255, 255, 23, 224, 3, 19, 170, 188, 232, 255, 151, 164, 255, 255, 23, 96, 6, 64, 249, 148, 126, 124, 211,
+    1, 0, 20, 139, 0, 104, 116, 184, 224, 243, 255, 52, 224, 3, 19, 170, 79, 232, 255, 151, 156, 255, 255, 23, 148,
+    126, 64, 146, 96, 2, 64, 249, 148, 126, 25, 155, 1, 0, 20, 139, 0, 104, 116, 56, 192, 242, 255, 52, 34, 64, 0, 145,
+    224, 3, 19, 170, 143, 229, 255, 151, 146, 255, 255, 23, 148, 126, 64, 146, 96, 2, 64, 249, 148, 126, 25, 155, 1, 0,
+    20, 139, 0, 104, 116, 56, 128, 241, 255, 52, 224, 3, 19, 170, 235, 229, 255, 151, 137, 255, 255, 23, 160, 2, 64,
+    185, 127, 50, 2, 57, 96, 0, 16, 54, 224, 3, 19, 170, 21, 228, 255, 151, 160, 2, 64, 185, 31, 120, 29, 114, 64, 3,
+    0, 84, 60, 1, 128, 210, 60, 0, 160, 242, 96, 138, 64, 185, 192, 2, 248, 55, 97, 138, 83, 169, 33, 0, 68, 145, 33,
+    0, 2, 203, 63, 0, 26, 235, 41, 2, 0, 84, 97, 82, 64, 249, 130, 3, 1, 203, 193, 2, 1, 139, 102, 229, 255, 151, 31,
+    44, 0, 177, 96, 1, 0, 84, 31, 0, 0, 241, 140, 1, 0, 84, 97, 34, 2, 145, 224, 3, 19, 170, 217, 228, 255, 151, 224,
+    3, 19, 170, 3, 0, 128, 210, 2, 0, 128, 82, 129, 14, 128, 18, 88, 228, 255, 151, 224, 3, 19, 170, 223, 227, 255,
+    151, 101, 255, 255, 23, 97, 82, 64, 249, 20, 0, 128, 210, 32, 0, 0, 139, 96, 82, 0, 249, 100, 82, 64, 249, 193, 2,
+    20, 139, 132, 0, 20, 203, 159, 32, 0, 241, 8, 1, 0, 84, 226, 3, 4, 170, 224, 3, 22, 170, 61, 228, 255, 151, 96, 82,
+    64, 249, 0, 0, 20, 203, 96, 82, 0, 249, 215, 255, 255, 23, 32, 36, 0, 145, 225, 19, 7, 169, 225, 3, 9, 169, 224,
+    67, 2, 145, 251, 131, 2, 57, 225, 246, 255, 151, 227, 3, 0, 42, 224, 67, 2, 145, 227, 111, 0, 185, 66, 247, 255,
+    151, 224, 175, 1, 57, 224, 67, 2, 145, 218, 246, 255, 151, 225, 19, 71, 169, 226, 3, 0, 42, 227, 111, 64, 185, 236,
+    3, 3, 42, 128, 36, 0, 209, 31, 64, 35, 235, 195, 252, 255, 84, 225, 175, 65, 57, 227, 3, 12, 170, 224, 3, 19, 170,
+    45, 228, 255, 151, 129, 38, 0, 145, 226, 3, 12, 170, 140, 37, 0, 145, 193, 2, 1, 139, 148, 2, 12, 139, 5, 228, 255,
+    151, 214, 255, 255, 23, 253, 123, 164, 169, 253, 3, 0, 145, 243, 83, 1, 169, 245, 19, 0, 249, 1, 0, 64, 249, 63, 4,
+    0, 241, 141, 17, 0, 84, 0, 8, 64, 249, 66, 0, 128, 210, 1, 0, 0, 144, 33, 108, 42, 145, 79, 228, 255, 151, 31, 0,
+    0, 113, 243, 23, 159, 26, 225, 159, 104, 178, 225, 19, 9, 248, 225, 95, 64, 178, 225, 19, 10, 248, 1, 1, 128, 82,
+    192, 61, 0, 176, 0, 160, 2, 145, 225, 147, 10, 184, 65, 253, 223, 210, 224, 63, 0, 249, 225, 255, 255, 242, 128,
+    61, 0, 176, 0, 144, 0, 145, 224, 67, 0, 249, 0, 0, 128, 146, 225, 91, 0, 249, 33, 0, 128, 82, 2, 16, 128, 210, 224,
+    71, 0, 249, 245, 227, 1, 145, 224, 147, 9, 248, 20, 0, 0, 144, 225, 115, 1, 121, 1, 0, 128, 82, 255, 99, 0, 249,
+    148, 22, 41, 145, 224, 131, 12, 169, 255, 255, 13, 169, 255, 255, 14, 169, 255, 127, 0, 249, 224, 3, 1, 185, 224,
+    131, 4, 145, 255, 19, 4, 57, 255, 255, 16, 169, 255, 143, 0, 249, 34, 228, 255, 151, 0, 1, 0, 176, 6, 0, 128, 210,
+    5, 0, 128, 210, 4, 0, 128, 210, 21, 0, 0, 249, 3, 0, 128, 210, 2, 0, 128, 210, 1, 0, 128, 210, 160, 19, 128, 210,
+    243, 67, 2, 57, 255, 163, 1, 185, 39, 0, 128, 210, 255, 255, 26, 169, 255, 223, 0, 249, 69, 227, 255, 151, 5, 0,
+    128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0, 128, 210, 129, 0, 128, 210, 224, 20, 128, 210, 62, 227, 255, 151,
+    5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 34, 0, 128, 210, 129, 4, 128, 210, 224, 20, 128, 210, 55, 227, 255,
+    151, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0, 128, 210, 65, 2, 128, 210, 192, 20, 128, 210, 48, 227,
+    255, 151, 225, 3, 20, 170, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0, 128, 210, 32, 6, 128, 210, 41,
+    227, 255, 151, 225, 3, 7, 170, 226, 99, 1, 145, 231, 4, 0, 145, 6, 0, 128, 210, 5, 0, 128, 210, 4, 1, 128, 210, 3,
+    0, 128, 210, 192, 16, 128, 210, 255, 255, 5, 169, 255, 255, 6, 169, 30, 227, 255, 151, 255, 4, 1, 241, 129, 254,
+    255, 84, 226, 227, 0, 145, 0, 0, 128, 146, 5, 0, 128, 210, 4, 1, 128, 210, 3, 0, 128, 210, 65, 0, 128, 210, 224,
+    31, 0, 249, 224, 16, 128, 210, 19, 227, 255, 151, 81, 233, 255, 151, 228, 99, 3, 145, 6, 0, 128, 210, 5, 0, 128,
+    210, 3, 0, 128, 210, 226, 0, 128, 210, 1, 0, 128, 210, 160, 32, 128, 210, 10, 227, 255, 151, 224, 115, 64, 249, 1,
+    0, 128, 210, 227, 35, 1, 145, 5, 0, 128, 210, 4, 0, 128, 210, 226, 0, 128, 210, 224, 131, 4, 169, 160, 32, 128,
+    210, 1, 227, 255, 151, 224, 115, 64, 249, 225, 7, 133, 210, 31, 0, 1, 235, 8, 2, 0, 84, 31, 0, 2, 241, 72, 1, 0,
+    84, 1, 1, 128, 82, 225, 171, 0, 185, 31, 0, 16, 241, 1, 128, 128, 210, 0, 144, 129, 154, 224, 111, 0, 249, 12, 0,
+    0, 20, 19, 0, 128, 82, 123, 255, 255, 23, 1, 0, 1, 209, 162, 0, 128, 210, 33, 8, 194, 154, 225, 171, 0, 185, 225,
+    111, 64, 249, 63, 252, 15, 241, 105, 254, 255, 84, 31, 0, 1, 235, 35, 254, 255, 84, 3, 0, 128, 82, 66, 0, 128, 82,
+    1, 0, 0, 144, 96, 12, 128, 18, 33, 116, 42, 145, 121, 228, 255, 151, 224, 159, 0, 185, 0, 2, 248, 54, 224, 99, 1,
+    145, 104, 7, 128, 210, 1, 1, 160, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0,
+    212, 96, 0, 248, 182, 64, 0, 128, 82, 191, 227, 255, 151, 224, 91, 64, 185, 224, 159, 0, 185, 224, 115, 1, 145,
+    218, 227, 255, 151, 127, 2, 0, 113, 40, 3, 128, 210, 96, 0, 128, 210, 193, 128, 128, 210, 0, 16, 159, 154, 66, 1,
+    128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 224, 139, 0, 185, 230, 3, 0, 42, 129, 0, 0,
+    84, 32, 0, 128, 210, 1, 0, 0, 212, 230, 3, 0, 42, 224, 139, 64, 185, 230, 143, 0, 185, 198, 0, 0, 42, 230, 252,
+    255, 55, 7, 0, 128, 210, 255, 8, 0, 241, 32, 22, 0, 84, 225, 159, 128, 185, 226, 3, 7, 170, 6, 0, 128, 210, 5, 0,
+    128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 0, 3, 128, 210, 179, 226, 255, 151, 231, 4, 0, 145, 255, 12, 0, 241, 129,
+    254, 255, 84, 51, 1, 0, 52, 225, 3, 7, 170, 6, 0, 128, 210, 5, 0, 128, 210, 4, 0, 128, 210, 3, 0, 128, 210, 2, 0,
+    128, 210, 32, 7, 128, 210, 167, 226, 255, 151, 40, 3, 128, 210, 0, 0, 128, 210, 193, 128, 128, 210, 66, 1, 128,
+    210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 231, 139, 128, 185, 97, 0, 128, 210, 2, 0, 128,
+    210, 224, 159, 0, 185, 224, 3, 7, 170, 1, 0, 0, 212, 6, 0, 128, 210, 3, 0, 117, 178, 225, 3, 7, 170, 224, 3, 8,
+    170, 130, 0, 128, 210, 147, 226, 255, 151, 231, 143, 128, 185, 40, 3, 128, 210, 97, 0, 128, 210, 2, 0, 128, 210,
+    224, 3, 7, 170, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 130, 0, 128, 210, 3, 0, 117, 178,
+    225, 3, 7, 170, 224, 3, 8, 170, 133, 226, 255, 151, 136, 2, 128, 210, 0, 1, 160, 210, 1, 0, 128, 210, 2, 0, 128,
+    210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 224, 151, 0, 185, 0, 64, 128, 210, 32, 0, 160,
+    242, 3, 0, 129, 210, 225, 3, 1, 145, 72, 9, 128, 210, 2, 1, 128, 210, 3, 1, 160, 242, 224, 35, 0, 249, 0, 0, 128,
+    146, 1, 0, 0, 212, 225, 3, 0, 170, 224, 151, 64, 185, 225, 155, 0, 185, 1, 0, 1, 42, 193, 242, 255, 55, 225, 139,
+    64, 185, 35, 0, 128, 82, 226, 3, 3, 42, 114, 226, 255, 151, 243, 0, 0, 53, 225, 143, 64, 185, 36, 0, 128, 82, 224,
+    151, 64, 185, 227, 3, 4, 42, 2, 0, 128, 82, 107, 226, 255, 151, 224, 135, 82, 41, 4, 0, 128, 82, 67, 0, 128, 82,
+    34, 0, 128, 82, 115, 122, 31, 83, 101, 226, 255, 151, 64, 127, 0, 144, 0, 228, 77, 185, 31, 0, 0, 113, 77, 0, 0,
+    84, 115, 2, 28, 50, 64, 127, 0, 144, 0, 128, 119, 57, 64, 0, 0, 52, 115, 2, 29, 50, 225, 195, 0, 145, 232, 20, 128,
+    210, 160, 4, 128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 255, 51, 0, 185, 1, 0, 0,
+    212, 160, 0, 248, 183, 224, 51, 64, 185, 31, 4, 0, 113, 65, 0, 0, 84, 115, 2, 27, 50, 136, 55, 128, 210, 0, 0, 128,
+    210, 1, 0, 128, 210, 34, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 31, 20, 0, 241,
+    77, 0, 0, 84, 115, 2, 0, 50, 0, 0, 136, 210, 225, 3, 20, 170, 0, 5, 160, 242, 226, 99, 1, 145, 168, 54, 128, 210,
+    3, 3, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 224, 255, 5, 169, 96, 12, 128, 146, 255, 55, 0, 249, 1, 0, 0, 212,
+    224, 55, 0, 185, 64, 0, 248, 55, 115, 2, 30, 50, 224, 211, 0, 145, 49, 227, 255, 151, 131, 3, 128, 210, 2, 0, 128,
+    82, 225, 15, 128, 18, 224, 3, 21, 170, 196, 226, 255, 151, 244, 3, 0, 170, 96, 200, 136, 210, 128, 168, 169, 242,
+    32, 0, 192, 242, 224, 22, 224, 242, 128, 2, 0, 249, 109, 231, 255, 151, 128, 10, 0, 185, 232, 21, 128, 210, 1, 0,
+    128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4, 0, 128, 210, 5, 0, 128, 210, 0, 0, 128, 210, 1, 0, 0, 212, 40, 22,
+    128, 210, 128, 14, 0, 185, 0, 0, 128, 210, 1, 0, 0, 212, 128, 78, 2, 41, 224, 171, 64, 185, 128, 26, 0, 185, 224,
+    3, 21, 170, 59, 253, 255, 151, 224, 3, 7, 170, 40, 3, 128, 210, 33, 0, 128, 210, 2, 0, 128, 210, 3, 0, 128, 210, 4,
+    0, 128, 210, 5, 0, 128, 210, 1, 0, 0, 212, 0, 234, 255, 182, 71, 255, 255, 23, 253, 123, 190, 169, 45, 28, 0, 18,
+    76, 28, 0, 18, 253, 3, 0, 145, 243, 11, 0, 249, 67, 0, 128, 210, 31, 252, 19, 169, 243, 3, 0, 170, 2, 0, 128, 82,
+    161, 14, 128, 18, 150, 226, 255, 151, 13, 0, 0, 57, 12, 4, 0, 57, 224, 3, 19, 170, 184, 231, 255, 151, 1, 0, 128,
+    82, 224, 3, 19, 170, 72, 231, 255, 151, 224, 3, 19, 170, 29, 253, 255, 151, 111, 111, 109, 95, 107, 105, 108, 108,
+    32, 0, 47, 112, 114, 111, 99, 0, 115, 101, 108, 102, 0, 47, 116, 97, 115, 107, 47, 0, 47, 99, 104, 105, 108, 100,
+    114, 101, 110, 0, 115, 101, 108, 102, 47, 102, 100, 0, 47, 115, 116, 97, 116, 0, 47, 116, 97, 115, 107, 0, 115,
+    101, 108, 102, 47, 102, 100, 47, 0, 46, 99, 111, 102, 102, 101, 114, 100, 97, 109, 45, 0, 48, 49, 50, 51, 52, 53,
+    54, 55, 56, 57, 97, 98, 99, 100, 101, 102, 0, 46, 46, 0, 115, 101, 108, 102, 47, 111, 111, 109, 95, 115, 99, 111,
+    114, 101, 95, 97, 100, 106, 0, 53, 48, 48, 0, 0, 0, 3, 21, 57, 70, 196, 196, 196, 81, 90, 113, 123, 47, 100, 101,
+    118, 47, 112, 116, 109, 120, 0, 115, 112, 97, 119, 110, 0, 51, 0, 47, 100, 101, 118, 47, 110, 117, 108, 108, 0, 0,
+    46, 115, 104, 115, 116, 114, 116, 97, 98, 0, 46, 116, 101, 120, 116, 0, 46, 114, 111, 100, 97, 116, 97, 0, 46, 98,
+    115, 115, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11, 0, 0, 0, 1,
+    0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 232, 0, 64, 0, 0, 0, 0, 0, 232, 0, 0, 0, 0, 0, 0, 0, 28, 121, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 17, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0,
+    0, 4, 122, 64, 0, 0, 0, 0, 0, 4, 122, 0, 0, 0, 0, 0, 0, 163, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0,
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 25, 0, 0, 0, 8, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 128, 65, 0, 0, 0, 0, 0,
     0, 128, 0, 0, 0, 0, 0, 0, 232, 125, 253, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    0, 0, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 122, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 167, 122, 0, 0, 0, 0, 0, 0,
     30, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
     // clang-format on
 };
 
 /// Of the file.
 inline constexpr std::string_view image_aarch64_sha256 =
-    "508f9c8833566da20cfe9de9953b7521446ca2dcfe2f9e3d73be14516df6dd8d";
+    "0e49235345f8094fd0d9e656457ad94b88105a33ac3007943266611306198094";
 
 }  // namespace cofferdam::inline v0::wire
 
@@ -5162,18 +5331,18 @@ inline constexpr std::string_view image_aarch64_sha256 =
 
 namespace cofferdam::inline v0::wire {
 
-/// The warden for x86_64, as an ELF file: 29328 bytes.
+/// The warden for x86_64, as an ELF file: 29464 bytes.
 inline constexpr unsigned char image_x86_64[] = {
     // clang-format off
     127, 69, 76, 70, 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 62, 0, 1, 0, 0, 0, 232, 0, 64, 0, 0, 0, 0, 0, 64, 0, 0,
-    0, 0, 0, 0, 0, 80, 113, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64, 0, 56, 0, 3, 0, 64, 0, 5, 0, 4, 0, 1, 0, 0, 0, 5, 0, 0,
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 44, 113, 0, 0, 0, 0, 0, 0, 44, 113, 0,
-    0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 6, 0, 0, 0, 64, 1, 0, 0, 0, 0, 0, 0, 64, 129, 64, 0, 0, 0, 0,
-    0, 64, 129, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 96, 126, 253, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 81,
+    0, 0, 0, 0, 0, 216, 113, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64, 0, 56, 0, 3, 0, 64, 0, 5, 0, 4, 0, 1, 0, 0, 0, 5, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 180, 113, 0, 0, 0, 0, 0, 0, 180, 113,
+    0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 128, 64, 0, 0, 0, 0,
+    0, 0, 128, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 96, 126, 253, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 81,
     229, 116, 100, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 49, 237, 72, 137, 231, 72, 131, 228, 240, 232, 217, 103,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 49, 237, 72, 137, 231, 72, 131, 228, 240, 232, 102, 104,
     0, 0, 244, 72, 131, 230, 240, 72, 131, 238, 16, 72, 137, 22, 72, 137, 78, 8, 49, 210, 69, 49, 210, 69, 49, 192,
-    184, 56, 0, 0, 0, 15, 5, 133, 192, 117, 7, 49, 237, 88, 95, 255, 208, 244, 195, 144, 72, 139, 21, 23, 128, 1, 0,
+    184, 56, 0, 0, 0, 15, 5, 133, 192, 117, 7, 49, 237, 88, 95, 255, 208, 244, 195, 144, 72, 139, 21, 215, 126, 1, 0,
     176, 1, 57, 186, 128, 0, 0, 0, 116, 34, 139, 114, 116, 49, 192, 57, 240, 115, 22, 72, 137, 193, 72, 255, 192, 72,
     193, 225, 4, 72, 3, 74, 8, 57, 57, 117, 234, 176, 1, 235, 3, 49, 192, 195, 195, 85, 49, 210, 189, 56, 0, 0, 0, 69,
     49, 210, 83, 69, 49, 192, 72, 137, 251, 69, 49, 201, 191, 10, 0, 0, 0, 72, 137, 232, 72, 137, 214, 15, 5, 72, 131,
@@ -5189,16 +5358,16 @@ inline constexpr unsigned char image_x86_64[] = {
     1, 0, 0, 64, 137, 68, 36, 244, 184, 7, 0, 0, 0, 72, 193, 224, 32, 72, 137, 68, 36, 248, 184, 233, 0, 0, 0, 15, 5,
     195, 144, 85, 189, 44, 0, 0, 0, 83, 72, 137, 251, 72, 99, 187, 136, 0, 0, 0, 72, 139, 179, 144, 0, 0, 0, 72, 139,
     147, 152, 0, 0, 0, 133, 255, 121, 18, 72, 139, 131, 152, 0, 0, 0, 72, 57, 131, 144, 0, 0, 0, 117, 80, 235, 62, 72,
-    57, 242, 116, 57, 72, 41, 242, 65, 186, 64, 64, 0, 0, 69, 49, 192, 69, 49, 201, 72, 129, 198, 88, 129, 181, 0, 72,
+    57, 242, 116, 57, 72, 41, 242, 65, 186, 64, 64, 0, 0, 69, 49, 192, 69, 49, 201, 72, 129, 198, 24, 128, 181, 0, 72,
     137, 232, 15, 5, 72, 131, 248, 252, 116, 175, 72, 139, 147, 144, 0, 0, 0, 72, 133, 192, 120, 188, 72, 1, 208, 72,
     137, 131, 144, 0, 0, 0, 235, 151, 49, 192, 72, 137, 131, 152, 0, 0, 0, 72, 137, 131, 144, 0, 0, 0, 198, 131, 140,
     0, 0, 0, 0, 72, 137, 223, 91, 93, 233, 234, 254, 255, 255, 72, 137, 248, 72, 137, 209, 72, 57, 254, 115, 9, 72,
     141, 20, 22, 72, 57, 215, 114, 6, 72, 137, 199, 243, 164, 195, 72, 131, 233, 1, 114, 8, 138, 20, 14, 136, 20, 8,
     235, 242, 195, 144, 83, 65, 137, 210, 72, 139, 151, 64, 1, 0, 0, 184, 0, 0, 16, 0, 72, 141, 89, 9, 73, 137, 248,
-    65, 137, 243, 73, 137, 201, 72, 41, 208, 72, 57, 216, 115, 50, 72, 139, 183, 56, 1, 0, 0, 191, 88, 129, 165, 0, 72,
-    41, 242, 72, 129, 198, 88, 129, 165, 0, 232, 150, 255, 255, 255, 73, 139, 128, 56, 1, 0, 0, 73, 41, 128, 64, 1, 0,
-    0, 49, 192, 73, 137, 128, 56, 1, 0, 0, 73, 139, 144, 64, 1, 0, 0, 68, 137, 138, 88, 129, 165, 0, 72, 141, 130, 97,
-    129, 165, 0, 68, 136, 154, 92, 129, 165, 0, 68, 137, 146, 93, 129, 165, 0, 73, 1, 152, 64, 1, 0, 0, 91, 195, 144,
+    65, 137, 243, 73, 137, 201, 72, 41, 208, 72, 57, 216, 115, 50, 72, 139, 183, 56, 1, 0, 0, 191, 24, 128, 165, 0, 72,
+    41, 242, 72, 129, 198, 24, 128, 165, 0, 232, 150, 255, 255, 255, 73, 139, 128, 56, 1, 0, 0, 73, 41, 128, 64, 1, 0,
+    0, 49, 192, 73, 137, 128, 56, 1, 0, 0, 73, 139, 144, 64, 1, 0, 0, 68, 137, 138, 24, 128, 165, 0, 72, 141, 130, 33,
+    128, 165, 0, 68, 136, 154, 28, 128, 165, 0, 68, 137, 146, 29, 128, 165, 0, 73, 1, 152, 64, 1, 0, 0, 91, 195, 144,
     85, 137, 213, 137, 242, 64, 182, 134, 83, 72, 137, 203, 185, 5, 0, 0, 0, 247, 219, 232, 100, 255, 255, 255, 64,
     136, 40, 137, 88, 1, 91, 93, 195, 49, 201, 72, 57, 202, 116, 27, 138, 4, 15, 72, 255, 193, 68, 138, 68, 14, 255,
     68, 56, 192, 116, 235, 69, 15, 182, 192, 15, 182, 192, 68, 41, 192, 195, 49, 192, 195, 49, 192, 128, 60, 7, 0, 116,
@@ -5209,164 +5378,168 @@ inline constexpr unsigned char image_x86_64[] = {
     255, 120, 21, 49, 210, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 3, 0, 0, 0, 72, 137, 214, 15, 5, 199, 3, 255,
     255, 255, 255, 91, 195, 72, 99, 22, 133, 210, 120, 60, 83, 49, 192, 72, 137, 243, 72, 99, 127, 28, 69, 49, 192, 69,
     49, 201, 190, 2, 0, 0, 0, 137, 68, 36, 244, 184, 1, 0, 0, 0, 76, 141, 84, 36, 244, 72, 193, 224, 32, 72, 137, 68,
-    36, 248, 184, 233, 0, 0, 0, 15, 5, 72, 137, 223, 91, 233, 149, 255, 255, 255, 195, 83, 72, 137, 243, 72, 131, 198,
-    96, 232, 175, 255, 255, 255, 72, 139, 123, 104, 72, 133, 255, 116, 23, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184,
-    11, 0, 0, 0, 190, 0, 0, 1, 0, 49, 210, 15, 5, 49, 192, 49, 210, 72, 137, 67, 104, 137, 83, 116, 91, 195, 128, 62,
-    0, 116, 113, 85, 83, 72, 137, 243, 82, 128, 190, 170, 0, 0, 0, 0, 116, 94, 131, 126, 16, 0, 121, 88, 131, 126, 56,
-    0, 121, 82, 72, 137, 253, 232, 158, 255, 255, 255, 139, 83, 4, 185, 16, 0, 0, 0, 64, 182, 133, 72, 137, 239, 232,
-    233, 253, 255, 255, 72, 139, 83, 40, 72, 137, 16, 72, 139, 83, 80, 72, 137, 80, 8, 198, 3, 0, 255, 77, 124, 139,
-    85, 112, 133, 210, 116, 27, 141, 66, 255, 72, 137, 194, 72, 105, 192, 176, 0, 0, 0, 72, 3, 69, 0, 128, 56, 0, 117,
-    5, 137, 85, 112, 235, 222, 88, 91, 93, 195, 195, 144, 72, 139, 71, 16, 199, 64, 8, 255, 255, 255, 255, 72, 139, 71,
-    16, 198, 128, 170, 0, 0, 0, 1, 72, 139, 71, 16, 72, 199, 128, 152, 0, 0, 0, 255, 255, 255, 255, 72, 139, 71, 16,
-    72, 199, 128, 144, 0, 0, 0, 255, 255, 255, 255, 72, 139, 7, 72, 139, 119, 8, 199, 70, 8, 255, 255, 255, 255, 139,
-    80, 120, 141, 74, 1, 137, 72, 120, 131, 249, 8, 119, 12, 128, 120, 27, 0, 117, 6, 128, 126, 12, 0, 116, 25, 128,
-    126, 13, 0, 117, 19, 137, 80, 120, 72, 131, 198, 4, 72, 137, 199, 198, 70, 9, 1, 233, 149, 254, 255, 255, 195, 72,
-    99, 255, 69, 49, 210, 69, 49, 192, 69, 49, 201, 49, 192, 15, 5, 72, 131, 248, 252, 116, 237, 195, 144, 65, 87, 65,
-    86, 65, 85, 73, 137, 253, 65, 84, 85, 83, 65, 82, 139, 58, 198, 66, 32, 0, 133, 255, 15, 136, 29, 1, 0, 0, 76, 139,
-    114, 16, 72, 137, 245, 72, 137, 211, 65, 137, 204, 77, 133, 246, 117, 33, 186, 0, 0, 1, 0, 190, 64, 129, 64, 0,
-    232, 170, 255, 255, 255, 72, 133, 192, 15, 142, 169, 0, 0, 0, 72, 1, 67, 24, 233, 205, 0, 0, 0, 72, 139, 82, 8, 72,
-    133, 210, 15, 132, 221, 0, 0, 0, 73, 139, 133, 56, 1, 0, 0, 72, 5, 0, 0, 16, 0, 73, 43, 133, 64, 1, 0, 0, 72, 61,
-    255, 63, 7, 0, 15, 134, 189, 0, 0, 0, 73, 57, 214, 184, 0, 0, 1, 0, 76, 137, 239, 76, 15, 71, 242, 139, 86, 4, 65,
-    141, 116, 36, 126, 73, 57, 198, 76, 15, 71, 240, 76, 137, 241, 232, 123, 252, 255, 255, 139, 59, 76, 137, 242, 72,
-    137, 198, 73, 137, 199, 232, 53, 255, 255, 255, 49, 210, 73, 139, 141, 64, 1, 0, 0, 72, 133, 192, 72, 15, 73, 208,
-    72, 1, 209, 76, 41, 241, 73, 137, 141, 64, 1, 0, 0, 72, 133, 192, 127, 13, 72, 131, 233, 9, 73, 137, 141, 64, 1, 0,
-    0, 235, 14, 65, 137, 87, 247, 72, 41, 83, 8, 72, 41, 83, 16, 235, 45, 72, 133, 192, 116, 6, 72, 131, 248, 245, 116,
-    34, 72, 137, 222, 76, 137, 239, 232, 118, 253, 255, 255, 65, 89, 72, 137, 238, 91, 76, 137, 239, 93, 65, 92, 65,
-    93, 65, 94, 65, 95, 233, 221, 253, 255, 255, 65, 88, 68, 137, 225, 72, 137, 218, 72, 137, 238, 91, 76, 137, 239,
-    93, 65, 92, 65, 93, 65, 94, 65, 95, 233, 34, 250, 255, 255, 88, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195, 83,
-    72, 99, 255, 187, 1, 0, 0, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 216, 15, 5, 72, 131, 248, 252, 116,
-    236, 91, 195, 144, 85, 72, 137, 253, 83, 72, 137, 243, 72, 131, 236, 24, 198, 70, 100, 0, 139, 123, 96, 139, 83,
-    116, 133, 255, 15, 136, 157, 0, 0, 0, 133, 210, 15, 132, 155, 0, 0, 0, 139, 115, 112, 72, 3, 115, 104, 232, 174,
+    36, 248, 184, 233, 0, 0, 0, 15, 5, 72, 137, 223, 91, 233, 149, 255, 255, 255, 195, 83, 72, 137, 243, 198, 70, 102,
+    1, 246, 70, 12, 16, 116, 9, 128, 190, 170, 0, 0, 0, 0, 116, 9, 72, 141, 115, 96, 232, 156, 255, 255, 255, 72, 139,
+    123, 104, 72, 133, 255, 116, 23, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 11, 0, 0, 0, 190, 0, 0, 1, 0, 49, 210,
+    15, 5, 49, 192, 49, 210, 72, 137, 67, 104, 137, 83, 116, 91, 195, 144, 128, 62, 0, 116, 113, 85, 83, 72, 137, 243,
+    82, 128, 190, 170, 0, 0, 0, 0, 116, 94, 131, 126, 16, 0, 121, 88, 131, 126, 56, 0, 121, 82, 72, 137, 253, 232, 138,
+    255, 255, 255, 139, 83, 4, 185, 16, 0, 0, 0, 64, 182, 133, 72, 137, 239, 232, 213, 253, 255, 255, 72, 139, 83, 40,
+    72, 137, 16, 72, 139, 83, 80, 72, 137, 80, 8, 198, 3, 0, 255, 77, 124, 139, 85, 112, 133, 210, 116, 27, 141, 66,
+    255, 72, 137, 194, 72, 105, 192, 176, 0, 0, 0, 72, 3, 69, 0, 128, 56, 0, 117, 5, 137, 85, 112, 235, 222, 88, 91,
+    93, 195, 195, 144, 128, 126, 13, 0, 117, 16, 255, 79, 120, 72, 131, 198, 4, 198, 70, 9, 1, 233, 224, 254, 255, 255,
+    195, 144, 72, 139, 71, 16, 199, 64, 8, 255, 255, 255, 255, 72, 139, 71, 16, 198, 128, 170, 0, 0, 0, 1, 72, 139, 71,
+    16, 72, 199, 128, 152, 0, 0, 0, 255, 255, 255, 255, 72, 139, 71, 16, 72, 199, 128, 144, 0, 0, 0, 255, 255, 255,
+    255, 72, 139, 7, 72, 139, 119, 8, 199, 70, 8, 255, 255, 255, 255, 139, 72, 120, 141, 81, 1, 137, 80, 120, 131, 250,
+    8, 119, 12, 128, 120, 27, 0, 117, 6, 128, 126, 12, 0, 116, 8, 72, 137, 199, 233, 132, 255, 255, 255, 195, 72, 99,
+    255, 69, 49, 210, 69, 49, 192, 69, 49, 201, 49, 192, 15, 5, 72, 131, 248, 252, 116, 237, 195, 65, 87, 65, 86, 65,
+    85, 73, 137, 253, 65, 84, 85, 83, 65, 82, 139, 58, 198, 66, 32, 0, 133, 255, 15, 136, 29, 1, 0, 0, 76, 139, 114,
+    16, 72, 137, 245, 72, 137, 211, 65, 137, 204, 77, 133, 246, 117, 33, 186, 0, 0, 1, 0, 190, 0, 128, 64, 0, 232, 171,
+    255, 255, 255, 72, 133, 192, 15, 142, 169, 0, 0, 0, 72, 1, 67, 24, 233, 205, 0, 0, 0, 72, 139, 82, 8, 72, 133, 210,
+    15, 132, 221, 0, 0, 0, 73, 139, 133, 56, 1, 0, 0, 72, 5, 0, 0, 16, 0, 73, 43, 133, 64, 1, 0, 0, 72, 61, 255, 63, 7,
+    0, 15, 134, 189, 0, 0, 0, 73, 57, 214, 184, 0, 0, 1, 0, 76, 137, 239, 76, 15, 71, 242, 139, 86, 4, 65, 141, 116,
+    36, 126, 73, 57, 198, 76, 15, 71, 240, 76, 137, 241, 232, 97, 252, 255, 255, 139, 59, 76, 137, 242, 72, 137, 198,
+    73, 137, 199, 232, 54, 255, 255, 255, 49, 210, 73, 139, 141, 64, 1, 0, 0, 72, 133, 192, 72, 15, 73, 208, 72, 1,
+    209, 76, 41, 241, 73, 137, 141, 64, 1, 0, 0, 72, 133, 192, 127, 13, 72, 131, 233, 9, 73, 137, 141, 64, 1, 0, 0,
+    235, 14, 65, 137, 87, 247, 72, 41, 83, 8, 72, 41, 83, 16, 235, 45, 72, 133, 192, 116, 6, 72, 131, 248, 245, 116,
+    34, 72, 137, 222, 76, 137, 239, 232, 92, 253, 255, 255, 65, 89, 72, 137, 238, 91, 76, 137, 239, 93, 65, 92, 65, 93,
+    65, 94, 65, 95, 233, 215, 253, 255, 255, 65, 88, 68, 137, 225, 72, 137, 218, 72, 137, 238, 91, 76, 137, 239, 93,
+    65, 92, 65, 93, 65, 94, 65, 95, 233, 8, 250, 255, 255, 88, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195, 83, 72, 99,
+    255, 187, 1, 0, 0, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 216, 15, 5, 72, 131, 248, 252, 116, 236, 91,
+    195, 144, 85, 72, 137, 253, 83, 72, 137, 243, 72, 131, 236, 24, 198, 70, 100, 0, 128, 123, 102, 0, 139, 83, 116,
+    15, 133, 181, 0, 0, 0, 133, 210, 15, 132, 179, 0, 0, 0, 139, 123, 96, 139, 115, 112, 72, 3, 115, 104, 232, 172,
     255, 255, 255, 72, 131, 248, 245, 117, 79, 198, 67, 100, 1, 72, 137, 216, 72, 43, 69, 0, 186, 3, 0, 0, 0, 72, 193,
     248, 4, 72, 193, 226, 33, 72, 99, 125, 28, 69, 49, 192, 105, 192, 163, 139, 46, 186, 76, 141, 84, 36, 4, 69, 49,
     201, 190, 3, 0, 0, 0, 199, 68, 36, 4, 4, 0, 0, 64, 72, 9, 208, 72, 99, 83, 96, 72, 137, 68, 36, 8, 184, 233, 0, 0,
-    0, 15, 5, 235, 52, 139, 83, 116, 139, 75, 120, 72, 133, 192, 121, 23, 1, 202, 49, 201, 72, 137, 222, 72, 137, 239,
-    137, 83, 120, 137, 75, 116, 232, 179, 252, 255, 255, 235, 18, 41, 194, 1, 193, 1, 67, 112, 137, 83, 116, 137, 75,
-    120, 233, 85, 255, 255, 255, 131, 123, 116, 0, 117, 55, 49, 210, 128, 123, 101, 0, 137, 83, 112, 116, 44, 139, 123,
-    96, 133, 255, 120, 37, 246, 67, 12, 16, 116, 20, 186, 1, 0, 0, 0, 72, 141, 116, 36, 4, 198, 68, 36, 4, 4, 232, 243,
-    254, 255, 255, 72, 137, 222, 72, 137, 239, 232, 98, 252, 255, 255, 139, 67, 120, 61, 255, 63, 0, 0, 119, 10, 131,
-    123, 116, 0, 117, 33, 133, 192, 116, 29, 139, 83, 4, 185, 4, 0, 0, 0, 64, 182, 136, 72, 137, 239, 232, 153, 250,
-    255, 255, 139, 83, 120, 137, 16, 49, 192, 137, 67, 120, 72, 131, 196, 24, 91, 93, 195, 65, 85, 72, 99, 255, 65, 84,
-    73, 137, 212, 186, 0, 0, 8, 0, 85, 72, 137, 205, 83, 187, 1, 1, 0, 0, 72, 131, 236, 24, 69, 49, 210, 69, 49, 192,
-    69, 49, 201, 72, 137, 216, 15, 5, 72, 131, 248, 252, 116, 236, 137, 68, 36, 12, 65, 137, 197, 49, 219, 72, 255,
-    205, 133, 192, 121, 12, 72, 152, 235, 49, 72, 1, 195, 72, 57, 235, 116, 23, 72, 137, 234, 73, 141, 52, 28, 68, 137,
-    239, 72, 41, 218, 232, 243, 252, 255, 255, 72, 133, 192, 127, 225, 72, 141, 124, 36, 12, 232, 80, 251, 255, 255,
-    65, 198, 4, 28, 0, 72, 137, 216, 72, 131, 196, 24, 91, 93, 65, 92, 65, 93, 195, 85, 49, 192, 65, 137, 250, 15, 87,
-    192, 83, 72, 131, 236, 48, 73, 131, 248, 1, 72, 137, 76, 36, 168, 72, 141, 124, 36, 208, 185, 8, 0, 0, 0, 76, 139,
-    92, 36, 72, 243, 171, 72, 141, 124, 36, 240, 185, 14, 0, 0, 0, 72, 137, 116, 36, 152, 243, 171, 72, 141, 68, 36,
-    152, 72, 137, 84, 36, 160, 72, 141, 92, 36, 240, 72, 137, 4, 36, 72, 25, 192, 72, 131, 192, 2, 76, 137, 68, 36,
-    176, 72, 137, 68, 36, 8, 15, 17, 68, 36, 192, 77, 133, 219, 116, 84, 72, 141, 84, 36, 192, 72, 141, 116, 36, 136,
-    185, 16, 0, 0, 0, 72, 184, 1, 0, 0, 0, 1, 0, 0, 0, 72, 137, 68, 36, 144, 74, 141, 4, 157, 16, 0, 0, 0, 72, 137,
-    215, 72, 137, 68, 36, 136, 243, 164, 72, 141, 72, 240, 72, 141, 124, 36, 208, 76, 137, 206, 243, 164, 72, 131, 232,
-    9, 72, 137, 84, 36, 16, 72, 131, 224, 248, 72, 131, 192, 16, 72, 137, 68, 36, 24, 73, 99, 250, 189, 46, 0, 0, 0,
-    186, 64, 64, 0, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 232, 72, 137, 222, 15, 5, 72, 131, 248, 252,
-    116, 233, 72, 131, 196, 48, 91, 93, 195, 144, 85, 83, 72, 131, 236, 24, 72, 99, 94, 8, 72, 199, 134, 144, 0, 0, 0,
-    255, 255, 255, 255, 133, 219, 120, 109, 72, 131, 190, 152, 0, 0, 0, 255, 72, 137, 245, 117, 96, 72, 193, 227, 4,
-    72, 3, 95, 8, 69, 49, 210, 69, 49, 192, 139, 59, 69, 49, 201, 184, 62, 0, 0, 0, 190, 18, 0, 0, 0, 49, 210, 15, 5,
-    49, 192, 49, 210, 199, 4, 36, 3, 0, 0, 0, 137, 84, 36, 12, 186, 16, 0, 0, 0, 72, 137, 68, 36, 4, 139, 123, 4, 81,
-    49, 201, 106, 0, 72, 141, 116, 36, 16, 232, 167, 254, 255, 255, 232, 159, 249, 255, 255, 72, 5, 144, 208, 3, 0, 72,
-    137, 133, 152, 0, 0, 0, 94, 95, 72, 131, 196, 24, 91, 93, 195, 144, 133, 246, 120, 79, 72, 99, 246, 72, 131, 236,
-    32, 49, 192, 69, 49, 192, 72, 193, 230, 4, 72, 3, 119, 8, 68, 137, 68, 36, 20, 69, 49, 201, 136, 84, 36, 21, 69,
-    49, 192, 186, 16, 0, 0, 0, 136, 76, 36, 22, 49, 201, 72, 137, 68, 36, 12, 139, 126, 4, 199, 68, 36, 8, 2, 0, 0, 0,
-    106, 0, 72, 141, 116, 36, 16, 232, 61, 254, 255, 255, 72, 131, 196, 40, 195, 195, 85, 137, 205, 83, 72, 137, 243,
-    72, 131, 236, 24, 128, 190, 168, 0, 0, 0, 0, 117, 15, 128, 190, 169, 0, 0, 0, 0, 117, 6, 136, 150, 168, 0, 0, 0,
-    128, 187, 170, 0, 0, 0, 0, 72, 199, 131, 136, 0, 0, 0, 255, 255, 255, 255, 117, 106, 72, 131, 187, 152, 0, 0, 0,
-    255, 117, 96, 128, 187, 171, 0, 0, 0, 0, 117, 87, 133, 237, 117, 14, 72, 131, 196, 24, 72, 137, 222, 91, 93, 233,
-    194, 254, 255, 255, 72, 105, 237, 232, 3, 0, 0, 72, 137, 124, 36, 8, 232, 199, 248, 255, 255, 72, 139, 124, 36, 8,
-    72, 1, 197, 72, 131, 187, 144, 0, 0, 0, 255, 117, 18, 139, 115, 8, 185, 15, 0, 0, 0, 186, 2, 0, 0, 0, 232, 27, 255,
-    255, 255, 72, 59, 171, 144, 0, 0, 0, 115, 7, 72, 137, 171, 144, 0, 0, 0, 72, 131, 196, 24, 91, 93, 195, 65, 87, 72,
-    137, 208, 137, 202, 49, 201, 65, 86, 65, 137, 250, 129, 202, 0, 0, 0, 64, 65, 191, 47, 0, 0, 0, 65, 85, 72, 99,
-    210, 65, 84, 77, 137, 204, 85, 76, 137, 197, 83, 72, 129, 236, 120, 1, 0, 0, 72, 137, 68, 36, 32, 72, 139, 156, 36,
-    176, 1, 0, 0, 49, 192, 72, 141, 124, 36, 56, 76, 141, 108, 36, 112, 72, 137, 116, 36, 24, 72, 141, 116, 36, 56, 72,
-    137, 11, 185, 14, 0, 0, 0, 243, 171, 72, 141, 68, 36, 24, 76, 137, 108, 36, 88, 73, 99, 250, 72, 137, 68, 36, 72,
-    72, 199, 68, 36, 80, 1, 0, 0, 0, 72, 199, 68, 36, 96, 0, 1, 0, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 76, 137,
-    248, 15, 5, 73, 137, 198, 72, 131, 248, 252, 116, 233, 72, 133, 192, 15, 136, 246, 0, 0, 0, 139, 68, 36, 104, 69,
-    49, 255, 72, 186, 1, 0, 0, 0, 1, 0, 0, 0, 193, 232, 3, 131, 224, 1, 73, 141, 79, 16, 72, 57, 76, 36, 96, 15, 130,
-    169, 0, 0, 0, 75, 141, 116, 61, 0, 72, 141, 124, 36, 40, 185, 16, 0, 0, 0, 243, 164, 72, 139, 116, 36, 40, 72, 131,
-    254, 15, 15, 134, 137, 0, 0, 0, 72, 139, 76, 36, 96, 76, 41, 249, 72, 57, 241, 114, 124, 72, 57, 84, 36, 48, 117,
-    96, 65, 184, 16, 0, 0, 0, 73, 131, 192, 4, 76, 57, 68, 36, 40, 114, 79, 74, 141, 116, 60, 108, 72, 141, 124, 36,
-    20, 185, 4, 0, 0, 0, 76, 1, 198, 243, 164, 72, 139, 11, 76, 57, 225, 115, 17, 72, 141, 113, 1, 72, 137, 51, 139,
-    116, 36, 20, 137, 116, 141, 0, 235, 200, 72, 141, 124, 36, 20, 76, 137, 68, 36, 8, 232, 132, 247, 255, 255, 76,
-    139, 68, 36, 8, 176, 1, 72, 186, 1, 0, 0, 0, 1, 0, 0, 0, 235, 166, 72, 139, 124, 36, 40, 72, 141, 79, 7, 72, 131,
-    225, 248, 73, 1, 207, 233, 72, 255, 255, 255, 132, 192, 116, 35, 69, 49, 228, 76, 59, 35, 115, 15, 74, 141, 124,
-    165, 0, 73, 255, 196, 232, 67, 247, 255, 255, 235, 236, 49, 192, 73, 199, 198, 185, 255, 255, 255, 72, 137, 3, 72,
-    129, 196, 120, 1, 0, 0, 76, 137, 240, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195, 138, 71, 16, 132, 192, 116, 10,
-    72, 139, 71, 8, 72, 57, 7, 15, 148, 192, 195, 72, 137, 249, 65, 184, 10, 0, 0, 0, 191, 1, 0, 0, 0, 137, 240, 49,
-    210, 65, 137, 241, 65, 247, 240, 131, 194, 48, 137, 198, 136, 84, 60, 245, 72, 137, 250, 72, 141, 127, 1, 65, 131,
-    249, 9, 119, 224, 141, 66, 255, 72, 137, 206, 72, 152, 64, 138, 124, 4, 246, 72, 255, 200, 72, 255, 198, 64, 136,
-    126, 255, 131, 248, 255, 117, 236, 72, 99, 210, 72, 141, 4, 17, 195, 49, 192, 138, 20, 6, 132, 210, 116, 8, 136,
-    20, 7, 72, 255, 192, 235, 241, 72, 1, 248, 198, 0, 0, 195, 72, 137, 248, 72, 139, 63, 49, 201, 72, 57, 247, 116,
-    52, 64, 138, 63, 131, 239, 48, 64, 128, 255, 9, 119, 40, 49, 201, 137, 10, 72, 139, 8, 72, 57, 206, 116, 26, 15,
-    190, 9, 141, 121, 208, 64, 128, 255, 9, 119, 14, 107, 58, 10, 141, 76, 15, 208, 137, 10, 72, 255, 0, 235, 222, 177,
-    1, 137, 200, 195, 85, 83, 72, 137, 251, 72, 129, 236, 24, 4, 0, 0, 72, 99, 127, 40, 133, 255, 15, 136, 134, 0, 0,
-    0, 72, 141, 108, 36, 16, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 17, 0, 0, 0, 186, 255, 3, 0, 0, 72, 137, 238,
-    15, 5, 73, 137, 193, 72, 133, 192, 126, 97, 198, 68, 4, 16, 0, 72, 137, 239, 128, 63, 0, 116, 84, 186, 9, 0, 0, 0,
-    190, 120, 111, 64, 0, 232, 118, 245, 255, 255, 133, 192, 117, 60, 72, 57, 239, 116, 6, 128, 127, 255, 10, 117, 49,
-    72, 131, 199, 9, 72, 141, 84, 36, 4, 74, 141, 116, 13, 0, 49, 192, 72, 137, 124, 36, 8, 72, 141, 124, 36, 8, 137,
-    68, 36, 4, 232, 49, 255, 255, 255, 139, 84, 36, 4, 137, 208, 43, 67, 44, 137, 83, 44, 235, 7, 72, 255, 199, 235,
-    167, 49, 192, 72, 129, 196, 24, 4, 0, 0, 91, 93, 195, 65, 86, 69, 49, 246, 65, 85, 73, 137, 253, 65, 84, 73, 137,
-    212, 85, 83, 72, 137, 243, 198, 134, 169, 0, 0, 0, 1, 72, 199, 134, 136, 0, 0, 0, 255, 255, 255, 255, 232, 247,
-    245, 255, 255, 65, 128, 124, 36, 8, 1, 117, 28, 65, 131, 124, 36, 4, 9, 117, 20, 128, 187, 168, 0, 0, 0, 0, 117,
-    11, 76, 137, 239, 232, 10, 255, 255, 255, 65, 137, 198, 139, 83, 4, 185, 43, 0, 0, 0, 64, 182, 132, 76, 137, 239,
-    232, 30, 244, 255, 255, 72, 137, 197, 65, 138, 68, 36, 8, 136, 69, 0, 65, 139, 68, 36, 4, 137, 69, 1, 138, 131,
-    168, 0, 0, 0, 136, 69, 5, 232, 243, 244, 255, 255, 72, 43, 131, 128, 0, 0, 0, 72, 137, 69, 6, 73, 139, 68, 36, 16,
-    72, 137, 69, 14, 73, 139, 68, 36, 24, 72, 137, 69, 22, 73, 139, 68, 36, 32, 68, 137, 117, 38, 72, 137, 69, 30, 65,
-    138, 68, 36, 9, 136, 69, 42, 132, 192, 116, 83, 246, 67, 12, 32, 117, 77, 128, 187, 168, 0, 0, 0, 0, 117, 68, 128,
-    187, 171, 0, 0, 0, 0, 117, 59, 131, 187, 164, 0, 0, 0, 0, 117, 19, 72, 137, 222, 76, 137, 239, 91, 93, 65, 92, 65,
-    93, 65, 94, 233, 115, 250, 255, 255, 232, 132, 244, 255, 255, 72, 137, 194, 139, 131, 164, 0, 0, 0, 72, 105, 192,
-    232, 3, 0, 0, 72, 1, 208, 72, 137, 131, 144, 0, 0, 0, 91, 93, 65, 92, 65, 93, 65, 94, 195, 144, 65, 85, 69, 49,
-    237, 65, 84, 73, 137, 244, 85, 72, 137, 253, 83, 72, 131, 236, 72, 65, 139, 84, 36, 4, 133, 210, 15, 136, 45, 1, 0,
-    0, 68, 137, 232, 72, 141, 124, 36, 24, 185, 10, 0, 0, 0, 69, 49, 192, 243, 171, 72, 141, 116, 36, 24, 72, 99, 250,
-    65, 186, 64, 0, 0, 0, 69, 49, 201, 184, 45, 0, 0, 0, 186, 40, 0, 0, 0, 15, 5, 72, 131, 248, 252, 116, 190, 72, 131,
-    248, 40, 15, 133, 219, 0, 0, 0, 73, 99, 92, 36, 8, 133, 219, 120, 171, 139, 68, 36, 24, 72, 105, 219, 176, 0, 0, 0,
-    72, 3, 93, 0, 72, 137, 44, 36, 76, 137, 100, 36, 8, 255, 200, 72, 137, 92, 36, 16, 131, 248, 4, 15, 135, 154, 0, 0,
-    0, 255, 36, 197, 136, 111, 64, 0, 139, 76, 36, 28, 138, 84, 36, 32, 72, 137, 239, 139, 115, 4, 247, 217, 72, 99,
-    201, 232, 63, 243, 255, 255, 72, 137, 231, 232, 7, 245, 255, 255, 72, 141, 115, 16, 72, 137, 239, 232, 5, 244, 255,
-    255, 72, 141, 115, 56, 72, 137, 239, 232, 249, 243, 255, 255, 72, 137, 222, 72, 137, 239, 232, 50, 244, 255, 255,
-    198, 3, 0, 255, 77, 124, 233, 46, 255, 255, 255, 72, 137, 242, 72, 137, 239, 72, 137, 222, 232, 247, 253, 255, 255,
-    128, 124, 36, 33, 0, 117, 48, 72, 137, 231, 232, 188, 244, 255, 255, 235, 38, 72, 199, 131, 152, 0, 0, 0, 254, 255,
-    255, 255, 235, 25, 139, 83, 4, 185, 4, 0, 0, 0, 64, 182, 137, 72, 137, 239, 232, 70, 242, 255, 255, 139, 84, 36,
-    28, 137, 16, 72, 137, 222, 72, 137, 239, 232, 17, 244, 255, 255, 233, 217, 254, 255, 255, 72, 131, 248, 245, 116,
-    13, 73, 141, 116, 36, 4, 72, 137, 239, 232, 123, 243, 255, 255, 72, 131, 196, 72, 91, 93, 65, 92, 65, 93, 195, 65,
-    84, 85, 83, 72, 137, 251, 72, 129, 236, 48, 2, 0, 0, 139, 123, 32, 186, 0, 2, 0, 0, 72, 141, 116, 36, 48, 232, 188,
-    244, 255, 255, 72, 133, 192, 127, 233, 73, 188, 0, 0, 0, 0, 255, 255, 255, 255, 49, 201, 72, 141, 116, 36, 4, 69,
-    49, 210, 69, 49, 192, 137, 76, 36, 4, 69, 49, 201, 184, 61, 0, 0, 0, 72, 131, 207, 255, 186, 3, 0, 0, 64, 15, 5,
-    72, 137, 199, 72, 131, 248, 252, 116, 211, 72, 133, 192, 15, 142, 115, 1, 0, 0, 15, 182, 84, 36, 4, 137, 198, 59,
-    131, 128, 0, 0, 0, 116, 7, 139, 75, 116, 49, 192, 235, 58, 131, 250, 127, 116, 10, 49, 210, 137, 147, 128, 0, 0, 0,
-    235, 165, 139, 131, 132, 0, 0, 0, 255, 192, 131, 248, 4, 137, 131, 132, 0, 0, 0, 184, 62, 0, 0, 0, 72, 25, 246, 69,
-    49, 210, 69, 49, 192, 69, 49, 201, 131, 230, 9, 72, 131, 198, 9, 235, 68, 57, 200, 15, 131, 114, 255, 255, 255, 72,
-    137, 197, 72, 255, 192, 72, 193, 229, 4, 72, 3, 107, 8, 59, 117, 0, 117, 229, 131, 250, 127, 117, 45, 138, 69, 12,
-    69, 49, 210, 69, 49, 192, 69, 49, 201, 190, 18, 0, 0, 0, 255, 192, 60, 3, 136, 69, 12, 184, 62, 0, 0, 0, 118, 5,
-    190, 9, 0, 0, 0, 49, 210, 15, 5, 233, 45, 255, 255, 255, 131, 125, 4, 0, 120, 11, 72, 137, 238, 72, 137, 223, 232,
-    149, 253, 255, 255, 72, 141, 117, 4, 72, 137, 223, 232, 81, 242, 255, 255, 128, 125, 13, 0, 117, 9, 131, 125, 8, 0,
-    121, 3, 255, 75, 120, 72, 99, 117, 8, 133, 246, 120, 106, 72, 105, 246, 176, 0, 0, 0, 72, 3, 51, 128, 190, 169, 0,
-    0, 0, 0, 199, 70, 8, 255, 255, 255, 255, 198, 134, 171, 0, 0, 0, 1, 72, 199, 134, 152, 0, 0, 0, 255, 255, 255, 255,
-    72, 199, 134, 144, 0, 0, 0, 255, 255, 255, 255, 72, 199, 134, 136, 0, 0, 0, 255, 255, 255, 255, 117, 34, 72, 141,
-    124, 36, 8, 185, 10, 0, 0, 0, 49, 192, 243, 171, 72, 141, 84, 36, 8, 72, 137, 223, 102, 199, 68, 36, 16, 2, 1, 232,
-    248, 251, 255, 255, 49, 192, 72, 137, 67, 88, 76, 137, 101, 0, 199, 69, 8, 255, 255, 255, 255, 102, 199, 69, 12, 0,
-    0, 139, 83, 116, 133, 210, 15, 132, 115, 254, 255, 255, 141, 66, 255, 72, 137, 194, 72, 193, 224, 4, 72, 3, 67, 8,
-    131, 56, 0, 15, 133, 92, 254, 255, 255, 137, 83, 116, 235, 217, 72, 129, 196, 48, 2, 0, 0, 91, 93, 65, 92, 195, 49,
-    210, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 39, 0, 0, 0, 72, 137, 215, 72, 137, 214, 15, 5, 195, 144, 65, 87,
-    65, 86, 65, 85, 65, 137, 245, 65, 84, 85, 83, 72, 137, 251, 72, 131, 236, 24, 128, 127, 27, 0, 72, 199, 71, 80,
-    255, 255, 255, 255, 15, 133, 181, 0, 0, 0, 198, 71, 27, 1, 72, 141, 119, 16, 232, 63, 241, 255, 255, 128, 123, 24,
-    0, 117, 12, 72, 141, 115, 20, 72, 137, 223, 232, 45, 241, 255, 255, 72, 141, 179, 136, 0, 0, 0, 72, 137, 223, 49,
-    237, 73, 137, 231, 232, 25, 241, 255, 255, 65, 188, 35, 0, 0, 0, 65, 190, 1, 0, 0, 64, 131, 187, 128, 0, 0, 0, 0,
-    116, 93, 129, 253, 200, 0, 0, 0, 116, 85, 133, 237, 116, 37, 49, 201, 49, 210, 69, 49, 210, 69, 49, 192, 72, 137,
-    12, 36, 69, 49, 201, 76, 137, 224, 76, 137, 255, 72, 199, 68, 36, 8, 64, 66, 15, 0, 72, 137, 214, 15, 5, 139, 187,
-    128, 0, 0, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 49, 246, 184, 61, 0, 0, 0, 76, 137, 242, 15, 5, 72, 133, 192,
-    116, 8, 49, 210, 137, 147, 128, 0, 0, 0, 255, 197, 235, 154, 232, 22, 255, 255, 255, 255, 200, 117, 7, 49, 255,
-    232, 17, 240, 255, 255, 69, 49, 228, 65, 131, 197, 2, 68, 59, 99, 112, 115, 85, 68, 137, 229, 72, 105, 237, 176, 0,
-    0, 0, 72, 3, 43, 128, 125, 0, 0, 116, 61, 49, 201, 68, 137, 234, 72, 137, 238, 72, 137, 223, 232, 203, 246, 255,
-    255, 49, 192, 72, 141, 117, 16, 72, 137, 223, 72, 137, 69, 72, 72, 137, 69, 32, 232, 81, 240, 255, 255, 72, 141,
-    117, 56, 72, 137, 223, 232, 69, 240, 255, 255, 72, 137, 238, 72, 137, 223, 232, 184, 240, 255, 255, 65, 255, 196,
-    235, 165, 72, 131, 196, 24, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195, 65, 84, 85, 83, 72, 137, 251, 72, 131,
+    0, 15, 5, 235, 73, 139, 83, 116, 139, 75, 120, 72, 133, 192, 121, 23, 1, 202, 49, 201, 72, 137, 222, 72, 137, 239,
+    137, 83, 120, 137, 75, 116, 232, 151, 252, 255, 255, 235, 39, 139, 115, 112, 76, 139, 67, 104, 1, 198, 141, 126,
+    255, 65, 128, 60, 56, 10, 137, 115, 112, 15, 149, 67, 103, 41, 194, 1, 193, 137, 83, 116, 137, 75, 120, 233, 62,
+    255, 255, 255, 131, 123, 116, 0, 117, 61, 49, 210, 128, 123, 101, 0, 137, 83, 112, 116, 50, 128, 123, 102, 0, 117,
+    44, 246, 67, 12, 16, 116, 27, 15, 182, 83, 103, 139, 123, 96, 72, 141, 116, 36, 4, 102, 199, 68, 36, 4, 4, 4, 72,
+    255, 194, 232, 214, 254, 255, 255, 72, 137, 222, 72, 137, 239, 232, 43, 252, 255, 255, 139, 67, 120, 61, 255, 63,
+    0, 0, 119, 10, 131, 123, 116, 0, 117, 33, 133, 192, 116, 29, 139, 83, 4, 185, 4, 0, 0, 0, 64, 182, 136, 72, 137,
+    239, 232, 98, 250, 255, 255, 139, 83, 120, 137, 16, 49, 192, 137, 67, 120, 72, 131, 196, 24, 91, 93, 195, 65, 85,
+    72, 99, 255, 65, 84, 73, 137, 212, 186, 0, 0, 8, 0, 85, 72, 137, 205, 83, 187, 1, 1, 0, 0, 72, 131, 236, 24, 69,
+    49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 216, 15, 5, 72, 131, 248, 252, 116, 236, 137, 68, 36, 12, 65, 137, 197,
+    49, 219, 72, 255, 205, 133, 192, 121, 12, 72, 152, 235, 49, 72, 1, 195, 72, 57, 235, 116, 23, 72, 137, 234, 73,
+    141, 52, 28, 68, 137, 239, 72, 41, 218, 232, 215, 252, 255, 255, 72, 133, 192, 127, 225, 72, 141, 124, 36, 12, 232,
+    25, 251, 255, 255, 65, 198, 4, 28, 0, 72, 137, 216, 72, 131, 196, 24, 91, 93, 65, 92, 65, 93, 195, 85, 49, 192, 65,
+    137, 250, 15, 87, 192, 83, 72, 131, 236, 48, 73, 131, 248, 1, 72, 137, 76, 36, 168, 72, 141, 124, 36, 208, 185, 8,
+    0, 0, 0, 76, 139, 92, 36, 72, 243, 171, 72, 141, 124, 36, 240, 185, 14, 0, 0, 0, 72, 137, 116, 36, 152, 243, 171,
+    72, 141, 68, 36, 152, 72, 137, 84, 36, 160, 72, 141, 92, 36, 240, 72, 137, 4, 36, 72, 25, 192, 72, 131, 192, 2, 76,
+    137, 68, 36, 176, 72, 137, 68, 36, 8, 15, 17, 68, 36, 192, 77, 133, 219, 116, 84, 72, 141, 84, 36, 192, 72, 141,
+    116, 36, 136, 185, 16, 0, 0, 0, 72, 184, 1, 0, 0, 0, 1, 0, 0, 0, 72, 137, 68, 36, 144, 74, 141, 4, 157, 16, 0, 0,
+    0, 72, 137, 215, 72, 137, 68, 36, 136, 243, 164, 72, 141, 72, 240, 72, 141, 124, 36, 208, 76, 137, 206, 243, 164,
+    72, 131, 232, 9, 72, 137, 84, 36, 16, 72, 131, 224, 248, 72, 131, 192, 16, 72, 137, 68, 36, 24, 73, 99, 250, 189,
+    46, 0, 0, 0, 186, 64, 64, 0, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 232, 72, 137, 222, 15, 5, 72, 131,
+    248, 252, 116, 233, 72, 131, 196, 48, 91, 93, 195, 85, 83, 72, 131, 236, 24, 72, 99, 94, 8, 72, 199, 134, 144, 0,
+    0, 0, 255, 255, 255, 255, 133, 219, 120, 109, 72, 131, 190, 152, 0, 0, 0, 255, 72, 137, 245, 117, 96, 72, 193, 227,
+    4, 72, 3, 95, 8, 69, 49, 210, 69, 49, 192, 139, 59, 69, 49, 201, 184, 62, 0, 0, 0, 190, 18, 0, 0, 0, 49, 210, 15,
+    5, 49, 192, 49, 210, 199, 4, 36, 3, 0, 0, 0, 137, 84, 36, 12, 186, 16, 0, 0, 0, 72, 137, 68, 36, 4, 139, 123, 4,
+    81, 49, 201, 106, 0, 72, 141, 116, 36, 16, 232, 168, 254, 255, 255, 232, 105, 249, 255, 255, 72, 5, 144, 208, 3, 0,
+    72, 137, 133, 152, 0, 0, 0, 94, 95, 72, 131, 196, 24, 91, 93, 195, 144, 133, 246, 120, 79, 72, 99, 246, 72, 131,
+    236, 32, 49, 192, 69, 49, 192, 72, 193, 230, 4, 72, 3, 119, 8, 68, 137, 68, 36, 20, 69, 49, 201, 136, 84, 36, 21,
+    69, 49, 192, 186, 16, 0, 0, 0, 136, 76, 36, 22, 49, 201, 72, 137, 68, 36, 12, 139, 126, 4, 199, 68, 36, 8, 2, 0, 0,
+    0, 106, 0, 72, 141, 116, 36, 16, 232, 62, 254, 255, 255, 72, 131, 196, 40, 195, 195, 85, 137, 205, 83, 72, 137,
+    243, 72, 131, 236, 24, 128, 190, 168, 0, 0, 0, 0, 117, 15, 128, 190, 169, 0, 0, 0, 0, 117, 6, 136, 150, 168, 0, 0,
+    0, 128, 187, 170, 0, 0, 0, 0, 72, 199, 131, 136, 0, 0, 0, 255, 255, 255, 255, 117, 115, 72, 131, 187, 152, 0, 0, 0,
+    255, 117, 105, 128, 187, 171, 0, 0, 0, 0, 117, 96, 133, 237, 117, 14, 72, 131, 196, 24, 72, 137, 222, 91, 93, 233,
+    194, 254, 255, 255, 72, 105, 237, 232, 3, 0, 0, 72, 137, 124, 36, 8, 232, 145, 248, 255, 255, 72, 139, 124, 36, 8,
+    72, 1, 197, 72, 131, 187, 144, 0, 0, 0, 255, 116, 9, 128, 187, 168, 0, 0, 0, 0, 117, 18, 139, 115, 8, 185, 15, 0,
+    0, 0, 186, 2, 0, 0, 0, 232, 18, 255, 255, 255, 72, 59, 171, 144, 0, 0, 0, 115, 7, 72, 137, 171, 144, 0, 0, 0, 72,
+    131, 196, 24, 91, 93, 195, 65, 87, 72, 137, 208, 137, 202, 49, 201, 65, 86, 65, 137, 250, 129, 202, 0, 0, 0, 64,
+    65, 191, 47, 0, 0, 0, 65, 85, 72, 99, 210, 65, 84, 77, 137, 204, 85, 76, 137, 197, 83, 72, 129, 236, 120, 1, 0, 0,
+    72, 137, 68, 36, 32, 72, 139, 156, 36, 176, 1, 0, 0, 49, 192, 72, 141, 124, 36, 56, 76, 141, 108, 36, 112, 72, 137,
+    116, 36, 24, 72, 141, 116, 36, 56, 72, 137, 11, 185, 14, 0, 0, 0, 243, 171, 72, 141, 68, 36, 24, 76, 137, 108, 36,
+    88, 73, 99, 250, 72, 137, 68, 36, 72, 72, 199, 68, 36, 80, 1, 0, 0, 0, 72, 199, 68, 36, 96, 0, 1, 0, 0, 69, 49,
+    210, 69, 49, 192, 69, 49, 201, 76, 137, 248, 15, 5, 73, 137, 198, 72, 131, 248, 252, 116, 233, 72, 133, 192, 15,
+    136, 246, 0, 0, 0, 139, 68, 36, 104, 69, 49, 255, 72, 186, 1, 0, 0, 0, 1, 0, 0, 0, 193, 232, 3, 131, 224, 1, 73,
+    141, 79, 16, 72, 57, 76, 36, 96, 15, 130, 169, 0, 0, 0, 75, 141, 116, 61, 0, 72, 141, 124, 36, 40, 185, 16, 0, 0,
+    0, 243, 164, 72, 139, 116, 36, 40, 72, 131, 254, 15, 15, 134, 137, 0, 0, 0, 72, 139, 76, 36, 96, 76, 41, 249, 72,
+    57, 241, 114, 124, 72, 57, 84, 36, 48, 117, 96, 65, 184, 16, 0, 0, 0, 73, 131, 192, 4, 76, 57, 68, 36, 40, 114, 79,
+    74, 141, 116, 60, 108, 72, 141, 124, 36, 20, 185, 4, 0, 0, 0, 76, 1, 198, 243, 164, 72, 139, 11, 76, 57, 225, 115,
+    17, 72, 141, 113, 1, 72, 137, 51, 139, 116, 36, 20, 137, 116, 141, 0, 235, 200, 72, 141, 124, 36, 20, 76, 137, 68,
+    36, 8, 232, 69, 247, 255, 255, 76, 139, 68, 36, 8, 176, 1, 72, 186, 1, 0, 0, 0, 1, 0, 0, 0, 235, 166, 72, 139, 124,
+    36, 40, 72, 141, 79, 7, 72, 131, 225, 248, 73, 1, 207, 233, 72, 255, 255, 255, 132, 192, 116, 35, 69, 49, 228, 76,
+    59, 35, 115, 15, 74, 141, 124, 165, 0, 73, 255, 196, 232, 4, 247, 255, 255, 235, 236, 49, 192, 73, 199, 198, 185,
+    255, 255, 255, 72, 137, 3, 72, 129, 196, 120, 1, 0, 0, 76, 137, 240, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195,
+    144, 138, 71, 16, 132, 192, 116, 10, 72, 139, 71, 8, 72, 57, 7, 15, 148, 192, 195, 72, 137, 249, 65, 184, 10, 0, 0,
+    0, 191, 1, 0, 0, 0, 137, 240, 49, 210, 65, 137, 241, 65, 247, 240, 131, 194, 48, 137, 198, 136, 84, 60, 245, 72,
+    137, 250, 72, 141, 127, 1, 65, 131, 249, 9, 119, 224, 141, 66, 255, 72, 137, 206, 72, 152, 64, 138, 124, 4, 246,
+    72, 255, 200, 72, 255, 198, 64, 136, 126, 255, 131, 248, 255, 117, 236, 72, 99, 210, 72, 141, 4, 17, 195, 49, 192,
+    138, 20, 6, 132, 210, 116, 8, 136, 20, 7, 72, 255, 192, 235, 241, 72, 1, 248, 198, 0, 0, 195, 72, 137, 248, 72,
+    139, 63, 49, 201, 72, 57, 247, 116, 52, 64, 138, 63, 131, 239, 48, 64, 128, 255, 9, 119, 40, 49, 201, 137, 10, 72,
+    139, 8, 72, 57, 206, 116, 26, 15, 190, 9, 141, 121, 208, 64, 128, 255, 9, 119, 14, 107, 58, 10, 141, 76, 15, 208,
+    137, 10, 72, 255, 0, 235, 222, 177, 1, 137, 200, 195, 85, 83, 72, 137, 251, 72, 129, 236, 24, 4, 0, 0, 72, 99, 127,
+    40, 133, 255, 15, 136, 134, 0, 0, 0, 72, 141, 108, 36, 16, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 17, 0, 0, 0,
+    186, 255, 3, 0, 0, 72, 137, 238, 15, 5, 73, 137, 193, 72, 133, 192, 126, 97, 198, 68, 4, 16, 0, 72, 137, 239, 128,
+    63, 0, 116, 84, 186, 9, 0, 0, 0, 190, 0, 112, 64, 0, 232, 54, 245, 255, 255, 133, 192, 117, 60, 72, 57, 239, 116,
+    6, 128, 127, 255, 10, 117, 49, 72, 131, 199, 9, 72, 141, 84, 36, 4, 74, 141, 116, 13, 0, 49, 192, 72, 137, 124, 36,
+    8, 72, 141, 124, 36, 8, 137, 68, 36, 4, 232, 49, 255, 255, 255, 139, 84, 36, 4, 137, 208, 43, 67, 44, 137, 83, 44,
+    235, 7, 72, 255, 199, 235, 167, 49, 192, 72, 129, 196, 24, 4, 0, 0, 91, 93, 195, 65, 86, 69, 49, 246, 65, 85, 73,
+    137, 253, 65, 84, 73, 137, 212, 85, 83, 72, 137, 243, 198, 134, 169, 0, 0, 0, 1, 72, 199, 134, 136, 0, 0, 0, 255,
+    255, 255, 255, 232, 183, 245, 255, 255, 65, 128, 124, 36, 8, 1, 117, 28, 65, 131, 124, 36, 4, 9, 117, 20, 128, 187,
+    168, 0, 0, 0, 0, 117, 11, 76, 137, 239, 232, 10, 255, 255, 255, 65, 137, 198, 139, 83, 4, 185, 43, 0, 0, 0, 64,
+    182, 132, 76, 137, 239, 232, 222, 243, 255, 255, 72, 137, 197, 65, 138, 68, 36, 8, 136, 69, 0, 65, 139, 68, 36, 4,
+    137, 69, 1, 138, 131, 168, 0, 0, 0, 136, 69, 5, 232, 179, 244, 255, 255, 72, 43, 131, 128, 0, 0, 0, 72, 137, 69, 6,
+    73, 139, 68, 36, 16, 72, 137, 69, 14, 73, 139, 68, 36, 24, 72, 137, 69, 22, 73, 139, 68, 36, 32, 68, 137, 117, 38,
+    72, 137, 69, 30, 65, 138, 68, 36, 9, 136, 69, 42, 132, 192, 116, 83, 246, 67, 12, 32, 117, 77, 128, 187, 168, 0, 0,
+    0, 0, 117, 68, 128, 187, 171, 0, 0, 0, 0, 117, 59, 131, 187, 164, 0, 0, 0, 0, 117, 19, 72, 137, 222, 76, 137, 239,
+    91, 93, 65, 92, 65, 93, 65, 94, 233, 105, 250, 255, 255, 232, 68, 244, 255, 255, 72, 137, 194, 139, 131, 164, 0, 0,
+    0, 72, 105, 192, 232, 3, 0, 0, 72, 1, 208, 72, 137, 131, 144, 0, 0, 0, 91, 93, 65, 92, 65, 93, 65, 94, 195, 144,
+    65, 85, 69, 49, 237, 65, 84, 73, 137, 244, 85, 72, 137, 253, 83, 72, 131, 236, 72, 65, 139, 84, 36, 4, 133, 210,
+    15, 136, 45, 1, 0, 0, 68, 137, 232, 72, 141, 124, 36, 24, 185, 10, 0, 0, 0, 69, 49, 192, 243, 171, 72, 141, 116,
+    36, 24, 72, 99, 250, 65, 186, 64, 0, 0, 0, 69, 49, 201, 184, 45, 0, 0, 0, 186, 40, 0, 0, 0, 15, 5, 72, 131, 248,
+    252, 116, 190, 72, 131, 248, 40, 15, 133, 219, 0, 0, 0, 73, 99, 92, 36, 8, 133, 219, 120, 171, 139, 68, 36, 24, 72,
+    105, 219, 176, 0, 0, 0, 72, 3, 93, 0, 72, 137, 44, 36, 76, 137, 100, 36, 8, 255, 200, 72, 137, 92, 36, 16, 131,
+    248, 4, 15, 135, 154, 0, 0, 0, 255, 36, 197, 16, 112, 64, 0, 139, 76, 36, 28, 138, 84, 36, 32, 72, 137, 239, 139,
+    115, 4, 247, 217, 72, 99, 201, 232, 255, 242, 255, 255, 72, 137, 231, 232, 243, 244, 255, 255, 72, 141, 115, 16,
+    72, 137, 239, 232, 197, 243, 255, 255, 72, 141, 115, 56, 72, 137, 239, 232, 185, 243, 255, 255, 72, 137, 222, 72,
+    137, 239, 232, 242, 243, 255, 255, 198, 3, 0, 255, 77, 124, 233, 46, 255, 255, 255, 72, 137, 242, 72, 137, 239, 72,
+    137, 222, 232, 247, 253, 255, 255, 128, 124, 36, 33, 0, 117, 48, 72, 137, 231, 232, 168, 244, 255, 255, 235, 38,
+    72, 199, 131, 152, 0, 0, 0, 254, 255, 255, 255, 235, 25, 139, 83, 4, 185, 4, 0, 0, 0, 64, 182, 137, 72, 137, 239,
+    232, 6, 242, 255, 255, 139, 84, 36, 28, 137, 16, 72, 137, 222, 72, 137, 239, 232, 229, 243, 255, 255, 233, 217,
+    254, 255, 255, 72, 131, 248, 245, 116, 13, 73, 141, 116, 36, 4, 72, 137, 239, 232, 59, 243, 255, 255, 72, 131, 196,
+    72, 91, 93, 65, 92, 65, 93, 195, 65, 84, 85, 83, 72, 137, 251, 72, 129, 236, 48, 2, 0, 0, 139, 123, 32, 186, 0, 2,
+    0, 0, 72, 141, 116, 36, 48, 232, 151, 244, 255, 255, 72, 133, 192, 127, 233, 73, 188, 0, 0, 0, 0, 255, 255, 255,
+    255, 49, 201, 72, 141, 116, 36, 4, 69, 49, 210, 69, 49, 192, 137, 76, 36, 4, 69, 49, 201, 184, 61, 0, 0, 0, 72,
+    131, 207, 255, 186, 3, 0, 0, 64, 15, 5, 72, 137, 199, 72, 131, 248, 252, 116, 211, 72, 133, 192, 15, 142, 115, 1,
+    0, 0, 15, 182, 84, 36, 4, 137, 198, 59, 131, 128, 0, 0, 0, 116, 7, 139, 75, 116, 49, 192, 235, 58, 131, 250, 127,
+    116, 10, 49, 210, 137, 147, 128, 0, 0, 0, 235, 165, 139, 131, 132, 0, 0, 0, 255, 192, 131, 248, 4, 137, 131, 132,
+    0, 0, 0, 184, 62, 0, 0, 0, 72, 25, 246, 69, 49, 210, 69, 49, 192, 69, 49, 201, 131, 230, 9, 72, 131, 198, 9, 235,
+    68, 57, 200, 15, 131, 114, 255, 255, 255, 72, 137, 197, 72, 255, 192, 72, 193, 229, 4, 72, 3, 107, 8, 59, 117, 0,
+    117, 229, 131, 250, 127, 117, 45, 138, 69, 12, 69, 49, 210, 69, 49, 192, 69, 49, 201, 190, 18, 0, 0, 0, 255, 192,
+    60, 3, 136, 69, 12, 184, 62, 0, 0, 0, 118, 5, 190, 9, 0, 0, 0, 49, 210, 15, 5, 233, 45, 255, 255, 255, 131, 125, 4,
+    0, 120, 11, 72, 137, 238, 72, 137, 223, 232, 149, 253, 255, 255, 72, 141, 117, 4, 72, 137, 223, 232, 17, 242, 255,
+    255, 128, 125, 13, 0, 117, 9, 131, 125, 8, 0, 121, 3, 255, 75, 120, 72, 99, 117, 8, 133, 246, 120, 106, 72, 105,
+    246, 176, 0, 0, 0, 72, 3, 51, 128, 190, 169, 0, 0, 0, 0, 199, 70, 8, 255, 255, 255, 255, 198, 134, 171, 0, 0, 0, 1,
+    72, 199, 134, 152, 0, 0, 0, 255, 255, 255, 255, 72, 199, 134, 144, 0, 0, 0, 255, 255, 255, 255, 72, 199, 134, 136,
+    0, 0, 0, 255, 255, 255, 255, 117, 34, 72, 141, 124, 36, 8, 185, 10, 0, 0, 0, 49, 192, 243, 171, 72, 141, 84, 36, 8,
+    72, 137, 223, 102, 199, 68, 36, 16, 2, 1, 232, 248, 251, 255, 255, 49, 192, 72, 137, 67, 88, 76, 137, 101, 0, 199,
+    69, 8, 255, 255, 255, 255, 102, 199, 69, 12, 0, 0, 139, 83, 116, 133, 210, 15, 132, 115, 254, 255, 255, 141, 66,
+    255, 72, 137, 194, 72, 193, 224, 4, 72, 3, 67, 8, 131, 56, 0, 15, 133, 92, 254, 255, 255, 137, 83, 116, 235, 217,
+    72, 129, 196, 48, 2, 0, 0, 91, 93, 65, 92, 195, 49, 210, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 39, 0, 0, 0,
+    72, 137, 215, 72, 137, 214, 15, 5, 195, 144, 65, 87, 65, 86, 65, 85, 65, 137, 245, 65, 84, 85, 83, 72, 137, 251,
+    72, 131, 236, 24, 128, 127, 27, 0, 72, 199, 71, 80, 255, 255, 255, 255, 15, 133, 181, 0, 0, 0, 198, 71, 27, 1, 72,
+    141, 119, 16, 232, 255, 240, 255, 255, 128, 123, 24, 0, 117, 12, 72, 141, 115, 20, 72, 137, 223, 232, 237, 240,
+    255, 255, 72, 141, 179, 136, 0, 0, 0, 72, 137, 223, 49, 237, 73, 137, 231, 232, 217, 240, 255, 255, 65, 188, 35, 0,
+    0, 0, 65, 190, 1, 0, 0, 64, 131, 187, 128, 0, 0, 0, 0, 116, 93, 129, 253, 200, 0, 0, 0, 116, 85, 133, 237, 116, 37,
+    49, 201, 49, 210, 69, 49, 210, 69, 49, 192, 72, 137, 12, 36, 69, 49, 201, 76, 137, 224, 76, 137, 255, 72, 199, 68,
+    36, 8, 64, 66, 15, 0, 72, 137, 214, 15, 5, 139, 187, 128, 0, 0, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 49, 246,
+    184, 61, 0, 0, 0, 76, 137, 242, 15, 5, 72, 133, 192, 116, 8, 49, 210, 137, 147, 128, 0, 0, 0, 255, 197, 235, 154,
+    232, 22, 255, 255, 255, 255, 200, 117, 7, 49, 255, 232, 209, 239, 255, 255, 69, 49, 228, 65, 131, 197, 2, 68, 59,
+    99, 112, 115, 85, 68, 137, 229, 72, 105, 237, 176, 0, 0, 0, 72, 3, 43, 128, 125, 0, 0, 116, 61, 49, 201, 68, 137,
+    234, 72, 137, 238, 72, 137, 223, 232, 193, 246, 255, 255, 49, 192, 72, 141, 117, 16, 72, 137, 223, 72, 137, 69, 72,
+    72, 137, 69, 32, 232, 17, 240, 255, 255, 72, 141, 117, 56, 72, 137, 223, 232, 5, 240, 255, 255, 72, 137, 238, 72,
+    137, 223, 232, 140, 240, 255, 255, 65, 255, 196, 235, 165, 49, 237, 59, 107, 116, 115, 33, 137, 238, 72, 193, 230,
+    4, 72, 3, 115, 8, 131, 62, 0, 116, 14, 131, 126, 8, 0, 121, 8, 72, 137, 223, 232, 219, 240, 255, 255, 255, 197,
+    235, 218, 72, 131, 196, 24, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195, 65, 84, 85, 83, 72, 137, 251, 72, 131,
     236, 16, 128, 127, 27, 0, 117, 13, 189, 1, 0, 0, 0, 65, 188, 44, 0, 0, 0, 235, 65, 69, 49, 210, 76, 137, 151, 64,
-    1, 0, 0, 76, 137, 151, 56, 1, 0, 0, 233, 1, 2, 0, 0, 72, 41, 242, 72, 129, 198, 88, 129, 165, 0, 128, 123, 24, 0,
+    1, 0, 0, 76, 137, 151, 56, 1, 0, 0, 233, 1, 2, 0, 0, 72, 41, 242, 72, 129, 198, 24, 128, 165, 0, 128, 123, 24, 0,
     72, 99, 123, 20, 116, 44, 65, 186, 64, 64, 0, 0, 69, 49, 192, 69, 49, 201, 76, 137, 224, 15, 5, 72, 131, 248, 252,
     117, 35, 72, 139, 179, 56, 1, 0, 0, 72, 139, 147, 64, 1, 0, 0, 72, 57, 242, 117, 194, 235, 86, 69, 49, 210, 69, 49,
     192, 69, 49, 201, 72, 137, 232, 235, 213, 72, 131, 248, 245, 117, 18, 72, 139, 131, 64, 1, 0, 0, 72, 57, 131, 56,
     1, 0, 0, 117, 66, 235, 48, 72, 133, 192, 121, 34, 49, 246, 72, 137, 223, 72, 137, 179, 64, 1, 0, 0, 72, 137, 179,
-    56, 1, 0, 0, 72, 131, 196, 16, 49, 246, 91, 93, 65, 92, 233, 243, 253, 255, 255, 72, 1, 131, 56, 1, 0, 0, 235, 149,
+    56, 1, 0, 0, 72, 131, 196, 16, 49, 246, 91, 93, 65, 92, 233, 203, 253, 255, 255, 72, 1, 131, 56, 1, 0, 0, 235, 149,
     49, 201, 72, 137, 139, 64, 1, 0, 0, 72, 137, 139, 56, 1, 0, 0, 72, 139, 131, 64, 1, 0, 0, 72, 57, 131, 56, 1, 0, 0,
     15, 149, 192, 58, 67, 25, 116, 100, 136, 67, 25, 15, 182, 192, 72, 99, 123, 28, 193, 224, 2, 128, 123, 24, 0, 116,
     35, 138, 83, 26, 131, 242, 1, 15, 182, 210, 9, 208, 72, 99, 83, 16, 137, 68, 36, 4, 184, 1, 0, 0, 0, 72, 193, 224,
@@ -5377,891 +5550,892 @@ inline constexpr unsigned char image_x86_64[] = {
     2, 9, 208, 72, 99, 123, 28, 72, 99, 83, 16, 76, 141, 84, 36, 4, 137, 68, 36, 4, 184, 1, 0, 0, 0, 69, 49, 192, 69,
     49, 201, 72, 193, 224, 32, 190, 3, 0, 0, 0, 72, 137, 68, 36, 8, 184, 233, 0, 0, 0, 15, 5, 72, 139, 131, 56, 1, 0,
     0, 72, 5, 0, 0, 16, 0, 72, 43, 131, 64, 1, 0, 0, 72, 61, 255, 63, 7, 0, 118, 83, 72, 137, 223, 69, 49, 228, 232,
-    155, 235, 255, 255, 68, 59, 99, 112, 115, 66, 68, 137, 229, 72, 139, 51, 72, 105, 237, 176, 0, 0, 0, 72, 1, 238,
-    128, 62, 0, 116, 40, 72, 141, 86, 16, 185, 4, 0, 0, 0, 72, 137, 223, 232, 237, 234, 255, 255, 72, 139, 51, 185, 5,
-    0, 0, 0, 72, 137, 223, 72, 1, 238, 72, 141, 86, 56, 232, 214, 234, 255, 255, 65, 255, 196, 235, 184, 72, 131, 196,
-    16, 91, 93, 65, 92, 195, 65, 85, 190, 176, 111, 64, 0, 186, 0, 0, 41, 0, 72, 199, 199, 156, 255, 255, 255, 65, 84,
+    51, 235, 255, 255, 68, 59, 99, 112, 115, 66, 68, 137, 229, 72, 139, 51, 72, 105, 237, 176, 0, 0, 0, 72, 1, 238,
+    128, 62, 0, 116, 40, 72, 141, 86, 16, 185, 4, 0, 0, 0, 72, 137, 223, 232, 133, 234, 255, 255, 72, 139, 51, 185, 5,
+    0, 0, 0, 72, 137, 223, 72, 1, 238, 72, 141, 86, 56, 232, 110, 234, 255, 255, 65, 255, 196, 235, 184, 72, 131, 196,
+    16, 91, 93, 65, 92, 195, 65, 85, 190, 56, 112, 64, 0, 186, 0, 0, 41, 0, 72, 199, 199, 156, 255, 255, 255, 65, 84,
     85, 83, 187, 1, 1, 0, 0, 72, 131, 236, 120, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 216, 15, 5, 72, 131,
     248, 252, 116, 236, 137, 68, 36, 16, 133, 192, 15, 136, 0, 1, 0, 0, 72, 99, 248, 190, 6, 4, 0, 0, 184, 72, 0, 0, 0,
-    186, 10, 0, 0, 0, 15, 5, 72, 137, 195, 72, 141, 124, 36, 16, 232, 95, 237, 255, 255, 133, 219, 15, 136, 215, 0, 0,
-    0, 76, 99, 227, 72, 141, 84, 36, 32, 69, 49, 192, 69, 49, 201, 65, 186, 16, 0, 0, 0, 190, 182, 111, 64, 0, 184, 11,
+    186, 10, 0, 0, 0, 15, 5, 72, 137, 195, 72, 141, 124, 36, 16, 232, 247, 236, 255, 255, 133, 219, 15, 136, 215, 0, 0,
+    0, 76, 99, 227, 72, 141, 84, 36, 32, 69, 49, 192, 69, 49, 201, 65, 186, 16, 0, 0, 0, 190, 62, 112, 64, 0, 184, 11,
     1, 0, 0, 76, 137, 231, 15, 5, 49, 201, 72, 137, 84, 36, 24, 137, 76, 36, 20, 72, 133, 192, 127, 29, 49, 210, 69,
     49, 210, 69, 49, 192, 69, 49, 201, 184, 3, 0, 0, 0, 76, 137, 231, 72, 137, 214, 15, 5, 233, 135, 0, 0, 0, 72, 141,
-    44, 2, 72, 141, 124, 36, 24, 72, 141, 84, 36, 20, 72, 137, 238, 232, 77, 246, 255, 255, 132, 192, 116, 201, 72, 59,
-    108, 36, 24, 117, 194, 232, 125, 251, 255, 255, 137, 197, 59, 68, 36, 20, 117, 181, 137, 198, 72, 141, 124, 36, 48,
-    137, 29, 224, 231, 253, 0, 232, 185, 245, 255, 255, 190, 187, 111, 64, 0, 72, 137, 199, 232, 254, 245, 255, 255,
-    137, 238, 72, 137, 199, 232, 162, 245, 255, 255, 190, 194, 111, 64, 0, 72, 137, 199, 232, 231, 245, 255, 255, 185,
-    2, 0, 0, 0, 72, 141, 84, 36, 14, 137, 223, 72, 141, 116, 36, 48, 232, 207, 240, 255, 255, 72, 247, 208, 72, 193,
-    232, 63, 136, 5, 144, 231, 253, 0, 72, 131, 196, 120, 91, 93, 65, 92, 65, 93, 195, 65, 87, 69, 49, 210, 69, 49,
-    192, 69, 49, 201, 65, 86, 184, 180, 1, 0, 0, 190, 255, 255, 255, 255, 49, 210, 65, 85, 65, 84, 85, 83, 137, 251,
-    72, 137, 223, 72, 129, 236, 40, 8, 0, 0, 15, 5, 72, 133, 192, 15, 137, 82, 1, 0, 0, 72, 99, 61, 76, 231, 253, 0,
-    133, 255, 126, 21, 72, 137, 221, 190, 204, 111, 64, 0, 65, 188, 1, 1, 0, 0, 186, 0, 0, 9, 0, 235, 18, 199, 68, 36,
-    16, 255, 255, 255, 255, 72, 137, 223, 187, 3, 0, 0, 0, 235, 30, 69, 49, 210, 69, 49, 192, 69, 49, 201, 76, 137,
-    224, 15, 5, 72, 131, 248, 252, 116, 236, 137, 68, 36, 16, 133, 192, 121, 38, 235, 216, 129, 255, 255, 255, 0, 0,
-    15, 135, 246, 0, 0, 0, 49, 210, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 216, 72, 137, 214, 15, 5, 72, 255,
-    199, 235, 220, 49, 210, 72, 99, 124, 36, 16, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 8, 0, 0, 0, 72, 137, 214,
-    15, 5, 69, 49, 246, 76, 141, 124, 36, 32, 72, 99, 124, 36, 16, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 217, 0,
-    0, 0, 186, 0, 8, 0, 0, 76, 137, 254, 15, 5, 73, 137, 196, 72, 133, 192, 15, 142, 128, 0, 0, 0, 49, 219, 73, 141,
-    116, 31, 16, 72, 141, 124, 36, 14, 185, 2, 0, 0, 0, 243, 164, 73, 141, 116, 31, 19, 49, 192, 72, 141, 84, 36, 20,
-    72, 137, 247, 72, 137, 116, 36, 24, 137, 68, 36, 20, 232, 228, 234, 255, 255, 72, 141, 124, 36, 24, 72, 1, 198,
-    232, 159, 244, 255, 255, 65, 137, 197, 132, 192, 116, 42, 139, 124, 36, 20, 57, 239, 114, 34, 59, 124, 36, 16, 116,
-    28, 49, 210, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 3, 0, 0, 0, 72, 137, 214, 15, 5, 72, 133, 192, 69, 15, 73,
-    245, 15, 183, 68, 36, 14, 72, 1, 195, 76, 57, 227, 124, 135, 233, 87, 255, 255, 255, 69, 132, 246, 15, 133, 44,
-    255, 255, 255, 72, 141, 124, 36, 16, 232, 237, 234, 255, 255, 72, 129, 196, 40, 8, 0, 0, 91, 93, 65, 92, 65, 93,
-    65, 94, 65, 95, 195, 144, 65, 85, 65, 84, 85, 72, 137, 253, 83, 137, 211, 81, 131, 254, 3, 116, 29, 72, 99, 254,
-    69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 36, 1, 0, 0, 190, 3, 0, 0, 0, 186, 0, 0, 8, 0, 15, 5, 65, 189, 3, 0, 0,
-    0, 49, 210, 69, 49, 210, 69, 49, 192, 65, 188, 4, 0, 0, 0, 69, 49, 201, 76, 137, 232, 72, 137, 214, 76, 137, 231,
-    15, 5, 191, 5, 0, 0, 0, 76, 137, 232, 15, 5, 72, 99, 61, 141, 229, 253, 0, 133, 255, 126, 34, 184, 36, 1, 0, 0,
-    186, 0, 0, 8, 0, 76, 137, 230, 15, 5, 131, 61, 115, 229, 253, 0, 0, 126, 10, 199, 5, 103, 229, 253, 0, 4, 0, 0, 0,
-    133, 219, 120, 29, 72, 99, 251, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 36, 1, 0, 0, 190, 5, 0, 0, 0, 186, 0,
-    0, 8, 0, 15, 5, 191, 6, 0, 0, 0, 232, 179, 253, 255, 255, 72, 141, 85, 96, 69, 49, 210, 69, 49, 192, 69, 49, 201,
-    184, 46, 1, 0, 0, 49, 255, 190, 7, 0, 0, 0, 15, 5, 88, 91, 93, 65, 92, 65, 93, 195, 83, 72, 137, 243, 137, 254, 72,
-    129, 236, 48, 2, 0, 0, 72, 141, 124, 36, 16, 232, 224, 242, 255, 255, 190, 212, 111, 64, 0, 72, 137, 199, 232, 37,
-    243, 255, 255, 139, 61, 239, 228, 253, 0, 72, 141, 84, 36, 48, 72, 141, 116, 36, 16, 185, 0, 2, 0, 0, 232, 9, 238,
-    255, 255, 72, 137, 198, 49, 192, 72, 141, 86, 255, 72, 133, 246, 126, 75, 72, 133, 210, 116, 12, 128, 124, 20, 48,
-    41, 116, 9, 72, 255, 202, 235, 239, 49, 192, 235, 54, 72, 141, 74, 4, 49, 192, 72, 57, 241, 125, 43, 138, 84, 20,
-    50, 49, 192, 131, 226, 253, 128, 250, 88, 116, 29, 72, 141, 68, 36, 48, 72, 137, 218, 72, 141, 124, 36, 8, 72, 1,
-    193, 72, 1, 198, 72, 137, 76, 36, 8, 232, 202, 242, 255, 255, 72, 129, 196, 48, 2, 0, 0, 91, 195, 144, 65, 86, 76,
-    99, 246, 65, 85, 77, 137, 245, 65, 84, 69, 49, 228, 85, 83, 72, 137, 251, 72, 131, 236, 16, 68, 59, 99, 16, 15,
-    131, 172, 0, 0, 0, 66, 139, 124, 227, 24, 139, 3, 69, 49, 210, 69, 49, 192, 69, 49, 201, 66, 57, 68, 227, 28, 117,
-    14, 184, 62, 0, 0, 0, 49, 210, 76, 137, 246, 15, 5, 235, 127, 49, 210, 184, 178, 1, 0, 0, 72, 137, 214, 15, 5, 49,
-    201, 137, 68, 36, 8, 72, 137, 197, 137, 76, 36, 12, 133, 192, 121, 5, 131, 248, 218, 117, 83, 66, 139, 124, 227,
-    24, 72, 141, 116, 36, 12, 232, 231, 254, 255, 255, 132, 192, 116, 64, 139, 68, 36, 12, 66, 57, 68, 227, 28, 116, 4,
-    59, 3, 117, 49, 73, 99, 245, 133, 237, 120, 19, 72, 99, 253, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 168, 1, 0,
-    0, 235, 19, 66, 139, 124, 227, 24, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 62, 0, 0, 0, 49, 210, 15, 5, 72,
-    141, 124, 36, 8, 232, 158, 232, 255, 255, 73, 255, 196, 233, 74, 255, 255, 255, 72, 131, 196, 16, 91, 93, 65, 92,
-    65, 93, 65, 94, 195, 144, 129, 127, 16, 0, 16, 0, 0, 116, 62, 65, 84, 65, 137, 212, 85, 137, 245, 83, 72, 137, 251,
-    57, 23, 116, 24, 139, 67, 16, 141, 80, 1, 72, 131, 192, 2, 137, 83, 16, 137, 108, 195, 8, 68, 137, 100, 195, 12,
-    235, 17, 72, 139, 71, 8, 72, 133, 192, 116, 223, 137, 247, 255, 208, 132, 192, 116, 215, 91, 93, 65, 92, 195, 195,
-    65, 87, 65, 86, 65, 85, 65, 137, 213, 186, 0, 0, 8, 0, 65, 84, 85, 72, 137, 253, 83, 187, 1, 1, 0, 0, 72, 129, 236,
-    40, 2, 0, 0, 72, 99, 61, 44, 227, 253, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 216, 15, 5, 72, 131, 248,
-    252, 116, 236, 137, 68, 36, 28, 65, 137, 199, 133, 192, 15, 136, 132, 0, 0, 0, 49, 219, 69, 49, 228, 186, 0, 2, 0,
-    0, 72, 141, 116, 36, 32, 68, 137, 255, 232, 114, 233, 255, 255, 72, 133, 192, 126, 76, 69, 49, 246, 66, 15, 190,
-    84, 52, 32, 141, 74, 208, 128, 249, 9, 119, 19, 49, 201, 132, 219, 116, 4, 65, 107, 204, 10, 68, 141, 100, 17, 208,
-    179, 1, 235, 30, 132, 219, 116, 24, 68, 137, 234, 68, 137, 230, 72, 137, 239, 72, 137, 68, 36, 8, 232, 22, 255,
-    255, 255, 72, 139, 68, 36, 8, 49, 219, 73, 255, 198, 76, 57, 240, 117, 185, 235, 157, 132, 219, 116, 14, 68, 137,
-    234, 68, 137, 230, 72, 137, 239, 232, 243, 254, 255, 255, 72, 141, 124, 36, 28, 232, 113, 231, 255, 255, 72, 129,
-    196, 40, 2, 0, 0, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195, 144, 65, 87, 65, 86, 65, 85, 73, 137, 253, 65, 84,
-    85, 189, 1, 1, 0, 0, 83, 137, 243, 72, 131, 236, 120, 72, 141, 124, 36, 48, 232, 46, 240, 255, 255, 190, 218, 111,
-    64, 0, 72, 137, 199, 232, 115, 240, 255, 255, 190, 231, 111, 64, 0, 72, 137, 199, 73, 137, 196, 232, 99, 240, 255,
-    255, 137, 222, 72, 137, 199, 232, 7, 240, 255, 255, 190, 194, 111, 64, 0, 72, 137, 199, 232, 76, 240, 255, 255,
-    137, 218, 76, 137, 239, 72, 141, 116, 36, 48, 232, 185, 254, 255, 255, 65, 198, 4, 36, 0, 186, 0, 0, 9, 0, 72, 99,
-    61, 252, 225, 253, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 232, 72, 141, 116, 36, 48, 15, 5, 72, 131,
-    248, 252, 116, 231, 137, 68, 36, 32, 133, 192, 15, 136, 220, 0, 0, 0, 73, 141, 133, 24, 128, 4, 0, 72, 137, 68, 36,
-    8, 72, 99, 124, 36, 32, 72, 139, 116, 36, 8, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 217, 0, 0, 0, 186, 0, 16,
-    0, 0, 15, 5, 73, 137, 198, 72, 133, 192, 15, 142, 155, 0, 0, 0, 69, 49, 255, 72, 139, 68, 36, 8, 72, 141, 124, 36,
-    30, 185, 2, 0, 0, 0, 74, 141, 44, 56, 72, 141, 117, 16, 243, 164, 72, 131, 197, 19, 49, 192, 72, 141, 84, 36, 36,
-    72, 137, 239, 72, 137, 108, 36, 40, 137, 68, 36, 36, 232, 232, 229, 255, 255, 72, 141, 124, 36, 40, 72, 141, 116,
-    5, 0, 232, 161, 239, 255, 255, 132, 192, 116, 58, 57, 92, 36, 36, 116, 52, 190, 231, 111, 64, 0, 76, 137, 231, 232,
-    114, 239, 255, 255, 72, 137, 238, 72, 137, 199, 232, 103, 239, 255, 255, 190, 194, 111, 64, 0, 72, 137, 199, 232,
-    90, 239, 255, 255, 137, 218, 72, 141, 116, 36, 48, 76, 137, 239, 232, 199, 253, 255, 255, 15, 183, 68, 36, 30, 73,
-    1, 199, 77, 57, 247, 15, 140, 109, 255, 255, 255, 233, 58, 255, 255, 255, 72, 141, 124, 36, 32, 232, 231, 229, 255,
-    255, 72, 131, 196, 120, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195, 65, 86, 190, 7, 112, 64, 0, 186, 0, 0, 9, 0,
-    65, 85, 65, 84, 85, 189, 1, 1, 0, 0, 83, 72, 137, 251, 72, 131, 236, 32, 72, 99, 61, 199, 224, 253, 0, 69, 49, 210,
-    69, 49, 192, 69, 49, 201, 72, 137, 232, 15, 5, 72, 131, 248, 252, 116, 236, 137, 68, 36, 12, 133, 192, 15, 136, 57,
-    1, 0, 0, 49, 201, 76, 141, 171, 24, 128, 4, 0, 137, 75, 20, 72, 99, 124, 36, 12, 69, 49, 210, 69, 49, 192, 69, 49,
-    201, 184, 217, 0, 0, 0, 186, 0, 16, 0, 0, 76, 137, 238, 15, 5, 72, 137, 197, 72, 133, 192, 15, 142, 154, 0, 0, 0,
-    69, 49, 228, 75, 141, 84, 37, 0, 72, 141, 124, 36, 10, 185, 2, 0, 0, 0, 72, 141, 114, 16, 243, 164, 72, 141, 114,
-    19, 49, 210, 72, 137, 247, 72, 137, 116, 36, 24, 232, 199, 228, 255, 255, 129, 123, 20, 255, 127, 0, 0, 137, 84,
-    36, 16, 137, 84, 36, 20, 119, 72, 72, 1, 198, 72, 141, 84, 36, 16, 72, 141, 124, 36, 24, 232, 108, 238, 255, 255,
-    132, 192, 116, 50, 68, 139, 116, 36, 16, 72, 141, 116, 36, 20, 68, 137, 247, 232, 245, 250, 255, 255, 132, 192,
-    116, 28, 139, 67, 20, 141, 80, 1, 72, 5, 2, 16, 0, 0, 137, 83, 20, 139, 84, 36, 20, 68, 137, 116, 195, 8, 137, 84,
-    195, 12, 15, 183, 68, 36, 10, 73, 1, 196, 73, 57, 236, 15, 140, 110, 255, 255, 255, 233, 61, 255, 255, 255, 72,
-    141, 124, 36, 12, 49, 237, 232, 184, 228, 255, 255, 59, 107, 20, 115, 31, 139, 19, 57, 148, 235, 28, 128, 0, 0,
-    117, 15, 139, 180, 235, 24, 128, 0, 0, 72, 137, 223, 232, 17, 252, 255, 255, 72, 255, 197, 235, 220, 69, 49, 228,
-    68, 59, 99, 16, 115, 49, 49, 237, 69, 137, 229, 59, 107, 20, 115, 34, 66, 139, 84, 235, 24, 57, 148, 235, 28, 128,
-    0, 0, 117, 15, 139, 180, 235, 24, 128, 0, 0, 72, 137, 223, 232, 220, 251, 255, 255, 72, 255, 197, 235, 217, 65,
-    255, 196, 235, 201, 72, 131, 196, 32, 91, 93, 65, 92, 65, 93, 65, 94, 195, 144, 69, 49, 192, 137, 55, 131, 61, 84,
-    223, 253, 0, 0, 68, 137, 71, 16, 72, 137, 87, 8, 126, 56, 85, 83, 72, 137, 251, 81, 128, 61, 57, 223, 253, 0, 0,
-    117, 8, 90, 91, 93, 233, 71, 254, 255, 255, 232, 188, 252, 255, 255, 49, 237, 59, 107, 16, 115, 17, 139, 116, 235,
-    24, 72, 137, 223, 72, 255, 197, 232, 166, 252, 255, 255, 235, 234, 88, 91, 93, 195, 195, 144, 65, 86, 65, 85, 65,
-    84, 85, 83, 72, 137, 251, 232, 172, 227, 255, 255, 73, 137, 196, 72, 59, 67, 80, 114, 13, 190, 1, 0, 0, 0, 72, 137,
-    223, 232, 140, 242, 255, 255, 69, 49, 237, 65, 190, 62, 0, 0, 0, 139, 115, 112, 65, 57, 245, 15, 131, 134, 0, 0, 0,
-    68, 137, 237, 72, 105, 237, 176, 0, 0, 0, 72, 3, 43, 128, 125, 0, 0, 116, 107, 76, 59, 165, 136, 0, 0, 0, 114, 19,
-    139, 141, 160, 0, 0, 0, 178, 1, 72, 137, 238, 72, 137, 223, 232, 30, 234, 255, 255, 76, 59, 165, 144, 0, 0, 0, 114,
-    11, 72, 137, 238, 72, 137, 223, 232, 40, 233, 255, 255, 76, 59, 165, 152, 0, 0, 0, 114, 50, 72, 99, 69, 8, 133,
-    192, 120, 42, 72, 193, 224, 4, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 199, 133, 152, 0, 0, 0, 254, 255, 255,
-    255, 72, 3, 67, 8, 190, 9, 0, 0, 0, 49, 210, 139, 56, 76, 137, 240, 15, 5, 65, 255, 197, 233, 110, 255, 255, 255,
-    76, 59, 99, 88, 15, 130, 98, 1, 0, 0, 49, 210, 49, 192, 57, 242, 115, 52, 132, 192, 117, 43, 72, 105, 202, 176, 0,
-    0, 0, 72, 3, 11, 138, 1, 132, 192, 116, 27, 128, 185, 171, 0, 0, 0, 0, 117, 9, 72, 255, 194, 57, 242, 114, 224,
-    235, 18, 138, 129, 170, 0, 0, 0, 131, 240, 1, 72, 255, 194, 235, 200, 132, 192, 117, 13, 72, 199, 67, 88, 255, 255,
-    255, 255, 233, 21, 1, 0, 0, 49, 237, 65, 131, 204, 255, 232, 117, 241, 255, 255, 186, 34, 1, 64, 0, 191, 128, 111,
-    57, 1, 137, 198, 232, 124, 254, 255, 255, 139, 5, 202, 77, 249, 0, 133, 192, 116, 59, 131, 253, 3, 141, 109, 1,
-    116, 22, 68, 57, 224, 116, 17, 190, 19, 0, 0, 0, 191, 128, 111, 57, 1, 232, 62, 249, 255, 255, 235, 20, 190, 9, 0,
-    0, 0, 191, 128, 111, 57, 1, 232, 45, 249, 255, 255, 131, 253, 4, 116, 9, 68, 139, 37, 141, 77, 249, 0, 235, 165,
-    72, 137, 223, 232, 51, 239, 255, 255, 232, 54, 226, 255, 255, 72, 5, 232, 3, 0, 0, 128, 123, 64, 0, 72, 137, 67,
-    88, 116, 35, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 61, 0, 0, 0, 72, 131, 207, 255, 49, 246, 186, 1, 0, 0, 0,
-    15, 5, 72, 131, 248, 246, 117, 118, 235, 55, 232, 218, 240, 255, 255, 186, 34, 1, 64, 0, 191, 128, 111, 57, 1, 137,
-    198, 232, 225, 253, 255, 255, 131, 61, 46, 77, 249, 0, 0, 116, 6, 198, 67, 65, 0, 235, 79, 138, 67, 65, 255, 192,
-    60, 4, 119, 5, 136, 67, 65, 235, 65, 198, 67, 65, 0, 49, 237, 59, 107, 112, 115, 54, 137, 238, 72, 105, 246, 176,
-    0, 0, 0, 72, 3, 51, 128, 62, 0, 116, 33, 128, 190, 171, 0, 0, 0, 0, 116, 24, 128, 190, 170, 0, 0, 0, 0, 117, 15,
-    198, 134, 170, 0, 0, 0, 1, 72, 137, 223, 232, 121, 226, 255, 255, 255, 197, 235, 197, 91, 93, 65, 92, 65, 93, 65,
-    94, 195, 72, 131, 236, 24, 137, 248, 137, 124, 36, 12, 133, 255, 120, 50, 72, 99, 255, 69, 49, 210, 69, 49, 192,
-    69, 49, 201, 184, 5, 0, 0, 0, 49, 210, 15, 5, 72, 133, 192, 120, 6, 139, 68, 36, 12, 235, 18, 72, 141, 124, 36, 12,
-    72, 137, 4, 36, 232, 138, 225, 255, 255, 72, 139, 4, 36, 72, 131, 196, 24, 195, 65, 84, 72, 99, 255, 69, 49, 210,
-    69, 49, 192, 85, 69, 49, 201, 184, 91, 0, 0, 0, 49, 210, 83, 137, 243, 72, 137, 222, 72, 131, 236, 32, 15, 5, 72,
-    131, 248, 247, 117, 105, 72, 137, 253, 190, 129, 111, 64, 0, 184, 196, 1, 0, 0, 72, 137, 218, 65, 186, 0, 16, 0, 0,
-    15, 5, 72, 131, 248, 218, 116, 6, 72, 131, 248, 255, 117, 69, 131, 61, 66, 220, 253, 0, 0, 126, 60, 76, 141, 100,
-    36, 8, 190, 224, 111, 64, 0, 76, 137, 231, 232, 94, 234, 255, 255, 137, 238, 72, 137, 199, 232, 2, 234, 255, 255,
-    69, 49, 210, 69, 49, 192, 69, 49, 201, 198, 0, 0, 76, 137, 230, 72, 99, 61, 14, 220, 253, 0, 72, 137, 218, 184, 12,
-    1, 0, 0, 15, 5, 72, 131, 196, 32, 91, 93, 65, 92, 195, 144, 133, 255, 116, 35, 137, 255, 80, 190, 192, 1, 0, 0, 72,
-    105, 255, 16, 32, 0, 0, 139, 191, 64, 77, 48, 1, 232, 71, 255, 255, 255, 90, 72, 247, 208, 72, 193, 232, 63, 195,
-    49, 192, 195, 83, 49, 246, 72, 137, 251, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 62, 1, 0, 0, 186, 1, 0, 0, 0,
-    72, 131, 236, 16, 72, 137, 116, 36, 8, 72, 141, 124, 36, 8, 190, 8, 0, 0, 0, 15, 5, 72, 131, 248, 8, 116, 24, 232,
-    67, 224, 255, 255, 72, 186, 21, 124, 74, 127, 185, 121, 55, 158, 72, 15, 175, 194, 72, 137, 68, 36, 8, 190, 233,
-    111, 64, 0, 72, 137, 223, 232, 167, 233, 255, 255, 72, 139, 76, 36, 8, 49, 210, 72, 137, 206, 72, 193, 233, 4, 131,
-    230, 15, 64, 138, 182, 245, 111, 64, 0, 64, 136, 52, 16, 72, 255, 194, 72, 131, 250, 16, 117, 226, 198, 64, 16, 0,
-    72, 131, 196, 16, 91, 195, 138, 23, 132, 210, 116, 11, 72, 137, 249, 72, 137, 248, 128, 250, 47, 117, 63, 72, 199,
-    192, 234, 255, 255, 255, 195, 132, 210, 116, 121, 73, 137, 192, 72, 57, 248, 116, 7, 198, 0, 47, 76, 141, 64, 1,
-    76, 137, 194, 68, 138, 9, 65, 128, 249, 47, 117, 39, 73, 137, 209, 77, 41, 193, 73, 129, 249, 255, 0, 0, 0, 127,
-    41, 65, 128, 56, 46, 116, 43, 72, 137, 208, 138, 17, 128, 250, 47, 117, 194, 72, 255, 193, 72, 137, 194, 235, 238,
-    69, 132, 201, 116, 212, 72, 255, 194, 72, 255, 193, 68, 136, 74, 255, 235, 191, 72, 199, 192, 220, 255, 255, 255,
-    195, 73, 131, 249, 2, 117, 15, 65, 128, 120, 1, 46, 117, 200, 72, 199, 192, 238, 255, 255, 255, 195, 73, 255, 201,
-    72, 15, 68, 208, 235, 183, 72, 57, 248, 117, 15, 64, 132, 246, 15, 132, 109, 255, 255, 255, 198, 0, 46, 72, 255,
-    192, 198, 0, 0, 72, 41, 248, 72, 61, 255, 15, 0, 0, 119, 184, 49, 192, 195, 72, 137, 250, 72, 137, 247, 232, 2,
-    223, 255, 255, 72, 1, 240, 72, 57, 240, 116, 19, 128, 120, 255, 47, 116, 5, 72, 255, 200, 235, 240, 72, 137, 50,
-    198, 64, 255, 0, 195, 72, 199, 2, 7, 112, 64, 0, 195, 144, 72, 139, 71, 24, 138, 16, 128, 250, 47, 117, 9, 72, 255,
-    192, 72, 137, 71, 24, 235, 236, 128, 250, 46, 117, 12, 138, 80, 1, 128, 250, 47, 116, 234, 132, 210, 116, 230, 195,
-    72, 137, 209, 72, 139, 87, 24, 72, 137, 248, 72, 141, 122, 255, 72, 137, 120, 24, 198, 66, 255, 47, 72, 139, 120,
-    24, 72, 41, 207, 72, 137, 120, 24, 243, 164, 72, 137, 199, 233, 175, 255, 255, 255, 144, 85, 65, 186, 255, 15, 0,
-    0, 69, 49, 192, 69, 49, 201, 83, 184, 11, 1, 0, 0, 72, 137, 251, 72, 99, 254, 190, 129, 111, 64, 0, 72, 129, 236,
-    8, 16, 0, 0, 72, 141, 108, 36, 1, 72, 137, 234, 15, 5, 72, 137, 194, 184, 254, 255, 255, 255, 72, 133, 210, 126,
-    25, 128, 124, 36, 1, 47, 184, 238, 255, 255, 255, 116, 13, 72, 137, 238, 72, 137, 223, 232, 129, 255, 255, 255, 49,
-    192, 72, 129, 196, 8, 16, 0, 0, 91, 93, 195, 144, 65, 87, 65, 191, 1, 0, 1, 0, 65, 86, 65, 85, 69, 49, 237, 65, 84,
-    85, 137, 245, 83, 72, 137, 251, 72, 129, 236, 72, 2, 0, 0, 72, 139, 67, 24, 128, 56, 0, 15, 132, 140, 2, 0, 0, 65,
-    255, 207, 15, 132, 117, 2, 0, 0, 69, 49, 228, 72, 139, 67, 24, 138, 16, 132, 210, 116, 44, 128, 250, 47, 116, 39,
-    73, 129, 252, 255, 0, 0, 0, 117, 10, 184, 220, 255, 255, 255, 233, 150, 2, 0, 0, 73, 255, 196, 72, 255, 192, 66,
-    136, 148, 36, 63, 1, 0, 0, 72, 137, 67, 24, 235, 202, 66, 198, 132, 36, 64, 1, 0, 0, 0, 72, 137, 223, 232, 207,
-    254, 255, 255, 77, 133, 228, 116, 204, 73, 131, 252, 2, 117, 90, 128, 188, 36, 64, 1, 0, 0, 46, 117, 80, 128, 188,
-    36, 65, 1, 0, 0, 46, 117, 70, 72, 131, 123, 16, 0, 15, 132, 8, 2, 0, 0, 72, 139, 67, 16, 72, 141, 80, 255, 72, 137,
-    83, 16, 72, 133, 210, 116, 9, 128, 186, 64, 79, 52, 1, 47, 117, 230, 72, 137, 223, 190, 64, 79, 52, 1, 232, 164,
-    254, 255, 255, 49, 192, 72, 141, 123, 8, 72, 137, 67, 16, 232, 185, 221, 255, 255, 233, 59, 255, 255, 255, 72, 139,
-    67, 24, 72, 99, 123, 8, 68, 138, 48, 133, 255, 121, 3, 72, 99, 59, 186, 0, 0, 42, 0, 69, 49, 210, 69, 49, 192, 69,
-    49, 201, 184, 1, 1, 0, 0, 72, 141, 180, 36, 64, 1, 0, 0, 15, 5, 72, 131, 248, 252, 116, 226, 72, 141, 116, 36, 32,
-    137, 199, 232, 173, 251, 255, 255, 137, 68, 36, 24, 133, 192, 15, 136, 191, 1, 0, 0, 139, 84, 36, 56, 129, 226, 0,
-    240, 0, 0, 129, 250, 0, 160, 0, 0, 117, 76, 69, 132, 246, 117, 6, 15, 186, 229, 17, 114, 78, 65, 255, 197, 65, 131,
-    253, 40, 126, 15, 72, 141, 124, 36, 24, 232, 55, 221, 255, 255, 233, 68, 1, 0, 0, 137, 198, 72, 137, 223, 232, 48,
-    254, 255, 255, 72, 141, 124, 36, 24, 137, 68, 36, 12, 232, 26, 221, 255, 255, 139, 68, 36, 12, 133, 192, 15, 137,
-    149, 254, 255, 255, 233, 97, 1, 0, 0, 69, 132, 246, 116, 8, 129, 250, 0, 64, 0, 0, 116, 26, 72, 141, 124, 36, 24,
-    232, 242, 220, 255, 255, 184, 236, 255, 255, 255, 69, 132, 246, 15, 133, 60, 1, 0, 0, 235, 33, 72, 139, 67, 16, 72,
-    133, 192, 15, 132, 182, 0, 0, 0, 72, 141, 80, 1, 72, 137, 83, 16, 198, 128, 64, 79, 52, 1, 47, 233, 162, 0, 0, 0,
-    72, 99, 123, 8, 133, 255, 121, 3, 72, 99, 59, 129, 205, 0, 0, 10, 0, 187, 1, 1, 0, 0, 72, 99, 213, 69, 49, 210, 69,
-    49, 192, 69, 49, 201, 72, 137, 216, 72, 141, 180, 36, 64, 1, 0, 0, 15, 5, 72, 131, 248, 252, 116, 228, 72, 141,
-    180, 36, 176, 0, 0, 0, 137, 199, 232, 183, 250, 255, 255, 139, 84, 36, 56, 137, 68, 36, 28, 129, 226, 0, 240, 0, 0,
-    129, 250, 0, 160, 0, 0, 15, 132, 187, 0, 0, 0, 131, 248, 216, 116, 46, 131, 248, 236, 117, 8, 129, 250, 0, 64, 0,
-    0, 235, 27, 133, 192, 15, 136, 161, 0, 0, 0, 139, 148, 36, 200, 0, 0, 0, 129, 226, 0, 240, 0, 0, 129, 250, 0, 160,
-    0, 0, 15, 133, 136, 0, 0, 0, 72, 141, 124, 36, 28, 232, 38, 220, 255, 255, 184, 245, 255, 255, 255, 235, 119, 72,
-    139, 67, 16, 72, 141, 180, 36, 64, 1, 0, 0, 76, 137, 225, 72, 141, 184, 64, 79, 52, 1, 243, 164, 76, 1, 99, 16, 72,
-    141, 123, 8, 232, 250, 219, 255, 255, 139, 68, 36, 24, 137, 67, 8, 233, 117, 253, 255, 255, 184, 216, 255, 255,
-    255, 235, 63, 184, 238, 255, 255, 255, 235, 56, 72, 99, 123, 8, 129, 229, 255, 255, 253, 255, 133, 255, 121, 3, 72,
-    99, 59, 129, 205, 0, 0, 8, 0, 190, 7, 112, 64, 0, 187, 1, 1, 0, 0, 72, 99, 213, 69, 49, 210, 69, 49, 192, 69, 49,
-    201, 72, 137, 216, 15, 5, 72, 131, 248, 252, 116, 236, 72, 129, 196, 72, 2, 0, 0, 91, 93, 65, 92, 65, 93, 65, 94,
-    65, 95, 195, 65, 87, 65, 86, 65, 85, 65, 84, 65, 137, 212, 85, 83, 72, 137, 251, 72, 131, 236, 56, 128, 127, 4, 0,
-    72, 137, 116, 36, 8, 116, 9, 69, 49, 246, 76, 141, 107, 8, 235, 125, 65, 137, 214, 65, 189, 64, 0, 0, 0, 72, 141,
-    84, 36, 24, 65, 191, 181, 1, 0, 0, 65, 129, 206, 0, 0, 8, 0, 77, 99, 246, 49, 201, 76, 137, 116, 36, 24, 72, 99,
-    59, 65, 186, 24, 0, 0, 0, 72, 137, 76, 36, 32, 72, 139, 116, 36, 8, 69, 49, 192, 69, 49, 201, 72, 199, 68, 36, 40,
-    10, 0, 0, 0, 76, 137, 248, 15, 5, 137, 197, 65, 255, 205, 116, 10, 131, 248, 245, 116, 198, 131, 248, 252, 116,
-    193, 141, 72, 38, 131, 248, 218, 114, 99, 72, 184, 254, 255, 255, 247, 219, 255, 255, 255, 72, 211, 248, 168, 1,
-    116, 129, 235, 80, 131, 253, 245, 117, 75, 49, 192, 199, 67, 8, 255, 255, 255, 255, 72, 139, 124, 36, 8, 65, 255,
-    198, 72, 137, 67, 16, 72, 199, 67, 24, 96, 111, 57, 1, 72, 137, 254, 232, 96, 218, 255, 255, 72, 137, 223, 72, 137,
-    194, 232, 157, 251, 255, 255, 68, 137, 230, 72, 137, 223, 232, 30, 252, 255, 255, 76, 137, 239, 137, 197, 232, 172,
-    218, 255, 255, 65, 131, 254, 63, 126, 176, 72, 131, 196, 56, 137, 232, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195,
-    144, 139, 71, 4, 72, 137, 194, 15, 183, 68, 7, 32, 1, 208, 137, 71, 4, 195, 144, 49, 201, 65, 84, 76, 141, 103, 16,
-    85, 72, 137, 245, 83, 72, 137, 251, 72, 137, 14, 139, 67, 8, 57, 67, 4, 114, 62, 72, 99, 59, 69, 49, 210, 69, 49,
-    192, 69, 49, 201, 184, 217, 0, 0, 0, 186, 0, 32, 0, 0, 76, 137, 230, 15, 5, 72, 131, 248, 254, 117, 8, 49, 210, 72,
-    137, 85, 0, 235, 62, 72, 137, 69, 0, 72, 133, 192, 126, 53, 49, 192, 137, 67, 4, 72, 139, 69, 0, 137, 67, 8, 139,
-    67, 4, 73, 141, 68, 4, 19, 128, 56, 46, 117, 30, 138, 80, 1, 132, 210, 116, 11, 128, 250, 46, 117, 18, 128, 120, 2,
-    0, 117, 12, 72, 137, 223, 232, 110, 255, 255, 255, 235, 145, 49, 192, 91, 93, 65, 92, 195, 144, 65, 84, 65, 188, 7,
-    1, 0, 0, 72, 99, 210, 69, 49, 210, 85, 69, 49, 192, 72, 137, 253, 69, 49, 201, 83, 72, 131, 236, 16, 139, 7, 72,
-    105, 192, 16, 32, 0, 0, 72, 99, 184, 64, 77, 48, 1, 76, 137, 224, 15, 5, 72, 137, 195, 72, 131, 248, 243, 117, 64,
-    139, 125, 0, 72, 137, 116, 36, 8, 72, 137, 20, 36, 232, 198, 248, 255, 255, 132, 192, 116, 51, 139, 69, 0, 69, 49,
-    210, 69, 49, 192, 69, 49, 201, 72, 139, 20, 36, 72, 139, 116, 36, 8, 72, 105, 192, 16, 32, 0, 0, 72, 99, 184, 64,
-    77, 48, 1, 76, 137, 224, 15, 5, 72, 137, 195, 72, 131, 251, 254, 117, 2, 49, 219, 72, 131, 196, 16, 72, 137, 216,
-    91, 93, 65, 92, 195, 144, 85, 72, 137, 245, 83, 72, 137, 251, 72, 131, 236, 24, 139, 63, 232, 111, 248, 255, 255,
-    139, 3, 186, 0, 0, 43, 0, 187, 1, 1, 0, 0, 72, 105, 192, 16, 32, 0, 0, 72, 99, 184, 64, 77, 48, 1, 69, 49, 210, 69,
-    49, 192, 69, 49, 201, 72, 137, 216, 72, 137, 238, 15, 5, 72, 131, 248, 252, 116, 233, 137, 68, 36, 12, 137, 199,
-    133, 192, 120, 10, 190, 192, 1, 0, 0, 232, 143, 247, 255, 255, 72, 141, 124, 36, 12, 232, 6, 217, 255, 255, 72,
-    131, 196, 24, 91, 93, 195, 144, 65, 85, 65, 84, 73, 137, 244, 85, 72, 137, 253, 83, 72, 131, 236, 40, 139, 7, 131,
-    248, 31, 15, 133, 131, 0, 0, 0, 72, 141, 124, 36, 4, 232, 29, 248, 255, 255, 76, 137, 230, 72, 137, 239, 232, 102,
-    255, 255, 255, 139, 61, 144, 65, 240, 0, 190, 192, 1, 0, 0, 232, 61, 247, 255, 255, 139, 69, 0, 76, 141, 84, 36, 4,
-    69, 49, 192, 72, 99, 21, 116, 65, 240, 0, 69, 49, 201, 76, 137, 230, 72, 105, 192, 16, 32, 0, 0, 72, 99, 184, 64,
-    77, 48, 1, 184, 8, 1, 0, 0, 15, 5, 72, 137, 195, 72, 133, 192, 121, 10, 72, 131, 248, 254, 15, 133, 0, 1, 0, 0,
-    139, 125, 0, 198, 69, 8, 1, 72, 105, 255, 16, 32, 0, 0, 72, 129, 199, 64, 77, 48, 1, 232, 209, 253, 255, 255, 233,
-    182, 0, 0, 0, 72, 105, 192, 16, 32, 0, 0, 72, 137, 211, 65, 189, 1, 1, 0, 0, 186, 0, 0, 11, 0, 72, 99, 184, 64, 77,
-    48, 1, 69, 49, 210, 69, 49, 192, 69, 49, 201, 76, 137, 232, 76, 137, 230, 15, 5, 72, 131, 248, 252, 116, 233, 65,
-    137, 192, 131, 248, 243, 117, 62, 72, 137, 239, 65, 189, 1, 1, 0, 0, 232, 175, 254, 255, 255, 139, 69, 0, 186, 0,
-    0, 11, 0, 72, 105, 192, 16, 32, 0, 0, 72, 99, 184, 64, 77, 48, 1, 69, 49, 210, 69, 49, 192, 69, 49, 201, 76, 137,
-    232, 76, 137, 230, 15, 5, 73, 137, 192, 72, 131, 248, 252, 116, 230, 65, 141, 72, 40, 131, 249, 38, 118, 7, 69,
-    133, 192, 121, 56, 235, 49, 72, 184, 254, 255, 239, 255, 191, 255, 255, 255, 72, 211, 248, 168, 1, 117, 32, 72,
-    131, 251, 255, 116, 65, 139, 69, 4, 72, 199, 195, 217, 255, 255, 255, 255, 192, 137, 69, 4, 61, 16, 39, 0, 0, 119,
-    43, 49, 219, 235, 39, 73, 99, 216, 235, 34, 139, 69, 0, 141, 80, 1, 49, 192, 137, 85, 0, 72, 105, 210, 16, 32, 0,
-    0, 68, 137, 130, 64, 77, 48, 1, 72, 137, 130, 68, 77, 48, 1, 235, 213, 72, 131, 196, 40, 72, 137, 216, 91, 93, 65,
-    92, 65, 93, 195, 144, 65, 84, 65, 186, 0, 1, 0, 0, 69, 49, 192, 69, 49, 201, 85, 72, 137, 253, 72, 99, 254, 72,
-    137, 214, 83, 49, 210, 184, 6, 1, 0, 0, 72, 129, 236, 160, 0, 0, 0, 72, 137, 85, 0, 198, 69, 8, 0, 72, 141, 84, 36,
-    16, 15, 5, 72, 137, 195, 184, 1, 0, 0, 0, 137, 61, 228, 31, 240, 0, 191, 99, 77, 48, 1, 102, 199, 5, 246, 31, 240,
-    0, 0, 2, 72, 193, 224, 41, 72, 137, 5, 207, 31, 240, 0, 232, 82, 224, 255, 255, 72, 133, 219, 15, 136, 73, 1, 0, 0,
-    139, 125, 0, 133, 255, 117, 18, 139, 5, 184, 31, 240, 0, 57, 5, 174, 31, 240, 0, 15, 131, 48, 1, 0, 0, 72, 105,
-    255, 16, 32, 0, 0, 49, 192, 72, 141, 116, 36, 8, 72, 137, 68, 36, 8, 72, 129, 199, 64, 77, 48, 1, 232, 75, 252,
-    255, 255, 72, 139, 92, 36, 8, 73, 137, 196, 72, 133, 219, 15, 136, 0, 1, 0, 0, 72, 133, 192, 15, 133, 165, 0, 0, 0,
-    139, 125, 0, 72, 105, 255, 16, 32, 0, 0, 72, 129, 199, 64, 77, 48, 1, 232, 157, 214, 255, 255, 139, 69, 0, 72, 137,
-    239, 255, 200, 137, 69, 0, 72, 105, 192, 16, 32, 0, 0, 139, 144, 68, 77, 48, 1, 72, 141, 180, 16, 99, 77, 48, 1,
-    186, 0, 2, 0, 0, 232, 123, 252, 255, 255, 72, 137, 195, 72, 133, 192, 120, 24, 139, 125, 0, 72, 105, 255, 16, 32,
-    0, 0, 72, 129, 199, 64, 77, 48, 1, 232, 193, 251, 255, 255, 235, 62, 72, 141, 72, 39, 72, 131, 249, 22, 15, 135,
-    137, 0, 0, 0, 72, 199, 192, 254, 255, 183, 255, 72, 211, 248, 168, 1, 117, 123, 128, 125, 8, 0, 117, 24, 139, 69,
-    4, 255, 192, 137, 69, 4, 61, 16, 39, 0, 0, 118, 13, 72, 199, 195, 217, 255, 255, 255, 235, 93, 198, 69, 8, 0, 49,
-    219, 233, 9, 255, 255, 255, 49, 210, 72, 137, 198, 72, 137, 239, 232, 9, 252, 255, 255, 72, 137, 195, 72, 131, 248,
-    235, 116, 6, 72, 131, 248, 255, 117, 22, 72, 137, 218, 76, 137, 230, 72, 137, 239, 232, 230, 252, 255, 255, 72,
-    137, 195, 233, 206, 254, 255, 255, 72, 133, 192, 120, 27, 139, 125, 0, 72, 105, 255, 16, 32, 0, 0, 72, 129, 199,
-    64, 77, 48, 1, 232, 45, 251, 255, 255, 233, 183, 254, 255, 255, 69, 49, 228, 68, 137, 231, 65, 255, 196, 72, 105,
-    255, 16, 32, 0, 0, 72, 129, 199, 64, 77, 48, 1, 232, 160, 213, 255, 255, 68, 57, 101, 0, 115, 225, 72, 131, 251,
-    238, 116, 15, 72, 131, 251, 239, 117, 16, 72, 199, 195, 217, 255, 255, 255, 235, 7, 72, 199, 195, 161, 255, 255,
-    255, 72, 129, 196, 160, 0, 0, 0, 72, 137, 216, 91, 93, 65, 92, 195, 49, 192, 198, 7, 3, 72, 137, 71, 5, 139, 70,
-    24, 37, 0, 240, 0, 0, 61, 0, 160, 0, 0, 15, 149, 192, 131, 192, 2, 136, 7, 139, 86, 24, 129, 226, 0, 240, 0, 0,
-    129, 250, 0, 64, 0, 0, 178, 1, 15, 68, 194, 136, 7, 139, 70, 24, 37, 0, 240, 0, 0, 61, 0, 128, 0, 0, 117, 11, 198,
-    7, 0, 72, 139, 70, 48, 72, 137, 71, 5, 139, 70, 24, 37, 255, 1, 0, 0, 137, 71, 1, 72, 139, 70, 88, 72, 137, 71, 13,
-    72, 139, 70, 96, 137, 71, 21, 72, 141, 71, 25, 195, 65, 84, 85, 83, 72, 137, 251, 72, 129, 236, 160, 0, 0, 0, 139,
-    111, 80, 59, 111, 84, 15, 133, 210, 0, 0, 0, 137, 232, 190, 6, 112, 64, 0, 65, 188, 1, 1, 0, 0, 186, 0, 0, 11, 0,
-    131, 224, 31, 72, 105, 192, 16, 32, 0, 0, 72, 99, 184, 64, 77, 48, 1, 69, 49, 210, 69, 49, 192, 69, 49, 201, 76,
-    137, 224, 15, 5, 72, 131, 248, 252, 116, 236, 72, 141, 116, 36, 16, 137, 199, 232, 223, 242, 255, 255, 137, 68, 36,
-    12, 133, 192, 121, 7, 72, 152, 233, 186, 0, 0, 0, 141, 85, 255, 72, 107, 210, 24, 72, 139, 178, 64, 77, 36, 1, 72,
-    141, 138, 64, 77, 36, 1, 72, 57, 116, 36, 16, 116, 22, 72, 141, 124, 36, 12, 232, 112, 212, 255, 255, 72, 199, 192,
-    251, 255, 255, 255, 233, 136, 0, 0, 0, 72, 139, 113, 8, 72, 57, 116, 36, 24, 117, 223, 72, 99, 248, 72, 139, 113,
-    16, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 8, 0, 0, 0, 49, 210, 15, 5, 72, 133, 192, 120, 193, 139, 67, 84,
-    139, 84, 36, 12, 255, 200, 137, 67, 84, 131, 224, 31, 72, 105, 192, 16, 32, 0, 0, 137, 144, 64, 77, 48, 1, 49, 210,
-    72, 137, 144, 68, 77, 48, 1, 139, 123, 80, 131, 231, 31, 72, 105, 255, 16, 32, 0, 0, 72, 129, 199, 64, 77, 48, 1,
-    232, 253, 211, 255, 255, 255, 75, 80, 72, 139, 67, 88, 72, 255, 200, 72, 137, 67, 88, 72, 133, 192, 116, 12, 72,
-    255, 200, 128, 184, 64, 77, 35, 1, 47, 117, 235, 49, 192, 72, 129, 196, 160, 0, 0, 0, 91, 93, 65, 92, 195, 184, 64,
-    67, 35, 1, 128, 56, 0, 116, 8, 139, 87, 64, 57, 80, 4, 116, 16, 72, 5, 64, 1, 0, 0, 72, 61, 64, 77, 35, 1, 117,
-    229, 49, 192, 195, 144, 65, 87, 65, 86, 65, 190, 7, 112, 64, 0, 65, 85, 65, 137, 213, 65, 84, 85, 72, 137, 245, 83,
-    72, 131, 236, 40, 72, 137, 124, 36, 8, 72, 137, 247, 232, 25, 211, 255, 255, 72, 137, 195, 76, 141, 124, 29, 0, 72,
-    133, 219, 76, 137, 246, 72, 139, 124, 36, 8, 69, 138, 39, 65, 198, 7, 0, 72, 15, 69, 245, 186, 0, 0, 33, 0, 232,
-    199, 247, 255, 255, 69, 136, 39, 137, 68, 36, 28, 133, 192, 15, 137, 166, 0, 0, 0, 131, 248, 254, 15, 133, 230, 0,
-    0, 0, 72, 133, 219, 15, 132, 221, 0, 0, 0, 72, 255, 203, 116, 181, 128, 124, 29, 0, 47, 117, 244, 235, 172, 60, 47,
-    117, 3, 72, 255, 195, 72, 141, 116, 29, 0, 68, 138, 100, 29, 0, 69, 132, 228, 117, 126, 76, 141, 116, 29, 0, 72,
-    99, 124, 36, 28, 68, 137, 234, 69, 49, 210, 65, 198, 6, 0, 69, 49, 192, 69, 49, 201, 184, 2, 1, 0, 0, 15, 5, 73,
-    137, 199, 72, 133, 192, 120, 103, 72, 99, 124, 36, 28, 65, 191, 1, 1, 0, 0, 186, 0, 0, 43, 0, 69, 49, 210, 69, 49,
-    192, 69, 49, 201, 76, 137, 248, 15, 5, 72, 131, 248, 252, 116, 236, 69, 136, 38, 76, 99, 248, 72, 141, 124, 36, 28,
-    72, 137, 68, 36, 8, 232, 182, 210, 255, 255, 77, 133, 255, 72, 139, 68, 36, 8, 120, 55, 137, 68, 36, 28, 138, 68,
-    29, 0, 132, 192, 15, 133, 110, 255, 255, 255, 235, 55, 65, 128, 252, 47, 15, 132, 120, 255, 255, 255, 72, 255, 195,
-    233, 102, 255, 255, 255, 72, 131, 248, 239, 116, 147, 69, 136, 38, 72, 141, 124, 36, 28, 232, 117, 210, 255, 255,
-    73, 131, 255, 216, 117, 7, 73, 199, 199, 236, 255, 255, 255, 68, 137, 248, 235, 4, 139, 68, 36, 28, 72, 131, 196,
-    40, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195, 65, 87, 73, 199, 199, 240, 255, 255, 255, 65, 86, 73, 137, 246,
-    65, 85, 65, 137, 205, 65, 84, 73, 137, 252, 85, 137, 213, 83, 72, 129, 236, 184, 0, 0, 0, 232, 88, 254, 255, 255,
-    72, 133, 192, 15, 133, 162, 1, 0, 0, 72, 137, 195, 184, 64, 67, 35, 1, 128, 56, 0, 72, 15, 68, 216, 72, 5, 64, 1,
-    0, 0, 72, 61, 64, 77, 35, 1, 117, 235, 73, 199, 199, 232, 255, 255, 255, 72, 133, 219, 15, 132, 117, 1, 0, 0, 49,
-    210, 76, 137, 246, 72, 141, 124, 36, 24, 102, 199, 68, 36, 18, 46, 0, 72, 137, 84, 36, 24, 232, 94, 242, 255, 255,
-    72, 137, 4, 36, 73, 57, 198, 117, 5, 76, 141, 116, 36, 18, 76, 137, 231, 186, 237, 1, 0, 0, 76, 137, 246, 232, 13,
-    254, 255, 255, 133, 192, 137, 68, 36, 20, 72, 99, 248, 121, 8, 73, 137, 255, 233, 41, 1, 0, 0, 72, 139, 52, 36, 72,
-    141, 84, 36, 32, 69, 49, 192, 69, 49, 201, 65, 186, 0, 1, 0, 0, 184, 6, 1, 0, 0, 15, 5, 73, 137, 199, 72, 131, 248,
-    254, 117, 12, 131, 253, 255, 117, 88, 189, 164, 1, 0, 0, 235, 81, 72, 133, 192, 120, 9, 69, 132, 237, 15, 133, 159,
-    0, 0, 0, 72, 133, 192, 15, 136, 157, 0, 0, 0, 139, 84, 36, 56, 137, 208, 37, 0, 240, 0, 0, 61, 0, 160, 0, 0, 116,
-    203, 61, 0, 128, 0, 0, 117, 8, 131, 253, 255, 15, 68, 234, 235, 25, 61, 0, 64, 0, 0, 73, 199, 199, 250, 255, 255,
-    255, 72, 199, 192, 235, 255, 255, 255, 76, 15, 68, 248, 235, 99, 69, 49, 246, 72, 141, 179, 32, 1, 0, 0, 72, 137,
-    247, 72, 137, 116, 36, 8, 65, 191, 1, 1, 0, 0, 232, 75, 240, 255, 255, 72, 99, 124, 36, 20, 72, 139, 116, 36, 8,
-    186, 193, 0, 10, 0, 65, 186, 128, 1, 0, 0, 69, 49, 192, 69, 49, 201, 76, 137, 248, 15, 5, 72, 131, 248, 252, 116,
-    233, 65, 255, 198, 76, 99, 248, 65, 131, 254, 15, 127, 6, 73, 131, 255, 239, 116, 181, 77, 133, 255, 121, 21, 235,
-    7, 73, 199, 199, 239, 255, 255, 255, 72, 141, 124, 36, 20, 232, 183, 208, 255, 255, 235, 56, 198, 3, 1, 129, 229,
-    255, 1, 0, 0, 72, 139, 52, 36, 69, 49, 255, 68, 136, 107, 1, 65, 139, 84, 36, 64, 72, 141, 123, 32, 137, 67, 16,
-    49, 192, 137, 83, 4, 139, 84, 36, 20, 137, 107, 8, 137, 83, 12, 72, 137, 67, 24, 232, 193, 217, 255, 255, 72, 129,
-    196, 184, 0, 0, 0, 76, 137, 248, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195, 83, 72, 141, 183, 32, 1, 0, 0, 72,
-    137, 251, 69, 49, 210, 72, 99, 127, 12, 69, 49, 192, 69, 49, 201, 184, 7, 1, 0, 0, 49, 210, 15, 5, 72, 141, 123,
-    16, 232, 62, 208, 255, 255, 72, 141, 123, 12, 232, 53, 208, 255, 255, 198, 3, 0, 91, 195, 85, 137, 253, 83, 187,
-    64, 67, 35, 1, 80, 128, 59, 0, 116, 8, 72, 137, 223, 232, 177, 255, 255, 255, 72, 129, 195, 64, 1, 0, 0, 72, 129,
-    251, 64, 77, 35, 1, 117, 227, 137, 239, 232, 164, 207, 255, 255, 65, 84, 73, 137, 252, 85, 49, 237, 83, 139, 71,
-    64, 72, 141, 90, 9, 137, 21, 100, 14, 225, 0, 64, 136, 53, 97, 14, 225, 0, 137, 5, 92, 14, 225, 0, 72, 57, 221,
-    115, 40, 72, 137, 218, 65, 139, 124, 36, 44, 72, 141, 181, 0, 67, 33, 1, 72, 41, 234, 232, 181, 210, 255, 255, 72,
-    133, 192, 127, 7, 49, 255, 232, 135, 255, 255, 255, 72, 1, 197, 235, 211, 91, 93, 65, 92, 195, 144, 65, 87, 69, 49,
-    192, 65, 86, 65, 85, 65, 84, 85, 83, 72, 137, 251, 72, 129, 236, 184, 0, 0, 0, 139, 127, 80, 137, 116, 36, 12, 72,
-    141, 116, 36, 24, 131, 231, 31, 76, 137, 68, 36, 24, 72, 105, 255, 16, 32, 0, 0, 72, 129, 199, 64, 77, 48, 1, 232,
-    236, 244, 255, 255, 72, 137, 197, 72, 139, 68, 36, 24, 72, 133, 192, 15, 136, 232, 2, 0, 0, 139, 83, 80, 72, 133,
-    237, 117, 37, 49, 192, 133, 210, 15, 132, 214, 2, 0, 0, 72, 137, 223, 232, 65, 250, 255, 255, 72, 133, 192, 15,
-    136, 197, 2, 0, 0, 184, 1, 0, 0, 0, 233, 187, 2, 0, 0, 131, 226, 31, 65, 186, 0, 1, 0, 0, 69, 49, 192, 69, 49, 201,
-    72, 105, 210, 16, 32, 0, 0, 184, 6, 1, 0, 0, 72, 137, 238, 72, 99, 186, 64, 77, 48, 1, 72, 141, 84, 36, 32, 15, 5,
-    73, 137, 199, 72, 137, 68, 36, 24, 73, 137, 192, 73, 193, 239, 63, 72, 131, 248, 254, 116, 9, 69, 132, 255, 15,
-    133, 113, 2, 0, 0, 72, 137, 239, 232, 114, 206, 255, 255, 73, 137, 196, 77, 133, 192, 121, 64, 139, 67, 80, 131,
-    224, 31, 72, 105, 192, 16, 32, 0, 0, 139, 144, 68, 77, 48, 1, 72, 141, 184, 64, 77, 48, 1, 76, 139, 172, 16, 88,
-    77, 48, 1, 232, 27, 244, 255, 255, 128, 124, 36, 12, 1, 15, 133, 106, 255, 255, 255, 69, 132, 255, 15, 132, 198, 0,
-    0, 0, 233, 92, 255, 255, 255, 76, 139, 107, 88, 73, 1, 197, 72, 199, 192, 220, 255, 255, 255, 77, 141, 117, 30, 73,
-    129, 254, 0, 0, 1, 0, 15, 135, 2, 2, 0, 0, 72, 139, 83, 112, 72, 139, 67, 104, 76, 1, 242, 72, 255, 192, 72, 137,
-    83, 112, 72, 137, 67, 104, 72, 61, 0, 9, 61, 0, 15, 135, 217, 1, 0, 0, 72, 129, 250, 0, 0, 0, 32, 15, 135, 204, 1,
-    0, 0, 72, 139, 83, 96, 73, 141, 4, 22, 72, 61, 0, 0, 1, 0, 118, 17, 72, 137, 223, 64, 182, 161, 232, 43, 254, 255,
-    255, 49, 255, 72, 137, 123, 96, 72, 139, 67, 96, 72, 141, 116, 36, 32, 72, 141, 184, 9, 67, 33, 1, 232, 163, 248,
-    255, 255, 190, 64, 77, 35, 1, 68, 137, 40, 72, 137, 194, 72, 141, 64, 4, 72, 139, 75, 88, 72, 137, 199, 243, 164,
-    72, 3, 67, 88, 72, 137, 238, 76, 137, 225, 72, 137, 199, 243, 164, 49, 246, 66, 198, 68, 42, 4, 0, 72, 137, 116,
-    36, 24, 76, 1, 115, 96, 233, 255, 254, 255, 255, 139, 68, 36, 56, 37, 0, 240, 0, 0, 61, 0, 64, 0, 0, 15, 133, 135,
-    254, 255, 255, 139, 67, 80, 65, 190, 1, 1, 0, 0, 186, 0, 0, 11, 0, 131, 224, 31, 72, 105, 192, 16, 32, 0, 0, 72,
-    99, 184, 64, 77, 48, 1, 69, 49, 210, 69, 49, 192, 69, 49, 201, 76, 137, 240, 72, 137, 238, 15, 5, 73, 137, 199, 72,
-    131, 248, 252, 116, 230, 141, 72, 40, 131, 249, 38, 119, 21, 72, 184, 254, 255, 239, 255, 191, 255, 255, 255, 72,
-    211, 248, 168, 1, 15, 132, 49, 254, 255, 255, 73, 99, 199, 69, 133, 255, 15, 136, 234, 0, 0, 0, 72, 139, 67, 88,
-    72, 137, 238, 76, 137, 225, 72, 141, 184, 64, 77, 35, 1, 243, 164, 76, 3, 99, 88, 73, 141, 68, 36, 1, 72, 137, 67,
-    88, 65, 198, 132, 36, 64, 77, 35, 1, 47, 139, 67, 80, 72, 107, 192, 24, 76, 137, 168, 80, 77, 36, 1, 139, 67, 80,
-    255, 192, 137, 194, 43, 83, 84, 137, 67, 80, 131, 250, 32, 117, 120, 131, 224, 31, 49, 201, 72, 141, 116, 36, 32,
-    72, 105, 192, 16, 32, 0, 0, 72, 137, 76, 36, 40, 139, 184, 64, 77, 48, 1, 232, 47, 235, 255, 255, 137, 194, 139,
-    67, 80, 131, 224, 31, 72, 105, 192, 16, 32, 0, 0, 137, 144, 64, 77, 48, 1, 139, 67, 84, 72, 139, 84, 36, 32, 72,
-    107, 192, 24, 72, 137, 144, 64, 77, 36, 1, 139, 67, 84, 72, 139, 84, 36, 40, 72, 107, 192, 24, 72, 137, 144, 72,
-    77, 36, 1, 139, 123, 80, 131, 231, 31, 72, 105, 255, 16, 32, 0, 0, 72, 129, 199, 64, 77, 48, 1, 232, 161, 204, 255,
-    255, 255, 67, 84, 139, 67, 80, 49, 210, 131, 224, 31, 72, 105, 192, 16, 32, 0, 0, 68, 137, 184, 64, 77, 48, 1, 72,
-    137, 144, 68, 77, 48, 1, 233, 66, 253, 255, 255, 72, 199, 192, 229, 255, 255, 255, 72, 129, 196, 184, 0, 0, 0, 91,
-    93, 65, 92, 65, 93, 65, 94, 65, 95, 195, 144, 65, 87, 65, 86, 65, 85, 73, 137, 213, 186, 0, 0, 32, 0, 65, 84, 73,
-    137, 204, 85, 72, 137, 253, 83, 72, 137, 243, 72, 129, 236, 168, 0, 0, 0, 232, 165, 240, 255, 255, 72, 141, 116,
-    36, 16, 137, 199, 232, 105, 234, 255, 255, 137, 68, 36, 12, 133, 192, 121, 8, 72, 99, 216, 233, 43, 1, 0, 0, 72,
-    141, 124, 36, 12, 232, 21, 204, 255, 255, 139, 68, 36, 40, 37, 0, 240, 0, 0, 61, 0, 128, 0, 0, 117, 44, 72, 137,
-    222, 186, 0, 9, 0, 0, 72, 137, 239, 232, 95, 240, 255, 255, 72, 141, 116, 36, 16, 137, 199, 232, 35, 234, 255, 255,
-    137, 68, 36, 12, 72, 99, 216, 133, 192, 121, 33, 233, 229, 0, 0, 0, 61, 0, 64, 0, 0, 72, 199, 195, 235, 255, 255,
-    255, 72, 199, 192, 250, 255, 255, 255, 72, 15, 69, 216, 233, 201, 0, 0, 0, 139, 68, 36, 40, 49, 219, 37, 0, 240, 0,
-    0, 61, 0, 128, 0, 0, 116, 23, 61, 0, 64, 0, 0, 72, 199, 195, 250, 255, 255, 255, 72, 199, 192, 235, 255, 255, 255,
-    72, 15, 68, 216, 65, 191, 9, 67, 33, 1, 72, 99, 124, 36, 12, 77, 133, 228, 116, 83, 72, 133, 219, 120, 78, 186, 0,
-    0, 1, 0, 65, 190, 17, 0, 0, 0, 73, 57, 212, 73, 15, 70, 212, 77, 137, 234, 69, 49, 192, 69, 49, 201, 76, 137, 240,
-    76, 137, 254, 15, 5, 72, 137, 195, 72, 131, 248, 252, 117, 7, 72, 99, 124, 36, 12, 235, 223, 72, 133, 192, 126, 22,
-    72, 137, 194, 64, 182, 161, 72, 137, 239, 73, 1, 221, 232, 52, 251, 255, 255, 73, 41, 220, 235, 163, 139, 124, 36,
-    12, 72, 141, 116, 36, 16, 232, 93, 233, 255, 255, 72, 141, 124, 36, 12, 137, 68, 36, 12, 232, 21, 203, 255, 255,
-    72, 139, 69, 72, 72, 139, 84, 36, 64, 72, 137, 16, 139, 84, 36, 40, 72, 131, 192, 12, 129, 226, 255, 1, 0, 0, 137,
-    80, 252, 72, 137, 69, 72, 72, 129, 196, 168, 0, 0, 0, 72, 137, 216, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195,
-    144, 65, 84, 184, 9, 0, 1, 0, 85, 72, 137, 245, 83, 72, 139, 119, 48, 72, 137, 251, 72, 139, 87, 56, 72, 41, 240,
-    72, 57, 232, 114, 5, 72, 57, 214, 117, 30, 72, 41, 242, 191, 32, 67, 34, 1, 72, 129, 198, 32, 67, 34, 1, 72, 137,
-    83, 56, 232, 66, 201, 255, 255, 49, 192, 72, 137, 67, 48, 65, 188, 9, 0, 1, 0, 72, 139, 115, 56, 72, 137, 240, 72,
-    43, 67, 48, 72, 57, 232, 115, 39, 76, 137, 226, 139, 123, 44, 72, 41, 242, 72, 129, 198, 32, 67, 34, 1, 232, 5,
-    204, 255, 255, 72, 133, 192, 127, 7, 49, 255, 232, 53, 250, 255, 255, 72, 1, 67, 56, 235, 201, 91, 93, 65, 92, 195,
-    65, 85, 49, 192, 65, 84, 85, 72, 137, 213, 83, 72, 137, 251, 72, 131, 236, 40, 72, 141, 124, 36, 16, 72, 137, 68,
-    36, 16, 72, 137, 68, 36, 24, 232, 187, 234, 255, 255, 72, 137, 238, 72, 141, 124, 36, 24, 73, 137, 196, 232, 171,
-    234, 255, 255, 72, 139, 116, 36, 16, 186, 0, 0, 33, 0, 72, 137, 223, 73, 137, 197, 232, 121, 238, 255, 255, 137,
-    68, 36, 8, 137, 197, 133, 192, 121, 5, 72, 99, 216, 235, 103, 72, 139, 116, 36, 24, 72, 137, 223, 186, 0, 0, 33, 0,
-    232, 88, 238, 255, 255, 72, 99, 216, 137, 68, 36, 12, 72, 133, 219, 120, 53, 72, 99, 253, 77, 137, 234, 69, 49,
-    192, 69, 49, 201, 184, 8, 1, 0, 0, 76, 137, 230, 72, 137, 218, 15, 5, 72, 199, 195, 161, 255, 255, 255, 72, 131,
-    248, 238, 116, 15, 72, 131, 248, 239, 72, 199, 195, 217, 255, 255, 255, 72, 15, 69, 216, 72, 141, 124, 36, 8, 232,
-    163, 201, 255, 255, 72, 141, 124, 36, 12, 232, 153, 201, 255, 255, 72, 131, 196, 40, 72, 137, 216, 91, 93, 65, 92,
-    65, 93, 195, 144, 72, 133, 210, 121, 49, 72, 131, 236, 24, 72, 139, 7, 247, 218, 64, 136, 116, 36, 8, 72, 141, 116,
-    36, 8, 139, 184, 192, 1, 0, 0, 137, 84, 36, 12, 186, 8, 0, 0, 0, 232, 80, 204, 255, 255, 191, 127, 0, 0, 0, 232,
-    246, 200, 255, 255, 195, 65, 85, 69, 49, 210, 69, 49, 192, 69, 49, 201, 65, 84, 184, 112, 0, 0, 0, 85, 49, 237, 83,
-    72, 137, 238, 72, 137, 251, 72, 137, 234, 72, 131, 236, 56, 72, 137, 124, 36, 8, 72, 137, 239, 15, 5, 64, 182, 8,
-    72, 137, 194, 72, 141, 124, 36, 8, 232, 140, 255, 255, 255, 246, 3, 16, 116, 47, 72, 99, 187, 176, 1, 0, 0, 69, 49,
-    210, 69, 49, 192, 69, 49, 201, 184, 16, 0, 0, 0, 190, 14, 84, 0, 0, 72, 137, 234, 15, 5, 64, 182, 4, 72, 137, 194,
-    72, 141, 124, 36, 8, 232, 88, 255, 255, 255, 69, 49, 228, 65, 189, 36, 1, 0, 0, 49, 237, 74, 99, 188, 163, 176, 1,
-    0, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 76, 137, 232, 76, 137, 230, 72, 137, 234, 15, 5, 64, 182, 7, 72, 137,
-    194, 72, 141, 124, 36, 8, 73, 255, 196, 232, 30, 255, 255, 255, 73, 131, 252, 3, 117, 201, 72, 99, 187, 188, 1, 0,
-    0, 133, 255, 120, 16, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 81, 0, 0, 0, 235, 26, 72, 139, 187, 144, 1, 0, 0,
-    128, 63, 0, 116, 38, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 80, 0, 0, 0, 72, 137, 238, 72, 137, 234, 15, 5,
-    64, 182, 5, 72, 137, 194, 72, 141, 124, 36, 8, 232, 203, 254, 255, 255, 72, 137, 221, 69, 49, 228, 65, 189, 46, 1,
-    0, 0, 72, 131, 197, 24, 68, 59, 99, 12, 115, 43, 139, 117, 248, 69, 49, 210, 69, 49, 192, 69, 49, 201, 49, 255, 76,
-    137, 232, 72, 137, 234, 15, 5, 64, 182, 10, 72, 137, 194, 72, 141, 124, 36, 8, 65, 255, 196, 232, 140, 254, 255,
-    255, 235, 203, 131, 123, 8, 255, 116, 81, 49, 210, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 116, 0, 0, 0, 72,
-    137, 215, 72, 137, 214, 15, 5, 64, 182, 9, 72, 137, 194, 72, 141, 124, 36, 8, 232, 92, 254, 255, 255, 139, 83, 8,
-    69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 119, 0, 0, 0, 72, 137, 215, 72, 137, 214, 15, 5, 64, 182, 9, 72, 137,
-    194, 72, 141, 124, 36, 8, 232, 51, 254, 255, 255, 131, 123, 4, 255, 116, 87, 131, 123, 8, 255, 117, 40, 49, 210,
-    69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 116, 0, 0, 0, 72, 137, 215, 72, 137, 214, 15, 5, 64, 182, 9, 72, 137,
-    194, 72, 141, 124, 36, 8, 232, 255, 253, 255, 255, 139, 83, 4, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 117, 0,
-    0, 0, 72, 137, 215, 72, 137, 214, 15, 5, 64, 182, 9, 72, 137, 194, 72, 141, 124, 36, 8, 232, 214, 253, 255, 255,
-    246, 3, 192, 116, 44, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 157, 0, 0, 0, 191, 38, 0, 0, 0, 190, 1, 0, 0, 0,
-    49, 210, 15, 5, 64, 182, 11, 72, 137, 194, 72, 141, 124, 36, 8, 232, 165, 253, 255, 255, 246, 3, 64, 116, 86, 49,
-    210, 72, 141, 124, 36, 24, 69, 49, 210, 69, 49, 192, 72, 137, 84, 36, 24, 69, 49, 201, 184, 188, 1, 0, 0, 190, 24,
-    0, 0, 0, 72, 137, 84, 36, 32, 49, 210, 72, 199, 68, 36, 40, 3, 0, 0, 0, 15, 5, 72, 137, 199, 72, 133, 192, 120, 13,
-    184, 190, 1, 0, 0, 72, 137, 214, 15, 5, 72, 137, 199, 72, 137, 250, 64, 182, 11, 72, 141, 124, 36, 8, 232, 74, 253,
-    255, 255, 49, 192, 72, 141, 116, 36, 16, 65, 186, 8, 0, 0, 0, 69, 49, 192, 72, 137, 68, 36, 16, 69, 49, 201, 184,
-    14, 0, 0, 0, 49, 210, 191, 2, 0, 0, 0, 15, 5, 72, 139, 171, 152, 1, 0, 0, 73, 199, 196, 254, 255, 255, 255, 65,
-    189, 59, 0, 0, 0, 72, 139, 125, 0, 72, 133, 255, 116, 62, 72, 139, 147, 168, 1, 0, 0, 69, 49, 210, 69, 49, 192, 69,
-    49, 201, 72, 139, 179, 160, 1, 0, 0, 76, 137, 232, 15, 5, 72, 137, 194, 72, 131, 248, 254, 116, 19, 72, 131, 248,
-    236, 116, 13, 72, 131, 248, 243, 117, 16, 73, 199, 196, 243, 255, 255, 255, 72, 131, 197, 8, 235, 185, 76, 137,
-    226, 139, 187, 192, 1, 0, 0, 247, 218, 72, 141, 116, 36, 24, 198, 68, 36, 24, 12, 137, 84, 36, 28, 186, 8, 0, 0, 0,
-    232, 34, 201, 255, 255, 191, 127, 0, 0, 0, 232, 200, 197, 255, 255, 85, 69, 49, 210, 69, 49, 192, 69, 49, 201, 83,
-    184, 46, 1, 0, 0, 49, 255, 190, 4, 0, 0, 0, 72, 131, 236, 56, 72, 199, 68, 36, 16, 1, 0, 0, 0, 72, 141, 84, 36, 16,
-    72, 199, 68, 36, 24, 1, 0, 0, 0, 15, 5, 72, 99, 61, 255, 192, 253, 0, 133, 255, 127, 7, 72, 199, 199, 156, 255,
-    255, 255, 190, 9, 112, 64, 0, 187, 1, 1, 0, 0, 186, 2, 0, 8, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137,
-    216, 15, 5, 72, 131, 248, 252, 116, 236, 137, 4, 36, 137, 197, 133, 192, 120, 96, 72, 141, 92, 36, 32, 186, 16, 0,
-    0, 0, 137, 199, 72, 137, 222, 232, 52, 199, 255, 255, 49, 210, 72, 137, 92, 36, 8, 137, 84, 36, 4, 72, 133, 192,
-    127, 19, 186, 3, 0, 0, 0, 190, 28, 112, 64, 0, 137, 239, 232, 113, 200, 255, 255, 235, 33, 72, 141, 52, 3, 72, 141,
-    84, 36, 4, 72, 141, 124, 36, 8, 232, 198, 206, 255, 255, 132, 192, 116, 214, 129, 124, 36, 4, 243, 1, 0, 0, 118,
-    204, 72, 137, 231, 232, 84, 197, 255, 255, 72, 131, 196, 56, 91, 93, 195, 144, 72, 99, 63, 65, 186, 0, 64, 0, 0,
-    69, 49, 192, 69, 49, 201, 184, 44, 0, 0, 0, 186, 40, 0, 0, 0, 15, 5, 195, 72, 131, 236, 56, 73, 137, 248, 49, 192,
-    185, 8, 0, 0, 0, 72, 141, 124, 36, 16, 247, 218, 199, 68, 36, 8, 1, 0, 0, 0, 243, 171, 64, 136, 116, 36, 16, 76,
-    137, 199, 72, 141, 116, 36, 8, 137, 84, 36, 12, 232, 175, 255, 255, 255, 72, 131, 196, 56, 195, 65, 86, 69, 49,
-    210, 69, 49, 192, 69, 49, 201, 65, 85, 184, 37, 1, 0, 0, 65, 84, 69, 49, 228, 85, 76, 137, 226, 72, 137, 245, 190,
-    0, 0, 8, 0, 83, 72, 137, 251, 72, 131, 236, 16, 73, 137, 229, 76, 137, 239, 15, 5, 72, 133, 192, 121, 11, 72, 137,
-    194, 64, 182, 3, 233, 159, 0, 0, 0, 139, 68, 36, 4, 72, 137, 233, 191, 17, 65, 0, 0, 72, 141, 179, 80, 64, 0, 0,
-    186, 53, 59, 64, 0, 137, 133, 192, 1, 0, 0, 232, 255, 192, 255, 255, 72, 141, 124, 36, 4, 72, 137, 197, 232, 131,
-    196, 255, 255, 72, 133, 237, 121, 16, 76, 137, 239, 232, 118, 196, 255, 255, 72, 137, 234, 64, 182, 6, 235, 90,
-    139, 60, 36, 49, 201, 186, 8, 0, 0, 0, 72, 141, 116, 36, 8, 72, 137, 76, 36, 8, 232, 233, 197, 255, 255, 76, 137,
-    239, 73, 137, 198, 232, 74, 196, 255, 255, 73, 131, 254, 8, 116, 9, 137, 107, 12, 198, 67, 16, 1, 235, 47, 69, 49,
-    210, 69, 49, 192, 69, 49, 201, 184, 61, 0, 0, 0, 72, 137, 239, 76, 137, 230, 76, 137, 226, 15, 5, 139, 84, 36, 12,
-    64, 138, 116, 36, 8, 247, 218, 72, 99, 210, 72, 137, 223, 232, 220, 254, 255, 255, 72, 131, 196, 16, 91, 93, 65,
-    92, 65, 93, 65, 94, 195, 144, 83, 72, 137, 251, 72, 129, 236, 0, 2, 0, 0, 139, 123, 4, 186, 0, 2, 0, 0, 72, 137,
-    230, 232, 119, 197, 255, 255, 72, 133, 192, 127, 235, 72, 129, 196, 0, 2, 0, 0, 91, 195, 144, 128, 127, 16, 0, 15,
-    132, 33, 1, 0, 0, 65, 85, 186, 1, 0, 0, 64, 73, 131, 205, 255, 65, 84, 65, 188, 61, 0, 0, 0, 85, 83, 72, 137, 251,
-    72, 129, 236, 200, 0, 0, 0, 72, 141, 116, 36, 4, 49, 201, 49, 237, 72, 141, 124, 36, 48, 69, 49, 192, 137, 232,
-    137, 76, 36, 4, 185, 36, 0, 0, 0, 76, 141, 84, 36, 48, 243, 171, 69, 49, 201, 76, 137, 224, 76, 137, 239, 15, 5,
-    72, 133, 192, 126, 108, 139, 75, 12, 72, 57, 193, 117, 202, 137, 232, 72, 141, 123, 24, 185, 10, 0, 0, 0, 243, 171,
-    139, 68, 36, 4, 199, 67, 24, 2, 0, 0, 0, 137, 193, 131, 225, 127, 15, 149, 67, 32, 117, 3, 15, 182, 204, 72, 105,
-    68, 36, 48, 64, 66, 15, 0, 72, 3, 68, 36, 56, 137, 75, 28, 72, 137, 67, 40, 72, 105, 68, 36, 64, 64, 66, 15, 0, 72,
-    3, 68, 36, 72, 198, 67, 17, 1, 72, 137, 67, 48, 72, 139, 68, 36, 80, 72, 137, 67, 56, 49, 192, 137, 67, 12, 233,
-    102, 255, 255, 255, 128, 123, 17, 0, 116, 34, 198, 67, 17, 0, 72, 141, 115, 24, 72, 131, 248, 246, 117, 6, 198, 67,
-    33, 0, 235, 47, 198, 67, 33, 1, 72, 137, 223, 232, 154, 253, 255, 255, 235, 45, 72, 131, 248, 246, 117, 39, 72,
-    141, 124, 36, 12, 185, 9, 0, 0, 0, 137, 232, 199, 68, 36, 8, 3, 0, 0, 0, 243, 171, 72, 141, 116, 36, 8, 72, 137,
-    223, 232, 111, 253, 255, 255, 198, 67, 16, 0, 72, 129, 196, 200, 0, 0, 0, 91, 93, 65, 92, 65, 93, 195, 195, 128,
-    127, 16, 0, 15, 132, 177, 0, 0, 0, 85, 72, 137, 253, 83, 72, 137, 243, 81, 138, 70, 13, 60, 1, 116, 29, 60, 2, 116,
-    59, 132, 192, 15, 133, 145, 0, 0, 0, 139, 127, 12, 133, 255, 15, 132, 134, 0, 0, 0, 15, 182, 118, 14, 235, 14, 139,
-    127, 12, 133, 255, 116, 121, 15, 182, 118, 14, 72, 247, 223, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 62, 0, 0,
-    0, 49, 210, 15, 5, 235, 94, 139, 119, 8, 49, 210, 191, 128, 111, 57, 1, 232, 244, 221, 255, 255, 131, 61, 77, 189,
-    253, 0, 0, 127, 32, 139, 125, 12, 133, 255, 116, 25, 15, 182, 115, 14, 72, 247, 223, 69, 49, 210, 69, 49, 192, 69,
-    49, 201, 184, 62, 0, 0, 0, 49, 210, 15, 5, 15, 182, 115, 14, 191, 128, 111, 57, 1, 232, 165, 216, 255, 255, 128,
-    123, 14, 15, 117, 18, 90, 190, 18, 0, 0, 0, 91, 191, 128, 111, 57, 1, 93, 233, 141, 216, 255, 255, 88, 91, 93, 195,
-    195, 65, 87, 49, 192, 185, 9, 0, 0, 0, 65, 86, 65, 85, 69, 49, 237, 65, 84, 69, 49, 228, 85, 49, 237, 83, 72, 137,
-    251, 72, 131, 236, 88, 72, 141, 124, 36, 44, 72, 141, 116, 36, 40, 199, 68, 36, 40, 4, 0, 0, 0, 243, 171, 72, 137,
-    223, 232, 100, 252, 255, 255, 232, 107, 193, 255, 255, 72, 137, 68, 36, 8, 128, 123, 16, 0, 15, 132, 56, 1, 0, 0,
-    131, 61, 169, 188, 253, 0, 0, 127, 33, 139, 123, 12, 133, 255, 116, 26, 72, 247, 223, 69, 49, 210, 69, 49, 192, 69,
-    49, 201, 190, 9, 0, 0, 0, 49, 210, 184, 62, 0, 0, 0, 15, 5, 139, 115, 8, 49, 210, 191, 128, 111, 57, 1, 232, 23,
-    221, 255, 255, 68, 139, 53, 100, 44, 249, 0, 68, 57, 245, 116, 6, 65, 131, 253, 19, 118, 19, 190, 9, 0, 0, 0, 191,
-    128, 111, 57, 1, 49, 237, 232, 220, 215, 255, 255, 235, 18, 190, 19, 0, 0, 0, 191, 128, 111, 57, 1, 68, 137, 245,
-    232, 200, 215, 255, 255, 72, 137, 223, 232, 80, 253, 255, 255, 68, 138, 123, 16, 69, 132, 255, 15, 132, 179, 0, 0,
-    0, 232, 210, 192, 255, 255, 72, 139, 76, 36, 8, 72, 41, 200, 72, 61, 128, 132, 30, 0, 68, 137, 224, 15, 151, 194,
-    131, 240, 1, 32, 194, 136, 84, 36, 7, 116, 37, 72, 141, 116, 36, 40, 72, 137, 223, 68, 137, 116, 36, 44, 199, 68,
-    36, 40, 5, 0, 0, 0, 232, 141, 251, 255, 255, 133, 237, 116, 21, 68, 138, 100, 36, 7, 235, 98, 133, 237, 117, 94,
-    184, 1, 0, 0, 0, 69, 132, 228, 116, 8, 69, 137, 252, 184, 50, 0, 0, 0, 72, 105, 192, 64, 66, 15, 0, 139, 83, 4, 69,
-    49, 210, 69, 49, 201, 72, 141, 124, 36, 16, 65, 184, 8, 0, 0, 0, 190, 1, 0, 0, 0, 199, 68, 36, 20, 1, 0, 0, 0, 137,
-    84, 36, 16, 49, 210, 72, 137, 84, 36, 24, 72, 141, 84, 36, 24, 72, 137, 68, 36, 32, 184, 15, 1, 0, 0, 15, 5, 72,
-    137, 223, 232, 110, 252, 255, 255, 65, 255, 197, 233, 190, 254, 255, 255, 72, 131, 196, 88, 91, 93, 65, 92, 65, 93,
-    65, 94, 65, 95, 195, 144, 72, 139, 71, 8, 72, 139, 23, 72, 137, 193, 72, 41, 209, 72, 131, 249, 3, 119, 8, 198, 71,
-    16, 0, 49, 210, 235, 6, 72, 141, 66, 4, 139, 18, 72, 137, 7, 137, 208, 195, 144, 83, 72, 137, 251, 232, 207, 255,
-    255, 255, 128, 123, 16, 0, 72, 139, 123, 8, 116, 24, 137, 193, 72, 139, 3, 73, 137, 249, 72, 137, 250, 65, 137,
-    200, 49, 246, 73, 41, 193, 77, 57, 200, 114, 9, 198, 67, 16, 0, 72, 137, 250, 235, 18, 57, 206, 115, 18, 72, 255,
-    198, 128, 124, 48, 255, 0, 117, 242, 198, 67, 16, 0, 49, 192, 235, 13, 66, 128, 60, 0, 0, 117, 241, 141, 81, 1, 72,
-    1, 194, 72, 137, 19, 91, 195, 65, 85, 73, 137, 213, 65, 84, 85, 72, 137, 245, 83, 72, 137, 251, 72, 137, 247, 65,
-    80, 232, 99, 255, 255, 255, 65, 137, 196, 138, 69, 16, 131, 240, 1, 65, 129, 252, 0, 0, 4, 0, 15, 151, 194, 8, 208,
-    117, 93, 139, 75, 64, 66, 141, 84, 33, 1, 129, 250, 3, 0, 12, 0, 119, 79, 72, 141, 132, 203, 96, 192, 0, 0, 73,
-    137, 69, 0, 69, 49, 237, 69, 57, 229, 116, 33, 72, 137, 239, 65, 255, 197, 232, 69, 255, 255, 255, 72, 137, 194,
-    139, 67, 64, 141, 72, 1, 137, 75, 64, 72, 137, 148, 195, 96, 192, 0, 0, 235, 218, 139, 67, 64, 49, 201, 141, 80, 1,
-    137, 83, 64, 72, 137, 140, 195, 96, 192, 0, 0, 138, 69, 16, 235, 2, 49, 192, 90, 91, 93, 65, 92, 65, 93, 195, 144,
-    72, 139, 71, 8, 72, 139, 23, 72, 57, 208, 117, 8, 198, 71, 16, 0, 49, 201, 235, 6, 138, 10, 72, 141, 66, 1, 72,
-    137, 7, 137, 200, 195, 72, 139, 71, 8, 72, 139, 23, 72, 137, 193, 72, 41, 209, 72, 131, 249, 7, 119, 8, 198, 71,
-    16, 0, 49, 210, 235, 7, 72, 141, 66, 8, 72, 139, 18, 72, 137, 7, 72, 137, 208, 195, 144, 65, 85, 65, 84, 73, 137,
-    252, 85, 83, 72, 137, 243, 72, 131, 236, 40, 72, 137, 84, 36, 8, 72, 141, 124, 36, 8, 72, 1, 202, 72, 137, 84, 36,
-    16, 198, 68, 36, 24, 1, 232, 110, 254, 255, 255, 72, 141, 124, 36, 8, 137, 3, 232, 98, 254, 255, 255, 72, 141, 124,
-    36, 8, 137, 67, 4, 232, 85, 254, 255, 255, 72, 141, 124, 36, 8, 137, 67, 8, 232, 132, 255, 255, 255, 72, 141, 124,
-    36, 8, 232, 62, 254, 255, 255, 72, 141, 124, 36, 8, 232, 52, 254, 255, 255, 72, 141, 124, 36, 8, 232, 102, 255,
-    255, 255, 72, 141, 124, 36, 8, 232, 32, 254, 255, 255, 72, 141, 124, 36, 8, 232, 22, 254, 255, 255, 72, 141, 124,
-    36, 8, 232, 12, 254, 255, 255, 137, 67, 12, 131, 248, 16, 118, 7, 49, 192, 233, 174, 0, 0, 0, 137, 197, 73, 137,
-    221, 72, 107, 237, 24, 72, 1, 221, 72, 141, 124, 36, 8, 73, 57, 237, 116, 43, 232, 226, 253, 255, 255, 72, 141,
-    124, 36, 8, 73, 131, 197, 24, 65, 137, 69, 248, 232, 12, 255, 255, 255, 72, 141, 124, 36, 8, 73, 137, 69, 0, 232,
-    254, 254, 255, 255, 73, 137, 69, 8, 235, 203, 232, 223, 253, 255, 255, 72, 141, 147, 152, 1, 0, 0, 72, 141, 116,
-    36, 8, 76, 137, 231, 72, 137, 131, 144, 1, 0, 0, 49, 192, 65, 137, 68, 36, 64, 232, 25, 254, 255, 255, 132, 192,
-    116, 141, 72, 141, 147, 160, 1, 0, 0, 72, 141, 116, 36, 8, 76, 137, 231, 232, 1, 254, 255, 255, 132, 192, 15, 132,
-    113, 255, 255, 255, 72, 141, 147, 168, 1, 0, 0, 72, 141, 116, 36, 8, 76, 137, 231, 232, 229, 253, 255, 255, 132,
-    192, 15, 132, 85, 255, 255, 255, 72, 141, 124, 36, 8, 232, 131, 198, 255, 255, 72, 131, 196, 40, 91, 93, 65, 92,
-    65, 93, 195, 65, 84, 85, 72, 137, 253, 83, 72, 137, 243, 72, 129, 236, 208, 1, 0, 0, 139, 126, 8, 64, 138, 118, 12,
-    137, 248, 209, 232, 131, 224, 1, 64, 128, 254, 1, 131, 216, 252, 76, 57, 200, 116, 29, 72, 129, 196, 208, 1, 0, 0,
-    72, 137, 239, 72, 199, 194, 247, 255, 255, 255, 64, 182, 7, 91, 93, 65, 92, 233, 32, 248, 255, 255, 49, 192, 77,
-    139, 16, 64, 128, 231, 2, 72, 199, 132, 36, 196, 1, 0, 0, 255, 255, 255, 255, 72, 137, 68, 36, 8, 72, 137, 68, 36,
-    16, 72, 137, 132, 36, 152, 1, 0, 0, 72, 137, 132, 36, 160, 1, 0, 0, 72, 137, 132, 36, 168, 1, 0, 0, 72, 137, 132,
-    36, 176, 1, 0, 0, 65, 139, 64, 8, 76, 137, 148, 36, 184, 1, 0, 0, 137, 132, 36, 192, 1, 0, 0, 116, 11, 65, 139, 64,
-    12, 137, 132, 36, 196, 1, 0, 0, 64, 132, 246, 116, 63, 79, 99, 68, 136, 252, 139, 115, 4, 65, 186, 2, 0, 0, 0, 49,
-    255, 69, 49, 201, 184, 9, 0, 0, 0, 186, 1, 0, 0, 0, 15, 5, 72, 137, 194, 72, 61, 1, 240, 255, 255, 114, 13, 64,
-    182, 1, 72, 137, 239, 232, 135, 247, 255, 255, 235, 90, 139, 75, 4, 73, 137, 196, 235, 3, 69, 49, 228, 72, 141,
-    116, 36, 8, 72, 137, 239, 232, 175, 253, 255, 255, 132, 192, 117, 20, 72, 199, 194, 249, 255, 255, 255, 64, 182, 1,
-    72, 137, 239, 232, 87, 247, 255, 255, 235, 13, 72, 141, 116, 36, 8, 72, 137, 239, 232, 130, 247, 255, 255, 77, 133,
-    228, 116, 24, 139, 115, 4, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 11, 0, 0, 0, 49, 210, 76, 137, 231, 15, 5,
-    72, 129, 196, 208, 1, 0, 0, 91, 93, 65, 92, 195, 144, 85, 49, 192, 72, 141, 175, 80, 64, 0, 0, 185, 64, 0, 0, 0,
-    83, 72, 137, 251, 186, 16, 128, 0, 0, 65, 185, 8, 0, 0, 0, 72, 137, 238, 72, 131, 236, 80, 72, 137, 68, 36, 16, 72,
-    141, 68, 36, 16, 80, 139, 63, 76, 141, 68, 36, 48, 232, 70, 195, 255, 255, 90, 89, 72, 131, 248, 245, 15, 132, 159,
-    0, 0, 0, 72, 133, 192, 127, 21, 72, 131, 248, 185, 116, 15, 72, 137, 223, 232, 7, 250, 255, 255, 49, 255, 232, 142,
-    187, 255, 255, 15, 87, 192, 15, 17, 68, 36, 16, 72, 131, 248, 15, 126, 15, 72, 141, 124, 36, 16, 72, 137, 238, 185,
-    16, 0, 0, 0, 243, 164, 139, 84, 36, 16, 72, 139, 108, 36, 8, 131, 250, 2, 116, 45, 131, 250, 3, 116, 55, 255, 202,
-    117, 32, 72, 141, 72, 240, 73, 137, 233, 76, 141, 68, 36, 32, 72, 137, 223, 72, 141, 147, 96, 64, 0, 0, 72, 141,
-    116, 36, 16, 232, 0, 254, 255, 255, 49, 219, 235, 25, 72, 141, 116, 36, 16, 72, 137, 223, 232, 223, 248, 255, 255,
-    235, 237, 72, 137, 223, 232, 145, 249, 255, 255, 235, 227, 72, 57, 235, 116, 15, 72, 141, 124, 156, 32, 72, 255,
-    195, 232, 105, 187, 255, 255, 235, 236, 72, 131, 196, 72, 91, 93, 195, 85, 83, 72, 137, 251, 72, 131, 236, 40, 137,
-    55, 232, 236, 201, 255, 255, 49, 210, 69, 49, 210, 69, 49, 192, 137, 67, 8, 69, 49, 201, 184, 112, 0, 0, 0, 72,
-    137, 215, 72, 137, 214, 15, 5, 184, 157, 0, 0, 0, 191, 36, 0, 0, 0, 190, 1, 0, 0, 0, 15, 5, 232, 249, 244, 255,
-    255, 72, 141, 116, 36, 8, 69, 49, 192, 69, 49, 201, 65, 186, 0, 8, 8, 0, 184, 33, 1, 0, 0, 72, 131, 207, 255, 72,
-    199, 68, 36, 8, 0, 0, 1, 0, 186, 8, 0, 0, 0, 15, 5, 137, 67, 4, 72, 141, 108, 36, 16, 139, 3, 199, 68, 36, 28, 1,
-    0, 0, 0, 69, 49, 210, 69, 49, 201, 65, 184, 8, 0, 0, 0, 190, 2, 0, 0, 0, 49, 210, 72, 137, 239, 137, 68, 36, 16,
-    139, 67, 4, 72, 199, 68, 36, 20, 1, 0, 0, 0, 137, 68, 36, 24, 184, 15, 1, 0, 0, 15, 5, 102, 131, 124, 36, 30, 0,
-    116, 16, 72, 137, 223, 232, 164, 246, 255, 255, 72, 137, 223, 232, 198, 246, 255, 255, 102, 131, 124, 36, 22, 0,
-    116, 165, 72, 137, 223, 232, 60, 254, 255, 255, 235, 155, 65, 85, 65, 84, 85, 72, 137, 253, 83, 72, 131, 236, 40,
-    72, 139, 95, 8, 72, 141, 131, 128, 128, 0, 0, 131, 59, 0, 73, 137, 220, 116, 44, 72, 131, 195, 16, 72, 57, 195,
-    117, 239, 235, 25, 72, 141, 124, 36, 16, 232, 83, 186, 255, 255, 77, 133, 237, 121, 99, 72, 141, 124, 36, 12, 232,
-    68, 186, 255, 255, 69, 49, 228, 233, 214, 0, 0, 0, 76, 141, 84, 36, 12, 69, 49, 192, 69, 49, 201, 184, 53, 0, 0, 0,
-    191, 1, 0, 0, 0, 190, 5, 0, 8, 0, 49, 210, 15, 5, 72, 133, 192, 120, 213, 72, 137, 239, 232, 223, 182, 255, 255,
-    73, 137, 197, 72, 133, 192, 117, 172, 139, 116, 36, 16, 72, 137, 239, 131, 202, 255, 232, 32, 207, 255, 255, 190,
-    3, 0, 0, 0, 191, 0, 130, 192, 0, 232, 139, 254, 255, 255, 68, 137, 43, 72, 99, 124, 36, 12, 69, 49, 210, 69, 49,
-    192, 199, 67, 8, 255, 255, 255, 255, 69, 49, 201, 184, 72, 0, 0, 0, 190, 4, 0, 0, 0, 102, 199, 67, 12, 0, 0, 186,
-    0, 8, 0, 0, 137, 123, 4, 15, 5, 72, 137, 216, 72, 43, 69, 8, 72, 193, 248, 4, 59, 69, 116, 114, 6, 141, 80, 1, 137,
-    85, 116, 185, 3, 0, 0, 0, 137, 192, 72, 99, 83, 4, 72, 99, 125, 28, 72, 193, 225, 32, 76, 141, 84, 36, 20, 69, 49,
-    192, 69, 49, 201, 72, 9, 200, 199, 68, 36, 20, 1, 0, 0, 0, 190, 1, 0, 0, 0, 72, 137, 68, 36, 24, 184, 233, 0, 0, 0,
-    15, 5, 255, 69, 120, 72, 131, 196, 40, 76, 137, 224, 91, 93, 65, 92, 65, 93, 195, 65, 87, 72, 141, 4, 10, 65, 86,
-    65, 85, 65, 84, 85, 137, 245, 83, 72, 137, 251, 72, 129, 236, 200, 0, 0, 0, 72, 137, 68, 36, 32, 141, 70, 220, 72,
-    137, 84, 36, 24, 198, 68, 36, 40, 1, 60, 2, 15, 135, 160, 1, 0, 0, 73, 137, 214, 73, 137, 205, 64, 128, 254, 36,
-    116, 9, 72, 133, 201, 15, 133, 213, 2, 0, 0, 72, 99, 3, 133, 192, 15, 136, 25, 5, 0, 0, 72, 137, 223, 232, 44, 229,
-    255, 255, 73, 137, 196, 72, 199, 192, 247, 255, 255, 255, 77, 133, 228, 15, 132, 254, 4, 0, 0, 64, 128, 253, 36,
-    117, 80, 77, 133, 237, 15, 132, 237, 2, 0, 0, 65, 139, 124, 36, 16, 76, 137, 234, 76, 137, 246, 232, 188, 187, 255,
-    255, 72, 133, 192, 127, 37, 76, 137, 231, 72, 137, 4, 36, 232, 81, 232, 255, 255, 72, 139, 4, 36, 72, 133, 192, 15,
-    133, 193, 4, 0, 0, 72, 199, 192, 251, 255, 255, 255, 233, 181, 4, 0, 0, 73, 1, 68, 36, 24, 73, 1, 198, 73, 41, 197,
-    235, 176, 64, 128, 253, 37, 15, 133, 248, 0, 0, 0, 65, 139, 116, 36, 8, 73, 99, 124, 36, 16, 69, 49, 210, 69, 49,
-    192, 69, 49, 201, 184, 91, 0, 0, 0, 49, 210, 15, 5, 72, 133, 192, 15, 136, 144, 0, 0, 0, 65, 128, 124, 36, 1, 0,
-    73, 99, 84, 36, 12, 77, 141, 84, 36, 32, 73, 141, 180, 36, 32, 1, 0, 0, 116, 36, 73, 99, 84, 36, 12, 65, 184, 1, 0,
-    0, 0, 69, 49, 201, 184, 60, 1, 0, 0, 72, 137, 215, 15, 5, 72, 141, 104, 38, 72, 131, 229, 239, 116, 33, 235, 77,
-    69, 49, 192, 69, 49, 201, 184, 8, 1, 0, 0, 72, 137, 215, 15, 5, 72, 133, 192, 120, 61, 65, 128, 124, 36, 1, 0, 116,
-    70, 235, 189, 73, 99, 84, 36, 12, 69, 49, 192, 69, 49, 201, 184, 9, 1, 0, 0, 72, 137, 215, 15, 5, 72, 133, 192,
-    120, 25, 73, 99, 124, 36, 12, 69, 49, 210, 184, 7, 1, 0, 0, 72, 137, 234, 15, 5, 235, 22, 72, 133, 192, 121, 17,
-    76, 137, 231, 72, 137, 4, 36, 232, 96, 231, 255, 255, 233, 212, 3, 0, 0, 72, 139, 67, 72, 73, 139, 84, 36, 24, 73,
-    141, 124, 36, 16, 72, 137, 16, 72, 131, 192, 8, 72, 137, 67, 72, 232, 165, 183, 255, 255, 73, 141, 124, 36, 12,
-    232, 155, 183, 255, 255, 65, 198, 4, 36, 0, 233, 164, 1, 0, 0, 76, 137, 231, 232, 33, 231, 255, 255, 233, 151, 1,
-    0, 0, 72, 141, 124, 36, 24, 232, 78, 247, 255, 255, 72, 137, 4, 36, 64, 128, 253, 41, 117, 21, 72, 141, 124, 36,
-    24, 69, 49, 228, 69, 49, 246, 232, 52, 247, 255, 255, 73, 137, 197, 235, 116, 64, 128, 253, 34, 117, 34, 72, 141,
-    124, 36, 24, 69, 49, 228, 69, 49, 237, 232, 45, 248, 255, 255, 72, 141, 124, 36, 24, 73, 137, 199, 232, 32, 248,
-    255, 255, 73, 137, 198, 235, 79, 137, 232, 131, 224, 251, 60, 35, 116, 21, 64, 128, 253, 42, 117, 38, 72, 141, 124,
-    36, 24, 232, 198, 246, 255, 255, 65, 137, 196, 235, 40, 64, 128, 253, 35, 72, 141, 124, 36, 24, 65, 15, 148, 198,
-    232, 175, 246, 255, 255, 65, 137, 196, 235, 6, 69, 49, 246, 69, 49, 228, 64, 128, 253, 33, 116, 38, 69, 132, 246,
-    117, 33, 69, 49, 246, 69, 49, 237, 69, 49, 255, 72, 141, 124, 36, 24, 232, 186, 191, 255, 255, 198, 68, 36, 15, 0,
-    132, 192, 117, 49, 233, 146, 0, 0, 0, 72, 141, 124, 36, 24, 232, 138, 247, 255, 255, 72, 141, 124, 36, 24, 136, 68,
-    36, 15, 232, 148, 191, 255, 255, 128, 124, 36, 15, 1, 119, 115, 254, 200, 117, 111, 69, 49, 246, 69, 49, 237, 69,
-    49, 255, 72, 99, 3, 133, 192, 15, 136, 170, 2, 0, 0, 49, 246, 64, 128, 253, 42, 119, 17, 190, 131, 4, 0, 0, 137,
-    233, 72, 193, 230, 32, 72, 211, 238, 131, 230, 1, 72, 139, 60, 36, 64, 15, 182, 246, 232, 59, 214, 255, 255, 72,
-    133, 192, 15, 136, 123, 2, 0, 0, 77, 133, 237, 116, 10, 49, 246, 76, 137, 239, 232, 35, 214, 255, 255, 72, 133,
-    192, 15, 136, 99, 2, 0, 0, 131, 237, 32, 64, 128, 253, 10, 119, 11, 64, 15, 182, 237, 255, 36, 237, 32, 112, 64, 0,
-    72, 199, 192, 234, 255, 255, 255, 233, 67, 2, 0, 0, 72, 139, 52, 36, 186, 0, 0, 34, 0, 72, 137, 223, 232, 135, 218,
-    255, 255, 72, 141, 116, 36, 48, 137, 199, 232, 75, 212, 255, 255, 137, 68, 36, 20, 133, 192, 120, 56, 72, 141, 124,
-    36, 20, 232, 255, 181, 255, 255, 72, 139, 123, 72, 72, 141, 116, 36, 48, 232, 130, 224, 255, 255, 72, 137, 67, 72,
-    49, 192, 233, 251, 1, 0, 0, 72, 139, 52, 36, 186, 0, 0, 1, 0, 72, 137, 223, 232, 63, 218, 255, 255, 133, 192, 121,
-    7, 72, 152, 233, 223, 1, 0, 0, 49, 210, 49, 201, 137, 5, 120, 254, 239, 0, 68, 15, 182, 116, 36, 15, 72, 137, 83,
-    80, 72, 137, 83, 88, 72, 137, 83, 96, 72, 137, 83, 104, 72, 137, 83, 112, 72, 137, 13, 91, 254, 239, 0, 68, 137,
-    246, 72, 137, 223, 232, 232, 229, 255, 255, 72, 133, 192, 127, 240, 139, 107, 84, 57, 107, 80, 114, 36, 137, 239,
-    72, 137, 4, 36, 255, 197, 131, 231, 31, 72, 105, 255, 16, 32, 0, 0, 72, 129, 199, 64, 77, 48, 1, 232, 105, 181,
-    255, 255, 72, 139, 4, 36, 235, 215, 72, 133, 192, 15, 133, 111, 1, 0, 0, 72, 139, 83, 96, 72, 133, 210, 15, 132,
-    96, 255, 255, 255, 64, 182, 161, 72, 137, 223, 232, 64, 229, 255, 255, 233, 80, 255, 255, 255, 184, 0, 0, 16, 0,
-    72, 139, 52, 36, 76, 137, 250, 72, 137, 223, 73, 57, 198, 73, 15, 70, 198, 72, 129, 196, 200, 0, 0, 0, 91, 93, 72,
-    137, 193, 65, 92, 65, 93, 65, 94, 65, 95, 233, 172, 232, 255, 255, 15, 182, 76, 36, 15, 72, 139, 52, 36, 68, 137,
-    226, 72, 137, 223, 72, 129, 196, 200, 0, 0, 0, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 233, 153, 226, 255, 255, 72,
-    139, 52, 36, 68, 137, 226, 72, 137, 223, 129, 226, 255, 1, 0, 0, 232, 40, 225, 255, 255, 72, 141, 124, 36, 48, 137,
-    68, 36, 48, 72, 152, 72, 137, 4, 36, 233, 204, 0, 0, 0, 72, 139, 52, 36, 49, 192, 72, 141, 124, 36, 48, 72, 137,
-    68, 36, 48, 232, 50, 213, 255, 255, 72, 139, 116, 36, 48, 186, 0, 0, 33, 0, 72, 137, 223, 72, 137, 197, 232, 0,
-    217, 255, 255, 137, 198, 72, 152, 133, 246, 15, 136, 159, 0, 0, 0, 72, 129, 196, 200, 0, 0, 0, 72, 141, 123, 32,
-    72, 137, 234, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 233, 253, 220, 255, 255, 72, 139, 52, 36, 72, 129, 196, 200,
-    0, 0, 0, 76, 137, 234, 72, 137, 223, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 233, 243, 233, 255, 255, 72, 139, 52,
-    36, 186, 0, 0, 34, 0, 72, 137, 223, 232, 166, 216, 255, 255, 72, 141, 116, 36, 48, 137, 199, 232, 106, 210, 255,
-    255, 137, 199, 137, 68, 36, 20, 72, 152, 133, 255, 120, 57, 139, 84, 36, 72, 72, 199, 192, 216, 255, 255, 255, 129,
-    226, 0, 240, 0, 0, 129, 250, 0, 160, 0, 0, 116, 14, 68, 137, 230, 129, 230, 255, 1, 0, 0, 232, 124, 210, 255, 255,
-    72, 137, 4, 36, 72, 141, 124, 36, 20, 232, 239, 179, 255, 255, 72, 139, 4, 36, 72, 129, 196, 200, 0, 0, 0, 91, 93,
-    65, 92, 65, 93, 65, 94, 65, 95, 195, 144, 65, 85, 69, 49, 210, 65, 137, 205, 69, 49, 192, 65, 84, 65, 137, 212, 49,
-    210, 69, 49, 201, 85, 184, 95, 0, 0, 0, 83, 72, 137, 251, 72, 131, 236, 40, 137, 119, 44, 72, 137, 215, 72, 137,
-    214, 15, 5, 69, 133, 228, 68, 137, 35, 72, 141, 108, 36, 8, 120, 78, 65, 128, 229, 1, 184, 218, 255, 255, 255, 117,
-    49, 49, 192, 73, 99, 252, 65, 186, 24, 0, 0, 0, 190, 7, 112, 64, 0, 72, 137, 68, 36, 16, 72, 137, 234, 184, 181, 1,
-    0, 0, 72, 199, 68, 36, 24, 10, 0, 0, 0, 72, 199, 68, 36, 8, 0, 0, 41, 0, 15, 5, 137, 68, 36, 8, 193, 232, 31, 72,
-    137, 239, 136, 67, 4, 232, 79, 179, 255, 255, 190, 9, 0, 0, 0, 72, 137, 223, 232, 100, 232, 255, 255, 72, 139, 67,
-    48, 72, 137, 239, 198, 68, 36, 24, 1, 72, 5, 32, 67, 34, 1, 72, 137, 68, 36, 8, 72, 131, 192, 9, 72, 137, 68, 36,
-    16, 232, 201, 242, 255, 255, 72, 137, 239, 65, 137, 196, 232, 218, 243, 255, 255, 72, 137, 239, 65, 137, 197, 232,
-    179, 242, 255, 255, 137, 67, 64, 65, 129, 252, 0, 0, 1, 0, 118, 10, 191, 2, 0, 0, 0, 232, 193, 226, 255, 255, 73,
-    141, 116, 36, 9, 72, 137, 223, 232, 6, 232, 255, 255, 72, 139, 67, 48, 76, 137, 225, 68, 137, 238, 72, 199, 67, 72,
-    13, 67, 33, 1, 72, 137, 223, 72, 141, 80, 9, 73, 141, 4, 20, 72, 129, 194, 32, 67, 34, 1, 72, 137, 67, 48, 232, 95,
-    249, 255, 255, 49, 210, 72, 133, 192, 121, 12, 72, 199, 67, 72, 13, 67, 33, 1, 137, 194, 247, 218, 137, 21, 31,
-    241, 224, 0, 72, 139, 83, 72, 64, 182, 160, 72, 137, 223, 72, 129, 234, 9, 67, 33, 1, 232, 134, 226, 255, 255, 233,
-    52, 255, 255, 255, 144, 65, 87, 74, 141, 4, 1, 65, 86, 65, 85, 65, 84, 73, 137, 204, 85, 83, 72, 137, 251, 72, 129,
-    236, 72, 1, 0, 0, 72, 137, 76, 36, 96, 72, 137, 68, 36, 104, 198, 68, 36, 112, 1, 64, 128, 254, 1, 15, 133, 12, 1,
-    0, 0, 72, 141, 188, 36, 144, 0, 0, 0, 72, 137, 140, 36, 144, 0, 0, 0, 72, 137, 132, 36, 152, 0, 0, 0, 198, 132, 36,
-    160, 0, 0, 0, 1, 232, 213, 241, 255, 255, 72, 141, 188, 36, 144, 0, 0, 0, 65, 137, 196, 232, 197, 241, 255, 255,
-    72, 141, 188, 36, 144, 0, 0, 0, 137, 197, 232, 222, 241, 255, 255, 72, 141, 188, 36, 144, 0, 0, 0, 73, 137, 197,
-    232, 218, 186, 255, 255, 254, 200, 117, 22, 65, 131, 252, 1, 119, 16, 128, 123, 52, 0, 116, 20, 186, 1, 0, 0, 0,
-    233, 81, 6, 0, 0, 186, 1, 0, 0, 0, 233, 61, 6, 0, 0, 137, 232, 198, 67, 52, 1, 72, 105, 192, 232, 3, 0, 0, 72, 137,
-    67, 72, 72, 133, 192, 116, 13, 232, 123, 177, 255, 255, 72, 3, 67, 72, 72, 137, 67, 80, 68, 137, 99, 56, 65, 128,
-    125, 0, 0, 116, 19, 189, 1, 1, 0, 0, 72, 199, 199, 156, 255, 255, 255, 186, 0, 0, 41, 0, 235, 12, 199, 67, 60, 234,
-    255, 255, 255, 233, 6, 16, 0, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 232, 76, 137, 238, 15, 5, 72, 131,
-    248, 252, 116, 233, 137, 68, 36, 120, 137, 67, 60, 133, 192, 15, 136, 224, 15, 0, 0, 72, 99, 248, 190, 6, 4, 0, 0,
-    184, 72, 0, 0, 0, 186, 10, 0, 0, 0, 15, 5, 137, 67, 60, 72, 141, 124, 36, 120, 233, 130, 2, 0, 0, 128, 127, 52, 0,
-    65, 137, 247, 117, 9, 64, 15, 182, 214, 233, 161, 5, 0, 0, 65, 137, 214, 77, 137, 197, 64, 128, 254, 2, 15, 133,
-    106, 2, 0, 0, 72, 141, 124, 36, 120, 72, 137, 76, 36, 120, 72, 137, 132, 36, 128, 0, 0, 0, 198, 132, 36, 136, 0, 0,
-    0, 1, 232, 173, 240, 255, 255, 72, 141, 124, 36, 120, 137, 68, 36, 8, 232, 159, 240, 255, 255, 72, 141, 124, 36,
-    120, 232, 149, 240, 255, 255, 72, 141, 124, 36, 120, 232, 199, 241, 255, 255, 72, 141, 124, 36, 120, 72, 137, 68,
-    36, 16, 232, 124, 240, 255, 255, 72, 141, 124, 36, 120, 137, 68, 36, 24, 232, 110, 240, 255, 255, 72, 141, 124, 36,
-    120, 137, 68, 36, 28, 232, 156, 241, 255, 255, 72, 141, 124, 36, 120, 73, 137, 199, 232, 83, 240, 255, 255, 72,
-    141, 124, 36, 120, 137, 68, 36, 32, 232, 69, 240, 255, 255, 72, 141, 124, 36, 120, 232, 59, 240, 255, 255, 49, 210,
-    137, 197, 57, 234, 137, 84, 36, 36, 115, 57, 131, 253, 16, 15, 135, 12, 1, 0, 0, 128, 188, 36, 136, 0, 0, 0, 0,
-    116, 47, 72, 141, 124, 36, 120, 232, 18, 240, 255, 255, 72, 141, 124, 36, 120, 232, 68, 241, 255, 255, 72, 141,
-    124, 36, 120, 232, 58, 241, 255, 255, 139, 84, 36, 36, 255, 194, 235, 191, 131, 253, 16, 15, 135, 211, 0, 0, 0, 72,
-    141, 124, 36, 120, 49, 237, 232, 9, 240, 255, 255, 49, 192, 138, 148, 36, 136, 0, 0, 0, 132, 210, 136, 84, 36, 36,
-    116, 113, 132, 192, 15, 133, 174, 0, 0, 0, 72, 141, 124, 36, 120, 232, 190, 239, 255, 255, 138, 84, 36, 36, 61, 0,
-    0, 4, 0, 137, 193, 119, 13, 131, 253, 1, 15, 158, 194, 133, 201, 15, 148, 192, 33, 194, 49, 246, 57, 241, 116, 14,
-    128, 188, 36, 136, 0, 0, 0, 1, 117, 4, 132, 210, 116, 11, 255, 197, 131, 253, 3, 116, 44, 137, 208, 235, 166, 72,
-    141, 124, 36, 120, 136, 84, 36, 47, 137, 116, 36, 40, 137, 76, 36, 36, 232, 151, 239, 255, 255, 139, 116, 36, 40,
-    139, 76, 36, 36, 138, 84, 36, 47, 255, 198, 235, 189, 137, 194, 132, 210, 117, 63, 72, 141, 124, 36, 120, 232, 131,
-    184, 255, 255, 254, 200, 117, 49, 129, 124, 36, 8, 255, 0, 0, 0, 119, 39, 139, 75, 112, 49, 192, 57, 200, 115, 40,
-    72, 105, 208, 176, 0, 0, 0, 72, 3, 19, 128, 58, 0, 116, 10, 68, 59, 114, 4, 15, 132, 223, 3, 0, 0, 72, 255, 192,
-    235, 222, 186, 2, 0, 0, 0, 233, 203, 3, 0, 0, 68, 139, 68, 36, 8, 199, 68, 36, 76, 255, 255, 255, 255, 72, 199, 68,
-    36, 68, 255, 255, 255, 255, 139, 147, 40, 1, 0, 0, 65, 209, 232, 199, 68, 36, 60, 255, 255, 255, 255, 65, 131, 224,
-    1, 246, 68, 36, 8, 1, 15, 133, 170, 3, 0, 0, 69, 133, 192, 15, 133, 170, 3, 0, 0, 139, 83, 48, 49, 192, 57, 208,
-    15, 130, 242, 3, 0, 0, 72, 199, 193, 245, 255, 255, 255, 178, 1, 68, 137, 246, 72, 137, 223, 232, 82, 174, 255,
-    255, 72, 141, 108, 36, 68, 76, 141, 108, 36, 80, 73, 137, 238, 68, 139, 101, 0, 68, 59, 99, 36, 116, 8, 72, 137,
-    239, 232, 229, 174, 255, 255, 76, 137, 240, 68, 59, 32, 117, 6, 199, 0, 255, 255, 255, 255, 72, 131, 192, 4, 76,
-    57, 232, 117, 236, 72, 131, 197, 4, 72, 57, 197, 117, 206, 72, 141, 124, 36, 60, 232, 187, 174, 255, 255, 233, 51,
-    13, 0, 0, 64, 128, 254, 9, 117, 72, 73, 131, 248, 64, 118, 13, 186, 9, 0, 0, 0, 64, 182, 2, 233, 17, 3, 0, 0, 72,
-    131, 127, 72, 0, 116, 13, 232, 81, 174, 255, 255, 72, 3, 67, 72, 72, 137, 67, 80, 76, 137, 233, 72, 137, 223, 68,
-    137, 242, 64, 182, 135, 232, 66, 173, 255, 255, 76, 137, 230, 76, 137, 233, 72, 137, 199, 243, 164, 233, 229, 12,
-    0, 0, 64, 128, 254, 10, 117, 44, 49, 237, 59, 107, 112, 15, 131, 212, 12, 0, 0, 137, 238, 72, 105, 246, 176, 0, 0,
-    0, 72, 3, 51, 128, 62, 0, 116, 12, 49, 201, 178, 2, 72, 137, 223, 232, 198, 180, 255, 255, 255, 197, 235, 214, 141,
-    86, 224, 128, 250, 10, 118, 10, 139, 79, 112, 49, 210, 233, 5, 2, 0, 0, 131, 191, 136, 0, 0, 0, 0, 15, 137, 47, 1,
-    0, 0, 76, 141, 84, 36, 120, 69, 49, 192, 69, 49, 201, 184, 53, 0, 0, 0, 191, 1, 0, 0, 0, 190, 1, 0, 8, 0, 49, 210,
-    15, 5, 72, 133, 192, 15, 136, 234, 0, 0, 0, 72, 137, 223, 232, 182, 170, 255, 255, 72, 137, 197, 72, 133, 192, 117,
-    45, 139, 83, 60, 139, 116, 36, 124, 72, 137, 223, 232, 247, 194, 255, 255, 139, 83, 60, 139, 75, 56, 133, 210, 120,
-    5, 186, 5, 0, 0, 0, 190, 3, 0, 0, 0, 191, 128, 66, 33, 1, 232, 219, 249, 255, 255, 72, 141, 124, 36, 124, 232, 169,
-    173, 255, 255, 72, 133, 237, 121, 15, 72, 141, 124, 36, 120, 232, 154, 173, 255, 255, 233, 143, 0, 0, 0, 49, 255,
-    137, 171, 128, 0, 0, 0, 69, 49, 210, 69, 49, 192, 137, 187, 132, 0, 0, 0, 72, 99, 124, 36, 120, 69, 49, 201, 184,
-    72, 0, 0, 0, 190, 4, 0, 0, 0, 186, 0, 8, 0, 0, 137, 187, 136, 0, 0, 0, 15, 5, 184, 7, 0, 0, 0, 69, 49, 210, 72, 99,
-    123, 28, 198, 131, 140, 0, 0, 0, 1, 72, 193, 224, 32, 76, 137, 147, 160, 0, 0, 0, 72, 99, 147, 136, 0, 0, 0, 190,
-    1, 0, 0, 0, 76, 137, 147, 152, 0, 0, 0, 76, 137, 147, 144, 0, 0, 0, 76, 141, 148, 36, 144, 0, 0, 0, 72, 137, 132,
-    36, 148, 0, 0, 0, 184, 233, 0, 0, 0, 199, 132, 36, 144, 0, 0, 0, 1, 0, 0, 64, 15, 5, 235, 30, 185, 4, 0, 0, 0, 68,
-    137, 242, 64, 182, 160, 72, 137, 223, 232, 189, 171, 255, 255, 199, 0, 11, 0, 0, 0, 233, 101, 11, 0, 0, 72, 139,
-    147, 152, 0, 0, 0, 184, 0, 0, 4, 0, 77, 141, 69, 9, 72, 41, 208, 76, 57, 192, 115, 50, 72, 139, 179, 144, 0, 0, 0,
-    191, 88, 129, 181, 0, 72, 41, 242, 72, 129, 198, 88, 129, 181, 0, 232, 85, 171, 255, 255, 72, 139, 131, 144, 0, 0,
-    0, 49, 246, 72, 41, 131, 152, 0, 0, 0, 72, 137, 179, 144, 0, 0, 0, 72, 139, 131, 152, 0, 0, 0, 186, 0, 0, 4, 0, 72,
-    41, 194, 76, 57, 194, 115, 9, 65, 15, 182, 215, 233, 176, 0, 0, 0, 68, 137, 168, 88, 129, 181, 0, 76, 137, 230, 76,
-    137, 233, 72, 141, 184, 97, 129, 181, 0, 68, 136, 184, 92, 129, 181, 0, 68, 137, 176, 93, 129, 181, 0, 243, 164,
-    76, 3, 171, 152, 0, 0, 0, 72, 137, 223, 73, 131, 197, 9, 76, 137, 171, 152, 0, 0, 0, 72, 129, 196, 72, 1, 0, 0, 91,
-    93, 65, 92, 65, 93, 65, 94, 65, 95, 233, 62, 170, 255, 255, 72, 105, 234, 176, 0, 0, 0, 72, 3, 43, 128, 125, 0, 0,
-    117, 12, 72, 255, 194, 57, 202, 114, 233, 233, 124, 10, 0, 0, 68, 59, 117, 4, 117, 238, 233, 163, 7, 0, 0, 139, 69,
-    12, 168, 1, 15, 133, 183, 7, 0, 0, 128, 125, 101, 0, 15, 133, 173, 7, 0, 0, 168, 20, 15, 132, 165, 7, 0, 0, 139,
-    69, 120, 137, 194, 3, 85, 116, 76, 1, 234, 72, 129, 250, 0, 0, 1, 0, 15, 134, 151, 7, 0, 0, 186, 3, 0, 0, 0, 64,
-    182, 5, 235, 64, 49, 237, 72, 141, 124, 36, 96, 232, 136, 236, 255, 255, 72, 141, 124, 36, 96, 65, 137, 196, 232,
-    123, 236, 255, 255, 72, 141, 124, 36, 96, 65, 137, 197, 232, 134, 180, 255, 255, 132, 192, 15, 133, 61, 8, 0, 0,
-    186, 5, 0, 0, 0, 64, 182, 3, 235, 8, 186, 2, 0, 0, 0, 64, 182, 4, 72, 137, 223, 232, 36, 22, 0, 0, 65, 131, 192, 3,
-    68, 57, 194, 115, 10, 186, 2, 0, 0, 0, 64, 182, 6, 235, 229, 139, 131, 176, 0, 0, 0, 72, 139, 139, 168, 0, 0, 0,
-    137, 68, 36, 76, 72, 137, 76, 36, 68, 65, 131, 248, 4, 117, 10, 139, 131, 180, 0, 0, 0, 137, 68, 36, 60, 68, 41,
-    194, 72, 141, 187, 168, 0, 0, 0, 68, 137, 192, 137, 147, 40, 1, 0, 0, 72, 141, 52, 135, 72, 193, 226, 2, 232, 203,
-    169, 255, 255, 233, 1, 252, 255, 255, 137, 197, 72, 105, 237, 176, 0, 0, 0, 72, 3, 43, 128, 125, 0, 0, 15, 133,
-    197, 0, 0, 0, 49, 192, 72, 141, 188, 36, 144, 0, 0, 0, 185, 44, 0, 0, 0, 68, 137, 68, 36, 36, 243, 171, 185, 43, 0,
-    0, 0, 72, 137, 239, 139, 68, 36, 8, 199, 132, 36, 152, 0, 0, 0, 255, 255, 255, 255, 72, 141, 180, 36, 144, 0, 0, 0,
-    199, 132, 36, 160, 0, 0, 0, 255, 255, 255, 255, 199, 132, 36, 200, 0, 0, 0, 255, 255, 255, 255, 199, 132, 36, 240,
-    0, 0, 0, 255, 255, 255, 255, 72, 199, 132, 36, 24, 1, 0, 0, 255, 255, 255, 255, 72, 199, 132, 36, 32, 1, 0, 0, 255,
-    255, 255, 255, 72, 199, 132, 36, 40, 1, 0, 0, 255, 255, 255, 255, 243, 165, 198, 69, 0, 1, 68, 137, 117, 4, 137,
-    69, 12, 232, 68, 170, 255, 255, 72, 139, 76, 36, 16, 68, 139, 68, 36, 36, 72, 137, 133, 128, 0, 0, 0, 72, 141, 81,
-    255, 72, 185, 245, 83, 227, 165, 155, 196, 32, 0, 72, 57, 209, 114, 28, 72, 105, 84, 36, 16, 232, 3, 0, 0, 72, 1,
-    208, 72, 137, 133, 136, 0, 0, 0, 235, 7, 255, 192, 233, 36, 251, 255, 255, 139, 68, 36, 24, 137, 133, 160, 0, 0, 0,
-    139, 68, 36, 28, 137, 133, 164, 0, 0, 0, 139, 68, 36, 32, 72, 137, 69, 64, 72, 137, 69, 24, 77, 133, 255, 117, 4,
-    73, 131, 207, 255, 76, 137, 125, 72, 72, 137, 232, 72, 186, 163, 139, 46, 186, 232, 162, 139, 46, 76, 137, 125, 32,
-    72, 43, 3, 72, 193, 248, 4, 72, 15, 175, 194, 59, 67, 112, 114, 5, 255, 192, 137, 67, 112, 255, 67, 124, 69, 133,
-    192, 15, 133, 13, 3, 0, 0, 68, 139, 117, 12, 65, 246, 198, 16, 15, 132, 26, 1, 0, 0, 190, 120, 112, 64, 0, 65, 191,
-    1, 1, 0, 0, 186, 2, 9, 8, 0, 72, 199, 199, 156, 255, 255, 255, 69, 49, 210, 69, 49, 192, 69, 49, 201, 76, 137, 248,
-    15, 5, 73, 137, 198, 72, 131, 248, 252, 116, 233, 69, 49, 219, 72, 152, 65, 15, 186, 230, 31, 68, 137, 92, 36, 80,
-    72, 137, 68, 36, 8, 114, 58, 72, 141, 84, 36, 80, 190, 49, 84, 4, 64, 184, 16, 0, 0, 0, 73, 99, 254, 15, 5, 72,
-    137, 193, 72, 133, 192, 120, 33, 190, 65, 84, 0, 0, 186, 2, 1, 8, 0, 184, 16, 0, 0, 0, 15, 5, 73, 137, 199, 72,
-    137, 193, 72, 133, 192, 121, 46, 235, 3, 73, 99, 206, 72, 141, 188, 36, 144, 0, 0, 0, 72, 137, 76, 36, 8, 68, 137,
-    180, 36, 144, 0, 0, 0, 232, 60, 169, 255, 255, 139, 117, 4, 72, 139, 76, 36, 8, 178, 4, 233, 244, 2, 0, 0, 69, 49,
-    192, 73, 141, 116, 36, 40, 185, 4, 0, 0, 0, 76, 137, 132, 36, 144, 0, 0, 0, 72, 141, 188, 36, 144, 0, 0, 0, 243,
-    164, 69, 49, 210, 69, 49, 192, 69, 49, 201, 190, 20, 84, 0, 0, 184, 16, 0, 0, 0, 73, 99, 254, 72, 141, 148, 36,
-    144, 0, 0, 0, 15, 5, 184, 72, 0, 0, 0, 68, 137, 124, 36, 76, 72, 139, 124, 36, 8, 190, 6, 4, 0, 0, 68, 137, 124,
-    36, 72, 186, 3, 0, 0, 0, 68, 137, 124, 36, 68, 68, 137, 117, 16, 15, 5, 137, 69, 96, 233, 252, 0, 0, 0, 139, 67,
-    36, 137, 68, 36, 68, 65, 246, 198, 4, 116, 79, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 37, 1, 0, 0, 190, 0, 0,
-    8, 0, 49, 210, 72, 141, 188, 36, 144, 0, 0, 0, 15, 5, 72, 133, 192, 15, 136, 135, 0, 0, 0, 139, 132, 36, 144, 0, 0,
-    0, 190, 4, 0, 0, 0, 186, 1, 8, 0, 0, 72, 99, 188, 36, 148, 0, 0, 0, 137, 68, 36, 68, 184, 72, 0, 0, 0, 137, 125,
-    96, 15, 5, 65, 191, 37, 1, 0, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 190, 0, 0, 8, 0, 49, 210, 76, 137, 248, 72,
-    141, 188, 36, 144, 0, 0, 0, 15, 5, 72, 133, 192, 120, 56, 139, 132, 36, 144, 0, 0, 0, 65, 128, 230, 8, 137, 69, 16,
-    139, 132, 36, 148, 0, 0, 0, 137, 68, 36, 72, 117, 42, 76, 137, 248, 15, 5, 72, 133, 192, 120, 19, 139, 132, 36,
-    144, 0, 0, 0, 137, 69, 56, 139, 132, 36, 148, 0, 0, 0, 235, 13, 139, 117, 4, 72, 137, 193, 178, 3, 233, 187, 1, 0,
-    0, 65, 190, 72, 0, 0, 0, 137, 68, 36, 76, 69, 49, 210, 69, 49, 192, 72, 99, 125, 16, 69, 49, 201, 190, 4, 0, 0, 0,
-    76, 137, 240, 186, 0, 8, 0, 0, 15, 5, 72, 99, 125, 56, 133, 255, 120, 5, 76, 137, 240, 15, 5, 72, 137, 232, 72, 43,
-    3, 65, 190, 233, 0, 0, 0, 72, 99, 85, 16, 72, 193, 248, 4, 72, 99, 123, 28, 69, 49, 192, 69, 49, 201, 73, 191, 163,
-    139, 46, 186, 232, 162, 139, 46, 76, 141, 148, 36, 144, 0, 0, 0, 190, 1, 0, 0, 0, 199, 132, 36, 144, 0, 0, 0, 0, 0,
-    0, 64, 65, 15, 175, 199, 72, 15, 186, 232, 34, 72, 137, 132, 36, 148, 0, 0, 0, 76, 137, 240, 15, 5, 72, 99, 85, 56,
-    133, 210, 120, 54, 72, 137, 232, 72, 43, 3, 185, 5, 0, 0, 0, 72, 99, 123, 28, 72, 193, 248, 4, 72, 193, 225, 32,
-    199, 132, 36, 144, 0, 0, 0, 0, 0, 0, 64, 65, 15, 175, 199, 72, 9, 200, 72, 137, 132, 36, 148, 0, 0, 0, 76, 137,
-    240, 15, 5, 72, 99, 85, 96, 133, 210, 120, 77, 72, 137, 232, 72, 43, 3, 185, 3, 0, 0, 0, 72, 99, 123, 28, 72, 193,
-    248, 4, 72, 193, 225, 33, 69, 49, 192, 69, 49, 201, 105, 192, 163, 139, 46, 186, 76, 141, 148, 36, 144, 0, 0, 0,
-    190, 1, 0, 0, 0, 199, 132, 36, 144, 0, 0, 0, 0, 0, 0, 64, 72, 9, 200, 72, 137, 132, 36, 148, 0, 0, 0, 184, 233, 0,
-    0, 0, 15, 5, 49, 255, 199, 68, 36, 80, 1, 0, 0, 0, 68, 139, 116, 36, 60, 137, 124, 36, 92, 68, 137, 108, 36, 84,
-    139, 69, 12, 199, 68, 36, 64, 255, 255, 255, 255, 137, 68, 36, 88, 73, 129, 253, 0, 128, 0, 0, 15, 134, 133, 0, 0,
-    0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 191, 130, 112, 64, 0, 184, 63, 1, 0, 0, 190, 1, 0, 0, 0, 49, 210, 15, 5,
-    69, 49, 255, 137, 68, 36, 8, 72, 99, 200, 137, 68, 36, 64, 133, 192, 120, 56, 76, 137, 234, 139, 124, 36, 8, 75,
-    141, 52, 60, 76, 41, 250, 232, 85, 169, 255, 255, 72, 133, 192, 127, 50, 72, 141, 124, 36, 64, 72, 137, 68, 36, 8,
-    232, 79, 166, 255, 255, 72, 139, 76, 36, 8, 72, 133, 201, 117, 7, 72, 199, 193, 228, 255, 255, 255, 139, 117, 4,
-    178, 1, 72, 137, 223, 232, 127, 165, 255, 255, 233, 133, 1, 0, 0, 73, 1, 199, 77, 57, 239, 114, 174, 198, 68, 36,
-    92, 1, 72, 139, 68, 36, 68, 49, 246, 65, 191, 3, 0, 0, 0, 72, 137, 180, 36, 156, 0, 0, 0, 72, 137, 132, 36, 144, 0,
-    0, 0, 139, 68, 36, 76, 137, 132, 36, 152, 0, 0, 0, 69, 133, 246, 120, 14, 68, 137, 180, 36, 156, 0, 0, 0, 65, 191,
-    4, 0, 0, 0, 139, 68, 36, 64, 137, 68, 36, 8, 133, 192, 120, 11, 66, 137, 132, 188, 144, 0, 0, 0, 73, 255, 199, 65,
-    190, 3, 0, 0, 0, 131, 123, 120, 0, 116, 45, 139, 83, 116, 49, 192, 57, 208, 115, 36, 73, 137, 194, 73, 193, 226, 4,
-    76, 3, 83, 8, 65, 131, 58, 0, 116, 14, 65, 131, 122, 8, 0, 121, 7, 65, 128, 122, 13, 0, 116, 25, 72, 255, 192, 235,
-    216, 72, 137, 223, 232, 4, 235, 255, 255, 73, 137, 194, 72, 133, 192, 15, 132, 144, 0, 0, 0, 76, 137, 84, 36, 16,
-    65, 139, 122, 4, 69, 49, 192, 76, 137, 225, 131, 124, 36, 8, 0, 65, 83, 186, 16, 0, 0, 0, 65, 87, 77, 15, 72, 197,
-    76, 141, 140, 36, 160, 0, 0, 0, 72, 141, 116, 36, 96, 232, 16, 170, 255, 255, 90, 89, 72, 133, 192, 76, 139, 84,
-    36, 16, 121, 38, 65, 128, 122, 13, 0, 117, 20, 255, 75, 120, 73, 141, 114, 4, 72, 137, 223, 65, 198, 66, 13, 1,
-    232, 78, 165, 255, 255, 65, 255, 206, 15, 133, 86, 255, 255, 255, 235, 43, 72, 186, 163, 139, 46, 186, 232, 162,
-    139, 46, 72, 137, 232, 72, 43, 3, 255, 75, 120, 72, 193, 248, 4, 72, 15, 175, 194, 65, 137, 66, 8, 76, 43, 83, 8,
-    73, 193, 250, 4, 68, 137, 85, 8, 72, 141, 124, 36, 64, 232, 230, 164, 255, 255, 131, 125, 8, 0, 121, 17, 139, 117,
-    4, 72, 199, 193, 245, 255, 255, 255, 178, 2, 233, 150, 254, 255, 255, 72, 141, 85, 16, 185, 4, 0, 0, 0, 72, 137,
-    238, 72, 137, 223, 232, 195, 161, 255, 255, 72, 141, 85, 56, 72, 137, 238, 72, 137, 223, 185, 5, 0, 0, 0, 232, 175,
-    161, 255, 255, 128, 125, 0, 0, 116, 10, 131, 125, 8, 0, 15, 137, 147, 245, 255, 255, 72, 141, 117, 16, 72, 137,
-    223, 232, 179, 164, 255, 255, 72, 141, 117, 56, 72, 137, 223, 232, 167, 164, 255, 255, 72, 137, 238, 72, 137, 223,
-    232, 224, 164, 255, 255, 198, 69, 0, 0, 255, 75, 124, 233, 100, 245, 255, 255, 65, 141, 87, 253, 128, 250, 5, 118,
-    12, 65, 15, 182, 215, 64, 182, 1, 233, 199, 248, 255, 255, 15, 182, 210, 255, 36, 213, 136, 112, 64, 0, 186, 3, 0,
-    0, 0, 233, 176, 248, 255, 255, 131, 125, 96, 0, 121, 11, 68, 1, 232, 137, 69, 120, 233, 141, 0, 0, 0, 72, 131, 125,
-    104, 0, 117, 72, 65, 186, 34, 0, 0, 0, 73, 131, 200, 255, 69, 49, 201, 49, 255, 184, 9, 0, 0, 0, 190, 0, 0, 1, 0,
-    186, 3, 0, 0, 0, 15, 5, 72, 61, 1, 240, 255, 255, 114, 28, 72, 129, 196, 72, 1, 0, 0, 72, 137, 238, 72, 137, 223,
-    91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 233, 79, 164, 255, 255, 72, 137, 69, 104, 139, 117, 112, 139, 85, 116, 141,
-    4, 22, 76, 1, 232, 72, 61, 0, 0, 1, 0, 118, 17, 72, 139, 125, 104, 72, 1, 254, 232, 95, 162, 255, 255, 49, 201,
-    137, 77, 112, 139, 125, 112, 139, 69, 116, 76, 137, 230, 76, 137, 233, 72, 1, 199, 72, 3, 125, 104, 243, 164, 68,
-    1, 109, 116, 72, 129, 196, 72, 1, 0, 0, 72, 137, 238, 72, 137, 223, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 233,
-    151, 166, 255, 255, 246, 69, 12, 1, 15, 133, 248, 1, 0, 0, 128, 125, 101, 0, 15, 133, 238, 1, 0, 0, 131, 125, 116,
-    0, 198, 69, 101, 1, 15, 133, 224, 1, 0, 0, 235, 192, 65, 141, 69, 255, 60, 63, 15, 135, 183, 247, 255, 255, 65,
-    128, 252, 2, 15, 135, 173, 247, 255, 255, 72, 133, 237, 15, 132, 191, 1, 0, 0, 139, 117, 8, 65, 15, 182, 205, 65,
-    15, 182, 212, 72, 137, 223, 72, 129, 196, 72, 1, 0, 0, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 233, 86, 169, 255,
-    255, 49, 237, 72, 141, 124, 36, 96, 232, 190, 226, 255, 255, 72, 141, 124, 36, 96, 65, 137, 196, 232, 229, 171,
-    255, 255, 186, 6, 0, 0, 0, 132, 192, 15, 132, 95, 247, 255, 255, 72, 133, 237, 15, 132, 108, 1, 0, 0, 72, 129, 196,
-    72, 1, 0, 0, 68, 137, 225, 72, 137, 238, 72, 137, 223, 178, 2, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 233, 90,
-    169, 255, 255, 49, 237, 72, 141, 124, 36, 96, 232, 138, 227, 255, 255, 72, 141, 124, 36, 96, 65, 137, 197, 232, 97,
-    226, 255, 255, 72, 141, 124, 36, 96, 65, 137, 196, 232, 136, 171, 255, 255, 132, 192, 116, 18, 65, 141, 69, 255,
-    60, 1, 119, 10, 72, 133, 237, 117, 15, 233, 15, 1, 0, 0, 186, 7, 0, 0, 0, 233, 239, 246, 255, 255, 65, 254, 205,
-    68, 137, 224, 117, 15, 72, 1, 69, 24, 72, 141, 85, 16, 185, 4, 0, 0, 0, 235, 13, 72, 1, 69, 64, 72, 141, 85, 56,
-    185, 5, 0, 0, 0, 72, 129, 196, 72, 1, 0, 0, 72, 137, 238, 72, 137, 223, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95,
-    233, 80, 159, 255, 255, 49, 237, 102, 199, 132, 36, 150, 0, 0, 0, 0, 0, 49, 210, 137, 148, 36, 146, 0, 0, 0, 73,
-    131, 253, 1, 119, 12, 198, 68, 36, 112, 0, 73, 137, 196, 49, 210, 235, 9, 102, 65, 139, 20, 36, 73, 131, 196, 2,
-    102, 137, 148, 36, 144, 0, 0, 0, 72, 137, 194, 76, 41, 226, 72, 131, 250, 1, 119, 9, 198, 68, 36, 112, 0, 49, 210,
-    235, 10, 102, 65, 139, 20, 36, 73, 141, 68, 36, 2, 72, 141, 124, 36, 96, 72, 137, 68, 36, 96, 102, 137, 148, 36,
-    146, 0, 0, 0, 232, 186, 170, 255, 255, 132, 192, 117, 10, 186, 8, 0, 0, 0, 233, 51, 246, 255, 255, 72, 133, 237,
-    116, 68, 246, 69, 12, 16, 116, 62, 72, 99, 125, 16, 133, 255, 120, 54, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184,
-    16, 0, 0, 0, 72, 141, 148, 36, 144, 0, 0, 0, 190, 20, 84, 0, 0, 15, 5, 235, 23, 65, 141, 87, 253, 128, 250, 5, 15,
-    135, 46, 253, 255, 255, 15, 182, 210, 255, 36, 213, 184, 112, 64, 0, 72, 129, 196, 72, 1, 0, 0, 91, 93, 65, 92, 65,
-    93, 65, 94, 65, 95, 195, 144, 65, 86, 65, 85, 65, 84, 85, 49, 237, 83, 72, 137, 251, 72, 131, 236, 32, 76, 139,
-    179, 48, 1, 0, 0, 73, 41, 238, 73, 131, 254, 8, 15, 134, 187, 0, 0, 0, 72, 139, 131, 56, 1, 0, 0, 72, 5, 0, 0, 16,
-    0, 72, 43, 131, 64, 1, 0, 0, 72, 61, 255, 255, 4, 0, 15, 134, 155, 0, 0, 0, 128, 123, 27, 0, 15, 133, 145, 0, 0, 0,
-    72, 141, 133, 72, 129, 65, 0, 72, 141, 124, 36, 8, 198, 68, 36, 24, 1, 72, 137, 68, 36, 8, 72, 141, 133, 81, 129,
-    65, 0, 72, 137, 68, 36, 16, 232, 166, 224, 255, 255, 72, 141, 124, 36, 8, 65, 137, 197, 232, 181, 225, 255, 255,
-    72, 141, 124, 36, 8, 65, 137, 196, 232, 140, 224, 255, 255, 65, 128, 252, 2, 185, 0, 0, 100, 0, 137, 194, 184, 0,
-    0, 1, 0, 72, 15, 69, 200, 76, 57, 233, 115, 15, 65, 15, 182, 212, 64, 182, 2, 72, 137, 223, 232, 88, 11, 0, 0, 73,
-    141, 70, 247, 76, 57, 232, 114, 31, 72, 141, 141, 81, 129, 65, 0, 77, 137, 232, 68, 137, 230, 72, 137, 223, 232,
-    24, 238, 255, 255, 73, 141, 108, 45, 9, 233, 49, 255, 255, 255, 72, 133, 237, 116, 27, 72, 141, 181, 72, 129, 65,
-    0, 76, 137, 242, 191, 72, 129, 65, 0, 232, 23, 159, 255, 255, 72, 41, 171, 48, 1, 0, 0, 72, 131, 196, 32, 91, 93,
-    65, 92, 65, 93, 65, 94, 195, 144, 65, 87, 65, 86, 65, 85, 65, 84, 85, 83, 72, 137, 251, 72, 129, 236, 88, 3, 0, 0,
-    72, 137, 223, 232, 72, 176, 255, 255, 128, 123, 27, 0, 116, 13, 131, 123, 124, 0, 117, 7, 49, 255, 232, 213, 159,
-    255, 255, 72, 139, 107, 80, 72, 139, 67, 88, 139, 123, 112, 72, 57, 197, 72, 15, 71, 232, 49, 201, 57, 249, 115,
-    62, 72, 105, 193, 176, 0, 0, 0, 72, 3, 3, 128, 56, 0, 116, 42, 72, 139, 144, 136, 0, 0, 0, 72, 139, 176, 144, 0, 0,
-    0, 72, 139, 128, 152, 0, 0, 0, 72, 57, 242, 72, 15, 71, 214, 72, 57, 234, 72, 15, 70, 234, 72, 57, 197, 72, 15, 71,
-    232, 72, 255, 193, 235, 190, 232, 152, 159, 255, 255, 73, 131, 205, 255, 72, 137, 194, 72, 131, 253, 253, 119, 31,
-    69, 49, 237, 72, 57, 232, 115, 23, 72, 141, 133, 231, 3, 0, 0, 185, 232, 3, 0, 0, 72, 41, 208, 49, 210, 72, 247,
-    241, 73, 137, 197, 64, 138, 107, 52, 77, 137, 234, 64, 132, 237, 116, 33, 131, 123, 120, 0, 117, 25, 138, 67, 27,
-    132, 192, 117, 18, 69, 49, 210, 139, 75, 48, 57, 75, 124, 77, 15, 67, 213, 15, 67, 232, 235, 2, 49, 237, 76, 141,
-    100, 36, 80, 65, 191, 25, 1, 0, 0, 72, 99, 123, 28, 69, 49, 192, 65, 185, 8, 0, 0, 0, 186, 64, 0, 0, 0, 76, 137,
-    248, 76, 137, 230, 15, 5, 73, 137, 198, 72, 133, 192, 117, 5, 64, 132, 237, 117, 5, 69, 49, 237, 235, 91, 72, 137,
-    223, 232, 184, 228, 255, 255, 72, 133, 192, 117, 39, 65, 186, 50, 0, 0, 0, 72, 99, 123, 28, 76, 137, 248, 76, 137,
-    230, 77, 57, 213, 65, 185, 8, 0, 0, 0, 186, 1, 0, 0, 0, 77, 15, 70, 213, 69, 49, 192, 15, 5, 72, 137, 223, 232, 16,
-    187, 255, 255, 233, 185, 254, 255, 255, 73, 139, 108, 36, 4, 72, 137, 232, 72, 193, 232, 32, 255, 200, 131, 248, 6,
-    118, 17, 73, 255, 197, 73, 131, 196, 12, 77, 57, 245, 124, 225, 233, 5, 3, 0, 0, 255, 36, 197, 232, 112, 64, 0,
-    128, 123, 27, 0, 117, 226, 65, 139, 4, 36, 131, 253, 1, 116, 14, 168, 4, 116, 36, 72, 137, 223, 232, 195, 174, 255,
-    255, 235, 26, 168, 24, 116, 12, 49, 246, 72, 137, 223, 232, 103, 173, 255, 255, 235, 187, 72, 137, 223, 232, 169,
-    174, 255, 255, 235, 177, 133, 237, 117, 173, 65, 247, 4, 36, 251, 255, 255, 255, 116, 163, 128, 123, 27, 0, 117,
-    157, 72, 139, 179, 48, 1, 0, 0, 186, 9, 0, 100, 0, 139, 123, 16, 72, 41, 242, 72, 129, 198, 72, 129, 65, 0, 128,
-    123, 24, 0, 116, 108, 49, 192, 65, 185, 8, 0, 0, 0, 72, 137, 68, 36, 40, 81, 185, 64, 0, 0, 0, 72, 141, 68, 36, 48,
-    80, 76, 141, 68, 36, 64, 232, 131, 165, 255, 255, 94, 95, 72, 131, 248, 185, 116, 9, 72, 139, 116, 36, 40, 49, 201,
-    235, 49, 49, 210, 64, 182, 6, 72, 137, 223, 232, 209, 8, 0, 0, 139, 147, 40, 1, 0, 0, 131, 250, 32, 116, 232, 139,
-    124, 140, 48, 68, 141, 66, 1, 72, 255, 193, 68, 137, 131, 40, 1, 0, 0, 137, 188, 147, 168, 0, 0, 0, 72, 57, 241,
-    117, 215, 235, 5, 232, 149, 159, 255, 255, 72, 131, 248, 245, 15, 132, 3, 255, 255, 255, 72, 133, 192, 15, 142, 51,
-    255, 255, 255, 72, 1, 131, 48, 1, 0, 0, 72, 137, 223, 232, 111, 252, 255, 255, 233, 230, 254, 255, 255, 72, 137,
-    223, 232, 138, 170, 255, 255, 233, 217, 254, 255, 255, 137, 238, 72, 193, 230, 4, 72, 3, 115, 8, 131, 62, 0, 15,
-    132, 198, 254, 255, 255, 72, 137, 223, 232, 18, 169, 255, 255, 233, 185, 254, 255, 255, 137, 238, 72, 105, 246,
-    176, 0, 0, 0, 72, 3, 51, 128, 62, 0, 15, 132, 164, 254, 255, 255, 72, 141, 86, 16, 185, 4, 0, 0, 0, 235, 30, 137,
-    238, 72, 105, 246, 176, 0, 0, 0, 72, 3, 51, 128, 62, 0, 15, 132, 132, 254, 255, 255, 72, 141, 86, 56, 185, 5, 0, 0,
-    0, 72, 137, 223, 232, 19, 159, 255, 255, 233, 110, 254, 255, 255, 137, 238, 72, 105, 246, 176, 0, 0, 0, 72, 3, 51,
-    128, 62, 0, 15, 132, 89, 254, 255, 255, 72, 137, 223, 232, 87, 160, 255, 255, 233, 76, 254, 255, 255, 198, 131,
-    140, 0, 0, 0, 0, 65, 246, 4, 36, 4, 116, 8, 72, 137, 223, 232, 54, 155, 255, 255, 65, 247, 4, 36, 251, 255, 255,
-    255, 15, 132, 49, 1, 0, 0, 139, 187, 136, 0, 0, 0, 133, 255, 15, 136, 35, 1, 0, 0, 72, 139, 131, 56, 1, 0, 0, 72,
-    5, 0, 0, 16, 0, 72, 43, 131, 64, 1, 0, 0, 72, 61, 8, 64, 7, 0, 15, 134, 3, 1, 0, 0, 72, 139, 179, 160, 0, 0, 0,
-    186, 9, 0, 1, 0, 72, 41, 242, 72, 129, 198, 88, 129, 185, 0, 232, 103, 158, 255, 255, 72, 131, 248, 245, 15, 132,
-    222, 0, 0, 0, 72, 133, 192, 127, 35, 72, 141, 179, 136, 0, 0, 0, 72, 137, 223, 232, 221, 156, 255, 255, 49, 201,
-    49, 210, 64, 182, 139, 72, 137, 223, 232, 112, 155, 255, 255, 233, 182, 0, 0, 0, 72, 1, 131, 160, 0, 0, 0, 69, 49,
-    255, 72, 139, 147, 160, 0, 0, 0, 73, 141, 183, 88, 129, 185, 0, 76, 41, 250, 72, 131, 250, 8, 118, 127, 72, 141,
-    70, 9, 72, 141, 124, 36, 48, 72, 137, 84, 36, 24, 72, 137, 116, 36, 48, 72, 137, 116, 36, 16, 72, 137, 68, 36, 56,
-    198, 68, 36, 64, 1, 232, 5, 220, 255, 255, 72, 141, 124, 36, 48, 137, 197, 232, 21, 221, 255, 255, 72, 141, 124,
-    36, 48, 136, 68, 36, 15, 232, 235, 219, 255, 255, 72, 139, 84, 36, 24, 72, 139, 116, 36, 16, 72, 141, 122, 247, 72,
-    57, 239, 114, 43, 64, 138, 116, 36, 15, 72, 137, 233, 72, 137, 223, 137, 194, 232, 228, 154, 255, 255, 73, 141,
-    183, 97, 129, 185, 0, 72, 137, 233, 72, 137, 199, 243, 164, 77, 141, 124, 47, 9, 233, 106, 255, 255, 255, 191, 88,
-    129, 185, 0, 232, 151, 154, 255, 255, 76, 41, 187, 160, 0, 0, 0, 233, 207, 254, 255, 255, 72, 137, 223, 232, 109,
-    153, 255, 255, 233, 234, 252, 255, 255, 72, 131, 187, 48, 1, 0, 0, 8, 15, 134, 188, 252, 255, 255, 128, 123, 27, 0,
-    15, 133, 178, 252, 255, 255, 72, 137, 223, 232, 78, 250, 255, 255, 233, 165, 252, 255, 255, 65, 87, 65, 86, 65, 85,
-    65, 84, 85, 83, 49, 219, 72, 129, 236, 152, 1, 0, 0, 72, 131, 63, 1, 126, 24, 72, 139, 127, 16, 186, 2, 0, 0, 0,
-    190, 32, 113, 64, 0, 232, 252, 154, 255, 255, 133, 192, 15, 148, 195, 184, 245, 255, 255, 127, 49, 255, 186, 32, 0,
-    0, 0, 69, 49, 192, 72, 193, 224, 33, 72, 137, 209, 69, 49, 210, 49, 246, 72, 137, 132, 36, 128, 0, 0, 0, 49, 192,
-    69, 49, 201, 15, 87, 192, 72, 137, 188, 36, 184, 0, 0, 0, 76, 141, 108, 36, 72, 72, 137, 188, 36, 192, 0, 0, 0, 72,
-    137, 188, 36, 200, 0, 0, 0, 72, 141, 188, 36, 240, 0, 0, 0, 243, 171, 72, 137, 180, 36, 144, 0, 0, 0, 184, 112, 0,
-    0, 0, 76, 137, 132, 36, 216, 0, 0, 0, 76, 137, 132, 36, 224, 0, 0, 0, 76, 137, 132, 36, 232, 0, 0, 0, 69, 49, 192,
-    68, 137, 140, 36, 112, 1, 0, 0, 69, 49, 201, 76, 137, 148, 36, 120, 1, 0, 0, 76, 137, 148, 36, 128, 1, 0, 0, 72,
-    137, 202, 72, 137, 207, 72, 137, 206, 76, 137, 148, 36, 136, 1, 0, 0, 69, 49, 210, 72, 199, 68, 36, 72, 232, 1,
-    187, 0, 72, 199, 68, 36, 80, 100, 129, 186, 0, 72, 199, 68, 36, 88, 255, 255, 255, 255, 72, 199, 68, 36, 97, 0, 0,
-    0, 255, 72, 199, 68, 36, 105, 255, 255, 255, 255, 72, 199, 68, 36, 113, 255, 255, 255, 0, 199, 68, 36, 121, 8, 0,
-    0, 0, 102, 199, 132, 36, 136, 0, 0, 0, 1, 0, 72, 199, 132, 36, 152, 0, 0, 0, 255, 255, 255, 255, 72, 199, 132, 36,
-    160, 0, 0, 0, 255, 255, 255, 255, 15, 17, 132, 36, 168, 0, 0, 0, 199, 132, 36, 208, 0, 0, 0, 255, 255, 255, 255,
-    198, 132, 36, 212, 0, 0, 0, 0, 76, 137, 45, 21, 23, 1, 0, 136, 92, 36, 96, 15, 5, 189, 157, 0, 0, 0, 191, 4, 0, 0,
-    0, 72, 137, 232, 15, 5, 191, 36, 0, 0, 0, 190, 1, 0, 0, 0, 72, 137, 232, 15, 5, 184, 95, 0, 0, 0, 191, 18, 0, 0, 0,
-    72, 137, 214, 15, 5, 184, 80, 0, 0, 0, 191, 231, 111, 64, 0, 15, 5, 65, 188, 1, 0, 0, 0, 69, 49, 255, 65, 190, 13,
-    0, 0, 0, 68, 137, 248, 72, 141, 124, 36, 40, 185, 8, 0, 0, 0, 69, 49, 192, 243, 171, 65, 186, 8, 0, 0, 0, 69, 49,
-    201, 76, 137, 240, 76, 137, 231, 72, 141, 116, 36, 40, 72, 137, 205, 72, 137, 202, 15, 5, 73, 255, 196, 73, 131,
-    252, 65, 117, 201, 72, 141, 116, 36, 8, 184, 14, 0, 0, 0, 191, 2, 0, 0, 0, 72, 199, 68, 36, 8, 255, 255, 255, 255,
-    15, 5, 232, 249, 171, 255, 255, 69, 49, 192, 69, 49, 201, 190, 7, 0, 0, 0, 65, 188, 46, 1, 0, 0, 76, 141, 148, 36,
-    168, 0, 0, 0, 72, 137, 239, 72, 137, 234, 76, 137, 224, 15, 5, 72, 139, 132, 36, 176, 0, 0, 0, 72, 141, 84, 36, 24,
-    69, 49, 210, 72, 137, 68, 36, 24, 72, 137, 68, 36, 32, 76, 137, 224, 15, 5, 72, 139, 140, 36, 176, 0, 0, 0, 72,
-    129, 249, 63, 40, 0, 0, 119, 37, 72, 129, 249, 128, 0, 0, 0, 119, 10, 199, 68, 36, 120, 8, 0, 0, 0, 235, 39, 72,
-    141, 65, 192, 190, 5, 0, 0, 0, 49, 210, 72, 247, 246, 137, 68, 36, 120, 72, 139, 132, 36, 168, 0, 0, 0, 72, 57,
-    193, 114, 8, 72, 61, 255, 3, 0, 0, 119, 20, 184, 0, 4, 0, 0, 72, 57, 193, 72, 15, 71, 200, 72, 137, 140, 36, 168,
-    0, 0, 0, 190, 34, 113, 64, 0, 189, 1, 1, 0, 0, 186, 2, 0, 8, 0, 72, 199, 199, 156, 255, 255, 255, 69, 49, 210, 69,
-    49, 192, 69, 49, 201, 72, 137, 232, 15, 5, 72, 131, 248, 252, 116, 236, 137, 68, 36, 108, 133, 192, 121, 52, 184,
-    37, 1, 0, 0, 190, 0, 0, 8, 0, 49, 210, 72, 141, 124, 36, 40, 15, 5, 72, 133, 192, 121, 10, 191, 2, 0, 0, 0, 232,
-    101, 152, 255, 255, 139, 68, 36, 40, 72, 141, 124, 36, 44, 137, 68, 36, 108, 232, 177, 152, 255, 255, 69, 49, 210,
-    69, 49, 192, 69, 49, 201, 132, 219, 117, 41, 189, 72, 0, 0, 0, 190, 6, 4, 0, 0, 186, 10, 0, 0, 0, 49, 255, 72, 137,
-    232, 15, 5, 191, 1, 0, 0, 0, 137, 68, 36, 88, 72, 137, 232, 15, 5, 73, 137, 193, 235, 29, 184, 72, 0, 0, 0, 191, 3,
-    0, 0, 0, 190, 6, 4, 0, 0, 186, 10, 0, 0, 0, 15, 5, 137, 68, 36, 88, 65, 137, 193, 68, 137, 76, 36, 92, 68, 11, 76,
-    36, 88, 120, 133, 49, 237, 65, 188, 36, 1, 0, 0, 72, 131, 253, 2, 117, 61, 69, 49, 210, 69, 49, 192, 69, 49, 201,
-    49, 210, 184, 72, 0, 0, 0, 190, 1, 0, 0, 0, 72, 137, 239, 15, 5, 72, 133, 192, 120, 59, 132, 219, 116, 81, 184, 3,
-    0, 0, 0, 49, 210, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 199, 72, 137, 214, 15, 5, 235, 55, 72, 99, 124,
-    36, 108, 69, 49, 210, 69, 49, 192, 69, 49, 201, 49, 210, 76, 137, 224, 72, 137, 238, 15, 5, 72, 255, 197, 235, 160,
-    72, 99, 124, 36, 108, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 36, 1, 0, 0, 72, 137, 238, 15, 5, 235, 171, 189,
-    72, 0, 0, 0, 69, 49, 228, 69, 49, 210, 69, 49, 192, 69, 49, 201, 190, 6, 4, 0, 0, 186, 10, 0, 0, 0, 72, 137, 232,
-    76, 137, 231, 15, 5, 65, 191, 3, 0, 0, 0, 137, 68, 36, 108, 72, 99, 124, 36, 88, 72, 137, 232, 76, 137, 254, 76,
-    137, 226, 15, 5, 65, 190, 4, 0, 0, 0, 128, 204, 8, 72, 99, 124, 36, 88, 72, 137, 194, 76, 137, 246, 72, 137, 232,
-    15, 5, 72, 99, 124, 36, 92, 72, 137, 232, 76, 137, 254, 76, 137, 226, 15, 5, 128, 204, 8, 72, 99, 124, 36, 92, 76,
-    137, 246, 72, 137, 194, 72, 137, 232, 15, 5, 184, 35, 1, 0, 0, 191, 0, 0, 8, 0, 76, 137, 230, 76, 137, 226, 15, 5,
-    65, 186, 0, 8, 8, 0, 137, 68, 36, 100, 72, 141, 116, 36, 16, 184, 33, 1, 0, 0, 72, 199, 68, 36, 16, 0, 2, 1, 0, 72,
-    131, 207, 255, 186, 8, 0, 0, 0, 15, 5, 72, 99, 124, 36, 100, 137, 68, 36, 104, 9, 248, 15, 136, 63, 254, 255, 255,
-    184, 1, 0, 0, 0, 189, 233, 0, 0, 0, 72, 99, 84, 36, 88, 199, 68, 36, 40, 1, 0, 0, 0, 72, 193, 224, 32, 76, 141, 84,
-    36, 40, 190, 1, 0, 0, 0, 72, 137, 68, 36, 44, 72, 137, 232, 15, 5, 132, 219, 117, 36, 49, 201, 72, 99, 84, 36, 92,
-    72, 99, 124, 36, 100, 72, 184, 1, 0, 0, 0, 1, 0, 0, 0, 72, 137, 68, 36, 44, 72, 137, 232, 137, 76, 36, 40, 15, 5,
-    184, 1, 0, 0, 0, 72, 99, 84, 36, 104, 69, 49, 192, 69, 49, 201, 72, 193, 224, 33, 72, 99, 124, 36, 100, 76, 141,
-    84, 36, 40, 199, 68, 36, 40, 1, 0, 0, 0, 72, 137, 68, 36, 44, 190, 1, 0, 0, 0, 184, 233, 0, 0, 0, 15, 5, 15, 182,
-    219, 1, 219, 131, 61, 134, 145, 253, 0, 0, 126, 3, 131, 203, 16, 128, 61, 118, 145, 253, 0, 0, 116, 3, 131, 203, 8,
-    49, 210, 72, 137, 230, 69, 49, 210, 69, 49, 192, 137, 20, 36, 69, 49, 201, 184, 157, 0, 0, 0, 191, 37, 0, 0, 0, 49,
-    210, 15, 5, 72, 133, 192, 120, 9, 131, 60, 36, 1, 117, 3, 131, 203, 32, 49, 246, 69, 49, 210, 69, 49, 192, 69, 49,
-    201, 184, 188, 1, 0, 0, 186, 1, 0, 0, 0, 72, 137, 247, 15, 5, 72, 131, 248, 5, 126, 3, 131, 203, 1, 49, 192, 65,
-    186, 24, 0, 0, 0, 69, 49, 192, 69, 49, 201, 72, 137, 68, 36, 48, 72, 199, 199, 156, 255, 255, 255, 190, 231, 111,
-    64, 0, 72, 141, 84, 36, 40, 72, 137, 68, 36, 56, 184, 181, 1, 0, 0, 72, 199, 68, 36, 40, 0, 0, 41, 0, 15, 5, 137,
-    68, 36, 4, 133, 192, 120, 3, 131, 203, 4, 72, 141, 124, 36, 4, 232, 195, 149, 255, 255, 49, 210, 76, 137, 239, 185,
-    28, 0, 0, 0, 64, 182, 128, 232, 123, 148, 255, 255, 72, 137, 197, 72, 184, 67, 70, 68, 77, 1, 0, 62, 0, 72, 137,
-    69, 0, 232, 55, 164, 255, 255, 49, 210, 69, 49, 210, 69, 49, 192, 137, 69, 8, 69, 49, 201, 184, 107, 0, 0, 0, 72,
-    137, 215, 72, 137, 214, 15, 5, 137, 69, 12, 184, 108, 0, 0, 0, 15, 5, 137, 69, 16, 76, 137, 239, 137, 93, 20, 139,
-    68, 36, 120, 137, 69, 24, 232, 255, 244, 255, 255, 144, 49, 192, 65, 84, 185, 2, 0, 0, 0, 65, 137, 244, 85, 64,
-    182, 138, 137, 213, 49, 210, 83, 72, 137, 251, 72, 137, 135, 64, 1, 0, 0, 72, 137, 135, 56, 1, 0, 0, 232, 255, 147,
-    255, 255, 72, 137, 223, 68, 136, 32, 64, 136, 104, 1, 232, 40, 165, 255, 255, 72, 137, 223, 49, 246, 232, 210, 163,
-    255, 255, 72, 137, 223, 232, 178, 244, 255, 255, 0, 0, 0, 0, 111, 111, 109, 95, 107, 105, 108, 108, 32, 0, 0, 0, 0,
-    0, 0, 0, 127, 16, 64, 0, 0, 0, 0, 0, 205, 16, 64, 0, 0, 0, 0, 0, 226, 16, 64, 0, 0, 0, 0, 0, 236, 16, 64, 0, 0, 0,
-    0, 0, 249, 16, 64, 0, 0, 0, 0, 0, 47, 112, 114, 111, 99, 0, 115, 101, 108, 102, 0, 47, 116, 97, 115, 107, 47, 0,
-    47, 99, 104, 105, 108, 100, 114, 101, 110, 0, 115, 101, 108, 102, 47, 102, 100, 0, 47, 115, 116, 97, 116, 0, 47,
-    116, 97, 115, 107, 0, 115, 101, 108, 102, 47, 102, 100, 47, 0, 46, 99, 111, 102, 102, 101, 114, 100, 97, 109, 45,
-    0, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 97, 98, 99, 100, 101, 102, 0, 46, 46, 0, 115, 101, 108, 102, 47, 111,
-    111, 109, 95, 115, 99, 111, 114, 101, 95, 97, 100, 106, 0, 53, 48, 48, 0, 90, 78, 64, 0, 0, 0, 0, 0, 162, 78, 64,
-    0, 0, 0, 0, 0, 75, 79, 64, 0, 0, 0, 0, 0, 122, 79, 64, 0, 0, 0, 0, 0, 78, 78, 64, 0, 0, 0, 0, 0, 78, 78, 64, 0, 0,
-    0, 0, 0, 78, 78, 64, 0, 0, 0, 0, 0, 159, 79, 64, 0, 0, 0, 0, 0, 200, 79, 64, 0, 0, 0, 0, 0, 27, 80, 64, 0, 0, 0, 0,
-    0, 59, 80, 64, 0, 0, 0, 0, 0, 47, 100, 101, 118, 47, 112, 116, 109, 120, 0, 115, 112, 97, 119, 110, 0, 125, 88, 64,
-    0, 0, 0, 0, 0, 3, 97, 64, 0, 0, 0, 0, 0, 190, 88, 64, 0, 0, 0, 0, 0, 108, 97, 64, 0, 0, 0, 0, 0, 188, 97, 64, 0, 0,
-    0, 0, 0, 66, 98, 64, 0, 0, 0, 0, 0, 5, 99, 64, 0, 0, 0, 0, 0, 5, 99, 64, 0, 0, 0, 0, 0, 188, 88, 64, 0, 0, 0, 0, 0,
-    106, 97, 64, 0, 0, 0, 0, 0, 186, 97, 64, 0, 0, 0, 0, 0, 64, 98, 64, 0, 0, 0, 0, 0, 172, 101, 64, 0, 0, 0, 0, 0,
-    174, 102, 64, 0, 0, 0, 0, 0, 187, 102, 64, 0, 0, 0, 0, 0, 219, 102, 64, 0, 0, 0, 0, 0, 251, 102, 64, 0, 0, 0, 0, 0,
-    38, 103, 64, 0, 0, 0, 0, 0, 72, 103, 64, 0, 0, 0, 0, 0, 51, 0, 47, 100, 101, 118, 47, 110, 117, 108, 108, 0, 0, 46,
-    115, 104, 115, 116, 114, 116, 97, 98, 0, 46, 116, 101, 120, 116, 0, 46, 114, 111, 100, 97, 116, 97, 0, 46, 98, 115,
-    115, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11, 0, 0, 0,
-    1, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 232, 0, 64, 0, 0, 0, 0, 0, 232, 0, 0, 0, 0, 0, 0, 0, 140, 110, 0, 0, 0, 0, 0,
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 17, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0,
-    0, 0, 0, 120, 111, 64, 0, 0, 0, 0, 0, 120, 111, 0, 0, 0, 0, 0, 0, 180, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 25, 0, 0, 0, 8, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 64, 129, 64, 0, 0,
-    0, 0, 0, 64, 113, 0, 0, 0, 0, 0, 0, 96, 126, 253, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 32, 0, 0, 0, 0, 0, 0, 0,
-    0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 44, 113, 0, 0, 0,
-    0, 0, 0, 30, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    44, 2, 72, 141, 124, 36, 24, 72, 141, 84, 36, 20, 72, 137, 238, 232, 37, 246, 255, 255, 132, 192, 116, 201, 72, 59,
+    108, 36, 24, 117, 194, 232, 85, 251, 255, 255, 137, 197, 59, 68, 36, 20, 117, 181, 137, 198, 72, 141, 124, 36, 48,
+    137, 29, 56, 230, 253, 0, 232, 145, 245, 255, 255, 190, 67, 112, 64, 0, 72, 137, 199, 232, 214, 245, 255, 255, 137,
+    238, 72, 137, 199, 232, 122, 245, 255, 255, 190, 74, 112, 64, 0, 72, 137, 199, 232, 191, 245, 255, 255, 185, 2, 0,
+    0, 0, 72, 141, 84, 36, 14, 137, 223, 72, 141, 116, 36, 48, 232, 158, 240, 255, 255, 72, 247, 208, 72, 193, 232, 63,
+    136, 5, 232, 229, 253, 0, 72, 131, 196, 120, 91, 93, 65, 92, 65, 93, 195, 65, 87, 69, 49, 210, 69, 49, 192, 69, 49,
+    201, 65, 86, 184, 180, 1, 0, 0, 190, 255, 255, 255, 255, 49, 210, 65, 85, 65, 84, 85, 83, 137, 251, 72, 137, 223,
+    72, 129, 236, 40, 8, 0, 0, 15, 5, 72, 133, 192, 15, 137, 82, 1, 0, 0, 72, 99, 61, 164, 229, 253, 0, 133, 255, 126,
+    21, 72, 137, 221, 190, 84, 112, 64, 0, 65, 188, 1, 1, 0, 0, 186, 0, 0, 9, 0, 235, 18, 199, 68, 36, 16, 255, 255,
+    255, 255, 72, 137, 223, 187, 3, 0, 0, 0, 235, 30, 69, 49, 210, 69, 49, 192, 69, 49, 201, 76, 137, 224, 15, 5, 72,
+    131, 248, 252, 116, 236, 137, 68, 36, 16, 133, 192, 121, 38, 235, 216, 129, 255, 255, 255, 0, 0, 15, 135, 246, 0,
+    0, 0, 49, 210, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 216, 72, 137, 214, 15, 5, 72, 255, 199, 235, 220,
+    49, 210, 72, 99, 124, 36, 16, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 8, 0, 0, 0, 72, 137, 214, 15, 5, 69, 49,
+    246, 76, 141, 124, 36, 32, 72, 99, 124, 36, 16, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 217, 0, 0, 0, 186, 0,
+    8, 0, 0, 76, 137, 254, 15, 5, 73, 137, 196, 72, 133, 192, 15, 142, 128, 0, 0, 0, 49, 219, 73, 141, 116, 31, 16, 72,
+    141, 124, 36, 14, 185, 2, 0, 0, 0, 243, 164, 73, 141, 116, 31, 19, 49, 192, 72, 141, 84, 36, 20, 72, 137, 247, 72,
+    137, 116, 36, 24, 137, 68, 36, 20, 232, 124, 234, 255, 255, 72, 141, 124, 36, 24, 72, 1, 198, 232, 119, 244, 255,
+    255, 65, 137, 197, 132, 192, 116, 42, 139, 124, 36, 20, 57, 239, 114, 34, 59, 124, 36, 16, 116, 28, 49, 210, 69,
+    49, 210, 69, 49, 192, 69, 49, 201, 184, 3, 0, 0, 0, 72, 137, 214, 15, 5, 72, 133, 192, 69, 15, 73, 245, 15, 183,
+    68, 36, 14, 72, 1, 195, 76, 57, 227, 124, 135, 233, 87, 255, 255, 255, 69, 132, 246, 15, 133, 44, 255, 255, 255,
+    72, 141, 124, 36, 16, 232, 133, 234, 255, 255, 72, 129, 196, 40, 8, 0, 0, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95,
+    195, 144, 65, 85, 65, 84, 85, 72, 137, 253, 83, 137, 211, 81, 131, 254, 3, 116, 29, 72, 99, 254, 69, 49, 210, 69,
+    49, 192, 69, 49, 201, 184, 36, 1, 0, 0, 190, 3, 0, 0, 0, 186, 0, 0, 8, 0, 15, 5, 65, 189, 3, 0, 0, 0, 49, 210, 69,
+    49, 210, 69, 49, 192, 65, 188, 4, 0, 0, 0, 69, 49, 201, 76, 137, 232, 72, 137, 214, 76, 137, 231, 15, 5, 191, 5, 0,
+    0, 0, 76, 137, 232, 15, 5, 72, 99, 61, 229, 227, 253, 0, 133, 255, 126, 34, 184, 36, 1, 0, 0, 186, 0, 0, 8, 0, 76,
+    137, 230, 15, 5, 131, 61, 203, 227, 253, 0, 0, 126, 10, 199, 5, 191, 227, 253, 0, 4, 0, 0, 0, 133, 219, 120, 29,
+    72, 99, 251, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 36, 1, 0, 0, 190, 5, 0, 0, 0, 186, 0, 0, 8, 0, 15, 5, 191,
+    6, 0, 0, 0, 232, 179, 253, 255, 255, 72, 141, 85, 96, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 46, 1, 0, 0, 49,
+    255, 190, 7, 0, 0, 0, 15, 5, 88, 91, 93, 65, 92, 65, 93, 195, 83, 72, 137, 243, 137, 254, 72, 129, 236, 48, 2, 0,
+    0, 72, 141, 124, 36, 16, 232, 184, 242, 255, 255, 190, 92, 112, 64, 0, 72, 137, 199, 232, 253, 242, 255, 255, 139,
+    61, 71, 227, 253, 0, 72, 141, 84, 36, 48, 72, 141, 116, 36, 16, 185, 0, 2, 0, 0, 232, 216, 237, 255, 255, 72, 137,
+    198, 49, 192, 72, 141, 86, 255, 72, 133, 246, 126, 75, 72, 133, 210, 116, 12, 128, 124, 20, 48, 41, 116, 9, 72,
+    255, 202, 235, 239, 49, 192, 235, 54, 72, 141, 74, 4, 49, 192, 72, 57, 241, 125, 43, 138, 84, 20, 50, 49, 192, 131,
+    226, 253, 128, 250, 88, 116, 29, 72, 141, 68, 36, 48, 72, 137, 218, 72, 141, 124, 36, 8, 72, 1, 193, 72, 1, 198,
+    72, 137, 76, 36, 8, 232, 162, 242, 255, 255, 72, 129, 196, 48, 2, 0, 0, 91, 195, 144, 65, 87, 65, 86, 76, 99, 246,
+    65, 85, 77, 137, 245, 65, 84, 69, 49, 228, 85, 72, 137, 253, 83, 72, 131, 236, 24, 139, 85, 16, 65, 57, 212, 15,
+    131, 189, 0, 0, 0, 68, 137, 224, 65, 131, 253, 9, 117, 6, 141, 66, 255, 68, 41, 224, 76, 141, 124, 197, 0, 69, 49,
+    210, 139, 69, 0, 69, 49, 192, 65, 139, 127, 24, 69, 49, 201, 65, 57, 71, 28, 117, 14, 184, 62, 0, 0, 0, 49, 210,
+    76, 137, 246, 15, 5, 235, 125, 49, 210, 184, 178, 1, 0, 0, 72, 137, 214, 15, 5, 137, 68, 36, 8, 72, 137, 195, 49,
+    192, 137, 68, 36, 12, 133, 219, 121, 5, 131, 251, 218, 117, 81, 65, 139, 127, 24, 72, 141, 116, 36, 12, 232, 209,
+    254, 255, 255, 132, 192, 116, 63, 139, 68, 36, 12, 65, 57, 71, 28, 116, 5, 59, 69, 0, 117, 48, 73, 99, 245, 133,
+    219, 120, 19, 72, 99, 251, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 168, 1, 0, 0, 235, 18, 65, 139, 127, 24, 69,
+    49, 210, 69, 49, 192, 69, 49, 201, 184, 62, 0, 0, 0, 49, 210, 15, 5, 72, 141, 124, 36, 8, 232, 33, 232, 255, 255,
+    65, 255, 196, 233, 55, 255, 255, 255, 72, 131, 196, 24, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195, 129, 127, 16,
+    0, 16, 0, 0, 116, 62, 65, 84, 65, 137, 212, 85, 137, 245, 83, 72, 137, 251, 57, 23, 116, 24, 139, 67, 16, 141, 80,
+    1, 72, 131, 192, 2, 137, 83, 16, 137, 108, 195, 8, 68, 137, 100, 195, 12, 235, 17, 72, 139, 71, 8, 72, 133, 192,
+    116, 223, 137, 247, 255, 208, 132, 192, 116, 215, 91, 93, 65, 92, 195, 195, 65, 87, 65, 86, 65, 85, 65, 137, 213,
+    186, 0, 0, 8, 0, 65, 84, 85, 72, 137, 253, 83, 187, 1, 1, 0, 0, 72, 129, 236, 40, 2, 0, 0, 72, 99, 61, 110, 225,
+    253, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 216, 15, 5, 72, 131, 248, 252, 116, 236, 137, 68, 36, 28,
+    65, 137, 199, 133, 192, 15, 136, 132, 0, 0, 0, 49, 219, 69, 49, 228, 186, 0, 2, 0, 0, 72, 141, 116, 36, 32, 68,
+    137, 255, 232, 15, 233, 255, 255, 72, 133, 192, 126, 76, 69, 49, 246, 66, 15, 190, 84, 52, 32, 141, 74, 208, 128,
+    249, 9, 119, 19, 49, 201, 132, 219, 116, 4, 65, 107, 204, 10, 68, 141, 100, 17, 208, 179, 1, 235, 30, 132, 219,
+    116, 24, 68, 137, 234, 68, 137, 230, 72, 137, 239, 72, 137, 68, 36, 8, 232, 22, 255, 255, 255, 72, 139, 68, 36, 8,
+    49, 219, 73, 255, 198, 76, 57, 240, 117, 185, 235, 157, 132, 219, 116, 14, 68, 137, 234, 68, 137, 230, 72, 137,
+    239, 232, 243, 254, 255, 255, 72, 141, 124, 36, 28, 232, 243, 230, 255, 255, 72, 129, 196, 40, 2, 0, 0, 91, 93, 65,
+    92, 65, 93, 65, 94, 65, 95, 195, 144, 65, 87, 65, 86, 65, 85, 73, 137, 253, 65, 84, 85, 189, 1, 1, 0, 0, 83, 137,
+    243, 72, 131, 236, 120, 72, 141, 124, 36, 48, 232, 240, 239, 255, 255, 190, 98, 112, 64, 0, 72, 137, 199, 232, 53,
+    240, 255, 255, 190, 111, 112, 64, 0, 72, 137, 199, 73, 137, 196, 232, 37, 240, 255, 255, 137, 222, 72, 137, 199,
+    232, 201, 239, 255, 255, 190, 74, 112, 64, 0, 72, 137, 199, 232, 14, 240, 255, 255, 137, 218, 76, 137, 239, 72,
+    141, 116, 36, 48, 232, 185, 254, 255, 255, 65, 198, 4, 36, 0, 186, 0, 0, 9, 0, 72, 99, 61, 62, 224, 253, 0, 69, 49,
+    210, 69, 49, 192, 69, 49, 201, 72, 137, 232, 72, 141, 116, 36, 48, 15, 5, 72, 131, 248, 252, 116, 231, 137, 68, 36,
+    32, 133, 192, 15, 136, 220, 0, 0, 0, 73, 141, 133, 24, 128, 4, 0, 72, 137, 68, 36, 8, 72, 99, 124, 36, 32, 72, 139,
+    116, 36, 8, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 217, 0, 0, 0, 186, 0, 16, 0, 0, 15, 5, 73, 137, 198, 72,
+    133, 192, 15, 142, 155, 0, 0, 0, 69, 49, 255, 72, 139, 68, 36, 8, 72, 141, 124, 36, 30, 185, 2, 0, 0, 0, 74, 141,
+    44, 56, 72, 141, 117, 16, 243, 164, 72, 131, 197, 19, 49, 192, 72, 141, 84, 36, 36, 72, 137, 239, 72, 137, 108, 36,
+    40, 137, 68, 36, 36, 232, 106, 229, 255, 255, 72, 141, 124, 36, 40, 72, 141, 116, 5, 0, 232, 99, 239, 255, 255,
+    132, 192, 116, 58, 57, 92, 36, 36, 116, 52, 190, 111, 112, 64, 0, 76, 137, 231, 232, 52, 239, 255, 255, 72, 137,
+    238, 72, 137, 199, 232, 41, 239, 255, 255, 190, 74, 112, 64, 0, 72, 137, 199, 232, 28, 239, 255, 255, 137, 218, 72,
+    141, 116, 36, 48, 76, 137, 239, 232, 199, 253, 255, 255, 15, 183, 68, 36, 30, 73, 1, 199, 77, 57, 247, 15, 140,
+    109, 255, 255, 255, 233, 58, 255, 255, 255, 72, 141, 124, 36, 32, 232, 105, 229, 255, 255, 72, 131, 196, 120, 91,
+    93, 65, 92, 65, 93, 65, 94, 65, 95, 195, 65, 86, 190, 143, 112, 64, 0, 186, 0, 0, 9, 0, 65, 85, 65, 84, 85, 189, 1,
+    1, 0, 0, 83, 72, 137, 251, 72, 131, 236, 32, 72, 99, 61, 9, 223, 253, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72,
+    137, 232, 15, 5, 72, 131, 248, 252, 116, 236, 137, 68, 36, 12, 133, 192, 15, 136, 57, 1, 0, 0, 49, 201, 76, 141,
+    171, 24, 128, 4, 0, 137, 75, 20, 72, 99, 124, 36, 12, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 217, 0, 0, 0,
+    186, 0, 16, 0, 0, 76, 137, 238, 15, 5, 72, 137, 197, 72, 133, 192, 15, 142, 154, 0, 0, 0, 69, 49, 228, 75, 141, 84,
+    37, 0, 72, 141, 124, 36, 10, 185, 2, 0, 0, 0, 72, 141, 114, 16, 243, 164, 72, 141, 114, 19, 49, 210, 72, 137, 247,
+    72, 137, 116, 36, 24, 232, 73, 228, 255, 255, 129, 123, 20, 255, 127, 0, 0, 137, 84, 36, 16, 137, 84, 36, 20, 119,
+    72, 72, 1, 198, 72, 141, 84, 36, 16, 72, 141, 124, 36, 24, 232, 46, 238, 255, 255, 132, 192, 116, 50, 68, 139, 116,
+    36, 16, 72, 141, 116, 36, 20, 68, 137, 247, 232, 223, 250, 255, 255, 132, 192, 116, 28, 139, 67, 20, 141, 80, 1,
+    72, 5, 2, 16, 0, 0, 137, 83, 20, 139, 84, 36, 20, 68, 137, 116, 195, 8, 137, 84, 195, 12, 15, 183, 68, 36, 10, 73,
+    1, 196, 73, 57, 236, 15, 140, 110, 255, 255, 255, 233, 61, 255, 255, 255, 72, 141, 124, 36, 12, 49, 237, 232, 58,
+    228, 255, 255, 59, 107, 20, 115, 31, 139, 19, 57, 148, 235, 28, 128, 0, 0, 117, 15, 139, 180, 235, 24, 128, 0, 0,
+    72, 137, 223, 232, 17, 252, 255, 255, 72, 255, 197, 235, 220, 69, 49, 228, 68, 59, 99, 16, 115, 49, 49, 237, 69,
+    137, 229, 59, 107, 20, 115, 34, 66, 139, 84, 235, 24, 57, 148, 235, 28, 128, 0, 0, 117, 15, 139, 180, 235, 24, 128,
+    0, 0, 72, 137, 223, 232, 220, 251, 255, 255, 72, 255, 197, 235, 217, 65, 255, 196, 235, 201, 72, 131, 196, 32, 91,
+    93, 65, 92, 65, 93, 65, 94, 195, 144, 69, 49, 192, 137, 55, 131, 61, 150, 221, 253, 0, 0, 68, 137, 71, 16, 72, 137,
+    87, 8, 126, 56, 85, 83, 72, 137, 251, 81, 128, 61, 123, 221, 253, 0, 0, 117, 8, 90, 91, 93, 233, 71, 254, 255, 255,
+    232, 188, 252, 255, 255, 49, 237, 59, 107, 16, 115, 17, 139, 116, 235, 24, 72, 137, 223, 72, 255, 197, 232, 166,
+    252, 255, 255, 235, 234, 88, 91, 93, 195, 195, 144, 65, 86, 65, 85, 65, 84, 85, 83, 72, 137, 251, 232, 46, 227,
+    255, 255, 73, 137, 196, 72, 59, 67, 80, 114, 13, 190, 1, 0, 0, 0, 72, 137, 223, 232, 78, 242, 255, 255, 69, 49,
+    237, 65, 190, 62, 0, 0, 0, 139, 115, 112, 65, 57, 245, 15, 131, 134, 0, 0, 0, 68, 137, 237, 72, 105, 237, 176, 0,
+    0, 0, 72, 3, 43, 128, 125, 0, 0, 116, 107, 76, 59, 165, 136, 0, 0, 0, 114, 19, 139, 141, 160, 0, 0, 0, 178, 1, 72,
+    137, 238, 72, 137, 223, 232, 214, 233, 255, 255, 76, 59, 165, 144, 0, 0, 0, 114, 11, 72, 137, 238, 72, 137, 223,
+    232, 224, 232, 255, 255, 76, 59, 165, 152, 0, 0, 0, 114, 50, 72, 99, 69, 8, 133, 192, 120, 42, 72, 193, 224, 4, 69,
+    49, 210, 69, 49, 192, 69, 49, 201, 72, 199, 133, 152, 0, 0, 0, 254, 255, 255, 255, 72, 3, 67, 8, 190, 9, 0, 0, 0,
+    49, 210, 139, 56, 76, 137, 240, 15, 5, 65, 255, 197, 233, 110, 255, 255, 255, 76, 59, 99, 88, 15, 130, 98, 1, 0, 0,
+    49, 210, 49, 192, 57, 242, 115, 52, 132, 192, 117, 43, 72, 105, 202, 176, 0, 0, 0, 72, 3, 11, 138, 1, 132, 192,
+    116, 27, 128, 185, 171, 0, 0, 0, 0, 117, 9, 72, 255, 194, 57, 242, 114, 224, 235, 18, 138, 129, 170, 0, 0, 0, 131,
+    240, 1, 72, 255, 194, 235, 200, 132, 192, 117, 13, 72, 199, 67, 88, 255, 255, 255, 255, 233, 21, 1, 0, 0, 49, 237,
+    65, 131, 204, 255, 232, 55, 241, 255, 255, 186, 34, 1, 64, 0, 191, 64, 110, 57, 1, 137, 198, 232, 124, 254, 255,
+    255, 139, 5, 12, 76, 249, 0, 133, 192, 116, 59, 131, 253, 3, 141, 109, 1, 116, 22, 68, 57, 224, 116, 17, 190, 19,
+    0, 0, 0, 191, 64, 110, 57, 1, 232, 40, 249, 255, 255, 235, 20, 190, 9, 0, 0, 0, 191, 64, 110, 57, 1, 232, 23, 249,
+    255, 255, 131, 253, 4, 116, 9, 68, 139, 37, 207, 75, 249, 0, 235, 165, 72, 137, 223, 232, 245, 238, 255, 255, 232,
+    184, 225, 255, 255, 72, 5, 232, 3, 0, 0, 128, 123, 64, 0, 72, 137, 67, 88, 116, 35, 69, 49, 210, 69, 49, 192, 69,
+    49, 201, 184, 61, 0, 0, 0, 72, 131, 207, 255, 49, 246, 186, 1, 0, 0, 0, 15, 5, 72, 131, 248, 246, 117, 118, 235,
+    55, 232, 156, 240, 255, 255, 186, 34, 1, 64, 0, 191, 64, 110, 57, 1, 137, 198, 232, 225, 253, 255, 255, 131, 61,
+    112, 75, 249, 0, 0, 116, 6, 198, 67, 65, 0, 235, 79, 138, 67, 65, 255, 192, 60, 4, 119, 5, 136, 67, 65, 235, 65,
+    198, 67, 65, 0, 49, 237, 59, 107, 112, 115, 54, 137, 238, 72, 105, 246, 176, 0, 0, 0, 72, 3, 51, 128, 62, 0, 116,
+    33, 128, 190, 171, 0, 0, 0, 0, 116, 24, 128, 190, 170, 0, 0, 0, 0, 117, 15, 198, 134, 170, 0, 0, 0, 1, 72, 137,
+    223, 232, 15, 226, 255, 255, 255, 197, 235, 197, 91, 93, 65, 92, 65, 93, 65, 94, 195, 72, 131, 236, 24, 137, 248,
+    137, 124, 36, 12, 133, 255, 120, 50, 72, 99, 255, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 5, 0, 0, 0, 49, 210,
+    15, 5, 72, 133, 192, 120, 6, 139, 68, 36, 12, 235, 18, 72, 141, 124, 36, 12, 72, 137, 4, 36, 232, 12, 225, 255,
+    255, 72, 139, 4, 36, 72, 131, 196, 24, 195, 65, 84, 72, 99, 255, 69, 49, 210, 69, 49, 192, 85, 69, 49, 201, 184,
+    91, 0, 0, 0, 49, 210, 83, 137, 243, 72, 137, 222, 72, 131, 236, 32, 15, 5, 72, 131, 248, 247, 117, 105, 72, 137,
+    253, 190, 9, 112, 64, 0, 184, 196, 1, 0, 0, 72, 137, 218, 65, 186, 0, 16, 0, 0, 15, 5, 72, 131, 248, 218, 116, 6,
+    72, 131, 248, 255, 117, 69, 131, 61, 132, 218, 253, 0, 0, 126, 60, 76, 141, 100, 36, 8, 190, 104, 112, 64, 0, 76,
+    137, 231, 232, 32, 234, 255, 255, 137, 238, 72, 137, 199, 232, 196, 233, 255, 255, 69, 49, 210, 69, 49, 192, 69,
+    49, 201, 198, 0, 0, 76, 137, 230, 72, 99, 61, 80, 218, 253, 0, 72, 137, 218, 184, 12, 1, 0, 0, 15, 5, 72, 131, 196,
+    32, 91, 93, 65, 92, 195, 144, 133, 255, 116, 35, 137, 255, 80, 190, 192, 1, 0, 0, 72, 105, 255, 16, 32, 0, 0, 139,
+    191, 0, 76, 48, 1, 232, 71, 255, 255, 255, 90, 72, 247, 208, 72, 193, 232, 63, 195, 49, 192, 195, 83, 49, 246, 72,
+    137, 251, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 62, 1, 0, 0, 186, 1, 0, 0, 0, 72, 131, 236, 16, 72, 137, 116,
+    36, 8, 72, 141, 124, 36, 8, 190, 8, 0, 0, 0, 15, 5, 72, 131, 248, 8, 116, 24, 232, 197, 223, 255, 255, 72, 186, 21,
+    124, 74, 127, 185, 121, 55, 158, 72, 15, 175, 194, 72, 137, 68, 36, 8, 190, 113, 112, 64, 0, 72, 137, 223, 232,
+    105, 233, 255, 255, 72, 139, 76, 36, 8, 49, 210, 72, 137, 206, 72, 193, 233, 4, 131, 230, 15, 64, 138, 182, 125,
+    112, 64, 0, 64, 136, 52, 16, 72, 255, 194, 72, 131, 250, 16, 117, 226, 198, 64, 16, 0, 72, 131, 196, 16, 91, 195,
+    138, 23, 132, 210, 116, 11, 72, 137, 249, 72, 137, 248, 128, 250, 47, 117, 63, 72, 199, 192, 234, 255, 255, 255,
+    195, 132, 210, 116, 121, 73, 137, 192, 72, 57, 248, 116, 7, 198, 0, 47, 76, 141, 64, 1, 76, 137, 194, 68, 138, 9,
+    65, 128, 249, 47, 117, 39, 73, 137, 209, 77, 41, 193, 73, 129, 249, 255, 0, 0, 0, 127, 41, 65, 128, 56, 46, 116,
+    43, 72, 137, 208, 138, 17, 128, 250, 47, 117, 194, 72, 255, 193, 72, 137, 194, 235, 238, 69, 132, 201, 116, 212,
+    72, 255, 194, 72, 255, 193, 68, 136, 74, 255, 235, 191, 72, 199, 192, 220, 255, 255, 255, 195, 73, 131, 249, 2,
+    117, 15, 65, 128, 120, 1, 46, 117, 200, 72, 199, 192, 238, 255, 255, 255, 195, 73, 255, 201, 72, 15, 68, 208, 235,
+    183, 72, 57, 248, 117, 15, 64, 132, 246, 15, 132, 109, 255, 255, 255, 198, 0, 46, 72, 255, 192, 198, 0, 0, 72, 41,
+    248, 72, 61, 255, 15, 0, 0, 119, 184, 49, 192, 195, 72, 137, 250, 72, 137, 247, 232, 132, 222, 255, 255, 72, 1,
+    240, 72, 57, 240, 116, 19, 128, 120, 255, 47, 116, 5, 72, 255, 200, 235, 240, 72, 137, 50, 198, 64, 255, 0, 195,
+    72, 199, 2, 143, 112, 64, 0, 195, 144, 72, 139, 71, 24, 138, 16, 128, 250, 47, 117, 9, 72, 255, 192, 72, 137, 71,
+    24, 235, 236, 128, 250, 46, 117, 12, 138, 80, 1, 128, 250, 47, 116, 234, 132, 210, 116, 230, 195, 72, 137, 209, 72,
+    139, 87, 24, 72, 137, 248, 72, 141, 122, 255, 72, 137, 120, 24, 198, 66, 255, 47, 72, 139, 120, 24, 72, 41, 207,
+    72, 137, 120, 24, 243, 164, 72, 137, 199, 233, 175, 255, 255, 255, 144, 85, 65, 186, 255, 15, 0, 0, 69, 49, 192,
+    69, 49, 201, 83, 184, 11, 1, 0, 0, 72, 137, 251, 72, 99, 254, 190, 9, 112, 64, 0, 72, 129, 236, 8, 16, 0, 0, 72,
+    141, 108, 36, 1, 72, 137, 234, 15, 5, 72, 137, 194, 184, 254, 255, 255, 255, 72, 133, 210, 126, 25, 128, 124, 36,
+    1, 47, 184, 238, 255, 255, 255, 116, 13, 72, 137, 238, 72, 137, 223, 232, 129, 255, 255, 255, 49, 192, 72, 129,
+    196, 8, 16, 0, 0, 91, 93, 195, 144, 65, 87, 65, 191, 1, 0, 1, 0, 65, 86, 65, 85, 69, 49, 237, 65, 84, 85, 137, 245,
+    83, 72, 137, 251, 72, 129, 236, 72, 2, 0, 0, 72, 139, 67, 24, 128, 56, 0, 15, 132, 140, 2, 0, 0, 65, 255, 207, 15,
+    132, 117, 2, 0, 0, 69, 49, 228, 72, 139, 67, 24, 138, 16, 132, 210, 116, 44, 128, 250, 47, 116, 39, 73, 129, 252,
+    255, 0, 0, 0, 117, 10, 184, 220, 255, 255, 255, 233, 150, 2, 0, 0, 73, 255, 196, 72, 255, 192, 66, 136, 148, 36,
+    63, 1, 0, 0, 72, 137, 67, 24, 235, 202, 66, 198, 132, 36, 64, 1, 0, 0, 0, 72, 137, 223, 232, 207, 254, 255, 255,
+    77, 133, 228, 116, 204, 73, 131, 252, 2, 117, 90, 128, 188, 36, 64, 1, 0, 0, 46, 117, 80, 128, 188, 36, 65, 1, 0,
+    0, 46, 117, 70, 72, 131, 123, 16, 0, 15, 132, 8, 2, 0, 0, 72, 139, 67, 16, 72, 141, 80, 255, 72, 137, 83, 16, 72,
+    133, 210, 116, 9, 128, 186, 0, 78, 52, 1, 47, 117, 230, 72, 137, 223, 190, 0, 78, 52, 1, 232, 164, 254, 255, 255,
+    49, 192, 72, 141, 123, 8, 72, 137, 67, 16, 232, 59, 221, 255, 255, 233, 59, 255, 255, 255, 72, 139, 67, 24, 72, 99,
+    123, 8, 68, 138, 48, 133, 255, 121, 3, 72, 99, 59, 186, 0, 0, 42, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 1,
+    1, 0, 0, 72, 141, 180, 36, 64, 1, 0, 0, 15, 5, 72, 131, 248, 252, 116, 226, 72, 141, 116, 36, 32, 137, 199, 232,
+    173, 251, 255, 255, 137, 68, 36, 24, 133, 192, 15, 136, 191, 1, 0, 0, 139, 84, 36, 56, 129, 226, 0, 240, 0, 0, 129,
+    250, 0, 160, 0, 0, 117, 76, 69, 132, 246, 117, 6, 15, 186, 229, 17, 114, 78, 65, 255, 197, 65, 131, 253, 40, 126,
+    15, 72, 141, 124, 36, 24, 232, 185, 220, 255, 255, 233, 68, 1, 0, 0, 137, 198, 72, 137, 223, 232, 48, 254, 255,
+    255, 72, 141, 124, 36, 24, 137, 68, 36, 12, 232, 156, 220, 255, 255, 139, 68, 36, 12, 133, 192, 15, 137, 149, 254,
+    255, 255, 233, 97, 1, 0, 0, 69, 132, 246, 116, 8, 129, 250, 0, 64, 0, 0, 116, 26, 72, 141, 124, 36, 24, 232, 116,
+    220, 255, 255, 184, 236, 255, 255, 255, 69, 132, 246, 15, 133, 60, 1, 0, 0, 235, 33, 72, 139, 67, 16, 72, 133, 192,
+    15, 132, 182, 0, 0, 0, 72, 141, 80, 1, 72, 137, 83, 16, 198, 128, 0, 78, 52, 1, 47, 233, 162, 0, 0, 0, 72, 99, 123,
+    8, 133, 255, 121, 3, 72, 99, 59, 129, 205, 0, 0, 10, 0, 187, 1, 1, 0, 0, 72, 99, 213, 69, 49, 210, 69, 49, 192, 69,
+    49, 201, 72, 137, 216, 72, 141, 180, 36, 64, 1, 0, 0, 15, 5, 72, 131, 248, 252, 116, 228, 72, 141, 180, 36, 176, 0,
+    0, 0, 137, 199, 232, 183, 250, 255, 255, 139, 84, 36, 56, 137, 68, 36, 28, 129, 226, 0, 240, 0, 0, 129, 250, 0,
+    160, 0, 0, 15, 132, 187, 0, 0, 0, 131, 248, 216, 116, 46, 131, 248, 236, 117, 8, 129, 250, 0, 64, 0, 0, 235, 27,
+    133, 192, 15, 136, 161, 0, 0, 0, 139, 148, 36, 200, 0, 0, 0, 129, 226, 0, 240, 0, 0, 129, 250, 0, 160, 0, 0, 15,
+    133, 136, 0, 0, 0, 72, 141, 124, 36, 28, 232, 168, 219, 255, 255, 184, 245, 255, 255, 255, 235, 119, 72, 139, 67,
+    16, 72, 141, 180, 36, 64, 1, 0, 0, 76, 137, 225, 72, 141, 184, 0, 78, 52, 1, 243, 164, 76, 1, 99, 16, 72, 141, 123,
+    8, 232, 124, 219, 255, 255, 139, 68, 36, 24, 137, 67, 8, 233, 117, 253, 255, 255, 184, 216, 255, 255, 255, 235, 63,
+    184, 238, 255, 255, 255, 235, 56, 72, 99, 123, 8, 129, 229, 255, 255, 253, 255, 133, 255, 121, 3, 72, 99, 59, 129,
+    205, 0, 0, 8, 0, 190, 143, 112, 64, 0, 187, 1, 1, 0, 0, 72, 99, 213, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72,
+    137, 216, 15, 5, 72, 131, 248, 252, 116, 236, 72, 129, 196, 72, 2, 0, 0, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95,
+    195, 65, 87, 65, 86, 65, 85, 65, 84, 65, 137, 212, 85, 83, 72, 137, 251, 72, 131, 236, 56, 128, 127, 4, 0, 72, 137,
+    116, 36, 8, 116, 9, 69, 49, 246, 76, 141, 107, 8, 235, 125, 65, 137, 214, 65, 189, 64, 0, 0, 0, 72, 141, 84, 36,
+    24, 65, 191, 181, 1, 0, 0, 65, 129, 206, 0, 0, 8, 0, 77, 99, 246, 49, 201, 76, 137, 116, 36, 24, 72, 99, 59, 65,
+    186, 24, 0, 0, 0, 72, 137, 76, 36, 32, 72, 139, 116, 36, 8, 69, 49, 192, 69, 49, 201, 72, 199, 68, 36, 40, 10, 0,
+    0, 0, 76, 137, 248, 15, 5, 137, 197, 65, 255, 205, 116, 10, 131, 248, 245, 116, 198, 131, 248, 252, 116, 193, 141,
+    72, 38, 131, 248, 218, 114, 99, 72, 184, 254, 255, 255, 247, 219, 255, 255, 255, 72, 211, 248, 168, 1, 116, 129,
+    235, 80, 131, 253, 245, 117, 75, 49, 192, 199, 67, 8, 255, 255, 255, 255, 72, 139, 124, 36, 8, 65, 255, 198, 72,
+    137, 67, 16, 72, 199, 67, 24, 32, 110, 57, 1, 72, 137, 254, 232, 226, 217, 255, 255, 72, 137, 223, 72, 137, 194,
+    232, 157, 251, 255, 255, 68, 137, 230, 72, 137, 223, 232, 30, 252, 255, 255, 76, 137, 239, 137, 197, 232, 46, 218,
+    255, 255, 65, 131, 254, 63, 126, 176, 72, 131, 196, 56, 137, 232, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195, 144,
+    139, 71, 4, 72, 137, 194, 15, 183, 68, 7, 32, 1, 208, 137, 71, 4, 195, 144, 49, 201, 65, 84, 76, 141, 103, 16, 85,
+    72, 137, 245, 83, 72, 137, 251, 72, 137, 14, 139, 67, 8, 57, 67, 4, 114, 62, 72, 99, 59, 69, 49, 210, 69, 49, 192,
+    69, 49, 201, 184, 217, 0, 0, 0, 186, 0, 32, 0, 0, 76, 137, 230, 15, 5, 72, 131, 248, 254, 117, 8, 49, 210, 72, 137,
+    85, 0, 235, 62, 72, 137, 69, 0, 72, 133, 192, 126, 53, 49, 192, 137, 67, 4, 72, 139, 69, 0, 137, 67, 8, 139, 67, 4,
+    73, 141, 68, 4, 19, 128, 56, 46, 117, 30, 138, 80, 1, 132, 210, 116, 11, 128, 250, 46, 117, 18, 128, 120, 2, 0,
+    117, 12, 72, 137, 223, 232, 110, 255, 255, 255, 235, 145, 49, 192, 91, 93, 65, 92, 195, 144, 65, 84, 65, 188, 7, 1,
+    0, 0, 72, 99, 210, 69, 49, 210, 85, 69, 49, 192, 72, 137, 253, 69, 49, 201, 83, 72, 131, 236, 16, 139, 7, 72, 105,
+    192, 16, 32, 0, 0, 72, 99, 184, 0, 76, 48, 1, 76, 137, 224, 15, 5, 72, 137, 195, 72, 131, 248, 243, 117, 64, 139,
+    125, 0, 72, 137, 116, 36, 8, 72, 137, 20, 36, 232, 198, 248, 255, 255, 132, 192, 116, 51, 139, 69, 0, 69, 49, 210,
+    69, 49, 192, 69, 49, 201, 72, 139, 20, 36, 72, 139, 116, 36, 8, 72, 105, 192, 16, 32, 0, 0, 72, 99, 184, 0, 76, 48,
+    1, 76, 137, 224, 15, 5, 72, 137, 195, 72, 131, 251, 254, 117, 2, 49, 219, 72, 131, 196, 16, 72, 137, 216, 91, 93,
+    65, 92, 195, 144, 85, 72, 137, 245, 83, 72, 137, 251, 72, 131, 236, 24, 139, 63, 232, 111, 248, 255, 255, 139, 3,
+    186, 0, 0, 43, 0, 187, 1, 1, 0, 0, 72, 105, 192, 16, 32, 0, 0, 72, 99, 184, 0, 76, 48, 1, 69, 49, 210, 69, 49, 192,
+    69, 49, 201, 72, 137, 216, 72, 137, 238, 15, 5, 72, 131, 248, 252, 116, 233, 137, 68, 36, 12, 137, 199, 133, 192,
+    120, 10, 190, 192, 1, 0, 0, 232, 143, 247, 255, 255, 72, 141, 124, 36, 12, 232, 136, 216, 255, 255, 72, 131, 196,
+    24, 91, 93, 195, 144, 65, 85, 65, 84, 73, 137, 244, 85, 72, 137, 253, 83, 72, 131, 236, 40, 139, 7, 131, 248, 31,
+    15, 133, 131, 0, 0, 0, 72, 141, 124, 36, 4, 232, 29, 248, 255, 255, 76, 137, 230, 72, 137, 239, 232, 102, 255, 255,
+    255, 139, 61, 210, 63, 240, 0, 190, 192, 1, 0, 0, 232, 61, 247, 255, 255, 139, 69, 0, 76, 141, 84, 36, 4, 69, 49,
+    192, 72, 99, 21, 182, 63, 240, 0, 69, 49, 201, 76, 137, 230, 72, 105, 192, 16, 32, 0, 0, 72, 99, 184, 0, 76, 48, 1,
+    184, 8, 1, 0, 0, 15, 5, 72, 137, 195, 72, 133, 192, 121, 10, 72, 131, 248, 254, 15, 133, 0, 1, 0, 0, 139, 125, 0,
+    198, 69, 8, 1, 72, 105, 255, 16, 32, 0, 0, 72, 129, 199, 0, 76, 48, 1, 232, 209, 253, 255, 255, 233, 182, 0, 0, 0,
+    72, 105, 192, 16, 32, 0, 0, 72, 137, 211, 65, 189, 1, 1, 0, 0, 186, 0, 0, 11, 0, 72, 99, 184, 0, 76, 48, 1, 69, 49,
+    210, 69, 49, 192, 69, 49, 201, 76, 137, 232, 76, 137, 230, 15, 5, 72, 131, 248, 252, 116, 233, 65, 137, 192, 131,
+    248, 243, 117, 62, 72, 137, 239, 65, 189, 1, 1, 0, 0, 232, 175, 254, 255, 255, 139, 69, 0, 186, 0, 0, 11, 0, 72,
+    105, 192, 16, 32, 0, 0, 72, 99, 184, 0, 76, 48, 1, 69, 49, 210, 69, 49, 192, 69, 49, 201, 76, 137, 232, 76, 137,
+    230, 15, 5, 73, 137, 192, 72, 131, 248, 252, 116, 230, 65, 141, 72, 40, 131, 249, 38, 118, 7, 69, 133, 192, 121,
+    56, 235, 49, 72, 184, 254, 255, 239, 255, 191, 255, 255, 255, 72, 211, 248, 168, 1, 117, 32, 72, 131, 251, 255,
+    116, 65, 139, 69, 4, 72, 199, 195, 217, 255, 255, 255, 255, 192, 137, 69, 4, 61, 16, 39, 0, 0, 119, 43, 49, 219,
+    235, 39, 73, 99, 216, 235, 34, 139, 69, 0, 141, 80, 1, 49, 192, 137, 85, 0, 72, 105, 210, 16, 32, 0, 0, 68, 137,
+    130, 0, 76, 48, 1, 72, 137, 130, 4, 76, 48, 1, 235, 213, 72, 131, 196, 40, 72, 137, 216, 91, 93, 65, 92, 65, 93,
+    195, 144, 65, 84, 65, 186, 0, 1, 0, 0, 69, 49, 192, 69, 49, 201, 85, 72, 137, 253, 72, 99, 254, 72, 137, 214, 83,
+    49, 210, 184, 6, 1, 0, 0, 72, 129, 236, 160, 0, 0, 0, 72, 137, 85, 0, 198, 69, 8, 0, 72, 141, 84, 36, 16, 15, 5,
+    72, 137, 195, 184, 1, 0, 0, 0, 137, 61, 38, 30, 240, 0, 191, 35, 76, 48, 1, 102, 199, 5, 56, 30, 240, 0, 0, 2, 72,
+    193, 224, 41, 72, 137, 5, 17, 30, 240, 0, 232, 20, 224, 255, 255, 72, 133, 219, 15, 136, 73, 1, 0, 0, 139, 125, 0,
+    133, 255, 117, 18, 139, 5, 250, 29, 240, 0, 57, 5, 240, 29, 240, 0, 15, 131, 48, 1, 0, 0, 72, 105, 255, 16, 32, 0,
+    0, 49, 192, 72, 141, 116, 36, 8, 72, 137, 68, 36, 8, 72, 129, 199, 0, 76, 48, 1, 232, 75, 252, 255, 255, 72, 139,
+    92, 36, 8, 73, 137, 196, 72, 133, 219, 15, 136, 0, 1, 0, 0, 72, 133, 192, 15, 133, 165, 0, 0, 0, 139, 125, 0, 72,
+    105, 255, 16, 32, 0, 0, 72, 129, 199, 0, 76, 48, 1, 232, 31, 214, 255, 255, 139, 69, 0, 72, 137, 239, 255, 200,
+    137, 69, 0, 72, 105, 192, 16, 32, 0, 0, 139, 144, 4, 76, 48, 1, 72, 141, 180, 16, 35, 76, 48, 1, 186, 0, 2, 0, 0,
+    232, 123, 252, 255, 255, 72, 137, 195, 72, 133, 192, 120, 24, 139, 125, 0, 72, 105, 255, 16, 32, 0, 0, 72, 129,
+    199, 0, 76, 48, 1, 232, 193, 251, 255, 255, 235, 62, 72, 141, 72, 39, 72, 131, 249, 22, 15, 135, 137, 0, 0, 0, 72,
+    199, 192, 254, 255, 183, 255, 72, 211, 248, 168, 1, 117, 123, 128, 125, 8, 0, 117, 24, 139, 69, 4, 255, 192, 137,
+    69, 4, 61, 16, 39, 0, 0, 118, 13, 72, 199, 195, 217, 255, 255, 255, 235, 93, 198, 69, 8, 0, 49, 219, 233, 9, 255,
+    255, 255, 49, 210, 72, 137, 198, 72, 137, 239, 232, 9, 252, 255, 255, 72, 137, 195, 72, 131, 248, 235, 116, 6, 72,
+    131, 248, 255, 117, 22, 72, 137, 218, 76, 137, 230, 72, 137, 239, 232, 230, 252, 255, 255, 72, 137, 195, 233, 206,
+    254, 255, 255, 72, 133, 192, 120, 27, 139, 125, 0, 72, 105, 255, 16, 32, 0, 0, 72, 129, 199, 0, 76, 48, 1, 232, 45,
+    251, 255, 255, 233, 183, 254, 255, 255, 69, 49, 228, 68, 137, 231, 65, 255, 196, 72, 105, 255, 16, 32, 0, 0, 72,
+    129, 199, 0, 76, 48, 1, 232, 34, 213, 255, 255, 68, 57, 101, 0, 115, 225, 72, 131, 251, 238, 116, 15, 72, 131, 251,
+    239, 117, 16, 72, 199, 195, 217, 255, 255, 255, 235, 7, 72, 199, 195, 161, 255, 255, 255, 72, 129, 196, 160, 0, 0,
+    0, 72, 137, 216, 91, 93, 65, 92, 195, 49, 192, 198, 7, 3, 72, 137, 71, 5, 139, 70, 24, 37, 0, 240, 0, 0, 61, 0,
+    160, 0, 0, 15, 149, 192, 131, 192, 2, 136, 7, 139, 86, 24, 129, 226, 0, 240, 0, 0, 129, 250, 0, 64, 0, 0, 178, 1,
+    15, 68, 194, 136, 7, 139, 70, 24, 37, 0, 240, 0, 0, 61, 0, 128, 0, 0, 117, 11, 198, 7, 0, 72, 139, 70, 48, 72, 137,
+    71, 5, 139, 70, 24, 37, 255, 1, 0, 0, 137, 71, 1, 72, 139, 70, 88, 72, 137, 71, 13, 72, 139, 70, 96, 137, 71, 21,
+    72, 141, 71, 25, 195, 65, 84, 85, 83, 72, 137, 251, 72, 129, 236, 160, 0, 0, 0, 139, 111, 80, 59, 111, 84, 15, 133,
+    210, 0, 0, 0, 137, 232, 190, 142, 112, 64, 0, 65, 188, 1, 1, 0, 0, 186, 0, 0, 11, 0, 131, 224, 31, 72, 105, 192,
+    16, 32, 0, 0, 72, 99, 184, 0, 76, 48, 1, 69, 49, 210, 69, 49, 192, 69, 49, 201, 76, 137, 224, 15, 5, 72, 131, 248,
+    252, 116, 236, 72, 141, 116, 36, 16, 137, 199, 232, 223, 242, 255, 255, 137, 68, 36, 12, 133, 192, 121, 7, 72, 152,
+    233, 186, 0, 0, 0, 141, 85, 255, 72, 107, 210, 24, 72, 139, 178, 0, 76, 36, 1, 72, 141, 138, 0, 76, 36, 1, 72, 57,
+    116, 36, 16, 116, 22, 72, 141, 124, 36, 12, 232, 242, 211, 255, 255, 72, 199, 192, 251, 255, 255, 255, 233, 136, 0,
+    0, 0, 72, 139, 113, 8, 72, 57, 116, 36, 24, 117, 223, 72, 99, 248, 72, 139, 113, 16, 69, 49, 210, 69, 49, 192, 69,
+    49, 201, 184, 8, 0, 0, 0, 49, 210, 15, 5, 72, 133, 192, 120, 193, 139, 67, 84, 139, 84, 36, 12, 255, 200, 137, 67,
+    84, 131, 224, 31, 72, 105, 192, 16, 32, 0, 0, 137, 144, 0, 76, 48, 1, 49, 210, 72, 137, 144, 4, 76, 48, 1, 139,
+    123, 80, 131, 231, 31, 72, 105, 255, 16, 32, 0, 0, 72, 129, 199, 0, 76, 48, 1, 232, 127, 211, 255, 255, 255, 75,
+    80, 72, 139, 67, 88, 72, 255, 200, 72, 137, 67, 88, 72, 133, 192, 116, 12, 72, 255, 200, 128, 184, 0, 76, 35, 1,
+    47, 117, 235, 49, 192, 72, 129, 196, 160, 0, 0, 0, 91, 93, 65, 92, 195, 184, 0, 66, 35, 1, 128, 56, 0, 116, 8, 139,
+    87, 64, 57, 80, 4, 116, 16, 72, 5, 64, 1, 0, 0, 72, 61, 0, 76, 35, 1, 117, 229, 49, 192, 195, 144, 65, 87, 65, 86,
+    65, 190, 143, 112, 64, 0, 65, 85, 65, 137, 213, 65, 84, 85, 72, 137, 245, 83, 72, 131, 236, 40, 72, 137, 124, 36,
+    8, 72, 137, 247, 232, 155, 210, 255, 255, 72, 137, 195, 76, 141, 124, 29, 0, 72, 133, 219, 76, 137, 246, 72, 139,
+    124, 36, 8, 69, 138, 39, 65, 198, 7, 0, 72, 15, 69, 245, 186, 0, 0, 33, 0, 232, 199, 247, 255, 255, 69, 136, 39,
+    137, 68, 36, 28, 133, 192, 15, 137, 166, 0, 0, 0, 131, 248, 254, 15, 133, 230, 0, 0, 0, 72, 133, 219, 15, 132, 221,
+    0, 0, 0, 72, 255, 203, 116, 181, 128, 124, 29, 0, 47, 117, 244, 235, 172, 60, 47, 117, 3, 72, 255, 195, 72, 141,
+    116, 29, 0, 68, 138, 100, 29, 0, 69, 132, 228, 117, 126, 76, 141, 116, 29, 0, 72, 99, 124, 36, 28, 68, 137, 234,
+    69, 49, 210, 65, 198, 6, 0, 69, 49, 192, 69, 49, 201, 184, 2, 1, 0, 0, 15, 5, 73, 137, 199, 72, 133, 192, 120, 103,
+    72, 99, 124, 36, 28, 65, 191, 1, 1, 0, 0, 186, 0, 0, 43, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 76, 137, 248,
+    15, 5, 72, 131, 248, 252, 116, 236, 69, 136, 38, 76, 99, 248, 72, 141, 124, 36, 28, 72, 137, 68, 36, 8, 232, 56,
+    210, 255, 255, 77, 133, 255, 72, 139, 68, 36, 8, 120, 55, 137, 68, 36, 28, 138, 68, 29, 0, 132, 192, 15, 133, 110,
+    255, 255, 255, 235, 55, 65, 128, 252, 47, 15, 132, 120, 255, 255, 255, 72, 255, 195, 233, 102, 255, 255, 255, 72,
+    131, 248, 239, 116, 147, 69, 136, 38, 72, 141, 124, 36, 28, 232, 247, 209, 255, 255, 73, 131, 255, 216, 117, 7, 73,
+    199, 199, 236, 255, 255, 255, 68, 137, 248, 235, 4, 139, 68, 36, 28, 72, 131, 196, 40, 91, 93, 65, 92, 65, 93, 65,
+    94, 65, 95, 195, 65, 87, 73, 199, 199, 240, 255, 255, 255, 65, 86, 73, 137, 246, 65, 85, 65, 137, 205, 65, 84, 73,
+    137, 252, 85, 137, 213, 83, 72, 129, 236, 184, 0, 0, 0, 232, 88, 254, 255, 255, 72, 133, 192, 15, 133, 162, 1, 0,
+    0, 72, 137, 195, 184, 0, 66, 35, 1, 128, 56, 0, 72, 15, 68, 216, 72, 5, 64, 1, 0, 0, 72, 61, 0, 76, 35, 1, 117,
+    235, 73, 199, 199, 232, 255, 255, 255, 72, 133, 219, 15, 132, 117, 1, 0, 0, 49, 210, 76, 137, 246, 72, 141, 124,
+    36, 24, 102, 199, 68, 36, 18, 46, 0, 72, 137, 84, 36, 24, 232, 94, 242, 255, 255, 72, 137, 4, 36, 73, 57, 198, 117,
+    5, 76, 141, 116, 36, 18, 76, 137, 231, 186, 237, 1, 0, 0, 76, 137, 246, 232, 13, 254, 255, 255, 133, 192, 137, 68,
+    36, 20, 72, 99, 248, 121, 8, 73, 137, 255, 233, 41, 1, 0, 0, 72, 139, 52, 36, 72, 141, 84, 36, 32, 69, 49, 192, 69,
+    49, 201, 65, 186, 0, 1, 0, 0, 184, 6, 1, 0, 0, 15, 5, 73, 137, 199, 72, 131, 248, 254, 117, 12, 131, 253, 255, 117,
+    88, 189, 164, 1, 0, 0, 235, 81, 72, 133, 192, 120, 9, 69, 132, 237, 15, 133, 159, 0, 0, 0, 72, 133, 192, 15, 136,
+    157, 0, 0, 0, 139, 84, 36, 56, 137, 208, 37, 0, 240, 0, 0, 61, 0, 160, 0, 0, 116, 203, 61, 0, 128, 0, 0, 117, 8,
+    131, 253, 255, 15, 68, 234, 235, 25, 61, 0, 64, 0, 0, 73, 199, 199, 250, 255, 255, 255, 72, 199, 192, 235, 255,
+    255, 255, 76, 15, 68, 248, 235, 99, 69, 49, 246, 72, 141, 179, 32, 1, 0, 0, 72, 137, 247, 72, 137, 116, 36, 8, 65,
+    191, 1, 1, 0, 0, 232, 75, 240, 255, 255, 72, 99, 124, 36, 20, 72, 139, 116, 36, 8, 186, 193, 0, 10, 0, 65, 186,
+    128, 1, 0, 0, 69, 49, 192, 69, 49, 201, 76, 137, 248, 15, 5, 72, 131, 248, 252, 116, 233, 65, 255, 198, 76, 99,
+    248, 65, 131, 254, 15, 127, 6, 73, 131, 255, 239, 116, 181, 77, 133, 255, 121, 21, 235, 7, 73, 199, 199, 239, 255,
+    255, 255, 72, 141, 124, 36, 20, 232, 57, 208, 255, 255, 235, 56, 198, 3, 1, 129, 229, 255, 1, 0, 0, 72, 139, 52,
+    36, 69, 49, 255, 68, 136, 107, 1, 65, 139, 84, 36, 64, 72, 141, 123, 32, 137, 67, 16, 49, 192, 137, 83, 4, 139, 84,
+    36, 20, 137, 107, 8, 137, 83, 12, 72, 137, 67, 24, 232, 131, 217, 255, 255, 72, 129, 196, 184, 0, 0, 0, 76, 137,
+    248, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195, 83, 72, 141, 183, 32, 1, 0, 0, 72, 137, 251, 69, 49, 210, 72, 99,
+    127, 12, 69, 49, 192, 69, 49, 201, 184, 7, 1, 0, 0, 49, 210, 15, 5, 72, 141, 123, 16, 232, 192, 207, 255, 255, 72,
+    141, 123, 12, 232, 183, 207, 255, 255, 198, 3, 0, 91, 195, 85, 137, 253, 83, 187, 0, 66, 35, 1, 80, 128, 59, 0,
+    116, 8, 72, 137, 223, 232, 177, 255, 255, 255, 72, 129, 195, 64, 1, 0, 0, 72, 129, 251, 0, 76, 35, 1, 117, 227,
+    137, 239, 232, 38, 207, 255, 255, 65, 84, 73, 137, 252, 85, 49, 237, 83, 139, 71, 64, 72, 141, 90, 9, 137, 21, 166,
+    12, 225, 0, 64, 136, 53, 163, 12, 225, 0, 137, 5, 158, 12, 225, 0, 72, 57, 221, 115, 40, 72, 137, 218, 65, 139,
+    124, 36, 44, 72, 141, 181, 192, 65, 33, 1, 72, 41, 234, 232, 81, 210, 255, 255, 72, 133, 192, 127, 7, 49, 255, 232,
+    135, 255, 255, 255, 72, 1, 197, 235, 211, 91, 93, 65, 92, 195, 144, 65, 87, 69, 49, 192, 65, 86, 65, 85, 65, 84,
+    85, 83, 72, 137, 251, 72, 129, 236, 184, 0, 0, 0, 139, 127, 80, 137, 116, 36, 12, 72, 141, 116, 36, 24, 131, 231,
+    31, 76, 137, 68, 36, 24, 72, 105, 255, 16, 32, 0, 0, 72, 129, 199, 0, 76, 48, 1, 232, 236, 244, 255, 255, 72, 137,
+    197, 72, 139, 68, 36, 24, 72, 133, 192, 15, 136, 232, 2, 0, 0, 139, 83, 80, 72, 133, 237, 117, 37, 49, 192, 133,
+    210, 15, 132, 214, 2, 0, 0, 72, 137, 223, 232, 65, 250, 255, 255, 72, 133, 192, 15, 136, 197, 2, 0, 0, 184, 1, 0,
+    0, 0, 233, 187, 2, 0, 0, 131, 226, 31, 65, 186, 0, 1, 0, 0, 69, 49, 192, 69, 49, 201, 72, 105, 210, 16, 32, 0, 0,
+    184, 6, 1, 0, 0, 72, 137, 238, 72, 99, 186, 0, 76, 48, 1, 72, 141, 84, 36, 32, 15, 5, 73, 137, 199, 72, 137, 68,
+    36, 24, 73, 137, 192, 73, 193, 239, 63, 72, 131, 248, 254, 116, 9, 69, 132, 255, 15, 133, 113, 2, 0, 0, 72, 137,
+    239, 232, 244, 205, 255, 255, 73, 137, 196, 77, 133, 192, 121, 64, 139, 67, 80, 131, 224, 31, 72, 105, 192, 16, 32,
+    0, 0, 139, 144, 4, 76, 48, 1, 72, 141, 184, 0, 76, 48, 1, 76, 139, 172, 16, 24, 76, 48, 1, 232, 27, 244, 255, 255,
+    128, 124, 36, 12, 1, 15, 133, 106, 255, 255, 255, 69, 132, 255, 15, 132, 198, 0, 0, 0, 233, 92, 255, 255, 255, 76,
+    139, 107, 88, 73, 1, 197, 72, 199, 192, 220, 255, 255, 255, 77, 141, 117, 30, 73, 129, 254, 0, 0, 1, 0, 15, 135, 2,
+    2, 0, 0, 72, 139, 83, 112, 72, 139, 67, 104, 76, 1, 242, 72, 255, 192, 72, 137, 83, 112, 72, 137, 67, 104, 72, 61,
+    0, 9, 61, 0, 15, 135, 217, 1, 0, 0, 72, 129, 250, 0, 0, 0, 32, 15, 135, 204, 1, 0, 0, 72, 139, 83, 96, 73, 141, 4,
+    22, 72, 61, 0, 0, 1, 0, 118, 17, 72, 137, 223, 64, 182, 161, 232, 43, 254, 255, 255, 49, 255, 72, 137, 123, 96, 72,
+    139, 67, 96, 72, 141, 116, 36, 32, 72, 141, 184, 201, 65, 33, 1, 232, 163, 248, 255, 255, 190, 0, 76, 35, 1, 68,
+    137, 40, 72, 137, 194, 72, 141, 64, 4, 72, 139, 75, 88, 72, 137, 199, 243, 164, 72, 3, 67, 88, 72, 137, 238, 76,
+    137, 225, 72, 137, 199, 243, 164, 49, 246, 66, 198, 68, 42, 4, 0, 72, 137, 116, 36, 24, 76, 1, 115, 96, 233, 255,
+    254, 255, 255, 139, 68, 36, 56, 37, 0, 240, 0, 0, 61, 0, 64, 0, 0, 15, 133, 135, 254, 255, 255, 139, 67, 80, 65,
+    190, 1, 1, 0, 0, 186, 0, 0, 11, 0, 131, 224, 31, 72, 105, 192, 16, 32, 0, 0, 72, 99, 184, 0, 76, 48, 1, 69, 49,
+    210, 69, 49, 192, 69, 49, 201, 76, 137, 240, 72, 137, 238, 15, 5, 73, 137, 199, 72, 131, 248, 252, 116, 230, 141,
+    72, 40, 131, 249, 38, 119, 21, 72, 184, 254, 255, 239, 255, 191, 255, 255, 255, 72, 211, 248, 168, 1, 15, 132, 49,
+    254, 255, 255, 73, 99, 199, 69, 133, 255, 15, 136, 234, 0, 0, 0, 72, 139, 67, 88, 72, 137, 238, 76, 137, 225, 72,
+    141, 184, 0, 76, 35, 1, 243, 164, 76, 3, 99, 88, 73, 141, 68, 36, 1, 72, 137, 67, 88, 65, 198, 132, 36, 0, 76, 35,
+    1, 47, 139, 67, 80, 72, 107, 192, 24, 76, 137, 168, 16, 76, 36, 1, 139, 67, 80, 255, 192, 137, 194, 43, 83, 84,
+    137, 67, 80, 131, 250, 32, 117, 120, 131, 224, 31, 49, 201, 72, 141, 116, 36, 32, 72, 105, 192, 16, 32, 0, 0, 72,
+    137, 76, 36, 40, 139, 184, 0, 76, 48, 1, 232, 47, 235, 255, 255, 137, 194, 139, 67, 80, 131, 224, 31, 72, 105, 192,
+    16, 32, 0, 0, 137, 144, 0, 76, 48, 1, 139, 67, 84, 72, 139, 84, 36, 32, 72, 107, 192, 24, 72, 137, 144, 0, 76, 36,
+    1, 139, 67, 84, 72, 139, 84, 36, 40, 72, 107, 192, 24, 72, 137, 144, 8, 76, 36, 1, 139, 123, 80, 131, 231, 31, 72,
+    105, 255, 16, 32, 0, 0, 72, 129, 199, 0, 76, 48, 1, 232, 35, 204, 255, 255, 255, 67, 84, 139, 67, 80, 49, 210, 131,
+    224, 31, 72, 105, 192, 16, 32, 0, 0, 68, 137, 184, 0, 76, 48, 1, 72, 137, 144, 4, 76, 48, 1, 233, 66, 253, 255,
+    255, 72, 199, 192, 229, 255, 255, 255, 72, 129, 196, 184, 0, 0, 0, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195,
+    144, 65, 87, 65, 86, 65, 85, 73, 137, 213, 186, 0, 0, 32, 0, 65, 84, 73, 137, 204, 85, 72, 137, 253, 83, 72, 137,
+    243, 72, 129, 236, 168, 0, 0, 0, 232, 165, 240, 255, 255, 72, 141, 116, 36, 16, 137, 199, 232, 105, 234, 255, 255,
+    137, 68, 36, 12, 133, 192, 121, 8, 72, 99, 216, 233, 43, 1, 0, 0, 72, 141, 124, 36, 12, 232, 151, 203, 255, 255,
+    139, 68, 36, 40, 37, 0, 240, 0, 0, 61, 0, 128, 0, 0, 117, 44, 72, 137, 222, 186, 0, 9, 0, 0, 72, 137, 239, 232, 95,
+    240, 255, 255, 72, 141, 116, 36, 16, 137, 199, 232, 35, 234, 255, 255, 137, 68, 36, 12, 72, 99, 216, 133, 192, 121,
+    33, 233, 229, 0, 0, 0, 61, 0, 64, 0, 0, 72, 199, 195, 235, 255, 255, 255, 72, 199, 192, 250, 255, 255, 255, 72, 15,
+    69, 216, 233, 201, 0, 0, 0, 139, 68, 36, 40, 49, 219, 37, 0, 240, 0, 0, 61, 0, 128, 0, 0, 116, 23, 61, 0, 64, 0, 0,
+    72, 199, 195, 250, 255, 255, 255, 72, 199, 192, 235, 255, 255, 255, 72, 15, 68, 216, 65, 191, 201, 65, 33, 1, 72,
+    99, 124, 36, 12, 77, 133, 228, 116, 83, 72, 133, 219, 120, 78, 186, 0, 0, 1, 0, 65, 190, 17, 0, 0, 0, 73, 57, 212,
+    73, 15, 70, 212, 77, 137, 234, 69, 49, 192, 69, 49, 201, 76, 137, 240, 76, 137, 254, 15, 5, 72, 137, 195, 72, 131,
+    248, 252, 117, 7, 72, 99, 124, 36, 12, 235, 223, 72, 133, 192, 126, 22, 72, 137, 194, 64, 182, 161, 72, 137, 239,
+    73, 1, 221, 232, 52, 251, 255, 255, 73, 41, 220, 235, 163, 139, 124, 36, 12, 72, 141, 116, 36, 16, 232, 93, 233,
+    255, 255, 72, 141, 124, 36, 12, 137, 68, 36, 12, 232, 151, 202, 255, 255, 72, 139, 69, 72, 72, 139, 84, 36, 64, 72,
+    137, 16, 139, 84, 36, 40, 72, 131, 192, 12, 129, 226, 255, 1, 0, 0, 137, 80, 252, 72, 137, 69, 72, 72, 129, 196,
+    168, 0, 0, 0, 72, 137, 216, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195, 144, 65, 84, 184, 9, 0, 1, 0, 85, 72, 137,
+    245, 83, 72, 139, 119, 48, 72, 137, 251, 72, 139, 87, 56, 72, 41, 240, 72, 57, 232, 114, 5, 72, 57, 214, 117, 30,
+    72, 41, 242, 191, 224, 65, 34, 1, 72, 129, 198, 224, 65, 34, 1, 72, 137, 83, 56, 232, 196, 200, 255, 255, 49, 192,
+    72, 137, 67, 48, 65, 188, 9, 0, 1, 0, 72, 139, 115, 56, 72, 137, 240, 72, 43, 67, 48, 72, 57, 232, 115, 39, 76,
+    137, 226, 139, 123, 44, 72, 41, 242, 72, 129, 198, 224, 65, 34, 1, 232, 162, 203, 255, 255, 72, 133, 192, 127, 7,
+    49, 255, 232, 53, 250, 255, 255, 72, 1, 67, 56, 235, 201, 91, 93, 65, 92, 195, 65, 85, 49, 192, 65, 84, 85, 72,
+    137, 213, 83, 72, 137, 251, 72, 131, 236, 40, 72, 141, 124, 36, 16, 72, 137, 68, 36, 16, 72, 137, 68, 36, 24, 232,
+    187, 234, 255, 255, 72, 137, 238, 72, 141, 124, 36, 24, 73, 137, 196, 232, 171, 234, 255, 255, 72, 139, 116, 36,
+    16, 186, 0, 0, 33, 0, 72, 137, 223, 73, 137, 197, 232, 121, 238, 255, 255, 137, 68, 36, 8, 137, 197, 133, 192, 121,
+    5, 72, 99, 216, 235, 103, 72, 139, 116, 36, 24, 72, 137, 223, 186, 0, 0, 33, 0, 232, 88, 238, 255, 255, 72, 99,
+    216, 137, 68, 36, 12, 72, 133, 219, 120, 53, 72, 99, 253, 77, 137, 234, 69, 49, 192, 69, 49, 201, 184, 8, 1, 0, 0,
+    76, 137, 230, 72, 137, 218, 15, 5, 72, 199, 195, 161, 255, 255, 255, 72, 131, 248, 238, 116, 15, 72, 131, 248, 239,
+    72, 199, 195, 217, 255, 255, 255, 72, 15, 69, 216, 72, 141, 124, 36, 8, 232, 37, 201, 255, 255, 72, 141, 124, 36,
+    12, 232, 27, 201, 255, 255, 72, 131, 196, 40, 72, 137, 216, 91, 93, 65, 92, 65, 93, 195, 144, 72, 133, 210, 121,
+    49, 72, 131, 236, 24, 72, 139, 7, 247, 218, 64, 136, 116, 36, 8, 72, 141, 116, 36, 8, 139, 184, 192, 1, 0, 0, 137,
+    84, 36, 12, 186, 8, 0, 0, 0, 232, 236, 203, 255, 255, 191, 127, 0, 0, 0, 232, 120, 200, 255, 255, 195, 65, 85, 69,
+    49, 210, 69, 49, 192, 69, 49, 201, 65, 84, 184, 112, 0, 0, 0, 85, 49, 237, 83, 72, 137, 238, 72, 137, 251, 72, 137,
+    234, 72, 131, 236, 56, 72, 137, 124, 36, 8, 72, 137, 239, 15, 5, 64, 182, 8, 72, 137, 194, 72, 141, 124, 36, 8,
+    232, 140, 255, 255, 255, 246, 3, 16, 116, 47, 72, 99, 187, 176, 1, 0, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201,
+    184, 16, 0, 0, 0, 190, 14, 84, 0, 0, 72, 137, 234, 15, 5, 64, 182, 4, 72, 137, 194, 72, 141, 124, 36, 8, 232, 88,
+    255, 255, 255, 69, 49, 228, 65, 189, 36, 1, 0, 0, 49, 237, 74, 99, 188, 163, 176, 1, 0, 0, 69, 49, 210, 69, 49,
+    192, 69, 49, 201, 76, 137, 232, 76, 137, 230, 72, 137, 234, 15, 5, 64, 182, 7, 72, 137, 194, 72, 141, 124, 36, 8,
+    73, 255, 196, 232, 30, 255, 255, 255, 73, 131, 252, 3, 117, 201, 72, 99, 187, 188, 1, 0, 0, 133, 255, 120, 16, 69,
+    49, 210, 69, 49, 192, 69, 49, 201, 184, 81, 0, 0, 0, 235, 26, 72, 139, 187, 144, 1, 0, 0, 128, 63, 0, 116, 38, 69,
+    49, 210, 69, 49, 192, 69, 49, 201, 184, 80, 0, 0, 0, 72, 137, 238, 72, 137, 234, 15, 5, 64, 182, 5, 72, 137, 194,
+    72, 141, 124, 36, 8, 232, 203, 254, 255, 255, 72, 137, 221, 69, 49, 228, 65, 189, 46, 1, 0, 0, 72, 131, 197, 24,
+    68, 59, 99, 12, 115, 43, 139, 117, 248, 69, 49, 210, 69, 49, 192, 69, 49, 201, 49, 255, 76, 137, 232, 72, 137, 234,
+    15, 5, 64, 182, 10, 72, 137, 194, 72, 141, 124, 36, 8, 65, 255, 196, 232, 140, 254, 255, 255, 235, 203, 131, 123,
+    8, 255, 116, 81, 49, 210, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 116, 0, 0, 0, 72, 137, 215, 72, 137, 214, 15,
+    5, 64, 182, 9, 72, 137, 194, 72, 141, 124, 36, 8, 232, 92, 254, 255, 255, 139, 83, 8, 69, 49, 210, 69, 49, 192, 69,
+    49, 201, 184, 119, 0, 0, 0, 72, 137, 215, 72, 137, 214, 15, 5, 64, 182, 9, 72, 137, 194, 72, 141, 124, 36, 8, 232,
+    51, 254, 255, 255, 131, 123, 4, 255, 116, 87, 131, 123, 8, 255, 117, 40, 49, 210, 69, 49, 210, 69, 49, 192, 69, 49,
+    201, 184, 116, 0, 0, 0, 72, 137, 215, 72, 137, 214, 15, 5, 64, 182, 9, 72, 137, 194, 72, 141, 124, 36, 8, 232, 255,
+    253, 255, 255, 139, 83, 4, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 117, 0, 0, 0, 72, 137, 215, 72, 137, 214,
+    15, 5, 64, 182, 9, 72, 137, 194, 72, 141, 124, 36, 8, 232, 214, 253, 255, 255, 246, 3, 192, 116, 44, 69, 49, 210,
+    69, 49, 192, 69, 49, 201, 184, 157, 0, 0, 0, 191, 38, 0, 0, 0, 190, 1, 0, 0, 0, 49, 210, 15, 5, 64, 182, 11, 72,
+    137, 194, 72, 141, 124, 36, 8, 232, 165, 253, 255, 255, 246, 3, 64, 116, 86, 49, 210, 72, 141, 124, 36, 24, 69, 49,
+    210, 69, 49, 192, 72, 137, 84, 36, 24, 69, 49, 201, 184, 188, 1, 0, 0, 190, 24, 0, 0, 0, 72, 137, 84, 36, 32, 49,
+    210, 72, 199, 68, 36, 40, 3, 0, 0, 0, 15, 5, 72, 137, 199, 72, 133, 192, 120, 13, 184, 190, 1, 0, 0, 72, 137, 214,
+    15, 5, 72, 137, 199, 72, 137, 250, 64, 182, 11, 72, 141, 124, 36, 8, 232, 74, 253, 255, 255, 49, 192, 72, 141, 116,
+    36, 16, 65, 186, 8, 0, 0, 0, 69, 49, 192, 72, 137, 68, 36, 16, 69, 49, 201, 184, 14, 0, 0, 0, 49, 210, 191, 2, 0,
+    0, 0, 15, 5, 72, 139, 171, 152, 1, 0, 0, 73, 199, 196, 254, 255, 255, 255, 65, 189, 59, 0, 0, 0, 72, 139, 125, 0,
+    72, 133, 255, 116, 62, 72, 139, 147, 168, 1, 0, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 139, 179, 160, 1, 0,
+    0, 76, 137, 232, 15, 5, 72, 137, 194, 72, 131, 248, 254, 116, 19, 72, 131, 248, 236, 116, 13, 72, 131, 248, 243,
+    117, 16, 73, 199, 196, 243, 255, 255, 255, 72, 131, 197, 8, 235, 185, 76, 137, 226, 139, 187, 192, 1, 0, 0, 247,
+    218, 72, 141, 116, 36, 24, 198, 68, 36, 24, 12, 137, 84, 36, 28, 186, 8, 0, 0, 0, 232, 190, 200, 255, 255, 191,
+    127, 0, 0, 0, 232, 74, 197, 255, 255, 85, 69, 49, 210, 69, 49, 192, 69, 49, 201, 83, 184, 46, 1, 0, 0, 49, 255,
+    190, 4, 0, 0, 0, 72, 131, 236, 56, 72, 199, 68, 36, 16, 1, 0, 0, 0, 72, 141, 84, 36, 16, 72, 199, 68, 36, 24, 1, 0,
+    0, 0, 15, 5, 72, 99, 61, 65, 191, 253, 0, 133, 255, 127, 7, 72, 199, 199, 156, 255, 255, 255, 190, 145, 112, 64, 0,
+    187, 1, 1, 0, 0, 186, 2, 0, 8, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 216, 15, 5, 72, 131, 248, 252,
+    116, 236, 137, 4, 36, 137, 197, 133, 192, 120, 96, 72, 141, 92, 36, 32, 186, 16, 0, 0, 0, 137, 199, 72, 137, 222,
+    232, 209, 198, 255, 255, 49, 210, 72, 137, 92, 36, 8, 137, 84, 36, 4, 72, 133, 192, 127, 19, 186, 3, 0, 0, 0, 190,
+    164, 112, 64, 0, 137, 239, 232, 13, 200, 255, 255, 235, 33, 72, 141, 52, 3, 72, 141, 84, 36, 4, 72, 141, 124, 36,
+    8, 232, 136, 206, 255, 255, 132, 192, 116, 214, 129, 124, 36, 4, 243, 1, 0, 0, 118, 204, 72, 137, 231, 232, 214,
+    196, 255, 255, 72, 131, 196, 56, 91, 93, 195, 144, 72, 99, 63, 65, 186, 0, 64, 0, 0, 69, 49, 192, 69, 49, 201, 184,
+    44, 0, 0, 0, 186, 40, 0, 0, 0, 15, 5, 195, 72, 131, 236, 56, 73, 137, 248, 49, 192, 185, 8, 0, 0, 0, 72, 141, 124,
+    36, 16, 247, 218, 199, 68, 36, 8, 1, 0, 0, 0, 243, 171, 64, 136, 116, 36, 16, 76, 137, 199, 72, 141, 116, 36, 8,
+    137, 84, 36, 12, 232, 175, 255, 255, 255, 72, 131, 196, 56, 195, 65, 86, 69, 49, 210, 69, 49, 192, 69, 49, 201, 65,
+    85, 184, 37, 1, 0, 0, 65, 84, 69, 49, 228, 85, 76, 137, 226, 72, 137, 245, 190, 0, 0, 8, 0, 83, 72, 137, 251, 72,
+    131, 236, 16, 73, 137, 229, 76, 137, 239, 15, 5, 72, 133, 192, 121, 11, 72, 137, 194, 64, 182, 3, 233, 159, 0, 0,
+    0, 139, 68, 36, 4, 72, 137, 233, 191, 17, 65, 0, 0, 72, 141, 179, 80, 64, 0, 0, 186, 179, 59, 64, 0, 137, 133, 192,
+    1, 0, 0, 232, 129, 192, 255, 255, 72, 141, 124, 36, 4, 72, 137, 197, 232, 5, 196, 255, 255, 72, 133, 237, 121, 16,
+    76, 137, 239, 232, 248, 195, 255, 255, 72, 137, 234, 64, 182, 6, 235, 90, 139, 60, 36, 49, 201, 186, 8, 0, 0, 0,
+    72, 141, 116, 36, 8, 72, 137, 76, 36, 8, 232, 134, 197, 255, 255, 76, 137, 239, 73, 137, 198, 232, 204, 195, 255,
+    255, 73, 131, 254, 8, 116, 9, 137, 107, 12, 198, 67, 16, 1, 235, 47, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184,
+    61, 0, 0, 0, 72, 137, 239, 76, 137, 230, 76, 137, 226, 15, 5, 139, 84, 36, 12, 64, 138, 116, 36, 8, 247, 218, 72,
+    99, 210, 72, 137, 223, 232, 220, 254, 255, 255, 72, 131, 196, 16, 91, 93, 65, 92, 65, 93, 65, 94, 195, 144, 83, 72,
+    137, 251, 72, 129, 236, 0, 2, 0, 0, 139, 123, 4, 186, 0, 2, 0, 0, 72, 137, 230, 232, 20, 197, 255, 255, 72, 133,
+    192, 127, 235, 72, 129, 196, 0, 2, 0, 0, 91, 195, 144, 128, 127, 16, 0, 15, 132, 33, 1, 0, 0, 65, 85, 186, 1, 0, 0,
+    64, 73, 131, 205, 255, 65, 84, 65, 188, 61, 0, 0, 0, 85, 83, 72, 137, 251, 72, 129, 236, 200, 0, 0, 0, 72, 141,
+    116, 36, 4, 49, 201, 49, 237, 72, 141, 124, 36, 48, 69, 49, 192, 137, 232, 137, 76, 36, 4, 185, 36, 0, 0, 0, 76,
+    141, 84, 36, 48, 243, 171, 69, 49, 201, 76, 137, 224, 76, 137, 239, 15, 5, 72, 133, 192, 126, 108, 139, 75, 12, 72,
+    57, 193, 117, 202, 137, 232, 72, 141, 123, 24, 185, 10, 0, 0, 0, 243, 171, 139, 68, 36, 4, 199, 67, 24, 2, 0, 0, 0,
+    137, 193, 131, 225, 127, 15, 149, 67, 32, 117, 3, 15, 182, 204, 72, 105, 68, 36, 48, 64, 66, 15, 0, 72, 3, 68, 36,
+    56, 137, 75, 28, 72, 137, 67, 40, 72, 105, 68, 36, 64, 64, 66, 15, 0, 72, 3, 68, 36, 72, 198, 67, 17, 1, 72, 137,
+    67, 48, 72, 139, 68, 36, 80, 72, 137, 67, 56, 49, 192, 137, 67, 12, 233, 102, 255, 255, 255, 128, 123, 17, 0, 116,
+    34, 198, 67, 17, 0, 72, 141, 115, 24, 72, 131, 248, 246, 117, 6, 198, 67, 33, 0, 235, 47, 198, 67, 33, 1, 72, 137,
+    223, 232, 154, 253, 255, 255, 235, 45, 72, 131, 248, 246, 117, 39, 72, 141, 124, 36, 12, 185, 9, 0, 0, 0, 137, 232,
+    199, 68, 36, 8, 3, 0, 0, 0, 243, 171, 72, 141, 116, 36, 8, 72, 137, 223, 232, 111, 253, 255, 255, 198, 67, 16, 0,
+    72, 129, 196, 200, 0, 0, 0, 91, 93, 65, 92, 65, 93, 195, 195, 128, 127, 16, 0, 15, 132, 177, 0, 0, 0, 85, 72, 137,
+    253, 83, 72, 137, 243, 81, 138, 70, 13, 60, 1, 116, 29, 60, 2, 116, 59, 132, 192, 15, 133, 145, 0, 0, 0, 139, 127,
+    12, 133, 255, 15, 132, 134, 0, 0, 0, 15, 182, 118, 14, 235, 14, 139, 127, 12, 133, 255, 116, 121, 15, 182, 118, 14,
+    72, 247, 223, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 62, 0, 0, 0, 49, 210, 15, 5, 235, 94, 139, 119, 8, 49,
+    210, 191, 64, 110, 57, 1, 232, 244, 221, 255, 255, 131, 61, 143, 187, 253, 0, 0, 127, 32, 139, 125, 12, 133, 255,
+    116, 25, 15, 182, 115, 14, 72, 247, 223, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 62, 0, 0, 0, 49, 210, 15, 5,
+    15, 182, 115, 14, 191, 64, 110, 57, 1, 232, 143, 216, 255, 255, 128, 123, 14, 15, 117, 18, 90, 190, 18, 0, 0, 0,
+    91, 191, 64, 110, 57, 1, 93, 233, 119, 216, 255, 255, 88, 91, 93, 195, 195, 128, 127, 16, 0, 15, 132, 151, 1, 0, 0,
+    65, 87, 49, 192, 185, 9, 0, 0, 0, 65, 86, 65, 85, 69, 49, 237, 65, 84, 69, 49, 228, 85, 49, 237, 83, 72, 137, 251,
+    72, 131, 236, 88, 72, 141, 124, 36, 44, 72, 141, 116, 36, 40, 199, 68, 36, 40, 4, 0, 0, 0, 243, 171, 72, 137, 223,
+    232, 90, 252, 255, 255, 232, 227, 192, 255, 255, 72, 137, 68, 36, 8, 128, 123, 16, 0, 15, 132, 56, 1, 0, 0, 131,
+    61, 225, 186, 253, 0, 0, 127, 33, 139, 123, 12, 133, 255, 116, 26, 72, 247, 223, 69, 49, 210, 69, 49, 192, 69, 49,
+    201, 190, 9, 0, 0, 0, 49, 210, 184, 62, 0, 0, 0, 15, 5, 139, 115, 8, 49, 210, 191, 64, 110, 57, 1, 232, 13, 221,
+    255, 255, 68, 139, 53, 156, 42, 249, 0, 68, 57, 245, 116, 6, 65, 131, 253, 19, 118, 19, 190, 9, 0, 0, 0, 191, 64,
+    110, 57, 1, 49, 237, 232, 188, 215, 255, 255, 235, 18, 190, 19, 0, 0, 0, 191, 64, 110, 57, 1, 68, 137, 245, 232,
+    168, 215, 255, 255, 72, 137, 223, 232, 70, 253, 255, 255, 68, 138, 123, 16, 69, 132, 255, 15, 132, 179, 0, 0, 0,
+    232, 74, 192, 255, 255, 72, 139, 76, 36, 8, 72, 41, 200, 72, 61, 128, 132, 30, 0, 68, 137, 224, 15, 151, 194, 131,
+    240, 1, 32, 194, 136, 84, 36, 7, 116, 37, 72, 141, 116, 36, 40, 72, 137, 223, 68, 137, 116, 36, 44, 199, 68, 36,
+    40, 5, 0, 0, 0, 232, 131, 251, 255, 255, 133, 237, 116, 21, 68, 138, 100, 36, 7, 235, 98, 133, 237, 117, 94, 184,
+    1, 0, 0, 0, 69, 132, 228, 116, 8, 69, 137, 252, 184, 50, 0, 0, 0, 72, 105, 192, 64, 66, 15, 0, 139, 83, 4, 69, 49,
+    210, 69, 49, 201, 72, 141, 124, 36, 16, 65, 184, 8, 0, 0, 0, 190, 1, 0, 0, 0, 199, 68, 36, 20, 1, 0, 0, 0, 137, 84,
+    36, 16, 49, 210, 72, 137, 84, 36, 24, 72, 141, 84, 36, 24, 72, 137, 68, 36, 32, 184, 15, 1, 0, 0, 15, 5, 72, 137,
+    223, 232, 100, 252, 255, 255, 65, 255, 197, 233, 190, 254, 255, 255, 72, 131, 196, 88, 91, 93, 65, 92, 65, 93, 65,
+    94, 65, 95, 195, 195, 72, 139, 71, 8, 72, 139, 23, 72, 137, 193, 72, 41, 209, 72, 131, 249, 3, 119, 8, 198, 71, 16,
+    0, 49, 210, 235, 6, 72, 141, 66, 4, 139, 18, 72, 137, 7, 137, 208, 195, 144, 83, 72, 137, 251, 232, 207, 255, 255,
+    255, 128, 123, 16, 0, 72, 139, 123, 8, 116, 24, 137, 193, 72, 139, 3, 73, 137, 249, 72, 137, 250, 65, 137, 200, 49,
+    246, 73, 41, 193, 77, 57, 200, 114, 9, 198, 67, 16, 0, 72, 137, 250, 235, 18, 57, 206, 115, 18, 72, 255, 198, 128,
+    124, 48, 255, 0, 117, 242, 198, 67, 16, 0, 49, 192, 235, 13, 66, 128, 60, 0, 0, 117, 241, 141, 81, 1, 72, 1, 194,
+    72, 137, 19, 91, 195, 65, 85, 73, 137, 213, 65, 84, 85, 72, 137, 245, 83, 72, 137, 251, 72, 137, 247, 65, 80, 232,
+    99, 255, 255, 255, 65, 137, 196, 138, 69, 16, 131, 240, 1, 65, 129, 252, 0, 0, 4, 0, 15, 151, 194, 8, 208, 117, 93,
+    139, 75, 64, 66, 141, 84, 33, 1, 129, 250, 3, 0, 12, 0, 119, 79, 72, 141, 132, 203, 96, 192, 0, 0, 73, 137, 69, 0,
+    69, 49, 237, 69, 57, 229, 116, 33, 72, 137, 239, 65, 255, 197, 232, 69, 255, 255, 255, 72, 137, 194, 139, 67, 64,
+    141, 72, 1, 137, 75, 64, 72, 137, 148, 195, 96, 192, 0, 0, 235, 218, 139, 67, 64, 49, 201, 141, 80, 1, 137, 83, 64,
+    72, 137, 140, 195, 96, 192, 0, 0, 138, 69, 16, 235, 2, 49, 192, 90, 91, 93, 65, 92, 65, 93, 195, 144, 72, 139, 71,
+    8, 72, 139, 23, 72, 57, 208, 117, 8, 198, 71, 16, 0, 49, 201, 235, 6, 138, 10, 72, 141, 66, 1, 72, 137, 7, 137,
+    200, 195, 72, 139, 71, 8, 72, 139, 23, 72, 137, 193, 72, 41, 209, 72, 131, 249, 7, 119, 8, 198, 71, 16, 0, 49, 210,
+    235, 7, 72, 141, 66, 8, 72, 139, 18, 72, 137, 7, 72, 137, 208, 195, 144, 65, 85, 65, 84, 73, 137, 252, 85, 83, 72,
+    137, 243, 72, 131, 236, 40, 72, 137, 84, 36, 8, 72, 141, 124, 36, 8, 72, 1, 202, 72, 137, 84, 36, 16, 198, 68, 36,
+    24, 1, 232, 110, 254, 255, 255, 72, 141, 124, 36, 8, 137, 3, 232, 98, 254, 255, 255, 72, 141, 124, 36, 8, 137, 67,
+    4, 232, 85, 254, 255, 255, 72, 141, 124, 36, 8, 137, 67, 8, 232, 132, 255, 255, 255, 72, 141, 124, 36, 8, 232, 62,
+    254, 255, 255, 72, 141, 124, 36, 8, 232, 52, 254, 255, 255, 72, 141, 124, 36, 8, 232, 102, 255, 255, 255, 72, 141,
+    124, 36, 8, 232, 32, 254, 255, 255, 72, 141, 124, 36, 8, 232, 22, 254, 255, 255, 72, 141, 124, 36, 8, 232, 12, 254,
+    255, 255, 137, 67, 12, 131, 248, 16, 118, 7, 49, 192, 233, 174, 0, 0, 0, 137, 197, 73, 137, 221, 72, 107, 237, 24,
+    72, 1, 221, 72, 141, 124, 36, 8, 73, 57, 237, 116, 43, 232, 226, 253, 255, 255, 72, 141, 124, 36, 8, 73, 131, 197,
+    24, 65, 137, 69, 248, 232, 12, 255, 255, 255, 72, 141, 124, 36, 8, 73, 137, 69, 0, 232, 254, 254, 255, 255, 73,
+    137, 69, 8, 235, 203, 232, 223, 253, 255, 255, 72, 141, 147, 152, 1, 0, 0, 72, 141, 116, 36, 8, 76, 137, 231, 72,
+    137, 131, 144, 1, 0, 0, 49, 192, 65, 137, 68, 36, 64, 232, 25, 254, 255, 255, 132, 192, 116, 141, 72, 141, 147,
+    160, 1, 0, 0, 72, 141, 116, 36, 8, 76, 137, 231, 232, 1, 254, 255, 255, 132, 192, 15, 132, 113, 255, 255, 255, 72,
+    141, 147, 168, 1, 0, 0, 72, 141, 116, 36, 8, 76, 137, 231, 232, 229, 253, 255, 255, 132, 192, 15, 132, 85, 255,
+    255, 255, 72, 141, 124, 36, 8, 232, 59, 198, 255, 255, 72, 131, 196, 40, 91, 93, 65, 92, 65, 93, 195, 65, 84, 85,
+    72, 137, 253, 83, 72, 137, 243, 72, 129, 236, 208, 1, 0, 0, 139, 126, 8, 64, 138, 118, 12, 137, 248, 209, 232, 131,
+    224, 1, 64, 128, 254, 1, 131, 216, 252, 76, 57, 200, 116, 29, 72, 129, 196, 208, 1, 0, 0, 72, 137, 239, 72, 199,
+    194, 247, 255, 255, 255, 64, 182, 7, 91, 93, 65, 92, 233, 22, 248, 255, 255, 49, 192, 77, 139, 16, 64, 128, 231, 2,
+    72, 199, 132, 36, 196, 1, 0, 0, 255, 255, 255, 255, 72, 137, 68, 36, 8, 72, 137, 68, 36, 16, 72, 137, 132, 36, 152,
+    1, 0, 0, 72, 137, 132, 36, 160, 1, 0, 0, 72, 137, 132, 36, 168, 1, 0, 0, 72, 137, 132, 36, 176, 1, 0, 0, 65, 139,
+    64, 8, 76, 137, 148, 36, 184, 1, 0, 0, 137, 132, 36, 192, 1, 0, 0, 116, 11, 65, 139, 64, 12, 137, 132, 36, 196, 1,
+    0, 0, 64, 132, 246, 116, 63, 79, 99, 68, 136, 252, 139, 115, 4, 65, 186, 2, 0, 0, 0, 49, 255, 69, 49, 201, 184, 9,
+    0, 0, 0, 186, 1, 0, 0, 0, 15, 5, 72, 137, 194, 72, 61, 1, 240, 255, 255, 114, 13, 64, 182, 1, 72, 137, 239, 232,
+    125, 247, 255, 255, 235, 90, 139, 75, 4, 73, 137, 196, 235, 3, 69, 49, 228, 72, 141, 116, 36, 8, 72, 137, 239, 232,
+    175, 253, 255, 255, 132, 192, 117, 20, 72, 199, 194, 249, 255, 255, 255, 64, 182, 1, 72, 137, 239, 232, 77, 247,
+    255, 255, 235, 13, 72, 141, 116, 36, 8, 72, 137, 239, 232, 120, 247, 255, 255, 77, 133, 228, 116, 24, 139, 115, 4,
+    69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 11, 0, 0, 0, 49, 210, 76, 137, 231, 15, 5, 72, 129, 196, 208, 1, 0, 0,
+    91, 93, 65, 92, 195, 144, 85, 49, 192, 72, 141, 175, 80, 64, 0, 0, 185, 64, 0, 0, 0, 83, 72, 137, 251, 186, 16,
+    128, 0, 0, 65, 185, 8, 0, 0, 0, 72, 137, 238, 72, 131, 236, 80, 72, 137, 68, 36, 16, 72, 141, 68, 36, 16, 80, 139,
+    63, 76, 141, 68, 36, 48, 232, 253, 194, 255, 255, 90, 89, 72, 131, 248, 245, 15, 132, 159, 0, 0, 0, 72, 133, 192,
+    127, 21, 72, 131, 248, 185, 116, 15, 72, 137, 223, 232, 253, 249, 255, 255, 49, 255, 232, 6, 187, 255, 255, 15, 87,
+    192, 15, 17, 68, 36, 16, 72, 131, 248, 15, 126, 15, 72, 141, 124, 36, 16, 72, 137, 238, 185, 16, 0, 0, 0, 243, 164,
+    139, 84, 36, 16, 72, 139, 108, 36, 8, 131, 250, 2, 116, 45, 131, 250, 3, 116, 55, 255, 202, 117, 32, 72, 141, 72,
+    240, 73, 137, 233, 76, 141, 68, 36, 32, 72, 137, 223, 72, 141, 147, 96, 64, 0, 0, 72, 141, 116, 36, 16, 232, 0,
+    254, 255, 255, 49, 219, 235, 25, 72, 141, 116, 36, 16, 72, 137, 223, 232, 213, 248, 255, 255, 235, 237, 72, 137,
+    223, 232, 135, 249, 255, 255, 235, 227, 72, 57, 235, 116, 15, 72, 141, 124, 156, 32, 72, 255, 195, 232, 225, 186,
+    255, 255, 235, 236, 72, 131, 196, 72, 91, 93, 195, 85, 83, 72, 137, 251, 72, 131, 236, 40, 137, 55, 232, 164, 201,
+    255, 255, 49, 210, 69, 49, 210, 69, 49, 192, 137, 67, 8, 69, 49, 201, 184, 112, 0, 0, 0, 72, 137, 215, 72, 137,
+    214, 15, 5, 184, 157, 0, 0, 0, 191, 36, 0, 0, 0, 190, 1, 0, 0, 0, 15, 5, 232, 239, 244, 255, 255, 72, 141, 116, 36,
+    8, 69, 49, 192, 69, 49, 201, 65, 186, 0, 8, 8, 0, 184, 33, 1, 0, 0, 72, 131, 207, 255, 72, 199, 68, 36, 8, 0, 0, 1,
+    0, 186, 8, 0, 0, 0, 15, 5, 137, 67, 4, 72, 141, 108, 36, 16, 139, 3, 199, 68, 36, 28, 1, 0, 0, 0, 69, 49, 210, 69,
+    49, 201, 65, 184, 8, 0, 0, 0, 190, 2, 0, 0, 0, 49, 210, 72, 137, 239, 137, 68, 36, 16, 139, 67, 4, 72, 199, 68, 36,
+    20, 1, 0, 0, 0, 137, 68, 36, 24, 184, 15, 1, 0, 0, 15, 5, 102, 131, 124, 36, 30, 0, 116, 16, 72, 137, 223, 232,
+    154, 246, 255, 255, 72, 137, 223, 232, 188, 246, 255, 255, 102, 131, 124, 36, 22, 0, 116, 165, 72, 137, 223, 232,
+    60, 254, 255, 255, 235, 155, 65, 85, 65, 84, 85, 72, 137, 253, 83, 72, 131, 236, 40, 72, 139, 95, 8, 72, 141, 131,
+    128, 128, 0, 0, 131, 59, 0, 73, 137, 220, 116, 44, 72, 131, 195, 16, 72, 57, 195, 117, 239, 235, 25, 72, 141, 124,
+    36, 16, 232, 203, 185, 255, 255, 77, 133, 237, 121, 99, 72, 141, 124, 36, 12, 232, 188, 185, 255, 255, 69, 49, 228,
+    233, 214, 0, 0, 0, 76, 141, 84, 36, 12, 69, 49, 192, 69, 49, 201, 184, 53, 0, 0, 0, 191, 1, 0, 0, 0, 190, 5, 0, 8,
+    0, 49, 210, 15, 5, 72, 133, 192, 120, 213, 72, 137, 239, 232, 87, 182, 255, 255, 73, 137, 197, 72, 133, 192, 117,
+    172, 139, 116, 36, 16, 72, 137, 239, 131, 202, 255, 232, 0, 207, 255, 255, 190, 3, 0, 0, 0, 191, 192, 128, 192, 0,
+    232, 139, 254, 255, 255, 68, 137, 43, 72, 99, 124, 36, 12, 69, 49, 210, 69, 49, 192, 199, 67, 8, 255, 255, 255,
+    255, 69, 49, 201, 184, 72, 0, 0, 0, 190, 4, 0, 0, 0, 102, 199, 67, 12, 0, 0, 186, 0, 8, 0, 0, 137, 123, 4, 15, 5,
+    72, 137, 216, 72, 43, 69, 8, 72, 193, 248, 4, 59, 69, 116, 114, 6, 141, 80, 1, 137, 85, 116, 185, 3, 0, 0, 0, 137,
+    192, 72, 99, 83, 4, 72, 99, 125, 28, 72, 193, 225, 32, 76, 141, 84, 36, 20, 69, 49, 192, 69, 49, 201, 72, 9, 200,
+    199, 68, 36, 20, 1, 0, 0, 0, 190, 1, 0, 0, 0, 72, 137, 68, 36, 24, 184, 233, 0, 0, 0, 15, 5, 255, 69, 120, 72, 131,
+    196, 40, 76, 137, 224, 91, 93, 65, 92, 65, 93, 195, 65, 87, 72, 141, 4, 10, 65, 86, 65, 85, 65, 84, 85, 137, 245,
+    83, 72, 137, 251, 72, 129, 236, 200, 0, 0, 0, 72, 137, 68, 36, 32, 141, 70, 220, 72, 137, 84, 36, 24, 198, 68, 36,
+    40, 1, 60, 2, 15, 135, 160, 1, 0, 0, 73, 137, 214, 73, 137, 205, 64, 128, 254, 36, 116, 9, 72, 133, 201, 15, 133,
+    213, 2, 0, 0, 72, 99, 3, 133, 192, 15, 136, 25, 5, 0, 0, 72, 137, 223, 232, 34, 229, 255, 255, 73, 137, 196, 72,
+    199, 192, 247, 255, 255, 255, 77, 133, 228, 15, 132, 254, 4, 0, 0, 64, 128, 253, 36, 117, 80, 77, 133, 237, 15,
+    132, 237, 2, 0, 0, 65, 139, 124, 36, 16, 76, 137, 234, 76, 137, 246, 232, 78, 187, 255, 255, 72, 133, 192, 127, 37,
+    76, 137, 231, 72, 137, 4, 36, 232, 71, 232, 255, 255, 72, 139, 4, 36, 72, 133, 192, 15, 133, 193, 4, 0, 0, 72, 199,
+    192, 251, 255, 255, 255, 233, 181, 4, 0, 0, 73, 1, 68, 36, 24, 73, 1, 198, 73, 41, 197, 235, 176, 64, 128, 253, 37,
+    15, 133, 248, 0, 0, 0, 65, 139, 116, 36, 8, 73, 99, 124, 36, 16, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 91, 0,
+    0, 0, 49, 210, 15, 5, 72, 133, 192, 15, 136, 144, 0, 0, 0, 65, 128, 124, 36, 1, 0, 73, 99, 84, 36, 12, 77, 141, 84,
+    36, 32, 73, 141, 180, 36, 32, 1, 0, 0, 116, 36, 73, 99, 84, 36, 12, 65, 184, 1, 0, 0, 0, 69, 49, 201, 184, 60, 1,
+    0, 0, 72, 137, 215, 15, 5, 72, 141, 104, 38, 72, 131, 229, 239, 116, 33, 235, 77, 69, 49, 192, 69, 49, 201, 184, 8,
+    1, 0, 0, 72, 137, 215, 15, 5, 72, 133, 192, 120, 61, 65, 128, 124, 36, 1, 0, 116, 70, 235, 189, 73, 99, 84, 36, 12,
+    69, 49, 192, 69, 49, 201, 184, 9, 1, 0, 0, 72, 137, 215, 15, 5, 72, 133, 192, 120, 25, 73, 99, 124, 36, 12, 69, 49,
+    210, 184, 7, 1, 0, 0, 72, 137, 234, 15, 5, 235, 22, 72, 133, 192, 121, 17, 76, 137, 231, 72, 137, 4, 36, 232, 86,
+    231, 255, 255, 233, 212, 3, 0, 0, 72, 139, 67, 72, 73, 139, 84, 36, 24, 73, 141, 124, 36, 16, 72, 137, 16, 72, 131,
+    192, 8, 72, 137, 67, 72, 232, 29, 183, 255, 255, 73, 141, 124, 36, 12, 232, 19, 183, 255, 255, 65, 198, 4, 36, 0,
+    233, 164, 1, 0, 0, 76, 137, 231, 232, 23, 231, 255, 255, 233, 151, 1, 0, 0, 72, 141, 124, 36, 24, 232, 78, 247,
+    255, 255, 72, 137, 4, 36, 64, 128, 253, 41, 117, 21, 72, 141, 124, 36, 24, 69, 49, 228, 69, 49, 246, 232, 52, 247,
+    255, 255, 73, 137, 197, 235, 116, 64, 128, 253, 34, 117, 34, 72, 141, 124, 36, 24, 69, 49, 228, 69, 49, 237, 232,
+    45, 248, 255, 255, 72, 141, 124, 36, 24, 73, 137, 199, 232, 32, 248, 255, 255, 73, 137, 198, 235, 79, 137, 232,
+    131, 224, 251, 60, 35, 116, 21, 64, 128, 253, 42, 117, 38, 72, 141, 124, 36, 24, 232, 198, 246, 255, 255, 65, 137,
+    196, 235, 40, 64, 128, 253, 35, 72, 141, 124, 36, 24, 65, 15, 148, 198, 232, 175, 246, 255, 255, 65, 137, 196, 235,
+    6, 69, 49, 246, 69, 49, 228, 64, 128, 253, 33, 116, 38, 69, 132, 246, 117, 33, 69, 49, 246, 69, 49, 237, 69, 49,
+    255, 72, 141, 124, 36, 24, 232, 114, 191, 255, 255, 198, 68, 36, 15, 0, 132, 192, 117, 49, 233, 146, 0, 0, 0, 72,
+    141, 124, 36, 24, 232, 138, 247, 255, 255, 72, 141, 124, 36, 24, 136, 68, 36, 15, 232, 76, 191, 255, 255, 128, 124,
+    36, 15, 1, 119, 115, 254, 200, 117, 111, 69, 49, 246, 69, 49, 237, 69, 49, 255, 72, 99, 3, 133, 192, 15, 136, 170,
+    2, 0, 0, 49, 246, 64, 128, 253, 42, 119, 17, 190, 131, 4, 0, 0, 137, 233, 72, 193, 230, 32, 72, 211, 238, 131, 230,
+    1, 72, 139, 60, 36, 64, 15, 182, 246, 232, 49, 214, 255, 255, 72, 133, 192, 15, 136, 123, 2, 0, 0, 77, 133, 237,
+    116, 10, 49, 246, 76, 137, 239, 232, 25, 214, 255, 255, 72, 133, 192, 15, 136, 99, 2, 0, 0, 131, 237, 32, 64, 128,
+    253, 10, 119, 11, 64, 15, 182, 237, 255, 36, 237, 168, 112, 64, 0, 72, 199, 192, 234, 255, 255, 255, 233, 67, 2, 0,
+    0, 72, 139, 52, 36, 186, 0, 0, 34, 0, 72, 137, 223, 232, 125, 218, 255, 255, 72, 141, 116, 36, 48, 137, 199, 232,
+    65, 212, 255, 255, 137, 68, 36, 20, 133, 192, 120, 56, 72, 141, 124, 36, 20, 232, 119, 181, 255, 255, 72, 139, 123,
+    72, 72, 141, 116, 36, 48, 232, 120, 224, 255, 255, 72, 137, 67, 72, 49, 192, 233, 251, 1, 0, 0, 72, 139, 52, 36,
+    186, 0, 0, 1, 0, 72, 137, 223, 232, 53, 218, 255, 255, 133, 192, 121, 7, 72, 152, 233, 223, 1, 0, 0, 49, 210, 49,
+    201, 137, 5, 176, 252, 239, 0, 68, 15, 182, 116, 36, 15, 72, 137, 83, 80, 72, 137, 83, 88, 72, 137, 83, 96, 72,
+    137, 83, 104, 72, 137, 83, 112, 72, 137, 13, 147, 252, 239, 0, 68, 137, 246, 72, 137, 223, 232, 222, 229, 255, 255,
+    72, 133, 192, 127, 240, 139, 107, 84, 57, 107, 80, 114, 36, 137, 239, 72, 137, 4, 36, 255, 197, 131, 231, 31, 72,
+    105, 255, 16, 32, 0, 0, 72, 129, 199, 0, 76, 48, 1, 232, 225, 180, 255, 255, 72, 139, 4, 36, 235, 215, 72, 133,
+    192, 15, 133, 111, 1, 0, 0, 72, 139, 83, 96, 72, 133, 210, 15, 132, 96, 255, 255, 255, 64, 182, 161, 72, 137, 223,
+    232, 54, 229, 255, 255, 233, 80, 255, 255, 255, 184, 0, 0, 16, 0, 72, 139, 52, 36, 76, 137, 250, 72, 137, 223, 73,
+    57, 198, 73, 15, 70, 198, 72, 129, 196, 200, 0, 0, 0, 91, 93, 72, 137, 193, 65, 92, 65, 93, 65, 94, 65, 95, 233,
+    162, 232, 255, 255, 15, 182, 76, 36, 15, 72, 139, 52, 36, 68, 137, 226, 72, 137, 223, 72, 129, 196, 200, 0, 0, 0,
+    91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 233, 143, 226, 255, 255, 72, 139, 52, 36, 68, 137, 226, 72, 137, 223, 129,
+    226, 255, 1, 0, 0, 232, 30, 225, 255, 255, 72, 141, 124, 36, 48, 137, 68, 36, 48, 72, 152, 72, 137, 4, 36, 233,
+    204, 0, 0, 0, 72, 139, 52, 36, 49, 192, 72, 141, 124, 36, 48, 72, 137, 68, 36, 48, 232, 40, 213, 255, 255, 72, 139,
+    116, 36, 48, 186, 0, 0, 33, 0, 72, 137, 223, 72, 137, 197, 232, 246, 216, 255, 255, 137, 198, 72, 152, 133, 246,
+    15, 136, 159, 0, 0, 0, 72, 129, 196, 200, 0, 0, 0, 72, 141, 123, 32, 72, 137, 234, 91, 93, 65, 92, 65, 93, 65, 94,
+    65, 95, 233, 243, 220, 255, 255, 72, 139, 52, 36, 72, 129, 196, 200, 0, 0, 0, 76, 137, 234, 72, 137, 223, 91, 93,
+    65, 92, 65, 93, 65, 94, 65, 95, 233, 233, 233, 255, 255, 72, 139, 52, 36, 186, 0, 0, 34, 0, 72, 137, 223, 232, 156,
+    216, 255, 255, 72, 141, 116, 36, 48, 137, 199, 232, 96, 210, 255, 255, 137, 199, 137, 68, 36, 20, 72, 152, 133,
+    255, 120, 57, 139, 84, 36, 72, 72, 199, 192, 216, 255, 255, 255, 129, 226, 0, 240, 0, 0, 129, 250, 0, 160, 0, 0,
+    116, 14, 68, 137, 230, 129, 230, 255, 1, 0, 0, 232, 114, 210, 255, 255, 72, 137, 4, 36, 72, 141, 124, 36, 20, 232,
+    103, 179, 255, 255, 72, 139, 4, 36, 72, 129, 196, 200, 0, 0, 0, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195, 144,
+    65, 85, 69, 49, 210, 65, 137, 205, 69, 49, 192, 65, 84, 65, 137, 212, 49, 210, 69, 49, 201, 85, 184, 95, 0, 0, 0,
+    83, 72, 137, 251, 72, 131, 236, 40, 137, 119, 44, 72, 137, 215, 72, 137, 214, 15, 5, 69, 133, 228, 68, 137, 35, 72,
+    141, 108, 36, 8, 120, 78, 65, 128, 229, 1, 184, 218, 255, 255, 255, 117, 49, 49, 192, 73, 99, 252, 65, 186, 24, 0,
+    0, 0, 190, 143, 112, 64, 0, 72, 137, 68, 36, 16, 72, 137, 234, 184, 181, 1, 0, 0, 72, 199, 68, 36, 24, 10, 0, 0, 0,
+    72, 199, 68, 36, 8, 0, 0, 41, 0, 15, 5, 137, 68, 36, 8, 193, 232, 31, 72, 137, 239, 136, 67, 4, 232, 199, 178, 255,
+    255, 190, 9, 0, 0, 0, 72, 137, 223, 232, 90, 232, 255, 255, 72, 139, 67, 48, 72, 137, 239, 198, 68, 36, 24, 1, 72,
+    5, 224, 65, 34, 1, 72, 137, 68, 36, 8, 72, 131, 192, 9, 72, 137, 68, 36, 16, 232, 201, 242, 255, 255, 72, 137, 239,
+    65, 137, 196, 232, 218, 243, 255, 255, 72, 137, 239, 65, 137, 197, 232, 179, 242, 255, 255, 137, 67, 64, 65, 129,
+    252, 0, 0, 1, 0, 118, 10, 191, 2, 0, 0, 0, 232, 183, 226, 255, 255, 73, 141, 116, 36, 9, 72, 137, 223, 232, 252,
+    231, 255, 255, 72, 139, 67, 48, 76, 137, 225, 68, 137, 238, 72, 199, 67, 72, 205, 65, 33, 1, 72, 137, 223, 72, 141,
+    80, 9, 73, 141, 4, 20, 72, 129, 194, 224, 65, 34, 1, 72, 137, 67, 48, 232, 95, 249, 255, 255, 49, 210, 72, 133,
+    192, 121, 12, 72, 199, 67, 72, 205, 65, 33, 1, 137, 194, 247, 218, 137, 21, 87, 239, 224, 0, 72, 139, 83, 72, 64,
+    182, 160, 72, 137, 223, 72, 129, 234, 201, 65, 33, 1, 232, 124, 226, 255, 255, 233, 52, 255, 255, 255, 144, 65, 87,
+    74, 141, 4, 1, 65, 86, 65, 85, 65, 84, 73, 137, 204, 85, 83, 72, 137, 251, 72, 129, 236, 72, 1, 0, 0, 72, 137, 76,
+    36, 96, 72, 137, 68, 36, 104, 198, 68, 36, 112, 1, 64, 128, 254, 1, 15, 133, 12, 1, 0, 0, 72, 141, 188, 36, 144, 0,
+    0, 0, 72, 137, 140, 36, 144, 0, 0, 0, 72, 137, 132, 36, 152, 0, 0, 0, 198, 132, 36, 160, 0, 0, 0, 1, 232, 213, 241,
+    255, 255, 72, 141, 188, 36, 144, 0, 0, 0, 65, 137, 196, 232, 197, 241, 255, 255, 72, 141, 188, 36, 144, 0, 0, 0,
+    137, 197, 232, 222, 241, 255, 255, 72, 141, 188, 36, 144, 0, 0, 0, 73, 137, 197, 232, 146, 186, 255, 255, 254, 200,
+    117, 22, 65, 131, 252, 1, 119, 16, 128, 123, 52, 0, 116, 20, 186, 1, 0, 0, 0, 233, 81, 6, 0, 0, 186, 1, 0, 0, 0,
+    233, 61, 6, 0, 0, 137, 232, 198, 67, 52, 1, 72, 105, 192, 232, 3, 0, 0, 72, 137, 67, 72, 72, 133, 192, 116, 13,
+    232, 243, 176, 255, 255, 72, 3, 67, 72, 72, 137, 67, 80, 68, 137, 99, 56, 65, 128, 125, 0, 0, 116, 19, 189, 1, 1,
+    0, 0, 72, 199, 199, 156, 255, 255, 255, 186, 0, 0, 41, 0, 235, 12, 199, 67, 60, 234, 255, 255, 255, 233, 253, 15,
+    0, 0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 232, 76, 137, 238, 15, 5, 72, 131, 248, 252, 116, 233, 137,
+    68, 36, 120, 137, 67, 60, 133, 192, 15, 136, 215, 15, 0, 0, 72, 99, 248, 190, 6, 4, 0, 0, 184, 72, 0, 0, 0, 186,
+    10, 0, 0, 0, 15, 5, 137, 67, 60, 72, 141, 124, 36, 120, 233, 130, 2, 0, 0, 128, 127, 52, 0, 65, 137, 247, 117, 9,
+    64, 15, 182, 214, 233, 161, 5, 0, 0, 65, 137, 214, 77, 137, 197, 64, 128, 254, 2, 15, 133, 106, 2, 0, 0, 72, 141,
+    124, 36, 120, 72, 137, 76, 36, 120, 72, 137, 132, 36, 128, 0, 0, 0, 198, 132, 36, 136, 0, 0, 0, 1, 232, 173, 240,
+    255, 255, 72, 141, 124, 36, 120, 137, 68, 36, 8, 232, 159, 240, 255, 255, 72, 141, 124, 36, 120, 232, 149, 240,
+    255, 255, 72, 141, 124, 36, 120, 232, 199, 241, 255, 255, 72, 141, 124, 36, 120, 72, 137, 68, 36, 16, 232, 124,
+    240, 255, 255, 72, 141, 124, 36, 120, 137, 68, 36, 24, 232, 110, 240, 255, 255, 72, 141, 124, 36, 120, 137, 68, 36,
+    28, 232, 156, 241, 255, 255, 72, 141, 124, 36, 120, 73, 137, 199, 232, 83, 240, 255, 255, 72, 141, 124, 36, 120,
+    137, 68, 36, 32, 232, 69, 240, 255, 255, 72, 141, 124, 36, 120, 232, 59, 240, 255, 255, 49, 210, 137, 197, 57, 234,
+    137, 84, 36, 36, 115, 57, 131, 253, 16, 15, 135, 12, 1, 0, 0, 128, 188, 36, 136, 0, 0, 0, 0, 116, 47, 72, 141, 124,
+    36, 120, 232, 18, 240, 255, 255, 72, 141, 124, 36, 120, 232, 68, 241, 255, 255, 72, 141, 124, 36, 120, 232, 58,
+    241, 255, 255, 139, 84, 36, 36, 255, 194, 235, 191, 131, 253, 16, 15, 135, 211, 0, 0, 0, 72, 141, 124, 36, 120, 49,
+    237, 232, 9, 240, 255, 255, 49, 192, 138, 148, 36, 136, 0, 0, 0, 132, 210, 136, 84, 36, 36, 116, 113, 132, 192, 15,
+    133, 174, 0, 0, 0, 72, 141, 124, 36, 120, 232, 190, 239, 255, 255, 138, 84, 36, 36, 61, 0, 0, 4, 0, 137, 193, 119,
+    13, 131, 253, 1, 15, 158, 194, 133, 201, 15, 148, 192, 33, 194, 49, 246, 57, 241, 116, 14, 128, 188, 36, 136, 0, 0,
+    0, 1, 117, 4, 132, 210, 116, 11, 255, 197, 131, 253, 3, 116, 44, 137, 208, 235, 166, 72, 141, 124, 36, 120, 136,
+    84, 36, 47, 137, 116, 36, 40, 137, 76, 36, 36, 232, 151, 239, 255, 255, 139, 116, 36, 40, 139, 76, 36, 36, 138, 84,
+    36, 47, 255, 198, 235, 189, 137, 194, 132, 210, 117, 63, 72, 141, 124, 36, 120, 232, 59, 184, 255, 255, 254, 200,
+    117, 49, 129, 124, 36, 8, 255, 0, 0, 0, 119, 39, 139, 75, 112, 49, 192, 57, 200, 115, 40, 72, 105, 208, 176, 0, 0,
+    0, 72, 3, 19, 128, 58, 0, 116, 10, 68, 59, 114, 4, 15, 132, 223, 3, 0, 0, 72, 255, 192, 235, 222, 186, 2, 0, 0, 0,
+    233, 203, 3, 0, 0, 68, 139, 68, 36, 8, 199, 68, 36, 76, 255, 255, 255, 255, 72, 199, 68, 36, 68, 255, 255, 255,
+    255, 139, 147, 40, 1, 0, 0, 65, 209, 232, 199, 68, 36, 60, 255, 255, 255, 255, 65, 131, 224, 1, 246, 68, 36, 8, 1,
+    15, 133, 170, 3, 0, 0, 69, 133, 192, 15, 133, 170, 3, 0, 0, 139, 83, 48, 49, 192, 57, 208, 15, 130, 242, 3, 0, 0,
+    72, 199, 193, 245, 255, 255, 255, 178, 1, 68, 137, 246, 72, 137, 223, 232, 202, 173, 255, 255, 72, 141, 108, 36,
+    68, 76, 141, 108, 36, 80, 73, 137, 238, 68, 139, 101, 0, 68, 59, 99, 36, 116, 8, 72, 137, 239, 232, 93, 174, 255,
+    255, 76, 137, 240, 68, 59, 32, 117, 6, 199, 0, 255, 255, 255, 255, 72, 131, 192, 4, 76, 57, 232, 117, 236, 72, 131,
+    197, 4, 72, 57, 197, 117, 206, 72, 141, 124, 36, 60, 232, 51, 174, 255, 255, 233, 42, 13, 0, 0, 64, 128, 254, 9,
+    117, 72, 73, 131, 248, 64, 118, 13, 186, 9, 0, 0, 0, 64, 182, 2, 233, 17, 3, 0, 0, 72, 131, 127, 72, 0, 116, 13,
+    232, 201, 173, 255, 255, 72, 3, 67, 72, 72, 137, 67, 80, 76, 137, 233, 72, 137, 223, 68, 137, 242, 64, 182, 135,
+    232, 186, 172, 255, 255, 76, 137, 230, 76, 137, 233, 72, 137, 199, 243, 164, 233, 220, 12, 0, 0, 64, 128, 254, 10,
+    117, 44, 49, 237, 59, 107, 112, 15, 131, 203, 12, 0, 0, 137, 238, 72, 105, 246, 176, 0, 0, 0, 72, 3, 51, 128, 62,
+    0, 116, 12, 49, 201, 178, 2, 72, 137, 223, 232, 116, 180, 255, 255, 255, 197, 235, 214, 141, 86, 224, 128, 250, 10,
+    118, 10, 139, 79, 112, 49, 210, 233, 5, 2, 0, 0, 131, 191, 136, 0, 0, 0, 0, 15, 137, 47, 1, 0, 0, 76, 141, 84, 36,
+    120, 69, 49, 192, 69, 49, 201, 184, 53, 0, 0, 0, 191, 1, 0, 0, 0, 190, 1, 0, 8, 0, 49, 210, 15, 5, 72, 133, 192,
+    15, 136, 234, 0, 0, 0, 72, 137, 223, 232, 46, 170, 255, 255, 72, 137, 197, 72, 133, 192, 117, 45, 139, 83, 60, 139,
+    116, 36, 124, 72, 137, 223, 232, 215, 194, 255, 255, 139, 83, 60, 139, 75, 56, 133, 210, 120, 5, 186, 5, 0, 0, 0,
+    190, 3, 0, 0, 0, 191, 64, 65, 33, 1, 232, 219, 249, 255, 255, 72, 141, 124, 36, 124, 232, 33, 173, 255, 255, 72,
+    133, 237, 121, 15, 72, 141, 124, 36, 120, 232, 18, 173, 255, 255, 233, 143, 0, 0, 0, 49, 255, 137, 171, 128, 0, 0,
+    0, 69, 49, 210, 69, 49, 192, 137, 187, 132, 0, 0, 0, 72, 99, 124, 36, 120, 69, 49, 201, 184, 72, 0, 0, 0, 190, 4,
+    0, 0, 0, 186, 0, 8, 0, 0, 137, 187, 136, 0, 0, 0, 15, 5, 184, 7, 0, 0, 0, 69, 49, 210, 72, 99, 123, 28, 198, 131,
+    140, 0, 0, 0, 1, 72, 193, 224, 32, 76, 137, 147, 160, 0, 0, 0, 72, 99, 147, 136, 0, 0, 0, 190, 1, 0, 0, 0, 76, 137,
+    147, 152, 0, 0, 0, 76, 137, 147, 144, 0, 0, 0, 76, 141, 148, 36, 144, 0, 0, 0, 72, 137, 132, 36, 148, 0, 0, 0, 184,
+    233, 0, 0, 0, 199, 132, 36, 144, 0, 0, 0, 1, 0, 0, 64, 15, 5, 235, 30, 185, 4, 0, 0, 0, 68, 137, 242, 64, 182, 160,
+    72, 137, 223, 232, 53, 171, 255, 255, 199, 0, 11, 0, 0, 0, 233, 92, 11, 0, 0, 72, 139, 147, 152, 0, 0, 0, 184, 0,
+    0, 4, 0, 77, 141, 69, 9, 72, 41, 208, 76, 57, 192, 115, 50, 72, 139, 179, 144, 0, 0, 0, 191, 24, 128, 181, 0, 72,
+    41, 242, 72, 129, 198, 24, 128, 181, 0, 232, 205, 170, 255, 255, 72, 139, 131, 144, 0, 0, 0, 49, 246, 72, 41, 131,
+    152, 0, 0, 0, 72, 137, 179, 144, 0, 0, 0, 72, 139, 131, 152, 0, 0, 0, 186, 0, 0, 4, 0, 72, 41, 194, 76, 57, 194,
+    115, 9, 65, 15, 182, 215, 233, 176, 0, 0, 0, 68, 137, 168, 24, 128, 181, 0, 76, 137, 230, 76, 137, 233, 72, 141,
+    184, 33, 128, 181, 0, 68, 136, 184, 28, 128, 181, 0, 68, 137, 176, 29, 128, 181, 0, 243, 164, 76, 3, 171, 152, 0,
+    0, 0, 72, 137, 223, 73, 131, 197, 9, 76, 137, 171, 152, 0, 0, 0, 72, 129, 196, 72, 1, 0, 0, 91, 93, 65, 92, 65, 93,
+    65, 94, 65, 95, 233, 182, 169, 255, 255, 72, 105, 234, 176, 0, 0, 0, 72, 3, 43, 128, 125, 0, 0, 117, 12, 72, 255,
+    194, 57, 202, 114, 233, 233, 115, 10, 0, 0, 68, 59, 117, 4, 117, 238, 233, 154, 7, 0, 0, 139, 69, 12, 168, 1, 15,
+    133, 174, 7, 0, 0, 128, 125, 101, 0, 15, 133, 164, 7, 0, 0, 168, 20, 15, 132, 156, 7, 0, 0, 139, 69, 120, 137, 194,
+    3, 85, 116, 76, 1, 234, 72, 129, 250, 0, 0, 1, 0, 15, 134, 142, 7, 0, 0, 186, 3, 0, 0, 0, 64, 182, 5, 235, 64, 49,
+    237, 72, 141, 124, 36, 96, 232, 136, 236, 255, 255, 72, 141, 124, 36, 96, 65, 137, 196, 232, 123, 236, 255, 255,
+    72, 141, 124, 36, 96, 65, 137, 197, 232, 62, 180, 255, 255, 132, 192, 15, 133, 52, 8, 0, 0, 186, 5, 0, 0, 0, 64,
+    182, 3, 235, 8, 186, 2, 0, 0, 0, 64, 182, 4, 72, 137, 223, 232, 40, 22, 0, 0, 65, 131, 192, 3, 68, 57, 194, 115,
+    10, 186, 2, 0, 0, 0, 64, 182, 6, 235, 229, 139, 131, 176, 0, 0, 0, 72, 139, 139, 168, 0, 0, 0, 137, 68, 36, 76, 72,
+    137, 76, 36, 68, 65, 131, 248, 4, 117, 10, 139, 131, 180, 0, 0, 0, 137, 68, 36, 60, 68, 41, 194, 72, 141, 187, 168,
+    0, 0, 0, 68, 137, 192, 137, 147, 40, 1, 0, 0, 72, 141, 52, 135, 72, 193, 226, 2, 232, 67, 169, 255, 255, 233, 1,
+    252, 255, 255, 137, 197, 72, 105, 237, 176, 0, 0, 0, 72, 3, 43, 128, 125, 0, 0, 15, 133, 197, 0, 0, 0, 49, 192, 72,
+    141, 188, 36, 144, 0, 0, 0, 185, 44, 0, 0, 0, 68, 137, 68, 36, 36, 243, 171, 185, 43, 0, 0, 0, 72, 137, 239, 139,
+    68, 36, 8, 199, 132, 36, 152, 0, 0, 0, 255, 255, 255, 255, 72, 141, 180, 36, 144, 0, 0, 0, 199, 132, 36, 160, 0, 0,
+    0, 255, 255, 255, 255, 199, 132, 36, 200, 0, 0, 0, 255, 255, 255, 255, 199, 132, 36, 240, 0, 0, 0, 255, 255, 255,
+    255, 72, 199, 132, 36, 24, 1, 0, 0, 255, 255, 255, 255, 72, 199, 132, 36, 32, 1, 0, 0, 255, 255, 255, 255, 72, 199,
+    132, 36, 40, 1, 0, 0, 255, 255, 255, 255, 243, 165, 198, 69, 0, 1, 68, 137, 117, 4, 137, 69, 12, 232, 188, 169,
+    255, 255, 72, 139, 76, 36, 16, 68, 139, 68, 36, 36, 72, 137, 133, 128, 0, 0, 0, 72, 141, 81, 255, 72, 185, 245, 83,
+    227, 165, 155, 196, 32, 0, 72, 57, 209, 114, 28, 72, 105, 84, 36, 16, 232, 3, 0, 0, 72, 1, 208, 72, 137, 133, 136,
+    0, 0, 0, 235, 7, 255, 192, 233, 36, 251, 255, 255, 139, 68, 36, 24, 137, 133, 160, 0, 0, 0, 139, 68, 36, 28, 137,
+    133, 164, 0, 0, 0, 139, 68, 36, 32, 72, 137, 69, 64, 72, 137, 69, 24, 77, 133, 255, 117, 4, 73, 131, 207, 255, 76,
+    137, 125, 72, 72, 137, 232, 72, 186, 163, 139, 46, 186, 232, 162, 139, 46, 76, 137, 125, 32, 72, 43, 3, 72, 193,
+    248, 4, 72, 15, 175, 194, 59, 67, 112, 114, 5, 255, 192, 137, 67, 112, 255, 67, 124, 69, 133, 192, 15, 133, 13, 3,
+    0, 0, 68, 139, 117, 12, 65, 246, 198, 16, 15, 132, 26, 1, 0, 0, 190, 0, 113, 64, 0, 65, 191, 1, 1, 0, 0, 186, 2, 9,
+    8, 0, 72, 199, 199, 156, 255, 255, 255, 69, 49, 210, 69, 49, 192, 69, 49, 201, 76, 137, 248, 15, 5, 73, 137, 198,
+    72, 131, 248, 252, 116, 233, 69, 49, 219, 72, 152, 65, 15, 186, 230, 31, 68, 137, 92, 36, 80, 72, 137, 68, 36, 8,
+    114, 58, 72, 141, 84, 36, 80, 190, 49, 84, 4, 64, 184, 16, 0, 0, 0, 73, 99, 254, 15, 5, 72, 137, 193, 72, 133, 192,
+    120, 33, 190, 65, 84, 0, 0, 186, 2, 1, 8, 0, 184, 16, 0, 0, 0, 15, 5, 73, 137, 199, 72, 137, 193, 72, 133, 192,
+    121, 46, 235, 3, 73, 99, 206, 72, 141, 188, 36, 144, 0, 0, 0, 72, 137, 76, 36, 8, 68, 137, 180, 36, 144, 0, 0, 0,
+    232, 180, 168, 255, 255, 139, 117, 4, 72, 139, 76, 36, 8, 178, 4, 233, 244, 2, 0, 0, 69, 49, 192, 73, 141, 116, 36,
+    40, 185, 4, 0, 0, 0, 76, 137, 132, 36, 144, 0, 0, 0, 72, 141, 188, 36, 144, 0, 0, 0, 243, 164, 69, 49, 210, 69, 49,
+    192, 69, 49, 201, 190, 20, 84, 0, 0, 184, 16, 0, 0, 0, 73, 99, 254, 72, 141, 148, 36, 144, 0, 0, 0, 15, 5, 184, 72,
+    0, 0, 0, 68, 137, 124, 36, 76, 72, 139, 124, 36, 8, 190, 6, 4, 0, 0, 68, 137, 124, 36, 72, 186, 3, 0, 0, 0, 68,
+    137, 124, 36, 68, 68, 137, 117, 16, 15, 5, 137, 69, 96, 233, 252, 0, 0, 0, 139, 67, 36, 137, 68, 36, 68, 65, 246,
+    198, 4, 116, 79, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 37, 1, 0, 0, 190, 0, 0, 8, 0, 49, 210, 72, 141, 188,
+    36, 144, 0, 0, 0, 15, 5, 72, 133, 192, 15, 136, 135, 0, 0, 0, 139, 132, 36, 144, 0, 0, 0, 190, 4, 0, 0, 0, 186, 1,
+    8, 0, 0, 72, 99, 188, 36, 148, 0, 0, 0, 137, 68, 36, 68, 184, 72, 0, 0, 0, 137, 125, 96, 15, 5, 65, 191, 37, 1, 0,
+    0, 69, 49, 210, 69, 49, 192, 69, 49, 201, 190, 0, 0, 8, 0, 49, 210, 76, 137, 248, 72, 141, 188, 36, 144, 0, 0, 0,
+    15, 5, 72, 133, 192, 120, 56, 139, 132, 36, 144, 0, 0, 0, 65, 128, 230, 8, 137, 69, 16, 139, 132, 36, 148, 0, 0, 0,
+    137, 68, 36, 72, 117, 42, 76, 137, 248, 15, 5, 72, 133, 192, 120, 19, 139, 132, 36, 144, 0, 0, 0, 137, 69, 56, 139,
+    132, 36, 148, 0, 0, 0, 235, 13, 139, 117, 4, 72, 137, 193, 178, 3, 233, 187, 1, 0, 0, 65, 190, 72, 0, 0, 0, 137,
+    68, 36, 76, 69, 49, 210, 69, 49, 192, 72, 99, 125, 16, 69, 49, 201, 190, 4, 0, 0, 0, 76, 137, 240, 186, 0, 8, 0, 0,
+    15, 5, 72, 99, 125, 56, 133, 255, 120, 5, 76, 137, 240, 15, 5, 72, 137, 232, 72, 43, 3, 65, 190, 233, 0, 0, 0, 72,
+    99, 85, 16, 72, 193, 248, 4, 72, 99, 123, 28, 69, 49, 192, 69, 49, 201, 73, 191, 163, 139, 46, 186, 232, 162, 139,
+    46, 76, 141, 148, 36, 144, 0, 0, 0, 190, 1, 0, 0, 0, 199, 132, 36, 144, 0, 0, 0, 0, 0, 0, 64, 65, 15, 175, 199, 72,
+    15, 186, 232, 34, 72, 137, 132, 36, 148, 0, 0, 0, 76, 137, 240, 15, 5, 72, 99, 85, 56, 133, 210, 120, 54, 72, 137,
+    232, 72, 43, 3, 185, 5, 0, 0, 0, 72, 99, 123, 28, 72, 193, 248, 4, 72, 193, 225, 32, 199, 132, 36, 144, 0, 0, 0, 0,
+    0, 0, 64, 65, 15, 175, 199, 72, 9, 200, 72, 137, 132, 36, 148, 0, 0, 0, 76, 137, 240, 15, 5, 72, 99, 85, 96, 133,
+    210, 120, 77, 72, 137, 232, 72, 43, 3, 185, 3, 0, 0, 0, 72, 99, 123, 28, 72, 193, 248, 4, 72, 193, 225, 33, 69, 49,
+    192, 69, 49, 201, 105, 192, 163, 139, 46, 186, 76, 141, 148, 36, 144, 0, 0, 0, 190, 1, 0, 0, 0, 199, 132, 36, 144,
+    0, 0, 0, 0, 0, 0, 64, 72, 9, 200, 72, 137, 132, 36, 148, 0, 0, 0, 184, 233, 0, 0, 0, 15, 5, 49, 255, 199, 68, 36,
+    80, 1, 0, 0, 0, 68, 139, 116, 36, 60, 137, 124, 36, 92, 68, 137, 108, 36, 84, 139, 69, 12, 199, 68, 36, 64, 255,
+    255, 255, 255, 137, 68, 36, 88, 73, 129, 253, 0, 128, 0, 0, 15, 134, 133, 0, 0, 0, 69, 49, 210, 69, 49, 192, 69,
+    49, 201, 191, 10, 113, 64, 0, 184, 63, 1, 0, 0, 190, 1, 0, 0, 0, 49, 210, 15, 5, 69, 49, 255, 137, 68, 36, 8, 72,
+    99, 200, 137, 68, 36, 64, 133, 192, 120, 56, 76, 137, 234, 139, 124, 36, 8, 75, 141, 52, 60, 76, 41, 250, 232, 231,
+    168, 255, 255, 72, 133, 192, 127, 50, 72, 141, 124, 36, 64, 72, 137, 68, 36, 8, 232, 199, 165, 255, 255, 72, 139,
+    76, 36, 8, 72, 133, 201, 117, 7, 72, 199, 193, 228, 255, 255, 255, 139, 117, 4, 178, 1, 72, 137, 223, 232, 247,
+    164, 255, 255, 233, 117, 1, 0, 0, 73, 1, 199, 77, 57, 239, 114, 174, 198, 68, 36, 92, 1, 72, 139, 68, 36, 68, 49,
+    246, 65, 191, 3, 0, 0, 0, 72, 137, 180, 36, 156, 0, 0, 0, 72, 137, 132, 36, 144, 0, 0, 0, 139, 68, 36, 76, 137,
+    132, 36, 152, 0, 0, 0, 69, 133, 246, 120, 14, 68, 137, 180, 36, 156, 0, 0, 0, 65, 191, 4, 0, 0, 0, 139, 68, 36, 64,
+    137, 68, 36, 8, 133, 192, 120, 11, 66, 137, 132, 188, 144, 0, 0, 0, 73, 255, 199, 65, 190, 3, 0, 0, 0, 131, 123,
+    120, 0, 116, 45, 139, 83, 116, 49, 192, 57, 208, 115, 36, 73, 137, 194, 73, 193, 226, 4, 76, 3, 83, 8, 65, 131, 58,
+    0, 116, 14, 65, 131, 122, 8, 0, 121, 7, 65, 128, 122, 13, 0, 116, 25, 72, 255, 192, 235, 216, 72, 137, 223, 232, 4,
+    235, 255, 255, 73, 137, 194, 72, 133, 192, 15, 132, 128, 0, 0, 0, 76, 137, 84, 36, 16, 65, 139, 122, 4, 69, 49,
+    192, 76, 137, 225, 131, 124, 36, 8, 0, 65, 83, 186, 16, 0, 0, 0, 65, 87, 77, 15, 72, 197, 76, 141, 140, 36, 160, 0,
+    0, 0, 72, 141, 116, 36, 96, 232, 191, 169, 255, 255, 90, 89, 72, 133, 192, 76, 139, 84, 36, 16, 121, 22, 76, 137,
+    214, 72, 137, 223, 232, 224, 165, 255, 255, 65, 255, 206, 15, 133, 102, 255, 255, 255, 235, 43, 72, 186, 163, 139,
+    46, 186, 232, 162, 139, 46, 72, 137, 232, 72, 43, 3, 255, 75, 120, 72, 193, 248, 4, 72, 15, 175, 194, 65, 137, 66,
+    8, 76, 43, 83, 8, 73, 193, 250, 4, 68, 137, 85, 8, 72, 141, 124, 36, 64, 232, 110, 164, 255, 255, 131, 125, 8, 0,
+    121, 17, 139, 117, 4, 72, 199, 193, 245, 255, 255, 255, 178, 2, 233, 166, 254, 255, 255, 72, 141, 85, 16, 185, 4,
+    0, 0, 0, 72, 137, 238, 72, 137, 223, 232, 75, 161, 255, 255, 72, 141, 85, 56, 72, 137, 238, 72, 137, 223, 185, 5,
+    0, 0, 0, 232, 55, 161, 255, 255, 128, 125, 0, 0, 116, 10, 131, 125, 8, 0, 15, 137, 163, 245, 255, 255, 72, 141,
+    117, 16, 72, 137, 223, 232, 59, 164, 255, 255, 72, 141, 117, 56, 72, 137, 223, 232, 47, 164, 255, 255, 198, 133,
+    170, 0, 0, 0, 1, 72, 137, 238, 72, 137, 223, 232, 97, 164, 255, 255, 198, 69, 0, 0, 255, 75, 124, 233, 109, 245,
+    255, 255, 65, 141, 87, 253, 128, 250, 5, 118, 12, 65, 15, 182, 215, 64, 182, 1, 233, 208, 248, 255, 255, 15, 182,
+    210, 255, 36, 213, 16, 113, 64, 0, 186, 3, 0, 0, 0, 233, 185, 248, 255, 255, 128, 125, 102, 0, 116, 11, 68, 1, 232,
+    137, 69, 120, 233, 141, 0, 0, 0, 72, 131, 125, 104, 0, 117, 72, 65, 186, 34, 0, 0, 0, 73, 131, 200, 255, 69, 49,
+    201, 49, 255, 184, 9, 0, 0, 0, 190, 0, 0, 1, 0, 186, 3, 0, 0, 0, 15, 5, 72, 61, 1, 240, 255, 255, 114, 28, 72, 129,
+    196, 72, 1, 0, 0, 72, 137, 238, 72, 137, 223, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 233, 208, 163, 255, 255, 72,
+    137, 69, 104, 139, 117, 112, 139, 85, 116, 141, 4, 22, 76, 1, 232, 72, 61, 0, 0, 1, 0, 118, 17, 72, 139, 125, 104,
+    72, 1, 254, 232, 224, 161, 255, 255, 49, 201, 137, 77, 112, 139, 125, 112, 139, 69, 116, 76, 137, 230, 76, 137,
+    233, 72, 1, 199, 72, 3, 125, 104, 243, 164, 68, 1, 109, 116, 72, 129, 196, 72, 1, 0, 0, 72, 137, 238, 72, 137, 223,
+    91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 233, 50, 166, 255, 255, 246, 69, 12, 1, 15, 133, 248, 1, 0, 0, 128, 125,
+    101, 0, 15, 133, 238, 1, 0, 0, 131, 125, 116, 0, 198, 69, 101, 1, 15, 133, 224, 1, 0, 0, 235, 192, 65, 141, 69,
+    255, 60, 63, 15, 135, 192, 247, 255, 255, 65, 128, 252, 2, 15, 135, 182, 247, 255, 255, 72, 133, 237, 15, 132, 191,
+    1, 0, 0, 139, 117, 8, 65, 15, 182, 205, 65, 15, 182, 212, 72, 137, 223, 72, 129, 196, 72, 1, 0, 0, 91, 93, 65, 92,
+    65, 93, 65, 94, 65, 95, 233, 13, 169, 255, 255, 49, 237, 72, 141, 124, 36, 96, 232, 199, 226, 255, 255, 72, 141,
+    124, 36, 96, 65, 137, 196, 232, 166, 171, 255, 255, 186, 6, 0, 0, 0, 132, 192, 15, 132, 104, 247, 255, 255, 72,
+    133, 237, 15, 132, 108, 1, 0, 0, 72, 129, 196, 72, 1, 0, 0, 68, 137, 225, 72, 137, 238, 72, 137, 223, 178, 2, 91,
+    93, 65, 92, 65, 93, 65, 94, 65, 95, 233, 17, 169, 255, 255, 49, 237, 72, 141, 124, 36, 96, 232, 147, 227, 255, 255,
+    72, 141, 124, 36, 96, 65, 137, 197, 232, 106, 226, 255, 255, 72, 141, 124, 36, 96, 65, 137, 196, 232, 73, 171, 255,
+    255, 132, 192, 116, 18, 65, 141, 69, 255, 60, 1, 119, 10, 72, 133, 237, 117, 15, 233, 15, 1, 0, 0, 186, 7, 0, 0, 0,
+    233, 248, 246, 255, 255, 65, 254, 205, 68, 137, 224, 117, 15, 72, 1, 69, 24, 72, 141, 85, 16, 185, 4, 0, 0, 0, 235,
+    13, 72, 1, 69, 64, 72, 141, 85, 56, 185, 5, 0, 0, 0, 72, 129, 196, 72, 1, 0, 0, 72, 137, 238, 72, 137, 223, 91, 93,
+    65, 92, 65, 93, 65, 94, 65, 95, 233, 209, 158, 255, 255, 49, 237, 102, 199, 132, 36, 150, 0, 0, 0, 0, 0, 49, 210,
+    137, 148, 36, 146, 0, 0, 0, 73, 131, 253, 1, 119, 12, 198, 68, 36, 112, 0, 73, 137, 196, 49, 210, 235, 9, 102, 65,
+    139, 20, 36, 73, 131, 196, 2, 102, 137, 148, 36, 144, 0, 0, 0, 72, 137, 194, 76, 41, 226, 72, 131, 250, 1, 119, 9,
+    198, 68, 36, 112, 0, 49, 210, 235, 10, 102, 65, 139, 20, 36, 73, 141, 68, 36, 2, 72, 141, 124, 36, 96, 72, 137, 68,
+    36, 96, 102, 137, 148, 36, 146, 0, 0, 0, 232, 123, 170, 255, 255, 132, 192, 117, 10, 186, 8, 0, 0, 0, 233, 60, 246,
+    255, 255, 72, 133, 237, 116, 68, 246, 69, 12, 16, 116, 62, 72, 99, 125, 96, 133, 255, 120, 54, 69, 49, 210, 69, 49,
+    192, 69, 49, 201, 184, 16, 0, 0, 0, 72, 141, 148, 36, 144, 0, 0, 0, 190, 20, 84, 0, 0, 15, 5, 235, 23, 65, 141, 87,
+    253, 128, 250, 5, 15, 135, 46, 253, 255, 255, 15, 182, 210, 255, 36, 213, 64, 113, 64, 0, 72, 129, 196, 72, 1, 0,
+    0, 91, 93, 65, 92, 65, 93, 65, 94, 65, 95, 195, 65, 86, 65, 85, 65, 84, 85, 49, 237, 83, 72, 137, 251, 72, 131,
+    236, 32, 76, 139, 179, 48, 1, 0, 0, 73, 41, 238, 73, 131, 254, 8, 15, 134, 187, 0, 0, 0, 72, 139, 131, 56, 1, 0, 0,
+    72, 5, 0, 0, 16, 0, 72, 43, 131, 64, 1, 0, 0, 72, 61, 255, 255, 4, 0, 15, 134, 155, 0, 0, 0, 128, 123, 27, 0, 15,
+    133, 145, 0, 0, 0, 72, 141, 133, 8, 128, 65, 0, 72, 141, 124, 36, 8, 198, 68, 36, 24, 1, 72, 137, 68, 36, 8, 72,
+    141, 133, 17, 128, 65, 0, 72, 137, 68, 36, 16, 232, 176, 224, 255, 255, 72, 141, 124, 36, 8, 65, 137, 197, 232,
+    191, 225, 255, 255, 72, 141, 124, 36, 8, 65, 137, 196, 232, 150, 224, 255, 255, 65, 128, 252, 2, 185, 0, 0, 100, 0,
+    137, 194, 184, 0, 0, 1, 0, 72, 15, 69, 200, 76, 57, 233, 115, 15, 65, 15, 182, 212, 64, 182, 2, 72, 137, 223, 232,
+    102, 11, 0, 0, 73, 141, 70, 247, 76, 57, 232, 114, 31, 72, 141, 141, 17, 128, 65, 0, 77, 137, 232, 68, 137, 230,
+    72, 137, 223, 232, 34, 238, 255, 255, 73, 141, 108, 45, 9, 233, 49, 255, 255, 255, 72, 133, 237, 116, 27, 72, 141,
+    181, 8, 128, 65, 0, 76, 137, 242, 191, 8, 128, 65, 0, 232, 153, 158, 255, 255, 72, 41, 171, 48, 1, 0, 0, 72, 131,
+    196, 32, 91, 93, 65, 92, 65, 93, 65, 94, 195, 144, 65, 87, 65, 86, 65, 85, 65, 84, 85, 83, 72, 137, 251, 72, 129,
+    236, 88, 3, 0, 0, 72, 137, 223, 232, 50, 176, 255, 255, 128, 123, 27, 0, 116, 28, 131, 123, 124, 0, 117, 22, 131,
+    123, 116, 0, 117, 16, 131, 187, 128, 0, 0, 0, 0, 117, 7, 49, 255, 232, 72, 159, 255, 255, 72, 139, 107, 80, 72,
+    139, 67, 88, 139, 123, 112, 72, 57, 197, 72, 15, 71, 232, 49, 201, 57, 249, 115, 62, 72, 105, 193, 176, 0, 0, 0,
+    72, 3, 3, 128, 56, 0, 116, 42, 72, 139, 144, 136, 0, 0, 0, 72, 139, 176, 144, 0, 0, 0, 72, 139, 128, 152, 0, 0, 0,
+    72, 57, 242, 72, 15, 71, 214, 72, 57, 234, 72, 15, 70, 234, 72, 57, 197, 72, 15, 71, 232, 72, 255, 193, 235, 190,
+    232, 11, 159, 255, 255, 73, 131, 205, 255, 72, 137, 194, 72, 131, 253, 253, 119, 31, 69, 49, 237, 72, 57, 232, 115,
+    23, 72, 141, 133, 231, 3, 0, 0, 185, 232, 3, 0, 0, 72, 41, 208, 49, 210, 72, 247, 241, 73, 137, 197, 64, 138, 107,
+    52, 77, 137, 234, 64, 132, 237, 116, 33, 131, 123, 120, 0, 117, 25, 138, 67, 27, 132, 192, 117, 18, 69, 49, 210,
+    139, 75, 48, 57, 75, 124, 77, 15, 67, 213, 15, 67, 232, 235, 2, 49, 237, 76, 141, 100, 36, 80, 65, 191, 25, 1, 0,
+    0, 72, 99, 123, 28, 69, 49, 192, 65, 185, 8, 0, 0, 0, 186, 64, 0, 0, 0, 76, 137, 248, 76, 137, 230, 15, 5, 73, 137,
+    198, 72, 133, 192, 117, 5, 64, 132, 237, 117, 5, 69, 49, 237, 235, 91, 72, 137, 223, 232, 179, 228, 255, 255, 72,
+    133, 192, 117, 39, 65, 186, 50, 0, 0, 0, 72, 99, 123, 28, 76, 137, 248, 76, 137, 230, 77, 57, 213, 65, 185, 8, 0,
+    0, 0, 186, 1, 0, 0, 0, 77, 15, 70, 213, 69, 49, 192, 15, 5, 72, 137, 223, 232, 1, 187, 255, 255, 233, 170, 254,
+    255, 255, 73, 139, 108, 36, 4, 72, 137, 232, 72, 193, 232, 32, 255, 200, 131, 248, 6, 118, 17, 73, 255, 197, 73,
+    131, 196, 12, 77, 57, 245, 124, 225, 233, 5, 3, 0, 0, 255, 36, 197, 112, 113, 64, 0, 128, 123, 27, 0, 117, 226, 65,
+    139, 4, 36, 131, 253, 1, 116, 14, 168, 4, 116, 36, 72, 137, 223, 232, 158, 174, 255, 255, 235, 26, 168, 24, 116,
+    12, 49, 246, 72, 137, 223, 232, 26, 173, 255, 255, 235, 187, 72, 137, 223, 232, 132, 174, 255, 255, 235, 177, 133,
+    237, 117, 173, 65, 247, 4, 36, 251, 255, 255, 255, 116, 163, 128, 123, 27, 0, 117, 157, 72, 139, 179, 48, 1, 0, 0,
+    186, 9, 0, 100, 0, 139, 123, 16, 72, 41, 242, 72, 129, 198, 8, 128, 65, 0, 128, 123, 24, 0, 116, 108, 49, 192, 65,
+    185, 8, 0, 0, 0, 72, 137, 68, 36, 40, 81, 185, 64, 0, 0, 0, 72, 141, 68, 36, 48, 80, 76, 141, 68, 36, 64, 232, 53,
+    165, 255, 255, 94, 95, 72, 131, 248, 185, 116, 9, 72, 139, 116, 36, 40, 49, 201, 235, 49, 49, 210, 64, 182, 6, 72,
+    137, 223, 232, 208, 8, 0, 0, 139, 147, 40, 1, 0, 0, 131, 250, 32, 116, 232, 139, 124, 140, 48, 68, 141, 66, 1, 72,
+    255, 193, 68, 137, 131, 40, 1, 0, 0, 137, 188, 147, 168, 0, 0, 0, 72, 57, 241, 117, 215, 235, 5, 232, 35, 159, 255,
+    255, 72, 131, 248, 245, 15, 132, 3, 255, 255, 255, 72, 133, 192, 15, 142, 51, 255, 255, 255, 72, 1, 131, 48, 1, 0,
+    0, 72, 137, 223, 232, 96, 252, 255, 255, 233, 230, 254, 255, 255, 72, 137, 223, 232, 61, 170, 255, 255, 233, 217,
+    254, 255, 255, 137, 238, 72, 193, 230, 4, 72, 3, 115, 8, 131, 62, 0, 15, 132, 198, 254, 255, 255, 72, 137, 223,
+    232, 197, 168, 255, 255, 233, 185, 254, 255, 255, 137, 238, 72, 105, 246, 176, 0, 0, 0, 72, 3, 51, 128, 62, 0, 15,
+    132, 164, 254, 255, 255, 72, 141, 86, 16, 185, 4, 0, 0, 0, 235, 30, 137, 238, 72, 105, 246, 176, 0, 0, 0, 72, 3,
+    51, 128, 62, 0, 15, 132, 132, 254, 255, 255, 72, 141, 86, 56, 185, 5, 0, 0, 0, 72, 137, 223, 232, 160, 158, 255,
+    255, 233, 110, 254, 255, 255, 137, 238, 72, 105, 246, 176, 0, 0, 0, 72, 3, 51, 128, 62, 0, 15, 132, 89, 254, 255,
+    255, 72, 137, 223, 232, 228, 159, 255, 255, 233, 76, 254, 255, 255, 198, 131, 140, 0, 0, 0, 0, 65, 246, 4, 36, 4,
+    116, 8, 72, 137, 223, 232, 169, 154, 255, 255, 65, 247, 4, 36, 251, 255, 255, 255, 15, 132, 49, 1, 0, 0, 139, 187,
+    136, 0, 0, 0, 133, 255, 15, 136, 35, 1, 0, 0, 72, 139, 131, 56, 1, 0, 0, 72, 5, 0, 0, 16, 0, 72, 43, 131, 64, 1, 0,
+    0, 72, 61, 8, 64, 7, 0, 15, 134, 3, 1, 0, 0, 72, 139, 179, 160, 0, 0, 0, 186, 9, 0, 1, 0, 72, 41, 242, 72, 129,
+    198, 24, 128, 185, 0, 232, 245, 157, 255, 255, 72, 131, 248, 245, 15, 132, 222, 0, 0, 0, 72, 133, 192, 127, 35, 72,
+    141, 179, 136, 0, 0, 0, 72, 137, 223, 232, 80, 156, 255, 255, 49, 201, 49, 210, 64, 182, 139, 72, 137, 223, 232,
+    227, 154, 255, 255, 233, 182, 0, 0, 0, 72, 1, 131, 160, 0, 0, 0, 69, 49, 255, 72, 139, 147, 160, 0, 0, 0, 73, 141,
+    183, 24, 128, 185, 0, 76, 41, 250, 72, 131, 250, 8, 118, 127, 72, 141, 70, 9, 72, 141, 124, 36, 48, 72, 137, 84,
+    36, 24, 72, 137, 116, 36, 48, 72, 137, 116, 36, 16, 72, 137, 68, 36, 56, 198, 68, 36, 64, 1, 232, 0, 220, 255, 255,
+    72, 141, 124, 36, 48, 137, 197, 232, 16, 221, 255, 255, 72, 141, 124, 36, 48, 136, 68, 36, 15, 232, 230, 219, 255,
+    255, 72, 139, 84, 36, 24, 72, 139, 116, 36, 16, 72, 141, 122, 247, 72, 57, 239, 114, 43, 64, 138, 116, 36, 15, 72,
+    137, 233, 72, 137, 223, 137, 194, 232, 87, 154, 255, 255, 73, 141, 183, 33, 128, 185, 0, 72, 137, 233, 72, 137,
+    199, 243, 164, 77, 141, 124, 47, 9, 233, 106, 255, 255, 255, 191, 24, 128, 185, 0, 232, 10, 154, 255, 255, 76, 41,
+    187, 160, 0, 0, 0, 233, 207, 254, 255, 255, 72, 137, 223, 232, 224, 152, 255, 255, 233, 234, 252, 255, 255, 72,
+    131, 187, 48, 1, 0, 0, 8, 15, 134, 188, 252, 255, 255, 128, 123, 27, 0, 15, 133, 178, 252, 255, 255, 72, 137, 223,
+    232, 63, 250, 255, 255, 233, 165, 252, 255, 255, 65, 87, 65, 86, 65, 85, 65, 84, 85, 83, 49, 219, 72, 129, 236,
+    152, 1, 0, 0, 72, 131, 63, 1, 126, 24, 72, 139, 127, 16, 186, 2, 0, 0, 0, 190, 168, 113, 64, 0, 232, 111, 154, 255,
+    255, 133, 192, 15, 148, 195, 184, 245, 255, 255, 127, 49, 255, 186, 32, 0, 0, 0, 69, 49, 192, 72, 193, 224, 33, 72,
+    137, 209, 69, 49, 210, 49, 246, 72, 137, 132, 36, 128, 0, 0, 0, 49, 192, 69, 49, 201, 15, 87, 192, 72, 137, 188,
+    36, 184, 0, 0, 0, 76, 141, 108, 36, 72, 72, 137, 188, 36, 192, 0, 0, 0, 72, 137, 188, 36, 200, 0, 0, 0, 72, 141,
+    188, 36, 240, 0, 0, 0, 243, 171, 72, 137, 180, 36, 144, 0, 0, 0, 184, 112, 0, 0, 0, 76, 137, 132, 36, 216, 0, 0, 0,
+    76, 137, 132, 36, 224, 0, 0, 0, 76, 137, 132, 36, 232, 0, 0, 0, 69, 49, 192, 68, 137, 140, 36, 112, 1, 0, 0, 69,
+    49, 201, 76, 137, 148, 36, 120, 1, 0, 0, 76, 137, 148, 36, 128, 1, 0, 0, 72, 137, 202, 72, 137, 207, 72, 137, 206,
+    76, 137, 148, 36, 136, 1, 0, 0, 69, 49, 210, 72, 199, 68, 36, 72, 168, 0, 187, 0, 72, 199, 68, 36, 80, 36, 128,
+    186, 0, 72, 199, 68, 36, 88, 255, 255, 255, 255, 72, 199, 68, 36, 97, 0, 0, 0, 255, 72, 199, 68, 36, 105, 255, 255,
+    255, 255, 72, 199, 68, 36, 113, 255, 255, 255, 0, 199, 68, 36, 121, 8, 0, 0, 0, 102, 199, 132, 36, 136, 0, 0, 0, 1,
+    0, 72, 199, 132, 36, 152, 0, 0, 0, 255, 255, 255, 255, 72, 199, 132, 36, 160, 0, 0, 0, 255, 255, 255, 255, 15, 17,
+    132, 36, 168, 0, 0, 0, 199, 132, 36, 208, 0, 0, 0, 255, 255, 255, 255, 198, 132, 36, 212, 0, 0, 0, 0, 76, 137, 45,
+    72, 21, 1, 0, 136, 92, 36, 96, 15, 5, 189, 157, 0, 0, 0, 191, 4, 0, 0, 0, 72, 137, 232, 15, 5, 191, 36, 0, 0, 0,
+    190, 1, 0, 0, 0, 72, 137, 232, 15, 5, 184, 95, 0, 0, 0, 191, 18, 0, 0, 0, 72, 137, 214, 15, 5, 184, 80, 0, 0, 0,
+    191, 111, 112, 64, 0, 15, 5, 65, 188, 1, 0, 0, 0, 69, 49, 255, 65, 190, 13, 0, 0, 0, 68, 137, 248, 72, 141, 124,
+    36, 40, 185, 8, 0, 0, 0, 69, 49, 192, 243, 171, 65, 186, 8, 0, 0, 0, 69, 49, 201, 76, 137, 240, 76, 137, 231, 72,
+    141, 116, 36, 40, 72, 137, 205, 72, 137, 202, 15, 5, 73, 255, 196, 73, 131, 252, 65, 117, 201, 72, 141, 116, 36, 8,
+    184, 14, 0, 0, 0, 191, 2, 0, 0, 0, 72, 199, 68, 36, 8, 255, 255, 255, 255, 15, 5, 232, 212, 171, 255, 255, 69, 49,
+    192, 69, 49, 201, 190, 7, 0, 0, 0, 65, 188, 46, 1, 0, 0, 76, 141, 148, 36, 168, 0, 0, 0, 72, 137, 239, 72, 137,
+    234, 76, 137, 224, 15, 5, 72, 139, 132, 36, 176, 0, 0, 0, 72, 141, 84, 36, 24, 69, 49, 210, 72, 137, 68, 36, 24,
+    72, 137, 68, 36, 32, 76, 137, 224, 15, 5, 72, 139, 140, 36, 176, 0, 0, 0, 72, 129, 249, 63, 40, 0, 0, 119, 37, 72,
+    129, 249, 128, 0, 0, 0, 119, 10, 199, 68, 36, 120, 8, 0, 0, 0, 235, 39, 72, 141, 65, 192, 190, 5, 0, 0, 0, 49, 210,
+    72, 247, 246, 137, 68, 36, 120, 72, 139, 132, 36, 168, 0, 0, 0, 72, 57, 193, 114, 8, 72, 61, 255, 3, 0, 0, 119, 20,
+    184, 0, 4, 0, 0, 72, 57, 193, 72, 15, 71, 200, 72, 137, 140, 36, 168, 0, 0, 0, 190, 170, 113, 64, 0, 189, 1, 1, 0,
+    0, 186, 2, 0, 8, 0, 72, 199, 199, 156, 255, 255, 255, 69, 49, 210, 69, 49, 192, 69, 49, 201, 72, 137, 232, 15, 5,
+    72, 131, 248, 252, 116, 236, 137, 68, 36, 108, 133, 192, 121, 52, 184, 37, 1, 0, 0, 190, 0, 0, 8, 0, 49, 210, 72,
+    141, 124, 36, 40, 15, 5, 72, 133, 192, 121, 10, 191, 2, 0, 0, 0, 232, 216, 151, 255, 255, 139, 68, 36, 40, 72, 141,
+    124, 36, 44, 137, 68, 36, 108, 232, 36, 152, 255, 255, 69, 49, 210, 69, 49, 192, 69, 49, 201, 132, 219, 117, 41,
+    189, 72, 0, 0, 0, 190, 6, 4, 0, 0, 186, 10, 0, 0, 0, 49, 255, 72, 137, 232, 15, 5, 191, 1, 0, 0, 0, 137, 68, 36,
+    88, 72, 137, 232, 15, 5, 73, 137, 193, 235, 29, 184, 72, 0, 0, 0, 191, 3, 0, 0, 0, 190, 6, 4, 0, 0, 186, 10, 0, 0,
+    0, 15, 5, 137, 68, 36, 88, 65, 137, 193, 68, 137, 76, 36, 92, 68, 11, 76, 36, 88, 120, 133, 49, 237, 65, 188, 36,
+    1, 0, 0, 72, 131, 253, 2, 117, 61, 69, 49, 210, 69, 49, 192, 69, 49, 201, 49, 210, 184, 72, 0, 0, 0, 190, 1, 0, 0,
+    0, 72, 137, 239, 15, 5, 72, 133, 192, 120, 59, 132, 219, 116, 81, 184, 3, 0, 0, 0, 49, 210, 69, 49, 210, 69, 49,
+    192, 69, 49, 201, 72, 137, 199, 72, 137, 214, 15, 5, 235, 55, 72, 99, 124, 36, 108, 69, 49, 210, 69, 49, 192, 69,
+    49, 201, 49, 210, 76, 137, 224, 72, 137, 238, 15, 5, 72, 255, 197, 235, 160, 72, 99, 124, 36, 108, 69, 49, 210, 69,
+    49, 192, 69, 49, 201, 184, 36, 1, 0, 0, 72, 137, 238, 15, 5, 235, 171, 189, 72, 0, 0, 0, 69, 49, 228, 69, 49, 210,
+    69, 49, 192, 69, 49, 201, 190, 6, 4, 0, 0, 186, 10, 0, 0, 0, 72, 137, 232, 76, 137, 231, 15, 5, 65, 191, 3, 0, 0,
+    0, 137, 68, 36, 108, 72, 99, 124, 36, 88, 72, 137, 232, 76, 137, 254, 76, 137, 226, 15, 5, 65, 190, 4, 0, 0, 0,
+    128, 204, 8, 72, 99, 124, 36, 88, 72, 137, 194, 76, 137, 246, 72, 137, 232, 15, 5, 72, 99, 124, 36, 92, 72, 137,
+    232, 76, 137, 254, 76, 137, 226, 15, 5, 128, 204, 8, 72, 99, 124, 36, 92, 76, 137, 246, 72, 137, 194, 72, 137, 232,
+    15, 5, 184, 35, 1, 0, 0, 191, 0, 0, 8, 0, 76, 137, 230, 76, 137, 226, 15, 5, 65, 186, 0, 8, 8, 0, 137, 68, 36, 100,
+    72, 141, 116, 36, 16, 184, 33, 1, 0, 0, 72, 199, 68, 36, 16, 0, 2, 1, 0, 72, 131, 207, 255, 186, 8, 0, 0, 0, 15, 5,
+    72, 99, 124, 36, 100, 137, 68, 36, 104, 9, 248, 15, 136, 63, 254, 255, 255, 184, 1, 0, 0, 0, 189, 233, 0, 0, 0, 72,
+    99, 84, 36, 88, 199, 68, 36, 40, 1, 0, 0, 0, 72, 193, 224, 32, 76, 141, 84, 36, 40, 190, 1, 0, 0, 0, 72, 137, 68,
+    36, 44, 72, 137, 232, 15, 5, 132, 219, 117, 36, 49, 201, 72, 99, 84, 36, 92, 72, 99, 124, 36, 100, 72, 184, 1, 0,
+    0, 0, 1, 0, 0, 0, 72, 137, 68, 36, 44, 72, 137, 232, 137, 76, 36, 40, 15, 5, 184, 1, 0, 0, 0, 72, 99, 84, 36, 104,
+    69, 49, 192, 69, 49, 201, 72, 193, 224, 33, 72, 99, 124, 36, 100, 76, 141, 84, 36, 40, 199, 68, 36, 40, 1, 0, 0, 0,
+    72, 137, 68, 36, 44, 190, 1, 0, 0, 0, 184, 233, 0, 0, 0, 15, 5, 15, 182, 219, 1, 219, 131, 61, 185, 143, 253, 0, 0,
+    126, 3, 131, 203, 16, 128, 61, 169, 143, 253, 0, 0, 116, 3, 131, 203, 8, 49, 210, 72, 137, 230, 69, 49, 210, 69,
+    49, 192, 137, 20, 36, 69, 49, 201, 184, 157, 0, 0, 0, 191, 37, 0, 0, 0, 49, 210, 15, 5, 72, 133, 192, 120, 9, 131,
+    60, 36, 1, 117, 3, 131, 203, 32, 49, 246, 69, 49, 210, 69, 49, 192, 69, 49, 201, 184, 188, 1, 0, 0, 186, 1, 0, 0,
+    0, 72, 137, 247, 15, 5, 72, 131, 248, 5, 126, 3, 131, 203, 1, 49, 192, 65, 186, 24, 0, 0, 0, 69, 49, 192, 69, 49,
+    201, 72, 137, 68, 36, 48, 72, 199, 199, 156, 255, 255, 255, 190, 111, 112, 64, 0, 72, 141, 84, 36, 40, 72, 137, 68,
+    36, 56, 184, 181, 1, 0, 0, 72, 199, 68, 36, 40, 0, 0, 41, 0, 15, 5, 137, 68, 36, 4, 133, 192, 120, 3, 131, 203, 4,
+    72, 141, 124, 36, 4, 232, 54, 149, 255, 255, 49, 210, 76, 137, 239, 185, 28, 0, 0, 0, 64, 182, 128, 232, 238, 147,
+    255, 255, 72, 137, 197, 72, 184, 67, 70, 68, 77, 1, 0, 62, 0, 72, 137, 69, 0, 232, 234, 163, 255, 255, 49, 210, 69,
+    49, 210, 69, 49, 192, 137, 69, 8, 69, 49, 201, 184, 107, 0, 0, 0, 72, 137, 215, 72, 137, 214, 15, 5, 137, 69, 12,
+    184, 108, 0, 0, 0, 15, 5, 137, 69, 16, 76, 137, 239, 137, 93, 20, 139, 68, 36, 120, 137, 69, 24, 232, 240, 244,
+    255, 255, 49, 192, 65, 84, 185, 2, 0, 0, 0, 65, 137, 244, 85, 64, 182, 138, 137, 213, 49, 210, 83, 72, 137, 251,
+    72, 137, 135, 64, 1, 0, 0, 72, 137, 135, 56, 1, 0, 0, 232, 115, 147, 255, 255, 72, 137, 223, 68, 136, 32, 64, 136,
+    104, 1, 232, 4, 165, 255, 255, 72, 137, 223, 49, 246, 232, 134, 163, 255, 255, 72, 137, 223, 232, 164, 244, 255,
+    255, 111, 111, 109, 95, 107, 105, 108, 108, 32, 0, 0, 0, 0, 0, 0, 0, 191, 16, 64, 0, 0, 0, 0, 0, 13, 17, 64, 0, 0,
+    0, 0, 0, 34, 17, 64, 0, 0, 0, 0, 0, 44, 17, 64, 0, 0, 0, 0, 0, 57, 17, 64, 0, 0, 0, 0, 0, 47, 112, 114, 111, 99, 0,
+    115, 101, 108, 102, 0, 47, 116, 97, 115, 107, 47, 0, 47, 99, 104, 105, 108, 100, 114, 101, 110, 0, 115, 101, 108,
+    102, 47, 102, 100, 0, 47, 115, 116, 97, 116, 0, 47, 116, 97, 115, 107, 0, 115, 101, 108, 102, 47, 102, 100, 47, 0,
+    46, 99, 111, 102, 102, 101, 114, 100, 97, 109, 45, 0, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 97, 98, 99, 100, 101,
+    102, 0, 46, 46, 0, 115, 101, 108, 102, 47, 111, 111, 109, 95, 115, 99, 111, 114, 101, 95, 97, 100, 106, 0, 53, 48,
+    48, 0, 226, 78, 64, 0, 0, 0, 0, 0, 42, 79, 64, 0, 0, 0, 0, 0, 211, 79, 64, 0, 0, 0, 0, 0, 2, 80, 64, 0, 0, 0, 0, 0,
+    214, 78, 64, 0, 0, 0, 0, 0, 214, 78, 64, 0, 0, 0, 0, 0, 214, 78, 64, 0, 0, 0, 0, 0, 39, 80, 64, 0, 0, 0, 0, 0, 80,
+    80, 64, 0, 0, 0, 0, 0, 163, 80, 64, 0, 0, 0, 0, 0, 195, 80, 64, 0, 0, 0, 0, 0, 47, 100, 101, 118, 47, 112, 116,
+    109, 120, 0, 115, 112, 97, 119, 110, 0, 5, 89, 64, 0, 0, 0, 0, 0, 130, 97, 64, 0, 0, 0, 0, 0, 70, 89, 64, 0, 0, 0,
+    0, 0, 235, 97, 64, 0, 0, 0, 0, 0, 59, 98, 64, 0, 0, 0, 0, 0, 193, 98, 64, 0, 0, 0, 0, 0, 132, 99, 64, 0, 0, 0, 0,
+    0, 132, 99, 64, 0, 0, 0, 0, 0, 68, 89, 64, 0, 0, 0, 0, 0, 233, 97, 64, 0, 0, 0, 0, 0, 57, 98, 64, 0, 0, 0, 0, 0,
+    191, 98, 64, 0, 0, 0, 0, 0, 57, 102, 64, 0, 0, 0, 0, 0, 59, 103, 64, 0, 0, 0, 0, 0, 72, 103, 64, 0, 0, 0, 0, 0,
+    104, 103, 64, 0, 0, 0, 0, 0, 136, 103, 64, 0, 0, 0, 0, 0, 179, 103, 64, 0, 0, 0, 0, 0, 213, 103, 64, 0, 0, 0, 0, 0,
+    51, 0, 47, 100, 101, 118, 47, 110, 117, 108, 108, 0, 0, 46, 115, 104, 115, 116, 114, 116, 97, 98, 0, 46, 116, 101,
+    120, 116, 0, 46, 114, 111, 100, 97, 116, 97, 0, 46, 98, 115, 115, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11, 0, 0, 0, 1, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 232, 0, 64, 0,
+    0, 0, 0, 0, 232, 0, 0, 0, 0, 0, 0, 0, 24, 111, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 17, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 112, 64, 0, 0, 0, 0, 0, 0, 112, 0, 0, 0,
+    0, 0, 0, 180, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 25, 0,
+    0, 0, 8, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 128, 64, 0, 0, 0, 0, 0, 0, 128, 0, 0, 0, 0, 0, 0, 96, 126, 253, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 180, 113, 0, 0, 0, 0, 0, 0, 30, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
     // clang-format on
 };
 
 /// Of the file.
 inline constexpr std::string_view image_x86_64_sha256 =
-    "df5f657f2799909fbd37455face9a60769a3cdbd679f5bf7854dfeb440619322";
+    "d527a3aa2dbe525bf14a23af5027cb1f211be6b1f770cbced49b958e7697c3fb";
 
 }  // namespace cofferdam::inline v0::wire
 
@@ -7294,19 +7468,15 @@ class warden_command final : public running_command {
         job_(job),
         program_(std::move(program)) {}
 
-  /// Streams over pipes whose other ends the command is given.
-  void connect_pipes(unique_fd& input, unique_fd& output, unique_fd& error) {
-    auto in = std::make_unique<descriptor_input>(executor_, input);
-    auto out = std::make_unique<descriptor_output>(executor_, output);
-    auto err = std::make_unique<descriptor_output>(executor_, error);
-    connect(std::move(in), std::move(out), std::move(err));
-  }
+  /// Streams over pipes, or a terminal, whose other ends the command is given.
+  void connect_to(command_pipes& pipes) { connect_pipes(executor_, pipes); }
 
   /// Streams in frames.
   void connect_frames(bool has_input) {
     auto in = std::make_unique<framed_input>(sink_, job_, has_input);
     auto out = std::make_unique<framed_output>(executor_, sink_, job_, std::uint8_t{1});
-    auto err = std::make_unique<framed_output>(executor_, sink_, job_, std::uint8_t{2});
+    std::unique_ptr<framed_output> err;  // a terminal has one output
+    if (!limits().terminal) err = std::make_unique<framed_output>(executor_, sink_, job_, std::uint8_t{2});
     framed_in_ = in.get();
     framed_out_[0] = out.get();
     framed_out_[1] = err.get();
@@ -7406,6 +7576,11 @@ class warden_command final : public running_command {
       case wire::fail_stage::exec: return spawn_stage::exec;
       default: return spawn_stage::descriptors;
     }
+  }
+
+  void send_size(terminal_size size) override {
+    wire::frame_writer frame(wire::frame_type::resize, job_);
+    sink_->send(frame.number(size.rows()).number(size.columns()).take());
   }
 
   void send_kill(std::chrono::milliseconds grace) {
@@ -8797,7 +8972,7 @@ class warden_files {
   static awaitable<std::vector<entry>> list(warden_files self, std::string path) {
     const std::string clean = self.beneath(path);
     wire::frame_writer frame(wire::frame_type::list, 0);
-    file_answer answer = co_await self.ask("list", clean, frame.text(clean).number(std::uint8_t{1}));
+    file_answer answer = co_await self.ask("list", clean, frame.text(clean).number(yes_byte));
     std::vector<entry> entries;
     values_of values(answer.data);
     while (!values.empty()) entries.push_back(values.next_named_entry());
@@ -8812,7 +8987,7 @@ class warden_files {
     entry found = co_await stat(self, clean);
     if (found.type() == file_type::symlink) {  // leads it out, or to a file? A look into it tells.
       wire::frame_writer frame(wire::frame_type::list, 0);
-      co_await self.ask("enter", clean, frame.text(clean).number(std::uint8_t{0}));
+      co_await self.ask("enter", clean, frame.text(clean).number(no_byte));
     } else if (!found.is_directory()) {
       throw path_error(ENOTDIR, "enter", clean);
     }
@@ -8823,7 +8998,7 @@ class warden_files {
     const std::string clean = self.beneath(path);
     if (clean == ".") co_return;
     wire::frame_writer frame(wire::frame_type::make_directory, 0);
-    co_await self.ask("make directory", clean, frame.text(clean).number(std::uint32_t{0755}));
+    co_await self.ask("make directory", clean, frame.text(clean).number(folder_mode));
   }
 
   static awaitable<void> remove(warden_files self, std::string path) {
@@ -8848,6 +9023,10 @@ class warden_files {
   std::unique_ptr<file_source> get_files(std::vector<file_request> requests) const;
 
  private:
+  static constexpr std::uint8_t no_byte = 0;
+  static constexpr std::uint8_t yes_byte = 1;
+  static constexpr std::uint32_t folder_mode = 0755;
+
   /// Takes the values of an answer. They come from the other side of a wall: nothing in them is believed.
   class values_of {
    public:
@@ -8907,7 +9086,7 @@ class warden_files {
   awaitable<std::uint32_t> begin_file(std::string path, std::uint32_t mode) const {
     const std::uint32_t number = requests_->number();
     wire::frame_writer frame(wire::frame_type::write, number);
-    frame.text(path).number(mode).number(std::uint8_t{0});
+    frame.text(path).number(mode).number(no_byte);
     co_await ask_as(number, "write", path, frame.take());
     co_return number;
   }
@@ -8935,9 +9114,10 @@ class warden_files {
     const std::string clean = workspace_path(header.destination(), path_);
     if (header.type() == file_type::directory) {
       wire::frame_writer make(wire::frame_type::make_directory, 0);
-      co_await ask("make directory", clean, make.text(clean).number(std::uint32_t{0755}));
+      co_await ask("make directory", clean, make.text(clean).number(folder_mode));
       wire::frame_writer set(wire::frame_type::set_mode, 0);
-      co_await ask("make directory", clean, set.text(clean).number(std::uint32_t{header.mode() & 0777U}));
+      const std::uint32_t mode = header.mode() & 0777U;
+      co_await ask("make directory", clean, set.text(clean).number(mode));
       co_return transferred_file(header.source(), clean, 0);
     }
     const std::uint32_t number = co_await begin_file(clean, header.mode() & 0777U);
@@ -9151,6 +9331,11 @@ class warden_keeper final : public command_keeper, public link_listener, public 
     order.gid = settings_.gid;
     if (has_scope()) order.flags |= wire::spawn_scope;
     order.directory = request.directory_path;
+    if (c.terminal()) {
+      order.flags |= wire::spawn_terminal;
+      order.rows = c.terminal()->rows();
+      order.columns = c.terminal()->columns();
+    }
 
     std::optional<command_pipes> pipes;
     std::array<int, 4> descriptors{};
@@ -9158,7 +9343,7 @@ class warden_keeper final : public command_keeper, public link_listener, public 
     const bool has_input = c.input() || c.has_open_input();
     if (link_->carries_descriptors()) {
       pipes.emplace(c, request, nothing_.get());
-      one->connect_pipes(pipes->input, pipes->output, pipes->error);
+      one->connect_to(*pipes);
       order.flags |= wire::spawn_descriptors;
       descriptors = {request.input, request.output, request.error, request.directory};
       count = 3;
@@ -9167,7 +9352,7 @@ class warden_keeper final : public command_keeper, public link_listener, public 
         count = 4;
       }
     } else {
-      one->connect_frames(has_input);
+      one->connect_frames(has_input || c.terminal());
       if (has_input) order.flags |= wire::spawn_open_input;
     }
     bytes frame = order.encode(job, request.candidates, request.words, request.variables);

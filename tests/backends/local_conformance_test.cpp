@@ -10,6 +10,11 @@ class bare_local {
   static auto provider() { return cofferdam::local().without_warning(); }
 };
 
+class local_without_warden {
+ public:
+  static auto provider() { return cofferdam::local().without_warning().warden(cofferdam::warden_policy::never); }
+};
+
 }  // namespace cofferdam_test
 
 namespace cofferdam::testing {
@@ -18,5 +23,10 @@ INSTANTIATE_TYPED_TEST_SUITE_P(local, command_conformance, cofferdam_test::bare_
 INSTANTIATE_TYPED_TEST_SUITE_P(local, file_conformance, cofferdam_test::bare_local);
 INSTANTIATE_TYPED_TEST_SUITE_P(local, lifetime_conformance, cofferdam_test::bare_local);
 INSTANTIATE_TYPED_TEST_SUITE_P(local, streaming_conformance, cofferdam_test::bare_local);
+INSTANTIATE_TYPED_TEST_SUITE_P(local, terminal_conformance, cofferdam_test::bare_local);
+INSTANTIATE_TYPED_TEST_SUITE_P(without_warden, command_conformance, cofferdam_test::local_without_warden);
+INSTANTIATE_TYPED_TEST_SUITE_P(without_warden, lifetime_conformance, cofferdam_test::local_without_warden);
+INSTANTIATE_TYPED_TEST_SUITE_P(without_warden, streaming_conformance, cofferdam_test::local_without_warden);
+INSTANTIATE_TYPED_TEST_SUITE_P(without_warden, terminal_conformance, cofferdam_test::local_without_warden);
 
 }  // namespace cofferdam::testing

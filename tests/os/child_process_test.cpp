@@ -63,20 +63,10 @@ class under_test {
     cofferdam::spawn_request request;
     const cofferdam::unique_fd directory(::open(folder.path().c_str(), O_PATH | O_CLOEXEC));
     const cofferdam::unique_fd null = cofferdam::unique_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    cofferdam::pipe_ends out = cofferdam::make_pipe();
-    cofferdam::pipe_ends err = cofferdam::make_pipe();
-    cofferdam::detail::set_nonblocking(out.read_end);
-    cofferdam::detail::set_nonblocking(err.read_end);
-    cofferdam::pipe_ends in;
-    request.input = null.get();
-    if (input || limits.open_input) {
-      in = cofferdam::make_pipe();
-      cofferdam::detail::set_nonblocking(in.write_end);
-      request.input = in.read_end.get();
-    }
+    cofferdam::command with_input = cofferdam::shell(line);
+    if (input || limits.open_input) with_input.open_input();
+    cofferdam::detail::command_pipes pipes(with_input, request, null.get());
     request.directory = directory.get();
-    request.output = out.write_end.get();
-    request.error = err.write_end.get();
     request.candidates = {"/bin/bash"};
     request.words = {"bash", "-c", line};
     request.variables = {"PATH=/usr/bin:/bin", "HOME=" + folder.path().string()};
@@ -84,8 +74,7 @@ class under_test {
     if (!started.ok()) throw std::system_error(started.cause());
     pid = started.pid();
     child = std::make_shared<child_process>(std::move(executor), std::move(registry), pid, started.pidfd(),
-                                            std::move(in.write_end), std::move(out.read_end), std::move(err.read_end),
-                                            limits);
+                                            std::move(pipes), limits);
     child->begin(to_bytes(input.value_or("")));
   }
 

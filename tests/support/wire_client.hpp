@@ -116,29 +116,54 @@ struct wire_frame {
   }
 };
 
+/// How the program is started: by which words, and over what.
+struct wire_start {
+  std::vector<std::string> words = {COFFERDAM_WARDEN_PROGRAM, "3"};
+  bool over_pipes = false;  ///< standard input and output are pipes; else descriptor 3 is a socket
+};
+
 /// Starts the warden and speaks its frames: one thread, blocking, without any of the library's own means. The
 /// destructor closes the stream and waits for the program.
 class wire_client {
  public:
   static constexpr std::chrono::milliseconds patience = std::chrono::seconds(60);
 
-  wire_client() {
-    int pair[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) fail("socketpair");
-    fd_ = pair[0];
-    std::string name = COFFERDAM_WARDEN_PROGRAM;
-    std::string three = "3";
-    char* const words[] = {name.data(), three.data(), nullptr};
+  wire_client() : wire_client(wire_start()) {}
+  explicit wire_client(wire_start how) {
+    int theirs[2];
+    if (how.over_pipes) {
+      int in[2];
+      int out[2];
+      if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0) fail("pipe2");
+      fd_ = in[1];
+      from_fd_ = out[0];
+      theirs[0] = in[0];
+      theirs[1] = out[1];
+    } else {
+      int pair[2];
+      if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) fail("socketpair");
+      fd_ = from_fd_ = pair[0];
+      theirs[0] = theirs[1] = pair[1];
+    }
+    std::vector<char*> words;
+    for (std::string& word : how.words) words.push_back(word.data());
+    words.push_back(nullptr);
     char* const variables[] = {nullptr};
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_adddup2(&actions, pair[1], 3);
-    const int code = ::posix_spawn(&pid_, name.c_str(), &actions, nullptr, words, variables);
+    if (how.over_pipes) {
+      ::posix_spawn_file_actions_adddup2(&actions, theirs[0], 0);
+      ::posix_spawn_file_actions_adddup2(&actions, theirs[1], 1);
+    } else {
+      ::posix_spawn_file_actions_adddup2(&actions, theirs[0], 3);
+    }
+    const int code = ::posix_spawnp(&pid_, words[0], &actions, nullptr, words.data(), variables);
     ::posix_spawn_file_actions_destroy(&actions);
-    ::close(pair[1]);
+    ::close(theirs[0]);
+    if (theirs[1] != theirs[0]) ::close(theirs[1]);
     if (code != 0) {
-      ::close(fd_);
-      throw std::system_error(code, std::system_category(), "starting " + name);
+      close();
+      throw std::system_error(code, std::system_category(), "starting " + how.words[0]);
     }
   }
   wire_client(const wire_client&) = delete;
@@ -187,7 +212,8 @@ class wire_client {
         header->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
         std::memcpy(CMSG_DATA(header), fds.data(), fds.size() * sizeof(int));
       }
-      const ssize_t sent = ::sendmsg(fd_, &message, MSG_NOSIGNAL);
+      const ssize_t sent =
+          is_socket() ? ::sendmsg(fd_, &message, MSG_NOSIGNAL) : ::write(fd_, bytes.data(), bytes.size());
       if (sent < 0 && errno == EINTR) continue;
       if (sent < 0) fail("sendmsg");
       bytes.remove_prefix(static_cast<std::size_t>(sent));
@@ -200,12 +226,12 @@ class wire_client {
     const auto end = std::chrono::steady_clock::now() + limit;
     while (!whole_frame()) {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-      pollfd ready{fd_, POLLIN, 0};
+      pollfd ready{from_fd_, POLLIN, 0};
       const int count = ::poll(&ready, 1, static_cast<int>(std::max<std::chrono::milliseconds::rep>(left.count(), 0)));
       if (count < 0 && errno == EINTR) continue;
       if (count <= 0) return std::nullopt;
       char piece[65536];
-      const ssize_t got = ::read(fd_, piece, sizeof piece);
+      const ssize_t got = ::read(from_fd_, piece, sizeof piece);
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) {
         ended_ = true;
@@ -230,8 +256,18 @@ class wire_client {
 
   /// Closes our end of the stream.
   void close() {
+    if (from_fd_ >= 0 && from_fd_ != fd_) ::close(from_fd_);
     if (fd_ >= 0) ::close(fd_);
-    fd_ = -1;
+    fd_ = from_fd_ = -1;
+  }
+  /// Says that no more bytes come, and goes on reading.
+  void finish_sending() {
+    if (is_socket()) {
+      ::shutdown(fd_, SHUT_WR);
+    } else {
+      ::close(fd_);
+      fd_ = -1;
+    }
   }
 
   /// Waits for the program; its wait status. Kills it and fails the test where it does not end in time.
@@ -256,13 +292,15 @@ class wire_client {
  private:
   [[noreturn]] static void fail(const char* what) { throw std::system_error(errno, std::system_category(), what); }
 
+  bool is_socket() const noexcept { return fd_ == from_fd_; }
   bool whole_frame() const {
     const std::string_view here = std::string_view(received_).substr(begin_);
     if (here.size() < cofferdam::wire::header_size) return false;
     return here.size() - cofferdam::wire::header_size >= wire_reader(here).number<std::uint32_t>();
   }
 
-  int fd_ = -1;
+  int fd_ = -1;       ///< what we write to
+  int from_fd_ = -1;  ///< what we read from; a socket is both
   pid_t pid_ = 0;
   int status_ = 0;
   bool ended_ = false;

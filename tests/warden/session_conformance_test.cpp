@@ -129,5 +129,6 @@ INSTANTIATE_TYPED_TEST_SUITE_P(warden, command_conformance, cofferdam_test::far_
 INSTANTIATE_TYPED_TEST_SUITE_P(warden, file_conformance, cofferdam_test::far_place);
 INSTANTIATE_TYPED_TEST_SUITE_P(warden, lifetime_conformance, cofferdam_test::far_place);
 INSTANTIATE_TYPED_TEST_SUITE_P(warden, streaming_conformance, cofferdam_test::far_place);
+INSTANTIATE_TYPED_TEST_SUITE_P(warden, terminal_conformance, cofferdam_test::far_place);
 
 }  // namespace cofferdam::testing

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,18 @@ namespace cofferdam::inline v0 {
 
 /// For `command::timeout`: no limit at all, said on purpose. A command without any timeout gets its backend's default.
 inline constexpr std::chrono::milliseconds no_timeout = std::chrono::milliseconds::max();
+
+/// How large a terminal is.
+class terminal_size {
+ public:
+  terminal_size(std::uint16_t rows, std::uint16_t columns) noexcept : rows_(rows), columns_(columns) {}
+  std::uint16_t rows() const noexcept { return rows_; }
+  std::uint16_t columns() const noexcept { return columns_; }
+
+ private:
+  std::uint16_t rows_;
+  std::uint16_t columns_;
+};
 
 /// What to run: a line for a shell, or words for `execve` (then no shell is involved), and how.
 ///
@@ -125,6 +138,20 @@ class command {
   command&& open_input() && { return std::move(open_input()); }
   bool has_open_input() const noexcept { return has_open_input_; }
 
+  /// Gives the command a terminal of its own (a PTY) instead of pipes: what it writes, error output included, is `out()`,
+  /// and line editing, ^C and window size work as in a real one. Input ends as by ^D; say `open_input()` to type into it.
+  /// \param rows, columns  1 to 65535.
+  /// \throws error{errc::invalid_argument} for a size of zero.
+  command& terminal(std::uint16_t rows, std::uint16_t columns) & {
+    if (rows == 0 || columns == 0)
+      throw error(errc::invalid_argument, "command: a terminal has at least one row and one column");
+    terminal_ = terminal_size(rows, columns);
+    return *this;
+  }
+  command&& terminal(std::uint16_t rows, std::uint16_t columns) && { return std::move(terminal(rows, columns)); }
+  /// Its first size; nothing where the command has pipes.
+  const std::optional<terminal_size>& terminal() const noexcept { return terminal_; }
+
   /// How many bytes of each output stream the result keeps, half from the start and half from the end.
   /// Everything is counted, whatever is kept. Default: `default_kept_output`. Zero keeps nothing.
   command& keep_output(std::size_t bytes_per_stream) & {
@@ -156,6 +183,7 @@ class command {
   std::vector<variable_setting> variables_;
   std::optional<bytes> input_;
   std::optional<std::size_t> kept_output_;
+  std::optional<terminal_size> terminal_;
 };
 
 /// A line for the environment's shell (bash where there is one, else sh): `shell("ls | wc -l")`.

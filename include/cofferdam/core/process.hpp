@@ -7,6 +7,7 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -52,6 +53,10 @@ class process {
     virtual awaitable<void> write_input(bytes_view data) = 0;
     virtual awaitable<void> close_input() = 0;
     virtual awaitable<void> signal(int number) = 0;
+    virtual awaitable<void> resize(std::uint16_t, std::uint16_t) {
+      throw error(errc::unsupported, "resize: the command has no terminal; say terminal() on the command");
+      co_return;
+    }
     virtual awaitable<command_result> wait() = 0;
   };
 
@@ -80,6 +85,14 @@ class process {
   /// \param number  as in `<csignal>`.
   awaitable<void> signal(int number) { return get().signal(number); }
 
+  /// Gives the command's terminal another size; it hears of that by SIGWINCH. Does nothing once the command has ended.
+  /// \throws error{errc::unsupported} where the command has no terminal; error{errc::invalid_argument} for a size of zero.
+  awaitable<void> resize(std::uint16_t rows, std::uint16_t columns) {
+    if (rows == 0 || columns == 0)
+      throw error(errc::invalid_argument, "resize: a terminal has at least one row and one column");
+    return get().resize(rows, columns);
+  }
+
   /// Waits for the end and takes what output is left; a second call yields the same result.
   /// \par Cancellation  terminal: ends the command and all it started, then throws `error{errc::cancelled}`.
   awaitable<command_result> wait() { return get().wait(); }
@@ -105,6 +118,7 @@ class finished_process final : public process::implementation {
   }
   awaitable<void> close_input() override { co_return; }
   awaitable<void> signal(int) override { co_return; }
+  awaitable<void> resize(std::uint16_t, std::uint16_t) override { co_return; }
   awaitable<command_result> wait() override { co_return result_; }
 
  private:

@@ -4,6 +4,7 @@
 
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/os/command_ends.hpp>
+#include <cofferdam/os/command_pipes.hpp>
 #include <cofferdam/os/reaper.hpp>
 #include <cofferdam/os/running_command.hpp>
 #include <cofferdam/os/unique_fd.hpp>
@@ -35,17 +36,14 @@ class child_process final : public running_command {
  public:
   /// \param pidfd  taken over only where this does not throw: else the caller can still end the process.
   child_process(const asio::any_io_executor& executor, std::shared_ptr<command_registry> registry, pid_t pid,
-                unique_fd& pidfd, unique_fd input, unique_fd output, unique_fd error, const command_limits& limits,
+                unique_fd& pidfd, command_pipes pipes, const command_limits& limits,
                 std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now())
       : running_command(executor, std::move(registry), limits, started),
         pid_(pid),
         pidfd_(executor),
         deadline_(executor),
         next_step_(executor) {
-    auto in = std::make_unique<descriptor_input>(executor, input);
-    auto out = std::make_unique<descriptor_output>(executor, output);
-    auto err = std::make_unique<descriptor_output>(executor, error);
-    connect(std::move(in), std::move(out), std::move(err));
+    connect_pipes(executor, pipes);
     hand_over(pidfd, pidfd_);
   }
 

@@ -62,8 +62,7 @@ class child_keeper final : public command_keeper {
     }
     std::shared_ptr<child_process> child;
     try {
-      child = std::make_shared<child_process>(executor(), registry(), started.pid(), started.pidfd(),
-                                              std::move(pipes.input), std::move(pipes.output), std::move(pipes.error),
+      child = std::make_shared<child_process>(executor(), registry(), started.pid(), started.pidfd(), std::move(pipes),
                                               limits_of(c), before);
       child->begin(c.take_input());
     } catch (...) {  // it runs already, and nobody is going to know it

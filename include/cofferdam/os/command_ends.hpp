@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <memory>
+#include <string_view>
 #include <system_error>
 
 #include <sys/ioctl.h>
@@ -105,11 +106,13 @@ class descriptor_output final : public output_end {
   asio::posix::stream_descriptor descriptor_;
 };
 
-/// The writing end of a pipe.
+/// The writing end of a pipe, or a terminal's master.
 class descriptor_input final : public input_end {
  public:
-  /// \param fd  empty: closed from the start.
-  descriptor_input(const asio::any_io_executor& executor, unique_fd& fd) : descriptor_(executor) {
+  /// \param fd           empty: closed from the start.
+  /// \param is_terminal  its end is a character.
+  descriptor_input(const asio::any_io_executor& executor, unique_fd& fd, bool is_terminal = false)
+      : descriptor_(executor), is_terminal_(is_terminal) {
     if (fd) hand_over(fd, descriptor_);
   }
   bool is_open() const noexcept override { return descriptor_.is_open(); }
@@ -118,6 +121,7 @@ class descriptor_input final : public input_end {
     do {
       written = write_without_sigpipe(descriptor_.native_handle(), data);
     } while (written < 0 && errno == EINTR);
+    if (written > 0) is_line_start_ = data[static_cast<std::size_t>(written) - 1] == std::byte{'\n'};
     if (written >= 0) return written;
     return errno == EAGAIN ? -1 : -2;
   }
@@ -128,12 +132,19 @@ class descriptor_input final : public input_end {
                            });
   }
   void close() noexcept override {
+    if (is_terminal_ && descriptor_.is_open()) {
+      // In the middle of a line the first ^D only hands the line over. No room for them: nobody reads.
+      constexpr std::string_view ends = "\x04\x04";
+      static_cast<void>(write(as_bytes(ends.substr(is_line_start_ ? 1 : 0))));
+    }
     std::error_code ignored;  // closing our end of a pipe cannot fail in a way that matters
     descriptor_.close(ignored);
   }
 
  private:
   asio::posix::stream_descriptor descriptor_;
+  bool is_terminal_;
+  bool is_line_start_ = true;
 };
 
 }  // namespace cofferdam::inline v0::detail

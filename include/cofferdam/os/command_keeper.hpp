@@ -15,6 +15,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -120,6 +121,7 @@ class command_keeper : public std::enable_shared_from_this<command_keeper> {
     limits.linger = settings_.output_grace;
     limits.kept_output = c.kept_output().value_or(command::default_kept_output);
     limits.open_input = c.has_open_input();
+    limits.terminal = c.terminal().has_value();
     return limits;
   }
 
@@ -159,6 +161,10 @@ class command_keeper : public std::enable_shared_from_this<command_keeper> {
       if (number < 1 || number > 64)
         throw error(errc::invalid_argument, "signal: " + std::to_string(number) + " is no signal; they are 1 to 64");
       running_->send(number);
+      co_return;
+    }
+    awaitable<void> resize(std::uint16_t rows, std::uint16_t columns) override {
+      running_->resize(terminal_size(rows, columns));
       co_return;
     }
     awaitable<command_result> wait() override {

@@ -5,9 +5,12 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/os/pipe.hpp>
 #include <cofferdam/os/spawn.hpp>
+#include <cofferdam/os/terminal.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 
 #include <utility>
+
+#include <fcntl.h>
 
 namespace cofferdam::inline v0::detail {
 
@@ -17,6 +20,10 @@ class command_pipes {
   /// \param request  gets the command's ends, borrowed.
   /// \param nothing  what a command reads that is given no input.
   command_pipes(const command& c, spawn_request& request, int nothing) {
+    if (c.terminal()) {
+      use_terminal(*c.terminal(), request);
+      return;
+    }
     pipe_ends out = make_pipe();
     pipe_ends err = make_pipe();
     set_nonblocking(out.read_end);
@@ -37,12 +44,24 @@ class command_pipes {
     request.error = theirs_[2].get();
   }
 
-  /// Our ends; no `input` where the command has none.
+  /// Our ends; no `input` where the command has none, no `error` where it has a terminal.
   unique_fd input;
   unique_fd output;
   unique_fd error;
+  /// The command's terminal, for its size.
+  unique_fd terminal;
 
  private:
+  void use_terminal(terminal_size size, spawn_request& request) {
+    terminal_ends made(size);
+    input = usable(unique_fd(::fcntl(made.ours.get(), F_DUPFD_CLOEXEC, 3)), "terminal");
+    terminal = usable(unique_fd(::fcntl(made.ours.get(), F_DUPFD_CLOEXEC, 3)), "terminal");
+    output = std::move(made.ours);
+    theirs_[0] = std::move(made.theirs);
+    request.input = request.output = request.error = theirs_[0].get();
+    request.is_terminal = true;
+  }
+
   unique_fd theirs_[3];
 };
 

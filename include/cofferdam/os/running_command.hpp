@@ -11,6 +11,9 @@
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/shielded.hpp>
 #include <cofferdam/os/command_ends.hpp>
+#include <cofferdam/os/command_pipes.hpp>
+#include <cofferdam/os/terminal.hpp>
+#include <cofferdam/os/unique_fd.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/cancellation_state.hpp>
@@ -67,6 +70,8 @@ class command_limits {
   /// How long what a command has left behind may go on holding the output once it has ended.
   std::chrono::milliseconds linger{100};
   std::size_t kept_output = command::default_kept_output;
+  /// It has a terminal.
+  bool terminal = false;
   /// Keep the input open after the first content.
   bool open_input = false;
 };
@@ -208,6 +213,16 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
     }
   }
 
+  void resize(terminal_size size) {
+    if (!limits_.terminal)
+      throw error(errc::unsupported, "resize: the command has no terminal; say terminal() on the command");
+    if (over_) return;
+    if (terminal_)
+      set_terminal_size(terminal_, size);
+    else
+      send_size(size);
+  }
+
   void close_input() noexcept {
     feeding_.clear();
     if (input_) input_->close();
@@ -235,6 +250,19 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
   }
 
  protected:
+  /// Where somebody else holds the terminal.
+  virtual void send_size(terminal_size) {}
+
+  /// Streams over pipes, or a terminal, whose other ends the command is given.
+  void connect_pipes(const asio::any_io_executor& executor, command_pipes& pipes) {
+    auto in = std::make_unique<descriptor_input>(executor, pipes.input, static_cast<bool>(pipes.terminal));
+    auto out = std::make_unique<descriptor_output>(executor, pipes.output);
+    std::unique_ptr<descriptor_output> err;
+    if (pipes.error) err = std::make_unique<descriptor_output>(executor, pipes.error);
+    connect(std::move(in), std::move(out), std::move(err));
+    terminal_ = std::move(pipes.terminal);
+  }
+
   /// Says where the streams are; the first thing after construction.
   void connect(std::unique_ptr<input_end> input, std::unique_ptr<output_end> output,
                std::unique_ptr<output_end> error) {
@@ -402,6 +430,7 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
 
   void finish() {
     finished_ = true;
+    terminal_.reset();
     on_finished();
     try {
       fill_result();
@@ -442,6 +471,7 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
   std::chrono::steady_clock::time_point ended_at_;
   std::unique_ptr<input_end> input_;
   std::array<source, 2> sources_;
+  unique_fd terminal_;
   asio::steady_timer changed_;  // never expires; cancelling it wakes whoever waits
   bytes feeding_;
   std::size_t fed_ = 0;

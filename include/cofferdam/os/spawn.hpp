@@ -20,6 +20,7 @@
 #include <linux/close_range.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -48,6 +49,8 @@ class spawn_request {
   int input = -1;
   int output = -1;
   int error = -1;
+  /// Its standard input is a terminal, and becomes its controlling one.
+  bool is_terminal = false;
   /// A fourth descriptor, which becomes number 3. Borrowed; above 2.
   int control = -1;
 };
@@ -146,6 +149,8 @@ COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
 
   // Without a group of its own nobody could end it.
   if (::syscall(SYS_setsid) < 0) spawn_child_fails(plan, spawn_stage::clone);
+  if (request.is_terminal && ::syscall(SYS_ioctl, request.input, TIOCSCTTY, 0) < 0)
+    spawn_child_fails(plan, spawn_stage::descriptors);
   const kernel_sigaction default_action;
   for (int number = 1; number <= 64; ++number)
     ::syscall(SYS_rt_sigaction, number, &default_action, nullptr, sizeof default_action.mask);

@@ -22,3 +22,4 @@
 #include <cofferdam/testing/detail/file_conformance.hpp>
 #include <cofferdam/testing/detail/lifetime_conformance.hpp>
 #include <cofferdam/testing/detail/streaming_conformance.hpp>
+#include <cofferdam/testing/detail/terminal_conformance.hpp>

@@ -148,6 +148,11 @@ class warden_keeper final : public command_keeper, public link_listener, public 
     order.gid = settings_.gid;
     if (has_scope()) order.flags |= wire::spawn_scope;
     order.directory = request.directory_path;
+    if (c.terminal()) {
+      order.flags |= wire::spawn_terminal;
+      order.rows = c.terminal()->rows();
+      order.columns = c.terminal()->columns();
+    }
 
     std::optional<command_pipes> pipes;
     std::array<int, 4> descriptors{};
@@ -155,7 +160,7 @@ class warden_keeper final : public command_keeper, public link_listener, public 
     const bool has_input = c.input() || c.has_open_input();
     if (link_->carries_descriptors()) {
       pipes.emplace(c, request, nothing_.get());
-      one->connect_pipes(pipes->input, pipes->output, pipes->error);
+      one->connect_to(*pipes);
       order.flags |= wire::spawn_descriptors;
       descriptors = {request.input, request.output, request.error, request.directory};
       count = 3;
@@ -164,7 +169,7 @@ class warden_keeper final : public command_keeper, public link_listener, public 
         count = 4;
       }
     } else {
-      one->connect_frames(has_input);
+      one->connect_frames(has_input || c.terminal());
       if (has_input) order.flags |= wire::spawn_open_input;
     }
     bytes frame = order.encode(job, request.candidates, request.words, request.variables);

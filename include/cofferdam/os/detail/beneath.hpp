@@ -5,6 +5,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/os/path_error.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 
 #include <algorithm>
@@ -39,39 +40,6 @@ enum class link_policy {
 };
 
 namespace detail {
-
-// `errno` as one of our errors. For calls that take a path beneath a directory: there EXDEV and ELOOP mean that the
-// path left it, went through /proc, or turned in circles.
-inline error path_error(int code, std::string_view doing, std::string_view path) {
-  const std::string what = std::string(doing) + " " + shown_path(path) + ": ";
-  const std::error_code cause(code, std::system_category());
-  switch (code) {
-    case ENOENT: return error(errc::not_found, what + "there is no such file or directory", cause);
-    case ENOTDIR: return error(errc::not_a_directory, what + "a part of the path is not a directory", cause);
-    case EISDIR: return error(errc::not_a_file, what + "a directory is in its place", cause);
-    case EXDEV:
-    case ELOOP:
-      return error(errc::outside_workspace, what + "a symbolic link leads out of the directory, or in circles", cause);
-    case EACCES:
-    case EPERM:
-    case EROFS: return error(errc::permission_denied, what + cause.message(), cause);
-    case EEXIST: return error(errc::already_exists, what + "the name is taken", cause);
-    case ENOTEMPTY: return error(errc::not_empty, what + "the directory is not empty", cause);
-    case EFBIG:
-    case ENAMETOOLONG: return error(errc::too_large, what + cause.message(), cause);
-    case ENXIO: return error(errc::not_a_file, what + "a FIFO, socket or device is in its place", cause);
-    default: return error(errc::io_error, what + cause.message(), cause);
-  }
-}
-
-// For calls with single names, where EXDEV means two file systems and nothing about the path.
-inline error name_error(int code, std::string_view doing, std::string_view path) {
-  if (code == EXDEV)
-    return error(errc::io_error,
-                 std::string(doing) + " " + shown_path(path) + ": the two are on different file systems",
-                 std::error_code(code, std::system_category()));
-  return path_error(code, doing, path);
-}
 
 inline file_type type_of(const struct stat& status) noexcept {
   if (S_ISREG(status.st_mode)) return file_type::regular;

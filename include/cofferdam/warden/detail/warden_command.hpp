@@ -7,6 +7,7 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/os/command_ends.hpp>
+#include <cofferdam/os/command_pipes.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/running_command.hpp>
 #include <cofferdam/os/spawn.hpp>
@@ -162,19 +163,15 @@ class warden_command final : public running_command {
         job_(job),
         program_(std::move(program)) {}
 
-  /// Streams over pipes whose other ends the command is given.
-  void connect_pipes(unique_fd& input, unique_fd& output, unique_fd& error) {
-    auto in = std::make_unique<descriptor_input>(executor_, input);
-    auto out = std::make_unique<descriptor_output>(executor_, output);
-    auto err = std::make_unique<descriptor_output>(executor_, error);
-    connect(std::move(in), std::move(out), std::move(err));
-  }
+  /// Streams over pipes, or a terminal, whose other ends the command is given.
+  void connect_to(command_pipes& pipes) { connect_pipes(executor_, pipes); }
 
   /// Streams in frames.
   void connect_frames(bool has_input) {
     auto in = std::make_unique<framed_input>(sink_, job_, has_input);
     auto out = std::make_unique<framed_output>(executor_, sink_, job_, std::uint8_t{1});
-    auto err = std::make_unique<framed_output>(executor_, sink_, job_, std::uint8_t{2});
+    std::unique_ptr<framed_output> err;  // a terminal has one output
+    if (!limits().terminal) err = std::make_unique<framed_output>(executor_, sink_, job_, std::uint8_t{2});
     framed_in_ = in.get();
     framed_out_[0] = out.get();
     framed_out_[1] = err.get();
@@ -274,6 +271,11 @@ class warden_command final : public running_command {
       case wire::fail_stage::exec: return spawn_stage::exec;
       default: return spawn_stage::descriptors;
     }
+  }
+
+  void send_size(terminal_size size) override {
+    wire::frame_writer frame(wire::frame_type::resize, job_);
+    sink_->send(frame.number(size.rows()).number(size.columns()).take());
   }
 
   void send_kill(std::chrono::milliseconds grace) {

@@ -10,8 +10,8 @@
 #include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/core/transfer.hpp>
 #include <cofferdam/core/workspace_path.hpp>
-#include <cofferdam/os/detail/beneath.hpp>
 #include <cofferdam/os/directory.hpp>
+#include <cofferdam/os/path_error.hpp>
 #include <cofferdam/warden/detail/warden_command.hpp>
 #include <cofferdam/warden/protocol.hpp>
 
@@ -175,7 +175,7 @@ class warden_files {
   static awaitable<std::vector<entry>> list(warden_files self, std::string path) {
     const std::string clean = self.beneath(path);
     wire::frame_writer frame(wire::frame_type::list, 0);
-    file_answer answer = co_await self.ask("list", clean, frame.text(clean).number(std::uint8_t{1}));
+    file_answer answer = co_await self.ask("list", clean, frame.text(clean).number(yes_byte));
     std::vector<entry> entries;
     values_of values(answer.data);
     while (!values.empty()) entries.push_back(values.next_named_entry());
@@ -190,7 +190,7 @@ class warden_files {
     entry found = co_await stat(self, clean);
     if (found.type() == file_type::symlink) {  // leads it out, or to a file? A look into it tells.
       wire::frame_writer frame(wire::frame_type::list, 0);
-      co_await self.ask("enter", clean, frame.text(clean).number(std::uint8_t{0}));
+      co_await self.ask("enter", clean, frame.text(clean).number(no_byte));
     } else if (!found.is_directory()) {
       throw path_error(ENOTDIR, "enter", clean);
     }
@@ -201,7 +201,7 @@ class warden_files {
     const std::string clean = self.beneath(path);
     if (clean == ".") co_return;
     wire::frame_writer frame(wire::frame_type::make_directory, 0);
-    co_await self.ask("make directory", clean, frame.text(clean).number(std::uint32_t{0755}));
+    co_await self.ask("make directory", clean, frame.text(clean).number(folder_mode));
   }
 
   static awaitable<void> remove(warden_files self, std::string path) {
@@ -226,6 +226,10 @@ class warden_files {
   std::unique_ptr<file_source> get_files(std::vector<file_request> requests) const;
 
  private:
+  static constexpr std::uint8_t no_byte = 0;
+  static constexpr std::uint8_t yes_byte = 1;
+  static constexpr std::uint32_t folder_mode = 0755;
+
   /// Takes the values of an answer. They come from the other side of a wall: nothing in them is believed.
   class values_of {
    public:
@@ -285,7 +289,7 @@ class warden_files {
   awaitable<std::uint32_t> begin_file(std::string path, std::uint32_t mode) const {
     const std::uint32_t number = requests_->number();
     wire::frame_writer frame(wire::frame_type::write, number);
-    frame.text(path).number(mode).number(std::uint8_t{0});
+    frame.text(path).number(mode).number(no_byte);
     co_await ask_as(number, "write", path, frame.take());
     co_return number;
   }
@@ -313,9 +317,10 @@ class warden_files {
     const std::string clean = workspace_path(header.destination(), path_);
     if (header.type() == file_type::directory) {
       wire::frame_writer make(wire::frame_type::make_directory, 0);
-      co_await ask("make directory", clean, make.text(clean).number(std::uint32_t{0755}));
+      co_await ask("make directory", clean, make.text(clean).number(folder_mode));
       wire::frame_writer set(wire::frame_type::set_mode, 0);
-      co_await ask("make directory", clean, set.text(clean).number(std::uint32_t{header.mode() & 0777U}));
+      const std::uint32_t mode = header.mode() & 0777U;
+      co_await ask("make directory", clean, set.text(clean).number(mode));
       co_return transferred_file(header.source(), clean, 0);
     }
     const std::uint32_t number = co_await begin_file(clean, header.mode() & 0777U);

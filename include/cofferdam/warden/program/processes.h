@@ -108,7 +108,8 @@ class descendants {
   /// Sends a signal to each: never to a stranger that has got a number meanwhile.
   void signal(int number) const {
     for (u32 i = 0; i < count_; ++i) {
-      const one& each = found_[i];
+      // Children die before their parents: where orphans do not come to us, they are known only until then.
+      const one& each = found_[number == sig_kill ? count_ - 1 - i : i];
       if (each.parent == root_) {  // ours: nobody else can take its status, so the number is not given away
         kernel(__NR_kill, each.pid, number);
         continue;

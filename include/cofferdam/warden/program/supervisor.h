@@ -352,6 +352,7 @@ class supervisor {
   /// can multiply while others die. What a look misses (it is no snapshot) becomes our child at the latest when its
   /// parent dies, and we go on until the kernel says that we have none.
   void kill_tree() {
+    if (!busy_) return;  // told already; a word more would be taken for one about the next command
     report what{};
     what.kind = report_kind::killing;
     tell(what);

@@ -51,6 +51,8 @@ struct job {
   int in = -1;
   bool in_armed = false;
   bool in_ends = false;
+  bool in_closed = false;
+  bool in_line = false;   ///< the last byte written ended no line
   u8* in_data = nullptr;  ///< wire::input_window bytes
   u32 in_begin = 0;
   u32 in_size = 0;
@@ -384,8 +386,8 @@ void warden::take_frame(frame_type type, u32 id, const u8* payload, size_t size)
         u16 rows, columns, x, y;
       } window{from.get<u16>(), from.get<u16>(), 0, 0};
       if (!from.finished()) give_up(wire::fault::malformed, number);
-      if (one != nullptr && (one->flags & wire::spawn_terminal) != 0 && one->out.fd >= 0)
-        kernel(__NR_ioctl, one->out.fd, 0x5414, address(&window));  // TIOCSWINSZ
+      if (one != nullptr && (one->flags & wire::spawn_terminal) != 0 && one->in >= 0)
+        kernel(__NR_ioctl, one->in, 0x5414, address(&window));  // TIOCSWINSZ
       return;
     }
     default: give_up(wire::fault::unknown_type, number);
@@ -482,6 +484,7 @@ void warden::spawn(u32 id, const u8* payload, size_t size) {
     if (!one->used || one->keeper < 0) {
       drop(one->out.fd);
       drop(one->err.fd);
+      one->emptied = true;
       close_input(*one);
       one->used = false;
       --busy_count_;
@@ -649,7 +652,7 @@ void warden::take_input(job& one, const u8* payload, size_t size) {
   if ((one.flags & wire::spawn_descriptors) != 0 || one.in_ends) give_up(wire::fault::unexpected, number);
   if ((one.flags & (wire::spawn_open_input | wire::spawn_terminal)) == 0) give_up(wire::fault::unexpected, number);
   if (one.in_size + one.in_returned + size > wire::input_window) give_up(wire::fault::too_much_input, number);
-  if (one.in < 0) {  // nobody reads it any more
+  if (one.in_closed) {  // nobody reads it any more
     one.in_returned += static_cast<u32>(size);
     feed(one);
     return;
@@ -679,7 +682,7 @@ void warden::end_input(job& one) {
 
 void warden::feed(job& one) {
   one.in_armed = false;
-  while (one.in >= 0 && one.in_size != 0) {
+  while (!one.in_closed && one.in_size != 0) {
     const long written = write_fd(one.in, one.in_data + one.in_begin, one.in_size);
     if (written == -EAGAIN) {
       one.in_armed = true;
@@ -692,16 +695,17 @@ void warden::feed(job& one) {
       close_input(one);
       break;
     }
+    one.in_line = one.in_data[one.in_begin + static_cast<u32>(written) - 1] != '\n';
     one.in_begin += static_cast<u32>(written);
     one.in_size -= static_cast<u32>(written);
     one.in_returned += static_cast<u32>(written);
   }
   if (one.in_size == 0) {
     one.in_begin = 0;
-    if (one.in_ends && one.in >= 0) {
+    if (one.in_ends && !one.in_closed) {
       if ((one.flags & wire::spawn_terminal) != 0) {
-        const u8 end_of_file = 4;
-        write_fd(one.in, &end_of_file, 1);
+        const u8 ends[2] = {4, 4};  // in the middle of a line the first one only hands the line over
+        write_fd(one.in, ends, one.in_line ? 2 : 1);
       }
       close_input(one);
     }
@@ -713,7 +717,10 @@ void warden::feed(job& one) {
 }
 
 void warden::close_input(job& one) {
-  drop(one.in);
+  // A terminal is held until nothing of the job is left: some programs close their descriptors before they exit, and
+  // would die of SIGHUP if the terminal went with them.
+  one.in_closed = true;
+  if ((one.flags & wire::spawn_terminal) == 0 || one.emptied) drop(one.in);
   if (one.in_data != nullptr) kernel(__NR_munmap, address(one.in_data), wire::input_window);
   one.in_data = nullptr;
   one.in_size = 0;
@@ -738,7 +745,8 @@ void warden::begin_end(job& one, wire::exit_reason reason, u32 grace_ms) {
   if (one.emptied || one.answer_by != never || one.lost) return;
   if (grace_ms == 0) return order_kill(one);
   const u64 when = now_us() + u64{grace_ms} * 1000;
-  if (one.kill_at == never) order_signal(one, static_cast<u8>(wire::signal_scope::tree), sig_term);
+  if (one.kill_at == never || one.reason == wire::exit_reason::none)  // what lingers has a time, and no word yet
+    order_signal(one, static_cast<u8>(wire::signal_scope::tree), sig_term);
   if (when < one.kill_at) one.kill_at = when;
 }
 
@@ -1076,6 +1084,8 @@ void warden::kill_everything(bool by_lease) {
     drop(one.err.fd);
     conclude(one);
   }
+  for (u32 i = 0; i < keepers_end_; ++i)
+    if (keepers_[i].pid != 0 && keepers_[i].job < 0) retire(keepers_[i]);
 }
 
 // ---- files ------------------------------------------------------------------------------------------------------------
@@ -1250,7 +1260,8 @@ void warden::serve(bool on_socket) {
 void warden::loop() {
   for (;;) {
     flush();
-    if (closing_ && busy_count_ == 0) end_process(0);
+    // Our own go before us, or whoever adopts orphans here would have to reap them.
+    if (closing_ && busy_count_ == 0 && keepers_end_ == 0 && worker_pid_ == 0) end_process(0);
     const u64 next = next_time();
     const u64 now = now_us();
     i64 wait = -1;
