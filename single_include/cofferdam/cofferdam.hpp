@@ -10586,7 +10586,7 @@ class local_environment {
   /// Runs a command to its end. What it does is the result, its time limit included.
   /// \throws error{errc::environment_closed}; error{errc::outside_workspace, not_found, not_a_directory} for its working
   ///         directory; error{errc::io_error} where the host has no descriptor left. `partial()` has what had arrived.
-  /// \par Cancellation  terminal: SIGTERM, the grace, SIGKILL to the process group; then error{errc::cancelled}.
+  /// \par Cancellation  terminal: SIGTERM, the grace, SIGKILL to all that the command has started; then error{errc::cancelled}.
   awaitable<command_result> run_command(command c) { return detail::local_state::run(get(), std::move(c)); }
 
   /// Starts a command. One that cannot be started yields a finished process with the result that says why.
@@ -10631,13 +10631,16 @@ class local_environment {
 /// Runs commands on this machine, as the user who runs the program, in a private temporary folder. **No wall**: for
 /// code you trust, or would run yourself. Warns so once a program.
 ///
-/// A command has a process group and session of its own; its end, its time limit, cancellation and `close()` end the
-/// group. (A process that leaves the group by `setsid` is not followed.) Its environment is built from nothing: PATH
+/// Commands are started by a warden, a small program of the library's own. The end of a command, its time limit,
+/// cancellation, `close()` and the death of this program end everything that the command has started, whatever that did to
+/// get away. Where the kernel has Landlock scopes (Linux 6.12) a command can signal only what it has started itself, and
+/// can gain no privileges (no `sudo`); elsewhere one that runs as you may also kill you, the warden and other commands, and
+/// all that is promised is this: everything a command started ends unless it kills you first. Results say in `walls()` what
+/// stood. A program that forks without exec keeps the warden alive with it. A command's environment is built from nothing: PATH
 /// (the system folders), HOME (the workspace), LANG, TERM, TMPDIR, and what the command adds; standard input is
 /// /dev/null; descriptors, signal state and umask of the program do not leak into it.
 ///
-/// A command is finished when it ends: a background child that holds the output delays the result by `output_grace`,
-/// then what is left of the group is killed.
+/// A command is finished when it ends: what it has left behind delays the result by `output_grace`, and is killed then.
 class local {
  public:
   /// Where the private folder is made. Default: TMPDIR, else /tmp. Made where it is missing.

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// Row PR-21 of the catalogue of attacks: a command's terminal is a real one. The control has pipes. What every backend
+// with terminals must do besides stands in terminal_conformance.
+
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/core/with_environment.hpp>
+
+#include "support/census.hpp"
+#include "support/run.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <functional>
+#include <string>
+
+namespace {
+
+using asio::awaitable;
+using cofferdam::as_bytes;
+using cofferdam::as_text;
+using cofferdam::chunk;
+using cofferdam::command_result;
+using cofferdam::process;
+using cofferdam::shell;
+using cofferdam::with_environment;
+using cofferdam_test::eventually;
+using cofferdam_test::guests_of;
+using cofferdam_test::run;
+using cofferdam_test::temporary_folder;
+
+auto provider(const temporary_folder& base) {
+  return cofferdam::local().without_warning().temporary_base(base.path()).kill_grace(std::chrono::milliseconds(50));
+}
+
+awaitable<std::string> read_until(process& running, std::string wanted) {
+  std::string seen;
+  while (seen.find(wanted) == std::string::npos) {
+    chunk piece = co_await running.read();
+    if (piece.end()) break;
+    seen += as_text(piece.data());
+  }
+  co_return seen;
+}
+
+/// Types ^C at a shell that runs one job in the foreground and one, in a group of its own, in the background.
+std::string after_control_c(bool with_terminal) {
+  const temporary_folder base;
+  std::string seen;
+  const auto body = [&](auto& env) -> awaitable<void> {
+    cofferdam::command both = shell(
+        "set -m; (trap 'echo background hit; exit' INT; while :; do sleep 0.02; done) & "
+        "(trap 'echo foreground hit; exit 0' INT; echo ready; while :; do sleep 0.02; read -t 0.01 x && break; done); "
+        "sleep 0.2; kill -0 $! && echo background lives; kill -9 $!");
+    both.open_input();
+    if (with_terminal) both.terminal(24, 80);
+    process running = co_await env.start(std::move(both));
+    seen = co_await read_until(running, "ready");
+    co_await running.write_input(as_bytes(with_terminal ? "\x03" : "\x03\n"));
+    std::string rest = co_await read_until(running, "lives");
+    seen += rest;
+  };
+  run([&]() -> awaitable<void> { co_await with_environment(provider(base), std::ref(body)); });
+  return seen;
+}
+
+}  // namespace
+
+TEST(Attack, PR_21_control_c_on_a_terminal_hits_the_foreground_group_only) {
+  const std::string seen = after_control_c(true);
+  EXPECT_NE(seen.find("foreground hit"), std::string::npos) << seen;
+  EXPECT_EQ(seen.find("background hit"), std::string::npos) << seen;
+  EXPECT_NE(seen.find("background lives"), std::string::npos) << seen;
+}
+
+TEST(Attack, PR_21_control_on_a_pipe_it_is_a_byte_like_any_other) {
+  const std::string seen = after_control_c(false);
+  EXPECT_EQ(seen.find("hit"), std::string::npos) << seen;
+  EXPECT_NE(seen.find("background lives"), std::string::npos) << seen;
+}
+
+TEST(Attack, PR_21_raw_mode_passes_every_byte_both_ways) {
+  const temporary_folder base;
+  std::string expected;
+  for (int byte = 0; byte < 256; ++byte) expected += static_cast<char>(byte);
+  std::string seen;
+  const auto body = [&](auto& env) -> awaitable<void> {
+    process running =
+        co_await env.start(shell("stty raw -echo; printf ready; head -c 256").terminal(24, 80).open_input());
+    std::string ready = co_await read_until(running, "ready");
+    EXPECT_EQ(ready, "ready");
+    co_await running.write_input(as_bytes(expected));
+    while (seen.size() < 256) {
+      chunk piece = co_await running.read();
+      if (piece.end()) break;
+      seen += as_text(piece.data());
+    }
+    command_result result = co_await running.wait();
+    EXPECT_TRUE(result.ok());
+  };
+  run([&]() -> awaitable<void> { co_await with_environment(provider(base), std::ref(body)); });
+  EXPECT_EQ(seen, expected);
+}
+
+TEST(Attack, PR_21_what_ignores_the_hang_up_of_its_terminal_is_gone_all_the_same) {
+  const temporary_folder base;
+  const auto body = [&](auto& env) -> awaitable<void> {
+    {
+      process running = co_await env.start(
+          shell("trap '' HUP TERM; (setsid sh -c 'trap \"\" HUP; sleep 60' &); echo ready; sleep 60").terminal(24, 80));
+      std::string ready = co_await read_until(running, "ready");
+      EXPECT_NE(ready.find("ready"), std::string::npos);
+      EXPECT_TRUE(eventually([&] { return guests_of(base.path()).size() >= 2; }));
+    }
+    EXPECT_TRUE(eventually([&] { return guests_of(base.path()).empty(); }));
+  };
+  run([&]() -> awaitable<void> { co_await with_environment(provider(base), std::ref(body)); });
+}
