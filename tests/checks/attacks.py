@@ -12,12 +12,14 @@ import sys
 from _harness import ROOT, main
 
 ROWS = {"AL": 28, "EN": 10, "FS": 23, "PR": 24, "OU": 12}
+SUBROWS = {"PR-06": "bc"}  # PR-06b and PR-06c stand beneath PR-06
 TEST = re.compile(r"^\s*(?:TYPED_)?TEST(?:_F|_P)?\s*\(\s*\w+\s*,\s*(\w+)\s*\)", re.M)
-ROW = re.compile(r"(?<![A-Z])([A-Z]{2})_(\d\d)(?!\d)")
+ROW = re.compile(r"(?<![A-Z])([A-Z]{2})_(\d\d[a-z]?)(?![a-z\d])")
 
 
 def catalogue():
-    return [f"{kind}-{number:02}" for kind, last in ROWS.items() for number in range(1, last + 1)]
+    rows = [f"{kind}-{number:02}" for kind, last in ROWS.items() for number in range(1, last + 1)]
+    return [row + letter for row in rows for letter in ["", *SUBROWS.get(row, "")]]
 
 
 def proven(root):
@@ -92,6 +94,12 @@ BAD = [
      "AL-01: neither"),
     ("a disabled test", {"tests/attacks/allow_test.cpp": "TEST(Attack, DISABLED_AL_01_x) {}\n"}, "AL-01: neither"),
     ("a row in both", {"tests/attacks/waiting.txt": REST + "AL-01 later\n"}, "AL-01: waits, but"),
+    ("a row of which only the one above it has a test",
+     {"tests/attacks/allow_test.cpp": "TEST(Attack, AL_01_x_AL_02_y_PR_06_z) {}\n",
+      "tests/attacks/waiting.txt": REST.replace("PR-06 a later wall\n", "").replace("PR-06b a later wall\n", "")},
+     "PR-06b: neither"),
+    ("a row of another letter", {"tests/attacks/allow_test.cpp": "TEST(Attack, AL_01_x_AL_02_y_PR_06d_z) {}\n"},
+     "PR-06d: no such row"),
     ("no reason", {"tests/attacks/waiting.txt": REST.replace("FS-07 a later wall", "FS-07")}, "without a reason"),
     ("an unknown row", {"tests/attacks/waiting.txt": REST + "FS-99 later\n"}, "no such row"),
     ("no list", {"tests/attacks/waiting.txt": None}, "not there"),

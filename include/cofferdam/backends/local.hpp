@@ -77,7 +77,7 @@ class local_environment {
 
   /// Ends every command (SIGTERM, the grace, SIGKILL), whose awaiters get error{errc::environment_closed}, and removes
   /// the folder. Not cancelled; a second call waits for the first.
-  /// \throws error{errc::io_error} where the folder cannot be removed: something that left its process group still writes.
+  /// \throws error{errc::io_error} where the folder cannot be removed: something still writes there.
   awaitable<void> close() {
     const std::shared_ptr<detail::local_state> state = get();
     return detail::shielded([state] { return detail::local_state::close(state); });

@@ -1,0 +1,1210 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// Rows PR-03, 05 to 08 and 10 of the catalogue of attacks, where they are about process trees and the host's death:
+// commands that leave their group, go on behind their parents' backs, turn on those who watch them, or outlive the
+// host. The host's process table is the judge: every process of an attack carries a marker among its words. The controls
+// are `warden_policy::never` (a process group and nothing else), a session without the scope, and a plain fork.
+
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/os/command_request.hpp>
+#include <cofferdam/warden/image.hpp>
+#include <cofferdam/warden/session.hpp>
+#include <cofferdam/warden/start_warden.hpp>
+
+#include "support/census.hpp"
+#include "support/forked_host.hpp"
+#include "support/require.hpp"
+#include "support/run.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <iterator>
+#include <random>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <grp.h>
+#include <poll.h>
+#include <pwd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+using asio::awaitable;
+using cofferdam::argv;
+using cofferdam::command;
+using cofferdam::command_result;
+using cofferdam::errc;
+using cofferdam::error_kind;
+using cofferdam::process;
+using cofferdam::protection;
+using cofferdam::shell;
+using cofferdam::warden_policy;
+using cofferdam::warden_session;
+using cofferdam::with_environment;
+using cofferdam_test::census;
+using cofferdam_test::eventually;
+using cofferdam_test::in_forked_host;
+using cofferdam_test::is_alive;
+using cofferdam_test::is_warden;
+using cofferdam_test::own_wardens;
+using cofferdam_test::process_entry;
+using cofferdam_test::process_of;
+using cofferdam_test::process_table;
+using cofferdam_test::read_proc;
+using cofferdam_test::run;
+using cofferdam_test::temporary_folder;
+using namespace std::chrono_literals;
+using namespace std::string_literals;
+
+using clock = std::chrono::steady_clock;
+
+double milliseconds(std::chrono::nanoseconds time) { return static_cast<double>(time.count()) / 1e6; }
+
+awaitable<void> pause(std::chrono::milliseconds time) {
+  asio::steady_timer timer(co_await asio::this_coro::executor, time);
+  co_await timer.async_wait(asio::use_awaitable);
+}
+
+// ---- the judge ------------------------------------------------------------------------------------------------------
+
+/// A number of seconds to sleep that nobody else sleeps: what marks the processes of one attack, whoever their parent
+/// is, and whatever is left of their environment.
+std::string new_marker() {
+  static std::mt19937_64 random{std::random_device{}()};
+  std::string digits = std::to_string(random());
+  digits.resize(std::max<std::size_t>(digits.size(), 15), '7');
+  return "98765." + digits.substr(digits.size() - 15);
+}
+
+/// The living processes that have `marker` among their words.
+std::vector<process_entry> marked(const std::string& marker) {
+  std::vector<process_entry> found;
+  for (const process_entry& one : process_table()) {
+    if (one.pid == ::getpid() || one.is_zombie()) continue;
+    if (read_proc("/proc/" + std::to_string(one.pid) + "/cmdline").find(marker) != std::string::npos)
+      found.push_back(one);
+  }
+  return found;
+}
+
+/// What a control leaves. Several looks have to find nobody, since one may miss what is just being forked.
+void kill_marked(const std::string& marker) {
+  int empty_looks = 0;
+  eventually([&] {
+    const std::vector<process_entry> left = marked(marker);
+    for (const process_entry& one : left) ::kill(one.pid, SIGKILL);
+    empty_looks = left.empty() ? empty_looks + 1 : 0;
+    return empty_looks == 5;
+  });
+}
+
+std::string shown(const std::vector<process_entry>& processes) {
+  std::ostringstream text;
+  for (const process_entry& one : processes)
+    text << one.name << " " << one.pid << " (" << one.state << ", parent " << one.parent << ") ";
+  return text.str();
+}
+
+pid_t only(const std::vector<process_entry>& processes) { return processes.size() == 1 ? processes.front().pid : 0; }
+
+/// The processes that `warden` watches commands with.
+std::vector<pid_t> supervisors_of(pid_t warden) {
+  std::vector<pid_t> found;
+  for (const process_entry& one : process_table())
+    if (one.parent == warden && !one.is_zombie() && is_warden(one.pid)) found.push_back(one.pid);
+  return found;
+}
+
+std::string joined(const std::vector<pid_t>& numbers) {
+  std::string text;
+  for (const pid_t number : numbers) text += " " + std::to_string(number);
+  return text;
+}
+
+/// While it lives, what loses its parent becomes a child of this program, so that nothing a killed host has started can
+/// hide from it, guest or warden.
+class orphanage {
+ public:
+  orphanage() {
+    for (const process_entry& one : process_table())
+      if (one.parent == ::getpid()) before_.insert(one.pid);
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  }
+  orphanage(const orphanage&) = delete;
+  orphanage& operator=(const orphanage&) = delete;
+  ~orphanage() {
+    eventually([&] {
+      const std::vector<process_entry> left = living();
+      for (const process_entry& one : left) ::kill(one.pid, SIGKILL);
+      return left.empty();
+    });
+    ::prctl(PR_SET_CHILD_SUBREAPER, 0);
+  }
+
+  /// What has been started since, and lives.
+  std::vector<process_entry> living() const {
+    std::vector<process_entry> table = process_table();
+    std::set<pid_t> ours{::getpid()};
+    for (bool grown = true; grown;) {
+      grown = false;
+      for (const process_entry& one : table)
+        if (ours.contains(one.parent) && !before_.contains(one.pid)) grown = ours.insert(one.pid).second || grown;
+    }
+    std::vector<process_entry> found;
+    for (const process_entry& one : table) {
+      if (one.pid == ::getpid() || !ours.contains(one.pid)) continue;
+      if (!one.is_zombie())
+        found.push_back(one);
+      else if (one.parent == ::getpid())
+        ::waitpid(one.pid, nullptr, WNOHANG);
+    }
+    return found;
+  }
+
+  /// Nothing lives, and nothing has moved while we looked.
+  bool is_empty() const { return living().empty() && living().empty(); }
+
+ private:
+  std::set<pid_t> before_;
+};
+
+// ---- hosts ----------------------------------------------------------------------------------------------------------
+
+/// A user whom nobody else is: what it signals is ours alone. Only root can become it.
+class spare_user {
+ public:
+  static const spare_user& instance() {
+    static const spare_user one;
+    return one;
+  }
+  bool is_there() const noexcept { return uid_ != 0; }
+  uid_t uid() const noexcept { return uid_; }
+
+  /// Gives it a folder.
+  void own(const temporary_folder& folder) const {
+    if (is_there() && ::chown(folder.path().c_str(), uid_, uid_) != 0) throw std::runtime_error("chown failed");
+  }
+  /// Becomes it, in a forked host.
+  void become() const {
+    if (!is_there()) return;
+    if (::setgroups(0, nullptr) != 0 || ::setresgid(uid_, uid_, uid_) != 0 || ::setresuid(uid_, uid_, uid_) != 0)
+      throw std::runtime_error("cannot become another user");
+    ::prctl(PR_SET_DUMPABLE, 1);  // /proc/self stays ours
+  }
+
+ private:
+  spare_user() {
+    if (::geteuid() != 0) return;
+    std::set<uid_t> taken;
+    for (const process_entry& one : process_table()) {
+      struct stat status {};
+      if (::stat(("/proc/" + std::to_string(one.pid)).c_str(), &status) == 0) taken.insert(status.st_uid);
+    }
+    // By our number, so that two programs that look at once do not find the same.
+    for (uid_t wanted = 40'000 + static_cast<uid_t>(::getpid()) % 20'000; wanted < 64'000; ++wanted) {
+      if (taken.contains(wanted) || ::getpwuid(wanted) != nullptr) continue;
+      const bool can = in_forked_host([wanted] {
+                         return ::setresgid(wanted, wanted, wanted) == 0 && ::setresuid(wanted, wanted, wanted) == 0
+                                    ? "yes"s
+                                    : "no"s;
+                       }) == "yes";
+      if (can) uid_ = wanted;
+      return;
+    }
+  }
+  uid_t uid_ = 0;
+};
+
+/// Runs `body` in a forked host that is the spare user where there is one.
+template <class Body>
+std::string in_spare_host(const temporary_folder& base, Body body) {
+  const spare_user& user = spare_user::instance();
+  user.own(base);
+  return in_forked_host([&] {
+    user.become();
+    return body();
+  });
+}
+
+/// A forked copy of this program that runs `body(fd)` and exits; killed at the latest when this goes.
+class forked_program {
+ public:
+  template <class Body>
+  explicit forked_program(Body body) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe failed");
+    std::cout.flush();
+    pid_ = ::fork();
+    if (pid_ < 0) throw std::runtime_error("fork failed");
+    if (pid_ == 0) {
+      ::close(ends[0]);
+      ::alarm(600);
+      try {
+        body(ends[1]);
+      } catch (const std::exception& thrown) {
+        say(ends[1], std::string("threw: ") + thrown.what() + "\n");
+        ::_exit(9);
+      }
+      ::_exit(0);
+    }
+    ::close(ends[1]);
+    words_ = ends[0];
+  }
+  forked_program(const forked_program&) = delete;
+  forked_program& operator=(const forked_program&) = delete;
+  ~forked_program() {
+    kill();
+    ::close(words_);
+  }
+
+  static void say(int fd, std::string_view text) {
+    if (::write(fd, text.data(), text.size()) < 0) ::_exit(8);
+  }
+
+  pid_t pid() const noexcept { return pid_; }
+  /// The next line that it says; empty where it has ended, or says nothing for `limit`.
+  std::string line(std::chrono::milliseconds limit = 120s) {
+    std::string text;
+    for (;;) {
+      pollfd one{words_, POLLIN, 0};
+      char byte = 0;
+      if (::poll(&one, 1, static_cast<int>(limit.count())) <= 0 || ::read(words_, &byte, 1) <= 0) return text;
+      if (byte == '\n') return text;
+      text += byte;
+    }
+  }
+  void kill() noexcept {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    pid_ = -1;
+  }
+
+ private:
+  pid_t pid_ = -1;
+  int words_ = -1;
+};
+
+auto provider(const temporary_folder& base, warden_policy policy = warden_policy::require) {
+  return cofferdam::local()
+      .without_warning()
+      .temporary_base(base.path())
+      .warden(policy)
+      .kill_grace(50ms)
+      .output_grace(50ms);
+}
+
+/// Runs `body(env)` in an environment of its own.
+template <class Body>
+void in_environment(const temporary_folder& base, warden_policy policy, Body body) {
+  run([&]() -> awaitable<void> { co_await with_environment(provider(base, policy), std::ref(body)); });
+}
+
+/// Whether this kernel can keep guests from signalling others (Landlock's scopes, Linux 6.12).
+bool has_scope() {
+  static const bool answer = [] {
+    const temporary_folder base;
+    bool there = false;
+    in_environment(base, warden_policy::require, [&](auto& env) -> awaitable<void> {
+      command_result result = co_await env.run_command(argv("true"));
+      there = result.walls().of(protection::signals) != "none";
+    });
+    return there;
+  }();
+  return answer;
+}
+
+/// A session whose guests may signal whom their user may: what `local` is on a kernel without Landlock's scopes.
+awaitable<warden_session> open_without_scope(const temporary_folder& base) {
+  cofferdam::started_warden started = cofferdam::start_warden(cofferdam::native_warden_image().program(), base.path());
+  cofferdam::warden_settings settings;
+  settings.scope = false;
+  settings.commands.kill_grace = 50ms;
+  settings.commands.output_grace = 50ms;
+  warden_session session =
+      co_await warden_session::open(co_await asio::this_coro::executor, std::move(started.socket), std::move(settings));
+  co_return session;
+}
+
+cofferdam::spawn_request plain_request(const command& c) {
+  return cofferdam::request_for(c, "/bin/sh", {"PATH=" + std::string(cofferdam::default_path)});
+}
+
+/// What a result says in a few words.
+std::string shown(const command_result& result) {
+  return std::string(to_string(result.kind())) + " exit " + std::to_string(result.exit_code()) + " signal " +
+         std::to_string(result.term_signal()) + " '" + result.out().text() + "'";
+}
+
+// ---- guests ---------------------------------------------------------------------------------------------------------
+
+bool has_perl() { return ::access("/usr/bin/perl", X_OK) == 0; }
+
+/// A program that waits for its input, copies it, and exits with 5; another process of the same environment.
+command bystander(const std::string& marker) {
+  return argv("sh", "-c", "cat; exit 5; # " + marker).open_input().timeout(30s);
+}
+constexpr const char* bystander_end = "none exit 5 signal 0 'as it was\n'";
+
+awaitable<std::string> end_of(process& one) {
+  const std::string text = "as it was\n";
+  try {
+    co_await one.write_input(cofferdam::to_bytes(text));
+  } catch (const cofferdam::error&) {  // it is dead, as the result will say
+  }
+  co_await one.close_input();
+  command_result result = co_await one.wait();
+  co_return shown(result);
+}
+
+/// The ways out of a process group, each of which says when it is out. M is the marker.
+std::vector<std::string> ways_out() {
+  std::vector<std::string> lines = {
+      "setsid sh -c 'setsid sh -c \"echo > up; exec sleep M\" & exit 0' &",
+      "env -i setsid sh -c 'env -i setsid sh -c \"echo > up; exec sleep M\" & exit 0' &",
+      "nohup setsid sh -c 'trap \"\" TERM; echo > up; sleep M; sleep M' > /dev/null 2>&1 &",
+      "(setsid sh -c 'exec 0<&- 1>&- 2>&-; echo > up; exec sleep M' &)",
+      "(D=$PWD; cd /; env -i setsid sh -c 'exec < /dev/null > /dev/null 2>&1; echo > \"$0\"/up; exec sleep M' $D &)",
+  };
+  if (has_perl())
+    lines.emplace_back(
+        "perl -MPOSIX -e 'fork and POSIX::_exit(0); setsid; $SIG{$_} = \"IGNORE\" for qw(TERM HUP INT); "
+        "fork and POSIX::_exit(0); POSIX::close($_) for 0..255; umask 0; "
+        "open(my $f, \">\", \"up\"); close $f; sleep 1 while 1' M &");
+  return lines;
+}
+
+std::string with_marker(std::string line, const std::string& marker) {
+  for (std::size_t at = 0; (at = line.find('M', at)) != std::string::npos; at += marker.size()) {
+    const bool whole = (at == 0 || std::isalpha(static_cast<unsigned char>(line[at - 1])) == 0) &&
+                       (at + 1 == line.size() || std::isalpha(static_cast<unsigned char>(line[at + 1])) == 0) &&
+                       (at == 0 || line[at - 1] != '-');
+    if (whole)
+      line.replace(at, 1, marker);
+    else
+      at -= marker.size() - 1;
+  }
+  return line;
+}
+
+constexpr const char* until_up = "\nwhile ! test -e up; do sleep 0.005; done; ";
+
+}  // namespace
+
+// ---- PR-03: out of the process group --------------------------------------------------------------------------------
+
+namespace {
+
+enum class ending { exit, timeout, cancel, close, drop };
+
+/// What lives of a command at the moment that its end is told.
+std::vector<process_entry> left_at_the_end(warden_policy policy, const std::string& way, ending how) {
+  const temporary_folder base;
+  const std::string marker = new_marker();
+  const std::string line = with_marker(way, marker) + until_up;
+  std::vector<process_entry> left;
+  in_environment(base, policy, [&](auto& env) -> awaitable<void> {
+    const std::filesystem::path up = env.workspace() / "up";
+    switch (how) {
+      case ending::exit: {
+        command_result result = co_await env.run_command(shell(line + "echo done").timeout(30s));
+        left = marked(marker);
+        EXPECT_EQ(shown(result), "none exit 0 signal 0 'done\n'") << way;
+        break;
+      }
+      case ending::timeout: {
+        command_result result = co_await env.run_command(shell(line + "sleep " + marker).timeout(500ms));
+        left = marked(marker);
+        EXPECT_EQ(result.kind(), error_kind::timeout) << way;
+        break;
+      }
+      case ending::cancel: {
+        asio::cancellation_signal stop;
+        bool ended = false;
+        const auto one = [&]() -> awaitable<void> {
+          co_await env.run_command(shell(line + "sleep " + marker).timeout(30s));
+        };
+        asio::co_spawn(co_await asio::this_coro::executor, std::ref(one),
+                       asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr failure) {
+                         left = marked(marker);
+                         ended = true;
+                         EXPECT_TRUE(failure);
+                       }));
+        for (int i = 0; i < 2000 && !std::filesystem::exists(up); ++i) co_await pause(5ms);
+        stop.emit(asio::cancellation_type::terminal);
+        while (!ended) co_await pause(1ms);
+        break;
+      }
+      case ending::close: {
+        process running = co_await env.start(shell(line + "sleep " + marker).timeout(30s));
+        for (int i = 0; i < 2000 && !std::filesystem::exists(up); ++i) co_await pause(5ms);
+        EXPECT_TRUE(std::filesystem::exists(up)) << way;
+        co_await env.close();
+        left = marked(marker);
+        co_return;
+      }
+      case ending::drop: {
+        process running = co_await env.start(shell(line + "sleep " + marker).timeout(30s));
+        for (int i = 0; i < 2000 && !std::filesystem::exists(up); ++i) co_await pause(5ms);
+        running = process();  // nobody is told its end: it has a moment
+        for (int i = 0; i < 100 && !marked(marker).empty(); ++i) co_await pause(10ms);
+        left = marked(marker);
+        break;
+      }
+    }
+    EXPECT_TRUE(std::filesystem::exists(up)) << way << ": the attack has not begun";
+  });
+  if (policy == warden_policy::require) {
+    EXPECT_EQ(shown(marked(marker)), "") << way;
+  }
+  kill_marked(marker);
+  return left;
+}
+
+}  // namespace
+
+TEST(Attack, PR_03_a_daemon_is_gone_when_its_command_has_returned) {
+  for (const std::string& way : ways_out())
+    EXPECT_EQ(shown(left_at_the_end(warden_policy::require, way, ending::exit)), "") << way;
+}
+
+TEST(Attack, PR_03_a_daemon_is_gone_after_a_timeout_a_cancellation_close_and_a_dropped_handle) {
+  const std::vector<std::string> ways = ways_out();
+  const ending endings[] = {ending::timeout, ending::cancel, ending::close, ending::drop};
+  for (std::size_t i = 0; i < std::max(ways.size(), std::size(endings)) * (cofferdam_test::is_soak() ? 4 : 1); ++i) {
+    const std::string& way = ways[i % ways.size()];
+    const ending how = endings[(i + i / ways.size()) % std::size(endings)];
+    EXPECT_EQ(shown(left_at_the_end(warden_policy::require, way, how)), "") << way << " " << static_cast<int>(how);
+  }
+}
+
+TEST(Attack, PR_03_control_a_process_group_does_not_hold_a_daemon) {
+  for (const std::string& way : ways_out())
+    EXPECT_NE(shown(left_at_the_end(warden_policy::never, way, ending::exit)), "") << way;
+  for (const ending how : {ending::timeout, ending::cancel, ending::close, ending::drop})
+    EXPECT_NE(shown(left_at_the_end(warden_policy::never, ways_out().front(), how)), "") << static_cast<int>(how);
+}
+
+// ---- PR-05: bombs whose processes leave the group -------------------------------------------------------------------
+
+namespace {
+
+/// Every process makes a session of its own and goes on forking: a tree of 2^7, and chains whose links hop ahead.
+constexpr const char* bounded_bomb =
+    "use POSIX; $SIG{TERM} = 'IGNORE'; open(my $f, '>>', 'started'); $f->autoflush(1); "
+    "sub tree { my $n = shift; setsid; syswrite $f, 'x'; if ($n) { for (1..2) { my $p = fork; "
+    "if (defined $p && !$p) { tree($n - 1) } } } sleep 1 while 1 } "
+    "sub hop { for my $n (1..1000) { setsid; syswrite $f, 'x'; my $p = fork; _exit(0) if $p; "
+    "select(undef, undef, undef, 0.001) } sleep 1 while 1 } "
+    "if ($ARGV[1] ne 'tree') { for (1..4) { my $p = fork; if (defined $p && !$p) { hop() } } } tree(6)";
+
+/// The same without an end.
+constexpr const char* endless_bomb =
+    "use POSIX; $SIG{TERM} = 'IGNORE'; open(my $f, '>>', 'started'); "
+    "for (;;) { my $p = fork; if (!defined $p) { select(undef, undef, undef, 0.001) } "
+    "elsif (!$p) { setsid; syswrite $f, 'x' } else { select(undef, undef, undef, 0.001) } }";
+
+}  // namespace
+
+TEST(Attack, PR_05_a_bomb_that_leaves_the_group_is_gone_after_while_other_commands_go_on) {
+  COFFERDAM_NEEDS("perl", has_perl(), "a bomb whose processes leave the group");
+  const temporary_folder base;
+  const std::string marker = new_marker();
+  const std::string others = new_marker();
+  std::size_t most = 0;
+  int commands = 0;
+  std::uintmax_t started = 0;
+  in_environment(base, warden_policy::require, [&](auto& env) -> awaitable<void> {
+    process bomb = co_await env.start(argv("perl", "-e", bounded_bomb, marker, "both").timeout(800ms));
+    process other = co_await env.start(bystander(others));
+    const auto end = clock::now() + 700ms;
+    while (clock::now() < end) {
+      command_result result = co_await env.run_command(shell("echo in between; exit 3").timeout(30s));
+      EXPECT_EQ(shown(result), "none exit 3 signal 0 'in between\n'");
+      most = std::max(most, marked(marker).size());
+      ++commands;
+    }
+    command_result result = co_await bomb.wait();
+    EXPECT_EQ(shown(marked(marker)), "");
+    EXPECT_EQ(result.kind(), error_kind::timeout);
+    started = std::filesystem::file_size(env.workspace() / "started");
+    co_await pause(50ms);
+    EXPECT_EQ(std::filesystem::file_size(env.workspace() / "started"), started) << "it still goes on";
+    const std::string end_of_other = co_await end_of(other);
+    EXPECT_EQ(end_of_other, bystander_end);
+  });
+  std::cout << started << " processes, " << most << " seen at once, " << commands << " other commands meanwhile\n";
+  EXPECT_GT(started, 100U) << "the bomb did not go off";
+  EXPECT_GT(most, 20U);
+  EXPECT_GT(commands, 0);
+  kill_marked(marker);
+  kill_marked(others);
+}
+
+TEST(Attack, PR_05_an_endless_bomb_under_a_limit_is_gone_after) {
+  COFFERDAM_NEEDS("perl", has_perl(), "a bomb whose processes leave the group");
+  COFFERDAM_NEEDS("root", spare_user::instance().is_there(), "an endless bomb, as a user of its own with a limit");
+  const temporary_folder base;
+  const std::string marker = new_marker();
+  const std::string others = new_marker();
+  const std::string seen = in_spare_host(base, [&] {
+    const rlimit few{150, 150};
+    if (::setrlimit(RLIMIT_NPROC, &few) != 0) return "no limit"s;
+    std::string text;
+    in_environment(base, warden_policy::require, [&](auto& env) -> awaitable<void> {
+      process other = co_await env.start(bystander(others));
+      const auto begin = clock::now();
+      process bomb = co_await env.start(argv("perl", "-e", endless_bomb, marker).timeout(800ms));
+      std::size_t most = 0;
+      while (clock::now() < begin + 700ms) {
+        most = std::max(most, marked(marker).size());
+        co_await pause(20ms);
+      }
+      command_result result = co_await bomb.wait();
+      const std::string left = shown(marked(marker));
+      const double took = milliseconds(result.duration());
+      text = std::string(to_string(result.kind())) + (left.empty() ? " all gone" : " left: " + left) +
+             (most > 100 ? " full" : " at most " + std::to_string(most)) + "; ";
+      text += co_await end_of(other);
+      command_result after = co_await env.run_command(shell("echo after"));
+      text += " " + shown(after);
+      std::cout << "at most " << most << " processes; back after " << took << " ms of 800\n" << std::flush;
+    });
+    return text;
+  });
+  EXPECT_EQ(seen, "timeout all gone full; "s + bystander_end + " none exit 0 signal 0 'after\n'");
+  kill_marked(marker);
+  kill_marked(others);
+}
+
+TEST(Attack, PR_05_control_a_process_group_does_not_hold_a_bomb_that_leaves_it) {
+  COFFERDAM_NEEDS("perl", has_perl(), "a bomb whose processes leave the group");
+  const temporary_folder base;
+  const std::string marker = new_marker();
+  in_environment(base, warden_policy::never, [&](auto& env) -> awaitable<void> {
+    co_await env.run_command(argv("perl", "-e", bounded_bomb, marker, "tree").timeout(300ms));
+    EXPECT_GT(marked(marker).size(), 10U);
+    kill_marked(marker);
+  });
+  EXPECT_EQ(shown(marked(marker)), "");
+}
+
+// ---- PR-06: signals to the host, the warden, supervisors and siblings -----------------------------------------------
+
+namespace {
+
+/// Sends a signal to each of the numbers behind its first two words, by the way and with the number that these are.
+std::string signalling_script() {
+  const auto number = [](long call) { return std::to_string(call); };
+  return "my ($way, $signal, @all) = @ARGV; $| = 1; for my $p (@all) { next if $p < 0 && $> == 0; "
+         "if ($way eq 'kill') { syscall(" +
+         number(SYS_kill) +
+         ", $p+0, $signal+0) } "
+         "elsif ($way eq 'tgkill') { syscall(" +
+         number(SYS_tgkill) +
+         ", $p+0, $p+0, $signal+0) } "
+         "elsif ($way eq 'pidfd') { my $f = syscall(" +
+         number(SYS_pidfd_open) +
+         ", $p+0, 0); "
+         "syscall(" +
+         number(SYS_pidfd_send_signal) +
+         ", $f, $signal+0, 0, 0) } "
+         "else { my $i = pack('iiix4ii', $signal, 0, -1, $$, $<) . \"\\0\" x 104; "
+         "syscall(" +
+         number(SYS_rt_sigqueueinfo) +
+         ", $p+0, $signal+0, $i) } } "
+         "print \"done\\n\"; exit 7";
+}
+constexpr const char* attacker_end = "none exit 7 signal 0 'done\n'";
+
+/// The guest's side of an attack by number.
+command signalling(const std::string& way, int signal, const std::vector<pid_t>& all, const std::string& marker) {
+  std::vector<std::string> words = {"perl", "-e", signalling_script() + " # " + marker, way, std::to_string(signal)};
+  for (const pid_t one : all) words.push_back(std::to_string(one));
+  return argv(words).timeout(30s);
+}
+
+const std::vector<std::string>& ways_to_signal() {
+  static const std::vector<std::string> all = {"kill", "tgkill", "pidfd", "sigqueue"};
+  return all;
+}
+
+/// Attacks everything around a guest; says what is not as it should be.
+std::string attack_the_neighbours(const temporary_folder& base, warden_policy policy, const std::string& marker,
+                                  const std::vector<std::string>& ways, int signal, bool host_too) {
+  std::string wrong;
+  in_environment(base, policy, [&](auto& env) -> awaitable<void> {
+    process other = co_await env.start(bystander(marker));
+    pid_t sibling = 0;
+    eventually([&] { return (sibling = only(marked(marker))) != 0; });
+    std::vector<pid_t> all;
+    if (host_too) all.push_back(::getpid());
+    const std::vector<process_entry> wardens = own_wardens();
+    for (const process_entry& warden : wardens) {
+      all.push_back(warden.pid);
+      for (const pid_t one : supervisors_of(warden.pid)) all.push_back(one);
+    }
+    all.push_back(sibling);
+    if (policy == warden_policy::require && (wardens.size() != 1 || all.size() < 4)) wrong += "not all there; ";
+    for (const std::string& way : ways) {
+      std::vector<pid_t> targets = all;
+      if (way == "everybody") targets = {-1};
+      const std::string call = way == "everybody" ? "kill" : way;
+      const command attack = signalling(call, signal, targets, "again " + marker);
+      command_result result = co_await env.run_command(attack);
+      if (shown(result) != attacker_end) wrong += way + ": " + shown(result) + "; ";
+      for (const pid_t one : all) {
+        const process_entry now = process_of(one);
+        if (now.pid == 0 || now.is_zombie()) wrong += way + ": " + std::to_string(one) + " is dead; ";
+        if (now.state == 'T') wrong += way + ": " + std::to_string(one) + " is stopped; ";
+      }
+    }
+    const std::string end = co_await end_of(other);
+    if (end != bystander_end) wrong += "sibling: " + end;
+  });
+  return wrong;
+}
+
+}  // namespace
+
+TEST(Attack, PR_06_signals_by_number_do_not_reach_host_warden_supervisors_or_siblings) {
+  COFFERDAM_NEEDS("perl", has_perl(), "signals by every call there is");
+  COFFERDAM_NEEDS("landlock-scope", has_scope(), "a guest cannot signal its host and siblings (Linux 6.12)");
+  const std::string marker = new_marker();
+  for (const int signal : {SIGKILL, SIGSTOP, SIGUSR1, SIGRTMIN}) {
+    const temporary_folder base;
+    const std::string seen = in_spare_host(base, [&] {
+      return attack_the_neighbours(base, warden_policy::require, marker, ways_to_signal(), signal, true);
+    });
+    ASSERT_EQ(seen, "") << "signal " << signal;
+    EXPECT_EQ(shown(marked(marker)), "");
+  }
+}
+
+TEST(Attack, PR_06_a_signal_to_everybody_reaches_the_guests_own_processes_only) {
+  COFFERDAM_NEEDS("perl", has_perl(), "signals by every call there is");
+  COFFERDAM_NEEDS("landlock-scope", has_scope(), "a guest cannot signal its host and siblings (Linux 6.12)");
+  COFFERDAM_NEEDS("root", spare_user::instance().is_there(), "kill(-1), which needs a user of its own");
+  const std::string marker = new_marker();
+  for (const int signal : {SIGKILL, SIGSTOP}) {
+    const temporary_folder base;
+    const std::string seen = in_spare_host(base, [&] {
+      if (::getuid() != spare_user::instance().uid()) return "not the spare user"s;
+      return attack_the_neighbours(base, warden_policy::require, marker, {"everybody"}, signal, true);
+    });
+    ASSERT_EQ(seen, "") << "signal " << signal;
+    EXPECT_EQ(shown(marked(marker)), "");
+  }
+}
+
+TEST(Attack, PR_06_control_a_plain_child_kills_its_host_and_its_sibling_each_way) {
+  COFFERDAM_NEEDS("perl", has_perl(), "signals by every call there is");
+  const std::string marker = new_marker();
+  std::vector<std::string> ways = ways_to_signal();
+  if (spare_user::instance().is_there()) ways.emplace_back("everybody");
+  for (const std::string& way : ways) {
+    const temporary_folder base;
+    const std::string seen = in_spare_host(base, [&] {
+      if (way == "everybody" && ::getuid() != spare_user::instance().uid()) return "not the spare user"s;
+      return attack_the_neighbours(base, warden_policy::never, marker, {way}, SIGKILL, true);
+    });
+    EXPECT_EQ(seen, "died of signal 9") << way;
+    if (way == "everybody") continue;
+    kill_marked(marker);
+    const std::string sibling = in_spare_host(
+        base, [&] { return attack_the_neighbours(base, warden_policy::never, marker, {way}, SIGKILL, false); });
+    EXPECT_NE(sibling.find("sibling: none exit -1 signal 9"), std::string::npos) << way << ": " << sibling;
+  }
+  kill_marked(marker);
+}
+
+TEST(Attack, PR_06_control_without_the_scope_a_guest_gets_rid_of_supervisor_and_warden) {
+  const temporary_folder base;
+  const std::string marker = new_marker();
+  const std::string seen = in_spare_host(base, [&] {
+    std::string text = "nothing";
+    run([&]() -> awaitable<void> {
+      warden_session session = co_await open_without_scope(base);
+      // The warden first stands still, then it cannot see what comes after.
+      const std::string warden = std::to_string(session.hello().pid());
+      const command c = shell("kill -STOP " + warden + "; kill -9 $PPID; kill -9 " + warden + "; sleep " + marker);
+      cofferdam::spawn_request request = plain_request(c);
+      try {
+        co_await session.run(c, std::move(request));
+      } catch (const cofferdam::error& failure) {
+        text = failure.code() == errc::provider_lost ? "provider_lost" : failure.what();
+      }
+      session.abandon();
+      co_await pause(200ms);
+      text += marked(marker).empty() ? ", nothing left" : ", and it goes on";
+    });
+    return text;
+  });
+  EXPECT_EQ(seen, "provider_lost, and it goes on");
+  kill_marked(marker);
+}
+
+// ---- PR-06b, PR-06c: the guest against its supervisor, where no scope stands between them ---------------------------
+
+namespace {
+
+/// What a guest of a session without scope comes to, what is left of it at that moment, and what a sibling comes to.
+/// OTHERS in the line stands for the supervisors of the sibling and of nobody.
+std::string attack_the_supervisor(const temporary_folder& base, const std::string& line, const std::string& marker,
+                                  const std::function<std::string(const command_result&)>& judge) {
+  return in_spare_host(base, [&] {
+    std::string text;
+    run([&]() -> awaitable<void> {
+      warden_session session = co_await open_without_scope(base);
+      const command sibling = bystander("sibling " + marker);
+      process other = co_await session.start(bystander("sibling " + marker), plain_request(sibling));
+      pid_t cat = 0;
+      eventually([&] { return (cat = only(marked("sibling " + marker))) != 0; });
+      const std::vector<pid_t> others = supervisors_of(static_cast<pid_t>(session.hello().pid()));
+      std::string attack = with_marker(line, marker);
+      for (std::size_t at = attack.find(" OTHERS"); at != std::string::npos; at = attack.find(" OTHERS"))
+        attack.replace(at, 7, joined(others));
+      const command c = shell(attack).timeout(400ms);
+      command_result result = co_await session.run(c, plain_request(c));
+      std::string left;
+      for (const process_entry& one : marked(marker))
+        if (one.pid != cat) left += one.name + " (" + one.state + ") ";
+      text = judge(result) + (left.empty() ? "" : ", left: " + left);
+      if (result.duration() > 2s) text += ", after " + std::to_string(milliseconds(result.duration())) + " ms";
+      const std::string end = co_await end_of(other);
+      if (end != bystander_end) text += ", sibling: " + end;
+      const command again = shell("echo again");
+      command_result after = co_await session.run(again, plain_request(again));
+      if (shown(after) != "none exit 0 signal 0 'again\n'") text += ", then: " + shown(after);
+      co_await session.close();
+    });
+    const bool ended = eventually([] { return own_wardens().empty(); }, 5s);
+    return text + (ended ? "" : ", the warden goes on");
+  });
+}
+
+std::string by_kind(const command_result& result) {
+  if (result.kind() == error_kind::timeout) return "timeout";
+  if (result.kind() == error_kind::execution_error && !result.reason().empty()) return "lost";
+  return shown(result);
+}
+
+}  // namespace
+
+TEST(Attack, PR_06b_a_guest_that_stops_its_supervisor_is_ended_in_time) {
+  const std::string marker = new_marker();
+  const std::string stopped_once[] = {
+      "kill -STOP $PPID; sleep M",
+      "(setsid sh -c 'sleep M' &); trap '' TERM; kill -STOP $PPID; sleep M; sleep M",
+      "kill -STOP $PPID OTHERS; sleep M",
+  };
+  for (const std::string& line : stopped_once) {
+    const temporary_folder base;
+    EXPECT_EQ(attack_the_supervisor(base, line, marker, by_kind), "timeout") << line;
+    EXPECT_EQ(shown(marked(marker)), "");
+  }
+  // One that is stopped again and again is given up: whoever it watched is ended at once, and nobody knows how.
+  const std::string in_a_loop[] = {
+      "P=$PPID; (while kill -STOP $P; do :; done) & sleep M",
+      "P=$PPID; (setsid sh -c 'while kill -STOP $0; do :; done' $P &); while kill -STOP $P; do :; done; sleep M",
+  };
+  for (const std::string& line : in_a_loop) {
+    const temporary_folder base;
+    const std::string seen = attack_the_supervisor(base, line, marker, by_kind);
+    EXPECT_TRUE(seen == "lost" || seen == "timeout") << line << ": " << seen;
+    EXPECT_EQ(shown(marked(marker)), "");
+  }
+}
+
+TEST(Attack, PR_06c_a_guest_that_kills_its_supervisor_is_reported_lost_and_gone) {
+  const std::string marker = new_marker();
+  const std::string lines[] = {
+      "kill -9 $PPID; echo alive; sleep M",
+      "(setsid sh -c 'trap \"\" TERM; sleep M; sleep M' &); (env -i setsid sleep M &); sleep 0.05; kill -9 $PPID; "
+      "sleep M",
+      "trap '' TERM; kill -9 $PPID; while :; do setsid sleep M & sleep 0.001; done",
+      "kill -STOP $PPID; kill -9 $PPID; exec sleep M",
+  };
+  for (const std::string& line : lines) {
+    const temporary_folder base;
+    EXPECT_EQ(attack_the_supervisor(base, line, marker, by_kind), "lost") << line;
+    EXPECT_EQ(shown(marked(marker)), "");
+  }
+}
+
+TEST(Attack, PR_06c_a_guest_that_kills_its_warden_ends_with_it) {
+  const temporary_folder base;
+  const std::string marker = new_marker();
+  const std::string seen = in_spare_host(base, [&] {
+    std::string text = "nothing";
+    run([&]() -> awaitable<void> {
+      warden_session session = co_await open_without_scope(base);
+      const command c = shell("(setsid sleep " + marker + " &); sleep 0.05; echo before; kill -9 " +
+                              std::to_string(session.hello().pid()) + "; sleep " + marker);
+      try {
+        co_await session.run(c, plain_request(c));
+      } catch (const cofferdam::error& failure) {
+        text = failure.code() == errc::provider_lost ? "provider_lost" : failure.what();
+        if (failure.partial() == nullptr || failure.partial()->out().text() != "before\n") text += ", output lost";
+      }
+      const auto begin = clock::now();
+      while (clock::now() < begin + 1s && !marked(marker).empty()) co_await pause(5ms);
+      if (!marked(marker).empty()) text += ", and it goes on";
+    });
+    return text;
+  });
+  EXPECT_EQ(seen, "provider_lost");
+  kill_marked(marker);
+}
+
+TEST(Attack, PR_06b_and_PR_06c_control_whoever_watches_alone_is_stopped_or_killed_for_good) {
+  for (const bool stops : {true, false}) {
+    const temporary_folder base;
+    const std::string marker = new_marker();
+    spare_user::instance().own(base);
+    // The host itself watches, with a limit of 100 ms.
+    forked_program host([&](int) {
+      spare_user::instance().become();
+      in_environment(base, warden_policy::never, [&](auto& env) -> awaitable<void> {
+        const std::string line = (stops ? "kill -STOP $PPID; sleep " : "kill -9 $PPID; sleep ") + marker;
+        co_await env.run_command(shell(line).timeout(100ms));
+      });
+    });
+    EXPECT_TRUE(eventually([&] { return process_of(host.pid()).state == (stops ? 'T' : 'Z'); }));
+    std::this_thread::sleep_for(500ms);
+    EXPECT_FALSE(marked(marker).empty()) << "past its limit";
+    host.kill();
+    kill_marked(marker);
+  }
+}
+
+// ---- PR-07: out of reach of what the kernel sends to children -------------------------------------------------------
+
+namespace {
+
+/// Adopts what its children leave, wants no signal when its parent dies, and hands its children around; the first process
+/// ends, or stays.
+std::string adopting_script(bool stays) {
+  const std::string control = "syscall(" + std::to_string(SYS_prctl) + ", ";
+  return "use POSIX; sub free { " + control + "36, 1, 0, 0, 0); " + control +
+         "1, 0, 0, 0, 0); setsid } free(); "
+         "sub leaf { free(); open(my $f, '>', shift); close $f; sleep 1 while 1 } "
+         "for my $n (1..3) { my $p = fork; if (!$p) { free(); my $q = fork; if (!$q) { free(); my $r = fork; "
+         "if (!$r) { leaf(\"up$n\") } _exit(0) } if ($n == 2) { _exit(0) } sleep 1 while 1 } } "
+         "while (!(-e 'up1' && -e 'up2' && -e 'up3')) { select(undef, undef, undef, 0.005) } " +
+         (stays ? "sleep 1 while 1"s : "exit 4"s);
+}
+
+std::vector<process_entry> left_of_adopters(warden_policy policy, bool stays) {
+  const temporary_folder base;
+  const std::string marker = new_marker();
+  std::vector<process_entry> left;
+  in_environment(base, policy, [&](auto& env) -> awaitable<void> {
+    command_result result =
+        co_await env.run_command(argv("perl", "-e", adopting_script(stays), marker).timeout(stays ? 600ms : 30s));
+    left = marked(marker);
+    EXPECT_EQ(result.kind(), stays ? error_kind::timeout : error_kind::none);
+    if (!stays) {
+      EXPECT_EQ(result.exit_code(), 4);
+    }
+    EXPECT_TRUE(std::filesystem::exists(env.workspace() / "up3")) << "the attack has not begun";
+  });
+  kill_marked(marker);
+  return left;
+}
+
+}  // namespace
+
+TEST(Attack, PR_07_what_adopts_and_hands_around_its_children_is_still_killed) {
+  COFFERDAM_NEEDS("perl", has_perl(), "guests that adopt");
+  EXPECT_EQ(shown(left_of_adopters(warden_policy::require, false)), "");
+  EXPECT_EQ(shown(left_of_adopters(warden_policy::require, true)), "");
+}
+
+TEST(Attack, PR_07_control_neither_a_group_nor_a_signal_at_the_parents_death_holds_it) {
+  COFFERDAM_NEEDS("perl", has_perl(), "guests that adopt");
+  EXPECT_GE(left_of_adopters(warden_policy::never, false).size(), 3U);
+  EXPECT_GE(left_of_adopters(warden_policy::never, true).size(), 3U);
+  // A runner that trusts in PR_SET_PDEATHSIG, and dies.
+  const temporary_folder base;
+  const std::string marker = new_marker();
+  const std::string script = "syscall(" + std::to_string(SYS_prctl) + ", 1, 0, 0, 0, 0); open(my $f, '>', '" +
+                             (base / "free").string() + "'); close $f; sleep 1 while 1";
+  forked_program host([&](int) {
+    if (::fork() == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      ::execl("/usr/bin/perl", "perl", "-e", script.c_str(), marker.c_str(), static_cast<char*>(nullptr));
+      ::_exit(127);
+    }
+    ::pause();
+  });
+  EXPECT_TRUE(eventually([&] { return base.has("free"); }));
+  host.kill();
+  std::this_thread::sleep_for(100ms);
+  EXPECT_EQ(marked(marker).size(), 1U);
+  kill_marked(marker);
+}
+
+// ---- PR-08: the host is killed --------------------------------------------------------------------------------------
+
+namespace {
+
+/// A command that would rather not end, and what it comes to where nobody kills the host.
+struct hostile_command {
+  std::string line;
+  std::chrono::milliseconds timeout;
+  std::string end;  ///< what its result says; empty: whatever
+};
+
+std::vector<hostile_command> hostile_commands(const std::string& marker) {
+  constexpr auto soon = 60ms;
+  constexpr auto late = std::chrono::milliseconds(20s);
+  std::vector<hostile_command> all = {
+      {"(setsid sleep M &); exit 3", late, "none exit 3 signal 0 ''"},
+      {"setsid sh -c 'setsid sleep M & exit 0' & wait; echo x", late, "none exit 0 signal 0 'x\n'"},
+      {"(env -i setsid sh -c 'exec 0<&- 1>&- 2>&-; sleep M; sleep M' &); exit 4", late, "none exit 4 signal 0 ''"},
+      {"trap '' TERM INT HUP QUIT; while :; do sleep 0.01; done # M", soon, "timeout exit -1 signal 9 ''"},
+      {"kill -STOP $$; sleep M", soon, ""},
+      {"(setsid sh -c 'trap \"\" TERM; kill -STOP $$; sleep M' &); kill -STOP 0; sleep M", soon, ""},
+      {"b() { if [ $1 -gt 0 ]; then b $(($1-1)) & b $(($1-1)) & fi; sleep M & wait; }; b 3", soon, ""},
+      {"nohup setsid sh -c 'while :; do sh -c \"sleep M\" & sleep 0.02; done' > /dev/null 2>&1 & sleep M", soon, ""},
+      {"kill -9 $$ # M", late, "none exit -1 signal 9 ''"},
+  };
+  // With these no kernel is to be asked but one that holds them.
+  if (has_scope()) {
+    all.push_back({"kill -9 $PPID; kill -STOP $PPID; (setsid sleep M &); exit 5", late, "none exit 5 signal 0 ''"});
+    if (spare_user::instance().is_there())
+      all.push_back({"(setsid sleep M &); sleep 0.01; test $(id -u) = " + std::to_string(spare_user::instance().uid()) +
+                         " && kill -9 -1; exit 6",
+                     late, "none exit 6 signal 0 ''"});
+  }
+  for (hostile_command& one : all) one.line = with_marker(one.line, marker);
+  return all;
+}
+
+/// Runs `count` of them at once in an environment of their own, then the next; says what came out otherwise than it
+/// should.
+awaitable<std::string> run_hostile_batch(const temporary_folder& base, warden_policy policy,
+                                         const std::vector<hostile_command>& all, std::size_t first,
+                                         std::size_t count) {
+  std::string wrong;
+  const auto body = [&](auto& env) -> awaitable<void> {
+    std::size_t ended = 0;
+    const auto one = [&](const hostile_command& c) -> awaitable<void> {
+      command_result result = co_await env.run_command(shell(c.line).timeout(c.timeout));
+      if (!c.end.empty() && shown(result) != c.end) wrong += c.line + ": " + shown(result) + "; ";
+    };
+    for (std::size_t i = 0; i < count; ++i) {
+      const hostile_command& c = all[(first + i) % all.size()];
+      const auto start = [&one, &c] { return one(c); };
+      asio::co_spawn(co_await asio::this_coro::executor, start, [&](std::exception_ptr failure) {
+        if (failure) wrong += "threw; ";
+        ++ended;
+      });
+    }
+    while (ended < count) co_await pause(2ms);
+  };
+  co_await with_environment(provider(base, policy).kill_grace(5ms).output_grace(5ms), std::ref(body));
+  co_return wrong;
+}
+
+std::size_t folders_in(const temporary_folder& base) {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(base.path()), {}));
+}
+
+}  // namespace
+
+TEST(Attack, PR_08_nothing_outlives_a_host_that_is_killed_at_any_moment) {
+  const int times = cofferdam_test::is_soak() ? 1000 : 50;
+  const temporary_folder base;
+  spare_user::instance().own(base);
+  const std::string marker = new_marker();
+  const std::vector<hostile_command> all = hostile_commands(marker);
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  const orphanage orphans;
+  std::vector<double> took;
+  std::size_t most = 0;
+  for (int i = 0; i < times; ++i) {
+    forked_program host([&](int) {
+      spare_user::instance().become();
+      run([&]() -> awaitable<void> {
+        for (std::size_t first = static_cast<std::size_t>(i);; first += 3)
+          co_await run_hostile_batch(base, warden_policy::require, all, first, 6);
+      });
+    });
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 120'000));
+    const std::size_t before = orphans.living().size();
+    most = std::max(most, before);
+    EXPECT_TRUE(is_alive(host.pid())) << host.line(0ms);
+    const auto begin = clock::now();
+    host.kill();
+    const bool gone = eventually([&] { return orphans.is_empty() && marked(marker).empty(); }, 1s);
+    took.push_back(milliseconds(clock::now() - begin));
+    ASSERT_TRUE(gone) << shown(orphans.living()) << shown(marked(marker)) << " of " << before;
+  }
+  std::sort(took.begin(), took.end());
+  std::cout << times << " hosts killed, with at most " << most << " processes; all gone after p50 "
+            << took[took.size() / 2] << " ms, worst " << took.back() << " ms; " << folders_in(base)
+            << " folders left by those that had made one\n";
+  EXPECT_GT(most, 5U);
+  EXPECT_LE(folders_in(base), static_cast<std::size_t>(times)) << "one a host at most";
+}
+
+TEST(Attack, PR_08_control_without_a_warden_guests_outlive_their_host) {
+  const temporary_folder base;
+  spare_user::instance().own(base);
+  const std::string marker = new_marker();
+  const orphanage orphans;
+  {
+    forked_program host([&](int) {
+      spare_user::instance().become();
+      in_environment(base, warden_policy::never, [&](auto& env) -> awaitable<void> {
+        process one = co_await env.start(shell("exec sleep " + marker));
+        process two = co_await env.start(shell("(setsid sleep " + marker + " &); sleep " + marker));
+        co_await pause(60s);
+      });
+    });
+    EXPECT_TRUE(eventually([&] { return marked(marker).size() >= 3; }));
+  }
+  std::this_thread::sleep_for(1s);
+  EXPECT_GE(marked(marker).size(), 3U);
+  EXPECT_GE(orphans.living().size(), 3U);
+  kill_marked(marker);
+}
+
+// ---- PR-10: many hostile runs ---------------------------------------------------------------------------------------
+
+TEST(Attack, PR_10_hostile_runs_leave_the_machine_as_it_was) {
+  constexpr std::size_t batch = 10;
+  constexpr std::size_t batches = 20;  // of one host; in the last one it is killed
+  const std::size_t hosts = cofferdam_test::is_soak() ? 10'000 / (batch * batches) : 1;
+  const temporary_folder base;
+  spare_user::instance().own(base);
+  const std::string marker = new_marker();
+  const std::vector<hostile_command> all = hostile_commands(marker);
+  std::mt19937 random{std::random_device{}()};
+  const orphanage orphans;
+  const census before = census::take(base.path());
+  const auto begin = clock::now();
+  std::size_t killed_folders = 0;
+  for (std::size_t i = 0; i < hosts; ++i) {
+    forked_program host([&](int words) {
+      spare_user::instance().become();
+      std::size_t first = i * 7;
+      std::string wrong;
+      const auto next = [&]() -> awaitable<void> {
+        std::string said = co_await run_hostile_batch(base, warden_policy::require, all, first, batch);
+        wrong += said;
+        first += batch;
+      };
+      run([&]() -> awaitable<void> { co_await pause(1ms); });  // whatever the first loop of a program sets up
+      const census at_first = census::take(base.path());
+      for (std::size_t k = 0; k + 1 < batches; ++k) run(next);
+      eventually([&] { return census::take(base.path()) == at_first; });
+      std::ostringstream difference;
+      const census at_last = census::take(base.path());
+      if (at_last != at_first) difference << "before " << at_first << "; after " << at_last << "; ";
+      if (!marked(marker).empty()) difference << "left: " << shown(marked(marker));
+      std::string report = wrong + difference.str();
+      std::replace(report.begin(), report.end(), '\n', ' ');
+      forked_program::say(words, "results: " + report + "\n");
+      for (;;) run(next);
+    });
+    EXPECT_EQ(host.line(), "results: ");
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 100'000));
+    host.kill();
+    const bool gone = eventually([&] { return orphans.is_empty() && marked(marker).empty(); }, 1s);
+    ASSERT_TRUE(gone) << shown(orphans.living()) << shown(marked(marker));
+    // Nobody is left to remove the folder of a killed host.
+    for (const auto& folder : std::filesystem::directory_iterator(base.path())) {
+      std::filesystem::remove_all(folder.path());
+      ++killed_folders;
+    }
+    EXPECT_LE(killed_folders, i + 1);
+  }
+  eventually([&] { return census::take(base.path()) == before; });
+  EXPECT_EQ(census::take(base.path()), before);
+  std::cout << hosts * batch * batches << " hostile runs in " << milliseconds(clock::now() - begin) << " ms; " << hosts
+            << " hosts killed, which left " << killed_folders << " folders; " << before << " before and after\n";
+}
+
+TEST(Attack, PR_10_a_host_that_adopts_orphans_as_process_1_does_has_none_to_reap) {
+  const temporary_folder base;
+  const std::string marker = new_marker();
+  const auto zombies_after = [&](warden_policy policy) {
+    return in_spare_host(base, [&] {
+      ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+      for (int i = 0; i < 10; ++i)
+        in_environment(base, policy, [&](auto& env) -> awaitable<void> {
+          process other = co_await env.start(shell("sleep 0.01 & sleep 0.02"));
+          co_await env.run_command(shell("(setsid sleep " + marker + " &); (setsid sleep 0.01 &); sleep 0.02"));
+          co_await other.wait();
+        });
+      kill_marked(marker);
+      std::this_thread::sleep_for(50ms);
+      return census::take(base.path()).zombies == 0 ? "none"s : "some"s;
+    });
+  };
+  EXPECT_EQ(zombies_after(warden_policy::require), "none");
+  EXPECT_EQ(zombies_after(warden_policy::never), "some") << "the control";
+}
+
+TEST(Attack, PR_10_control_hostile_runs_without_a_warden_leave_processes) {
+  const temporary_folder base;
+  const std::string marker = new_marker();
+  const orphanage orphans;
+  spare_user::instance().own(base);
+  {
+    const std::vector<hostile_command> all = hostile_commands(marker);
+    forked_program host([&](int words) {
+      spare_user::instance().become();
+      run([&]() -> awaitable<void> {
+        // The first three: they signal nobody.
+        co_await run_hostile_batch(base, warden_policy::never, all, 0, 3);
+      });
+      forked_program::say(words, "over\n");
+    });
+    EXPECT_EQ(host.line(), "over");
+    EXPECT_GE(marked(marker).size(), 1U);
+  }
+  EXPECT_FALSE(orphans.is_empty());
+  kill_marked(marker);
+}
