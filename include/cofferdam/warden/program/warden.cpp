@@ -583,7 +583,7 @@ void warden::hand_over(job& one, const u8* payload, size_t size, const int* stan
   size_t count = 3;
   if (directory >= 0) fds[count++] = directory;
   if (file >= 0) fds[count++] = file;
-  for (int attempt = 0; attempt < 3; ++attempt) {
+  for (u32 attempt = 0; attempt < most_idle + 2; ++attempt) {  // all idle ones may be dead
     keeper* by = idle_keeper();
     if (by == nullptr) by = start_keeper();
     if (by == nullptr) break;
@@ -1266,6 +1266,7 @@ void warden::loop() {
     const u64 now = now_us();
     i64 wait = -1;
     if (next < never - 1) wait = next <= now ? 0 : static_cast<i64>((next - now + 999) / 1000);
+    if (wait > 3600000) wait = 3600000;  // it is an int there, and nothing is lost by a look around
     // A supervisor is made ready while nothing else is to be done, so that no command waits for its fork.
     const bool prepares = configured_ && idle_count_ == 0 && !closing_ && busy_count_ < machine_limit_;
     event events[64];

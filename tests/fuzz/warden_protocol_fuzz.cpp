@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// Any bytes as a warden's stream: frames or a refusal, the same however the stream is cut, and what stands in them
+// is read or refused, and never beyond its end.
+// Input: one byte for the longest payload, one for the size of the pieces, then the stream.
+
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/warden/protocol.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+namespace wire = cofferdam::wire;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+struct decoded {
+  std::vector<std::string> frames;
+  bool refused = false;
+  std::size_t pending = 0;
+  bool operator==(const decoded&) const = default;
+};
+
+/// Reads what a frame says, in each way there is.
+void read_values(const wire::frame& one) {
+  try {
+    const wire::hello hello(one);
+    require(one.type() == wire::frame_type::hello && one.payload().size() == 28);
+    static_cast<void>(hello.can(wire::capability_scope));
+  } catch (const cofferdam::error& failure) {
+    require(failure.code() == cofferdam::errc::provider_lost);
+  }
+  try {
+    const wire::exited end(one);
+    require(one.payload().size() == wire::exited_size && end.how <= wire::exit_how::lost);
+  } catch (const cofferdam::error& failure) {
+    require(failure.code() == cofferdam::errc::provider_lost);
+  }
+  try {
+    wire::payload_reader from(one);
+    std::size_t taken = 0;
+    while (!from.empty()) {
+      taken += 4 + from.text().size() + 1;
+      require(taken <= one.payload().size());
+    }
+    from.finish();
+    require(taken == one.payload().size());
+  } catch (const cofferdam::error& failure) {
+    require(failure.code() == cofferdam::errc::provider_lost);
+  }
+  try {
+    wire::payload_reader from(one);
+    for (std::size_t left = one.payload().size();; --left) {
+      require(from.empty() == (left == 0));
+      from.number<std::uint8_t>();
+    }
+  } catch (const cofferdam::error& failure) {
+    require(failure.code() == cofferdam::errc::provider_lost);
+  }
+}
+
+decoded decode(std::string_view stream, std::size_t most, std::size_t piece) {
+  decoded found;
+  wire::frame_decoder decoder(most);
+  try {
+    while (!stream.empty()) {
+      const std::span<std::byte> room = decoder.room();
+      require(!room.empty());
+      const std::size_t size = std::min({room.size(), piece, stream.size()});
+      std::memcpy(room.data(), stream.data(), size);
+      decoder.arrived(size);
+      stream.remove_prefix(size);
+      while (const std::optional<wire::frame> next = decoder.next()) {
+        require(next->payload().size() <= most);
+        read_values(*next);
+        found.frames.push_back(std::to_string(static_cast<unsigned>(next->type())) + "/" + std::to_string(next->job()) +
+                               "/" + std::string(cofferdam::as_text(next->payload())));
+      }
+    }
+    found.pending = decoder.pending();
+  } catch (const cofferdam::error& failure) {
+    require(failure.code() == cofferdam::errc::provider_lost);
+    found.refused = true;
+  }
+  return found;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 2) return 0;
+  const std::size_t most = data[0] == 255 ? wire::longest_payload : data[0];
+  const std::size_t piece = 1 + data[1] % 40U;
+  const std::string_view stream(reinterpret_cast<const char*>(data) + 2, size - 2);
+
+  const decoded whole = decode(stream, most, stream.size());
+  require(decode(stream, most, piece) == whole);
+  require(decode(stream, most, 1) == whole);
+  // Every byte is in a frame, or waits for the rest of one, or is behind what was refused.
+  std::size_t bytes = whole.pending;
+  for (const std::string& one : whole.frames)
+    bytes += wire::header_size + one.size() - one.find('/', one.find('/') + 1) - 1;
+  require(whole.refused ? bytes < stream.size() : bytes == stream.size());
+  return 0;
+}
