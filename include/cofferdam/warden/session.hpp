@@ -181,6 +181,11 @@ class warden_keeper final : public command_keeper, public link_listener, public 
     jobs_.emplace(job, one);
     try {
       link_->send(std::move(frame), std::span<const int>(descriptors.data(), count));
+    } catch (...) {  // the warden will never hear of it
+      jobs_.erase(job);
+      throw;
+    }
+    try {
       one->begin(c.take_input());
     } catch (...) {
       one->abandon();

@@ -103,7 +103,7 @@ class socket_link final : public warden_link, public std::enable_shared_from_thi
     if (queue_.empty()) {
       const ssize_t sent = send_now(frame, descriptors);
       if (sent == static_cast<ssize_t>(frame.size())) return;
-      if (sent < 0 && errno != EAGAIN) return;  // it is gone: reading tells
+      if (sent < 0 && !is_full(errno)) return;  // it is gone: reading tells
       outgoing rest{std::move(frame), sent > 0 ? static_cast<std::size_t>(sent) : 0, {}};
       if (sent <= 0) rest.descriptors = copied(descriptors);
       queue_.push_back(std::move(rest));
@@ -131,6 +131,11 @@ class socket_link final : public warden_link, public std::enable_shared_from_thi
     std::size_t sent;
     std::vector<unique_fd> descriptors;
   };
+
+  /// Whether a later try may succeed: no room, or (for all but root) too many descriptors on their way.
+  static bool is_full(int number) noexcept {
+    return number == EAGAIN || number == ETOOMANYREFS || number == ENOBUFS || number == ENOMEM;
+  }
 
   static std::vector<unique_fd> copied(std::span<const int> descriptors) {
     std::vector<unique_fd> copies;
@@ -176,7 +181,7 @@ class socket_link final : public warden_link, public std::enable_shared_from_thi
       const ssize_t sent = send_now(bytes_view(first.frame).subspan(first.sent),
                                     std::span<const int>(raw.data(), first.descriptors.size()));
       if (sent < 0) {
-        if (errno == EAGAIN) write_later();
+        if (is_full(errno)) write_later();
         return;
       }
       first.descriptors.clear();
