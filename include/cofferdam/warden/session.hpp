@@ -137,10 +137,10 @@ class warden_keeper final : public command_keeper, public link_listener, public 
     launched outcome;
     const std::uint32_t job = ++last_job_;
     const auto sink = std::static_pointer_cast<warden_keeper>(shared_from_this());
-    auto one = std::make_shared<warden_command>(executor(), registry(), limits_of(c), sink, job, shown_program(c));
+    const command_limits limits = limits_of(c);
+    auto one = std::make_shared<warden_command>(executor(), registry(), limits, sink, job, shown_program(c));
 
     wire::spawn_order order;
-    const command_limits limits = limits_of(c);
     if (limits.timeout) order.timeout_ms = static_cast<std::uint64_t>(limits.timeout->count());
     order.grace_ms = milliseconds(limits.grace);
     order.linger_ms = milliseconds(limits.linger);
