@@ -1,61 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The main of every test program: GoogleTest, and an account of what was skipped, so that no gap is silent.
+// The main of the test programs.
 
-#include "support/require.hpp"
+#include "support/run_all_tests.hpp"
 
-#include <gtest/gtest.h>
-
-#include <iostream>
-#include <string>
-#include <vector>
-
-namespace {
-
-struct skipped_test {
-  std::string name;
-  std::string why;
-};
-
-class skip_account : public testing::EmptyTestEventListener {
- public:
-  const std::vector<skipped_test>& skipped() const noexcept { return skipped_; }
-
- private:
-  void OnTestEnd(const testing::TestInfo& test) override {
-    if (!test.result()->Skipped()) return;
-    std::string why;
-    for (int i = 0; i < test.result()->total_part_count(); ++i) {
-      const auto& part = test.result()->GetTestPartResult(i);
-      if (part.skipped()) why += part.message();
-    }
-    if (why.empty()) why = "no reason given";
-    skipped_.push_back({std::string(test.test_suite_name()) + "." + test.name(), why});
-  }
-
-  std::vector<skipped_test> skipped_;
-};
-
-}  // namespace
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  auto* account = new skip_account;  // GoogleTest owns it from the next line on
-  testing::UnitTest::GetInstance()->listeners().Append(account);
-  int code = RUN_ALL_TESTS();
-
-  const auto& tests = *testing::UnitTest::GetInstance();
-  const int disabled = tests.reportable_disabled_test_count();
-  const int skipped = tests.skipped_test_count() + disabled;
-  if (skipped > 0) std::cout << "\nskipped: " << skipped << '\n';
-  for (const auto& test : account->skipped()) std::cout << "  " << test.name << ": " << test.why << '\n';
-  if (disabled > 0) std::cout << "  " << disabled << " disabled by their name\n";
-  if (skipped > 0 && cofferdam_test::is_required("all")) {
-    std::cout << "COFFERDAM_REQUIRE=all allows no skip\n";
-    code = 1;
-  }
-  std::cout << tests.successful_test_count() << " passed, " << tests.failed_test_count() << " failed, " << skipped
-            << " skipped" << std::endl;
-  return code;
-}
+int main(int argc, char** argv) { return cofferdam_test::run_all_tests(argc, argv); }

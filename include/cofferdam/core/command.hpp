@@ -32,6 +32,12 @@ class terminal_size {
   std::uint16_t columns_;
 };
 
+/// What is to become of what a command has left running when it ends.
+enum class background_policy {
+  kill,  ///< it ends with the command
+  keep,  ///< it goes on, until it ends, it is ended, or its environment is closed
+};
+
 /// What to run: a line for a shell, or words for `execve` (then no shell is involved), and how.
 ///
 /// Made by `shell()` and `argv()`, refined by setters that chain: `shell("make").timeout(10s).working_directory("src")`.
@@ -152,6 +158,16 @@ class command {
   /// Its first size; nothing where the command has pipes.
   const std::optional<terminal_size>& terminal() const noexcept { return terminal_; }
 
+  /// What is to become of what the command leaves running, a server for example. Default: `background_policy::kill`.
+  /// Where it is kept, the result has `left_running()`; what it writes from then on is nobody's. Its environment lists it and
+  /// ends it (`local_environment::background`). A backend that cannot keep it throws error{errc::unsupported}.
+  command& background(background_policy policy) & {
+    background_ = policy;
+    return *this;
+  }
+  command&& background(background_policy policy) && { return std::move(background(policy)); }
+  background_policy background() const noexcept { return background_; }
+
   /// How many bytes of each output stream the result keeps, half from the start and half from the end.
   /// Everything is counted, whatever is kept. Default: `default_kept_output`. Zero keeps nothing.
   command& keep_output(std::size_t bytes_per_stream) & {
@@ -176,6 +192,7 @@ class command {
 
   bool is_shell_ = false;
   bool has_open_input_ = false;
+  background_policy background_ = background_policy::kill;
   std::string line_;
   std::vector<std::string> words_;
   std::optional<std::chrono::milliseconds> timeout_;

@@ -139,6 +139,13 @@ class command_result {
     return *this;
   }
 
+  /// The command has ended, and something that it has started goes on (`background_policy::keep`).
+  bool left_running() const noexcept { return left_running_; }
+  command_result& left_running(bool left) {
+    left_running_ = left;
+    return *this;
+  }
+
   /// User and system time of the command and the children it waited for, where the backend knows.
   std::optional<std::chrono::microseconds> cpu_time() const noexcept { return cpu_time_; }
   command_result& cpu_time(std::chrono::microseconds used) {
@@ -166,6 +173,7 @@ class command_result {
  private:
   int exit_code_ = -1;
   int term_signal_ = 0;
+  bool left_running_ = false;
   error_kind kind_ = error_kind::none;
   std::string reason_;
   std::string advice_;

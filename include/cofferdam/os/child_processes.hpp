@@ -52,6 +52,8 @@ class child_keeper final : public command_keeper {
 
  private:
   launched launch(command& c, spawn_request& request) override {
+    if (c.background() == background_policy::keep)
+      throw error(errc::unsupported, "command: what it leaves running can be kept only where a warden watches it");
     launched outcome;
     command_pipes pipes(c, request, nothing_.get());
     const auto before = std::chrono::steady_clock::now();

@@ -74,6 +74,8 @@ class command_limits {
   bool terminal = false;
   /// Keep the input open after the first content.
   bool open_input = false;
+  /// What it leaves running goes on.
+  bool keeps_background = false;
 };
 
 /// A command that runs, as all who start commands see it: its streams, those who await it, its result. How it is
@@ -109,21 +111,29 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
     outputs_changed();
   }
 
+  /// Nobody awaits it any more: ends it like `abandon`, unless its result is there.
+  void let_go() noexcept {
+    if (!finished_) abandon();
+  }
+
   /// For destructors: SIGKILL now, and nobody will read. The handlers see to the rest.
   void abandon() noexcept {
-    if (finished_) return;
-    if (ended_by_ == end_reason::none) ended_by_ = end_reason::closed;
+    if (settled()) return;
+    if (!finished_ && ended_by_ == end_reason::none) ended_by_ = end_reason::closed;
     try {
       kill();
       close_input();
       drain();
     } catch (...) {  // no memory: what it had printed is lost, and whoever awaits it hears of that
-      failure_ = std::current_exception();
+      if (!finished_) failure_ = std::current_exception();
       for (source& each : sources_) close(each);
     }
   }
 
+  /// The result is there.
   bool finished() const noexcept { return finished_; }
+  /// And nothing of it is left.
+  bool settled() const noexcept { return over_ && outputs_ended(); }
   end_reason ended_by() const noexcept { return ended_by_; }
   const command_result& result() const noexcept { return result_; }
   command_result take_result() { return std::move(result_); }
@@ -151,7 +161,7 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
       const bool throws = co_await asio::this_coro::throw_if_cancelled();
       co_await asio::this_coro::throw_if_cancelled(false);
       self->end(end_reason::cancelled);
-      co_await self->until_finished_shielded();
+      co_await self->until_settled_shielded();
       co_await asio::this_coro::throw_if_cancelled(throws);
       throw error(errc::cancelled, doing + ": cancelled; the command was ended").with_partial(self->partial());
     }
@@ -161,9 +171,9 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
           .with_partial(self->partial());
   }
 
-  /// Waits until everything is over, whatever is cancelled; see `shielded` for how to await it.
-  awaitable<void> until_finished_shielded() {
-    return shielded([self = shared_from_this()] { return self->finish_quietly(); });
+  /// Waits until nothing of it is left, whatever is cancelled; see `shielded` for how to await it.
+  awaitable<void> until_settled_shielded() {
+    return shielded([self = shared_from_this()] { return self->settle_quietly(); });
   }
 
   /// The next piece of output; empty at the end.
@@ -178,7 +188,7 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
         co_return chunk(index == 0 ? output_stream::out : output_stream::err, std::move(data));
       }
       outputs_changed();
-      if (outputs_ended()) co_return chunk();
+      if (outputs_complete()) co_return chunk();
       arm(0);
       arm(1);
       const bool cancelled = co_await changed();
@@ -235,7 +245,7 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
       cannot_watch(failure);
       close(sources_[index]);
     }
-    if (draining_) {
+    if (draining_ || finished_) {
       pump(index);
       outputs_changed();
     } else {
@@ -295,6 +305,10 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
   bool failed() const noexcept { return failure_ != nullptr; }
 
   bool outputs_ended() const noexcept { return sources_[0].ended && sources_[1].ended; }
+  /// All that belongs to the result has been taken.
+  bool outputs_complete() const noexcept {
+    return (sources_[0].ended || sources_[0].complete) && (sources_[1].ended || sources_[1].complete);
+  }
   bool draining() const noexcept { return draining_; }
   bool over() const noexcept { return over_; }
   const command_limits& limits() const noexcept { return limits_; }
@@ -308,17 +322,43 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
     for (std::size_t index = 0; index < 2; ++index) pump(index);
   }
 
+  /// The command has ended, and what it has left running goes on. What stands in its outputs now is the last of the result;
+  /// what comes later is taken too, so that whoever writes there goes on, and thrown away.
+  void part() {
+    if (parted_ || over_) return;
+    parted_ = true;
+    ended_at_ = std::chrono::steady_clock::now();
+    for (source& each : sources_)
+      if (!each.ended) each.left = each.end->waiting();
+    take_what_is_there();
+    finish_parted();
+    wake();
+  }
+
+  void finish_parted() {
+    if (!parted_ || finished_ || !outputs_complete()) return;
+    finish();
+    for (std::size_t index = 0; index < 2; ++index) pump(index);
+  }
+
   /// Nothing of the command is waited for any longer. Somebody who was given one of its pipes may go on writing there;
   /// only what stands in it now is the command's output.
   void conclude() {
     if (!over_) {
       over_ = true;
-      ended_at_ = std::chrono::steady_clock::now();
-      for (source& each : sources_)
-        if (!each.ended) each.left = each.end->waiting();
+      if (!parted_) {
+        ended_at_ = std::chrono::steady_clock::now();
+        for (source& each : sources_)
+          if (!each.ended) each.left = each.end->waiting();
+      }
     }
     take_what_is_there();
-    if (outputs_ended() && !finished_) finish();
+    if (finished_) {
+      for (source& each : sources_) close(each);
+      terminal_.reset();
+    } else if (outputs_ended()) {
+      finish();
+    }
     wake();
   }
 
@@ -334,9 +374,10 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
     explicit source(std::size_t keep) : collected(keep) {}
     std::unique_ptr<output_end> end;
     output_collector collected;
-    std::size_t left = 0;  // once all is over: what had been written by then, and is still to be taken
-    bool armed = false;    // a wait for readiness is under way
-    bool ended = false;    // nothing more will be taken from it
+    std::size_t left = 0;   // once all is over: what had been written by then, and is still to be taken
+    bool armed = false;     // a wait for readiness is under way
+    bool complete = false;  // nothing more of it belongs to the result
+    bool ended = false;     // nothing more will be taken from it
   };
 
   /// Waits until something has changed; true where the awaiting coroutine was cancelled.
@@ -347,13 +388,13 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
     co_return state.cancelled() != asio::cancellation_type::none;
   }
 
-  awaitable<void> finish_quietly() {
-    while (!finished_) co_await changed();
+  awaitable<void> settle_quietly() {
+    while (!settled()) co_await changed();
   }
 
   void arm(std::size_t index) {
     source& from = sources_[index];
-    if (from.armed || from.ended) return;
+    if (from.armed || from.ended || (from.complete && !finished_)) return;
     from.armed = true;
     from.end->wait(shared_from_this(), index);
   }
@@ -367,11 +408,15 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
   /// Reads once into the shared buffer: bytes read, 0 where the stream has ended, -1 where nothing is there now.
   ssize_t read_once(source& from) {
     std::size_t most = command_registry::scratch_size;
-    if (over_) most = std::min(from.left, most);
+    if (over_ || parted_) most = std::min(from.left, most);
+    if (parted_ && !over_ && most == 0) {
+      from.complete = true;
+      return 0;
+    }
     const ssize_t got = from.end->read(registry_->scratch(), most);
     if (got > 0) {
       from.collected.append(bytes_view(registry_->scratch(), static_cast<std::size_t>(got)));
-      if (over_) from.left -= static_cast<std::size_t>(got);
+      if (over_ || parted_) from.left -= static_cast<std::size_t>(got);
       return got;
     }
     if (got < 0 && !over_) return -1;
@@ -381,7 +426,7 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
 
   bytes take_piece(std::size_t index) {
     source& from = sources_[index];
-    if (from.ended) return {};
+    if (from.ended || from.complete) return {};
     const ssize_t got = read_once(from);
     if (got <= 0) return {};
     return {registry_->scratch(), registry_->scratch() + got};
@@ -390,6 +435,15 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
   /// Takes what is there, in bounded turns, and waits for more.
   void pump(std::size_t index) {
     source& from = sources_[index];
+    if (finished_) {
+      for (int turn = 0; turn < 16 && !from.ended; ++turn) {
+        const ssize_t got = from.end->read(registry_->scratch(), command_registry::scratch_size);
+        if (got < 0) break;
+        if (got == 0) close(from);
+      }
+      arm(index);
+      return;
+    }
     try {
       for (int turn = 0; (turn < 16 || over_) && !from.ended; ++turn)
         if (read_once(from) <= 0) break;
@@ -430,7 +484,7 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
 
   void finish() {
     finished_ = true;
-    terminal_.reset();
+    if (over_) terminal_.reset();
     on_finished();
     try {
       fill_result();
@@ -480,6 +534,7 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
   std::exception_ptr failure_;
   bool input_armed_ = false;
   bool draining_ = false;
+  bool parted_ = false;    // it has ended, and left something running
   bool over_ = false;      // nothing of it runs, and the status is taken
   bool finished_ = false;  // and the output is complete
   command_result result_;

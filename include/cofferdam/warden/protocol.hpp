@@ -233,6 +233,22 @@ class exited {
   bool left;
 };
 
+/// A limit of the kernel's on a process (setrlimit(2)).
+class resource_limit {
+ public:
+  /// \param resource  RLIMIT_NPROC and its like.
+  resource_limit(int resource, std::uint64_t soft, std::uint64_t hard)
+      : resource_(static_cast<std::uint32_t>(resource)), soft_(soft), hard_(hard) {}
+  std::uint32_t resource() const noexcept { return resource_; }
+  std::uint64_t soft() const noexcept { return soft_; }
+  std::uint64_t hard() const noexcept { return hard_; }
+
+ private:
+  std::uint32_t resource_;
+  std::uint64_t soft_;
+  std::uint64_t hard_;
+};
+
 /// What a command is to be: the payload of `spawn`.
 class spawn_order {
  public:
@@ -246,6 +262,7 @@ class spawn_order {
   std::uint32_t window = 256 * 1024;
   std::uint16_t rows = 0;
   std::uint16_t columns = 0;
+  std::vector<resource_limit> limits;  ///< at most 16
   std::string directory;
 
   /// The whole frame; empty where it would be longer than Linux could take.
@@ -254,7 +271,8 @@ class spawn_order {
     frame_writer to(frame_type::spawn, job);
     to.number(flags).number(uid).number(gid).number(timeout_ms).number(grace_ms).number(linger_ms);
     to.number(output_cap).number(window).number(rows).number(columns);
-    to.number(std::uint32_t{0});  // no limits
+    to.number(static_cast<std::uint32_t>(limits.size()));
+    for (const resource_limit& each : limits) to.number(each.resource()).number(each.soft()).number(each.hard());
     to.text(directory).texts(candidates).texts(words).texts(variables);
     bytes whole = to.take();
     if (whole.size() - header_size > longest_spawn || words.size() + variables.size() > most_strings) return {};

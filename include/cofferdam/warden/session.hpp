@@ -9,6 +9,7 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/listing_environment.hpp>
+#include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/protections.hpp>
 #include <cofferdam/core/shielded.hpp>
@@ -61,11 +62,27 @@ class warden_settings {
   std::string root;
   /// Keeps guests from signalling anyone but what they started themselves, where the kernel can (Landlock, Linux 6.12).
   bool scope = true;
+  /// What each process of a command may use; at most 16. What cannot be set is a command that could not be started.
+  std::vector<wire::resource_limit> limits;
   /// Whom commands run as; `wire::keep_id`: as the warden does.
   std::uint32_t uid = wire::keep_id;
   std::uint32_t gid = wire::keep_id;
   /// The wall clock may stop for the host, but not for longer than this: then the warden ends everything. Zero: no lease.
   std::chrono::milliseconds lease{0};
+};
+
+/// A command that has ended, and something that it has started goes on (`background_policy::keep`).
+class background_command {
+ public:
+  background_command(std::uint32_t number, std::string program) : number_(number), program_(std::move(program)) {}
+  /// Its number in its environment, not that of a process.
+  std::uint32_t number() const noexcept { return number_; }
+  /// The program, or the shell line, as far as one line shows it.
+  const std::string& program() const noexcept { return program_; }
+
+ private:
+  std::uint32_t number_;
+  std::string program_;
 };
 
 namespace detail {
@@ -131,6 +148,24 @@ class warden_keeper final : public command_keeper, public link_listener, public 
 
   void send(bytes frame) override { link_->send(std::move(frame), {}); }
 
+  std::vector<background_command> background() const {
+    std::vector<background_command> all;
+    for (const auto& [number, one] : jobs_)
+      if (one->finished()) all.emplace_back(number, one->title());
+    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.number() < b.number(); });
+    return all;
+  }
+
+  static awaitable<void> end_background(std::shared_ptr<warden_keeper> self, std::uint32_t number) {
+    self->require_open();
+    const auto found = self->jobs_.find(number);
+    if (found == self->jobs_.end() || !found->second->finished())
+      throw error(errc::not_found, "end_background: nothing is left of a command " + std::to_string(number));
+    const std::shared_ptr<warden_command> one = found->second;
+    one->end(end_reason::closed);
+    co_await one->until_settled_shielded();
+  }
+
  private:
   launched launch(command& c, spawn_request& request) override {
     if (lost_) throw *lost_;
@@ -140,6 +175,8 @@ class warden_keeper final : public command_keeper, public link_listener, public 
     const command_limits limits = limits_of(c);
     auto one = std::make_shared<warden_command>(executor(), registry(), limits, sink, job, shown_program(c));
 
+    if (limits.keeps_background) one->title(c.is_shell() ? one_line(c.line()) : shown_program(c));
+
     wire::spawn_order order;
     if (limits.timeout) order.timeout_ms = static_cast<std::uint64_t>(limits.timeout->count());
     order.grace_ms = milliseconds(limits.grace);
@@ -147,6 +184,8 @@ class warden_keeper final : public command_keeper, public link_listener, public 
     order.uid = settings_.uid;
     order.gid = settings_.gid;
     if (has_scope()) order.flags |= wire::spawn_scope;
+    if (limits.keeps_background) order.flags |= wire::spawn_keep;
+    order.limits = settings_.limits;
     order.directory = request.directory_path;
     if (c.terminal()) {
       order.flags |= wire::spawn_terminal;
@@ -351,6 +390,15 @@ class warden_session {
   /// Starts a command: what `start` of an environment does.
   awaitable<process> start(command c, spawn_request request) {
     return detail::command_keeper::start(keeper_, std::move(c), std::move(request));
+  }
+
+  /// The commands of which something goes on, oldest first.
+  std::vector<background_command> background() const { return keeper_->background(); }
+
+  /// Ends what a command has left running: SIGTERM, the grace, SIGKILL, and waits for that. Not cancelled.
+  /// \throws error{errc::not_found} where nothing is left of it; error{errc::environment_closed}.
+  awaitable<void> end_background(std::uint32_t number) {
+    return detail::warden_keeper::end_background(keeper_, number);
   }
 
   /// What `spawn_request::directory_path` is to be for a command's working directory: a path of the warden's own.

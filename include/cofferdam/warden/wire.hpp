@@ -42,10 +42,10 @@ enum class frame_type : std::uint8_t {
   ping = 0x09,       ///< at most 64 bytes, which come back; renews the lease
   kill_all = 0x0a,   ///< job 0: `kill` without grace for every job
 
-  // File operations, beneath the root that `configure` named, one after another; at most file_window bytes of requests may
-  // wait. Each frame is answered by one `reply`
-  // with its number, before which `reply_data` may come: of no use where the reply tells an error. Errors and limits
-  // stand beside most_unfinished.
+  // File operations, beneath the root that `configure` named, one after another; at most file_window bytes of requests
+  // may wait for their answers. Each frame is answered by one `reply` with its number, in the order of the requests;
+  // `reply_data` may come before it, of no use where the reply tells an error. Errors and limits stand beside
+  // most_unfinished.
   stat = 0x20,            ///< string path; a link at its end is not followed. Reply: an entry
   list = 0x21,            ///< string path, u8 recursive. Data: entries, each with its path from there as a string
   read = 0x22,            ///< string path, u64 offset, u64 most. Data: bytes; reply: u64 size of the file, u32 mode
@@ -70,7 +70,8 @@ enum class frame_type : std::uint8_t {
   stuck = 0x89,           ///< u32 processes that SIGKILL has not ended within 2 s; it is tried on
   protocol_error = 0x8a,  ///< u8 wire_fault, u8 type of the frame: the last frame; everything is killed
 
-  worker_lost = 0x8b,  ///< job 0: file operations under way are lost; the next one starts afresh
+  worker_lost =
+      0x8b,  ///< job 0: u32 count: so many file requests, the oldest, have no answer; the next one starts afresh
 
   reply = 0xa0,       ///< i32 errno (0: done), then what the request says
   reply_data = 0xa1,  ///< bytes of a file, or whole entries of a list, at most longest_payload; `reply` follows
@@ -148,7 +149,7 @@ enum configure_flag : std::uint32_t {
 // EOPNOTSUPP: two file systems, or a mode that cannot be set here. EFBIG: a list beyond its limits. EIO: also a tree
 // that was moved while it was listed. EBUSY: the number has an unfinished file. EMFILE: too many have. EBADF: this one
 // has none.
-inline constexpr std::size_t file_window = 192 * 1024;                    ///< of requests, with their headers
+inline constexpr std::size_t file_window = 512 * 1024;                    ///< of requests, with their headers
 inline constexpr std::uint32_t most_unfinished = 8;                       ///< files at a time, each with its number
 inline constexpr std::uint32_t keep_mode = 0xffffffff;                    ///< that of the file replaced, else 0644
 inline constexpr std::uint64_t most_read = 1024 * 1024;                   ///< bytes of one `read`; more is cut

@@ -164,6 +164,16 @@ class local_commands {
     return std::get<child_processes>(commands_).start(std::move(c), std::move(request));
   }
 
+  std::vector<background_command> background() const {
+    if (const auto* session = std::get_if<warden_session>(&commands_)) return session->background();
+    return {};
+  }
+
+  awaitable<void> end_background(std::uint32_t number) {
+    if (auto* session = std::get_if<warden_session>(&commands_)) return session->end_background(number);
+    throw error(errc::not_found, "end_background: nothing is left of a command " + std::to_string(number));
+  }
+
   /// Ends everything and waits for that. This object stays until it is done.
   awaitable<void> close() {
     if (auto* session = std::get_if<warden_session>(&commands_)) {

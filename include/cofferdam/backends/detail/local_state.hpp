@@ -255,6 +255,16 @@ class local_state {
     co_return result;
   }
 
+  std::vector<background_command> background() const {
+    require_open();
+    return commands_.background();
+  }
+
+  static awaitable<void> end_background(std::shared_ptr<local_state> self, std::uint32_t number) {
+    self->require_open();
+    co_await self->commands_.end_background(number);
+  }
+
   static awaitable<process> start(std::shared_ptr<local_state> self, command c) {
     std::string advice;
     std::optional<command_result> refusal = self->judge(c, advice);

@@ -13,6 +13,7 @@
 #include <asio/buffer.hpp>
 #include <asio/error.hpp>
 #include <asio/posix/stream_descriptor.hpp>
+#include <asio/post.hpp>
 #include <asio/write.hpp>
 
 #include <algorithm>
@@ -63,19 +64,24 @@ class warden_link {
   virtual void close() noexcept = 0;
 
  protected:
-  /// Hands over whole frames; false where the stream has ended for us.
-  static bool deliver(wire::frame_decoder& decoder, link_listener& listener, const bool& open) {
+  enum class delivery { all, turn_is_over, ended };
+
+  /// Hands over whole frames: all that are there, but no more in one turn than leaves the loop's timers their time.
+  static delivery deliver(wire::frame_decoder& decoder, link_listener& listener, const bool& open, int& turn) {
     try {
-      while (open) {
+      for (; open; --turn) {
+        if (turn == 0) return delivery::turn_is_over;
         const std::optional<wire::frame> arrived = decoder.next();
-        if (!arrived) return true;
+        if (!arrived) return delivery::all;
         listener.frame_arrived(*arrived);
       }
     } catch (const error& reason) {
       if (open) listener.link_lost(reason);
     }
-    return false;
+    return delivery::ended;
   }
+
+  static constexpr int frames_in_turn = 64;
 
   static error ended(std::error_code cause) {
     return error(errc::provider_lost,
@@ -198,7 +204,13 @@ class socket_link final : public warden_link, public std::enable_shared_from_thi
 
   void read(std::error_code failure) {
     const std::shared_ptr<link_listener> listener = listener_;
-    for (int turn = 0; turn < 16 && open_; ++turn) {
+    for (int turn = frames_in_turn; open_;) {
+      const delivery how = deliver(decoder_, *listener, open_, turn);
+      if (how == delivery::ended) return;
+      if (how == delivery::turn_is_over) {
+        asio::post(socket_.get_executor(), [self = shared_from_this()] { self->read({}); });
+        return;
+      }
       ssize_t got = -1;
       if (!failure) {
         const std::span<std::byte> room = decoder_.room();
@@ -210,7 +222,6 @@ class socket_link final : public warden_link, public std::enable_shared_from_thi
       }
       if (got <= 0) return listener->link_lost(ended(failure));
       decoder_.arrived(static_cast<std::size_t>(got));
-      if (!deliver(decoder_, *listener, open_)) return;
     }
     if (open_) read_later();
   }
@@ -271,7 +282,13 @@ class stream_link final : public warden_link, public std::enable_shared_from_thi
     if (!open_) return;
     const std::shared_ptr<link_listener> listener = listener_;
     decoder_.arrived(count);
-    if (!deliver(decoder_, *listener, open_)) return;
+    int turn = frames_in_turn;
+    const delivery how = deliver(decoder_, *listener, open_, turn);
+    if (how == delivery::ended) return;
+    if (how == delivery::turn_is_over) {
+      asio::post(stream_.get_executor(), [self = this->shared_from_this(), failure] { self->read(failure, 0); });
+      return;
+    }
     if (failure) return listener->link_lost(ended(failure == asio::error::eof ? std::error_code() : failure));
     if (open_) read_later();
   }

@@ -180,6 +180,10 @@ class warden_command final : public running_command {
 
   void begin(bytes content) { begin_input(std::move(content)); }
 
+  /// What a list of what goes on shows.
+  const std::string& title() const noexcept { return title_; }
+  void title(std::string text) { title_ = std::move(text); }
+
   void send(int number) noexcept override {
     if (gone_) return;
     try {
@@ -193,7 +197,7 @@ class warden_command final : public running_command {
 
   void end(end_reason reason) override {
     if (gone_ || ended_by() != end_reason::none) return;
-    ended_by(reason);
+    if (!finished()) ended_by(reason);
     send_kill(limits().grace);
   }
 
@@ -224,13 +228,19 @@ class warden_command final : public running_command {
       all.peak_memory(how.peak_kib * 1024U);
     }
     if (how.reason == wire::exit_reason::timeout && ended_by() == end_reason::none) ended_by(end_reason::timeout);
-    if (how.oom_kills != 0 && how.how == wire::exit_how::signaled && how.code == SIGKILL) {
+    if (how.oom_kills != 0) {
       all.kind(error_kind::out_of_memory);
       all.reason("The command was ended because it used more memory than there is for it");
       all.advice("Work on less data at a time, or allow more memory.");
     }
     close_input();
-    take_what_is_there();
+    if (how.left && limits().keeps_background && how.reason == wire::exit_reason::none &&
+        ended_by() == end_reason::none) {
+      all.left_running(true);
+      part();
+    } else {
+      take_what_is_there();
+    }
   }
 
   /// Nothing of it is left.
@@ -290,6 +300,7 @@ class warden_command final : public running_command {
 
   void outputs_changed() override {
     if (gone_ && outputs_ended()) conclude();
+    finish_parted();
   }
   void on_finished() noexcept override {}
   void describe_unknown_status(command_result& result) override {
@@ -302,6 +313,7 @@ class warden_command final : public running_command {
   std::shared_ptr<frame_sink> sink_;
   std::uint32_t job_;
   std::string program_;
+  std::string title_;
   framed_input* framed_in_ = nullptr;
   framed_output* framed_out_[2] = {nullptr, nullptr};
   bool gone_ = false;  // nothing of it runs

@@ -12,6 +12,7 @@
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/os/directory.hpp>
 #include <cofferdam/os/path_error.hpp>
+#include <cofferdam/warden/detail/file_requests.hpp>
 #include <cofferdam/warden/detail/warden_command.hpp>
 #include <cofferdam/warden/protocol.hpp>
 
@@ -27,8 +28,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
+#include <deque>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,94 +41,6 @@
 
 namespace cofferdam::inline v0::detail {
 
-/// The answer to a file request: the number the kernel gave, what the reply says, and the data before it.
-class file_answer {
- public:
-  int number = 0;
-  bytes values;
-  bytes data;
-};
-
-/// File requests under way at a warden. One executor.
-class file_requests {
- public:
-  explicit file_requests(const asio::any_io_executor& executor) : executor_(executor) {}
-
-  static constexpr std::uint32_t first_number = 0x80000000;  ///< commands have the numbers below
-
-  /// A number for one request, or for all of one file that is written.
-  std::uint32_t number() noexcept { return next_ = (next_ + 1) | first_number; }
-
-  /// Sends a request and waits for its answer.
-  /// \throws error{errc::cancelled}, or what the session was lost for.
-  awaitable<file_answer> ask(frame_sink& sink, std::uint32_t number, bytes frame) {
-    if (lost_) throw *lost_;
-    auto mine = std::make_shared<pending>(executor_);
-    pending_.insert_or_assign(number, mine);
-    sink.send(std::move(frame));
-    while (!mine->answered && !lost_) {
-      std::error_code woken;
-      co_await mine->woken.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-      const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-      if (state.cancelled() == asio::cancellation_type::none) continue;
-      pending_.erase(number);
-      throw error(errc::cancelled, "file operation: cancelled; whether it was done is not known");
-    }
-    pending_.erase(number);
-    if (!mine->answered) throw *lost_;
-    co_return std::move(mine->answer);
-  }
-
-  /// \return  whether the frame was an answer.
-  bool arrived(const wire::frame& frame) {
-    if (frame.type() == wire::frame_type::worker_lost) {
-      for (const auto& [number, one] : pending_) {
-        one->answer.number = ECONNRESET;
-        one->end();
-      }
-      return true;
-    }
-    if (frame.type() != wire::frame_type::reply && frame.type() != wire::frame_type::reply_data) return false;
-    const auto found = pending_.find(frame.job());
-    if (found == pending_.end()) return true;  // of one that was cancelled
-    pending& one = *found->second;
-    bytes_view payload = frame.payload();
-    if (frame.type() == wire::frame_type::reply_data) {
-      one.answer.data.insert(one.answer.data.end(), payload.begin(), payload.end());
-      return true;
-    }
-    wire::payload_reader values(frame);
-    one.answer.number = values.number<std::int32_t>();
-    payload = payload.subspan(sizeof(std::int32_t));
-    one.answer.values.assign(payload.begin(), payload.end());
-    one.end();
-    return true;
-  }
-
-  void lose(const error& reason) {
-    lost_ = reason;
-    for (const auto& [number, one] : pending_) one->woken.cancel();
-  }
-
- private:
-  struct pending {
-    explicit pending(const asio::any_io_executor& executor)
-        : woken(executor, std::chrono::steady_clock::time_point::max()) {}
-    void end() {
-      answered = true;
-      woken.cancel();
-    }
-    asio::steady_timer woken;
-    file_answer answer;
-    bool answered = false;
-  };
-
-  asio::any_io_executor executor_;
-  std::uint32_t next_ = first_number;
-  std::optional<error> lost_;
-  std::unordered_map<std::uint32_t, std::shared_ptr<pending>> pending_;
-};
-
 /// The files of a place that only a warden can reach: the same operations as `workspace_files`, with the same errors.
 /// Its coroutines keep what they need alive.
 class warden_files {
@@ -135,34 +49,9 @@ class warden_files {
   warden_files(std::shared_ptr<frame_sink> sink, std::shared_ptr<file_requests> requests, std::string path)
       : sink_(std::move(sink)), requests_(std::move(requests)), path_(std::move(path)) {}
 
-  static awaitable<bytes> read_file(warden_files self, std::string path, std::size_t most) {
-    const std::string clean = workspace_path(path, self.path_);
-    bytes content;
-    for (;;) {
-      file_answer piece = co_await self.read_piece(clean, content.size());
-      if (piece.data.size() > most - content.size() || self.size_in(piece) > most)
-        throw error(errc::too_large, "read " + shown_path(path) + ": longer than " + std::to_string(most) + " bytes");
-      const bool end = piece.data.empty() || content.size() + piece.data.size() >= self.size_in(piece);
-      if (content.empty())
-        content = std::move(piece.data);
-      else
-        content.insert(content.end(), piece.data.begin(), piece.data.end());
-      if (end) co_return content;
-    }
-  }
+  static awaitable<bytes> read_file(warden_files self, std::string path, std::size_t most);
 
-  static awaitable<void> write_file(warden_files self, std::string path, bytes_view content) {
-    const std::string clean = workspace_path(path, self.path_);
-    const std::uint32_t number = co_await self.begin_file(clean, wire::keep_mode);
-    std::exception_ptr failure;
-    try {
-      co_await self.write_pieces(number, clean, content);
-      co_await self.commit(number, clean);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    if (failure) self.abort(number, failure);
-  }
+  static awaitable<void> write_file(warden_files self, std::string path, bytes_view content);
 
   static awaitable<entry> stat(warden_files self, std::string path) {
     const std::string clean = self.beneath(path);
@@ -257,6 +146,8 @@ class warden_files {
     wire::payload_reader reader_;
   };
 
+  class reading;
+  class writing;
   class source;
 
   std::string beneath(std::string_view path) const { return workspace_path_or_root(path, path_); }
@@ -270,80 +161,137 @@ class warden_files {
   awaitable<file_answer> ask_as(std::uint32_t number, const char* doing, std::string path, bytes frame) const {
     const auto sink = sink_;
     const auto requests = requests_;
-    file_answer answer = co_await requests->ask(*sink, number, std::move(frame));
+    std::shared_ptr<file_requests::sent> one = co_await requests->send(*sink, number, std::move(frame));
+    file_answer answer = co_await requests->answer(std::move(one));
     if (answer.number != 0) throw path_error(answer.number, doing, path);
     co_return answer;
   }
 
-  awaitable<file_answer> read_piece(std::string path, std::uint64_t offset) const {
-    wire::frame_writer frame(wire::frame_type::read, 0);
-    frame.text(path).number(offset).number(wire::most_read);
-    return ask("read", std::move(path), frame);
-  }
-
-  static std::uint64_t size_in(const file_answer& answer) {
-    values_of values(answer.values);
-    return values.next_size();
-  }
-
-  awaitable<std::uint32_t> begin_file(std::string path, std::uint32_t mode) const {
-    const std::uint32_t number = requests_->number();
-    wire::frame_writer frame(wire::frame_type::write, number);
-    frame.text(path).number(mode).number(no_byte);
-    co_await ask_as(number, "write", path, frame.take());
-    co_return number;
-  }
-
-  awaitable<void> write_pieces(std::uint32_t number, std::string path, bytes_view content) const {
-    while (!content.empty()) {
-      const bytes_view piece = content.first(std::min(content.size(), wire::longest_payload));
-      wire::frame_writer frame(wire::frame_type::write_data, number);
-      co_await ask_as(number, "write", path, frame.data(piece).take());
-      content = content.subspan(piece.size());
-    }
-  }
-
-  awaitable<void> commit(std::uint32_t number, std::string path) const {
-    co_await ask_as(number, "write", path, wire::frame_writer(wire::frame_type::write_commit, number).take());
-  }
-
-  /// Gives an unfinished file up, without waiting for the answer, and rethrows.
-  [[noreturn]] void abort(std::uint32_t number, const std::exception_ptr& failure) const {
-    sink_->send(wire::frame_writer(wire::frame_type::write_abort, number).take());
-    std::rethrow_exception(failure);
-  }
-
-  awaitable<transferred_file> put_one(file_source& source, const file_header& header) const {
-    const std::string clean = workspace_path(header.destination(), path_);
-    if (header.type() == file_type::directory) {
-      wire::frame_writer make(wire::frame_type::make_directory, 0);
-      co_await ask("make directory", clean, make.text(clean).number(folder_mode));
-      wire::frame_writer set(wire::frame_type::set_mode, 0);
-      const std::uint32_t mode = header.mode() & 0777U;
-      co_await ask("make directory", clean, set.text(clean).number(mode));
-      co_return transferred_file(header.source(), clean, 0);
-    }
-    const std::uint32_t number = co_await begin_file(clean, header.mode() & 0777U);
-    std::uint64_t size = 0;
-    std::exception_ptr failure;
-    try {
-      for (;;) {
-        const bytes piece = co_await source.read(file_piece);
-        if (piece.empty()) break;
-        co_await write_pieces(number, clean, piece);
-        size += piece.size();
-      }
-      co_await commit(number, clean);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    if (failure) abort(number, failure);
-    co_return transferred_file(header.source(), clean, size);
-  }
+  awaitable<transferred_file> put_one(file_source& source, const file_header& header) const;
 
   std::shared_ptr<frame_sink> sink_;
   std::shared_ptr<file_requests> requests_;
   std::string path_;
+};
+
+/// One file that is written. Requests go ahead of their answers; the first answer that is an error counts. Left before
+/// `commit` is through, the file is given up.
+class warden_files::writing {
+ public:
+  writing(const warden_files& files, std::string path)
+      : files_(files), path_(std::move(path)), number_(files_.requests_->number()) {}
+  writing(const writing&) = delete;
+  writing& operator=(const writing&) = delete;
+  ~writing() {
+    if (!begun_) return;
+    try {
+      files_.requests_->send_now(*files_.sink_, number_,
+                                 wire::frame_writer(wire::frame_type::write_abort, number_).take());
+    } catch (const std::bad_alloc&) {  // it goes with the session
+    }
+  }
+
+  awaitable<void> begin(std::uint32_t mode) {
+    co_await files_.requests_->files().take(1, "write");
+    place_ = allotted(files_.requests_->files(), 1);
+    wire::frame_writer frame(wire::frame_type::write, number_);
+    bytes whole = frame.text(path_).number(mode).number(no_byte).take();
+    co_await send(std::move(whole));
+    begun_ = true;
+  }
+
+  /// \param content  the caller keeps it until the awaitable completes.
+  awaitable<void> put(bytes_view content) {
+    while (!content.empty()) {
+      check_answers();
+      const bytes_view piece = content.first(std::min(content.size(), wire::longest_payload));
+      bytes whole = wire::frame_writer(wire::frame_type::write_data, number_).data(piece).take();
+      co_await send(std::move(whole));
+      content = content.subspan(piece.size());
+    }
+  }
+
+  awaitable<void> commit() {
+    check_answers();
+    bytes whole = wire::frame_writer(wire::frame_type::write_commit, number_).take();
+    co_await send(std::move(whole));
+    begun_ = false;  // an error gives the file up there
+    place_.give_back();
+    while (!sent_.empty()) {
+      std::shared_ptr<file_requests::sent> first = std::move(sent_.front());
+      sent_.pop_front();
+      const file_answer answer = co_await files_.requests_->answer(std::move(first));
+      check(answer);
+    }
+  }
+
+ private:
+  awaitable<void> send(bytes frame) {
+    std::shared_ptr<file_requests::sent> one =
+        co_await files_.requests_->send(*files_.sink_, number_, std::move(frame));
+    sent_.push_back(std::move(one));
+  }
+  void check_answers() {
+    while (!sent_.empty() && sent_.front()->is_answered()) {
+      check(file_requests::take_answer(*sent_.front()));
+      sent_.pop_front();
+    }
+  }
+  void check(const file_answer& answer) const {
+    if (answer.number != 0) throw path_error(answer.number, "write", path_);
+  }
+
+  warden_files files_;
+  std::string path_;
+  std::uint32_t number_;
+  allotted place_;
+  bool begun_ = false;
+  std::deque<std::shared_ptr<file_requests::sent>> sent_;
+};
+
+/// One file that is read, the next piece asked for before this one is used.
+class warden_files::reading {
+ public:
+  reading(const warden_files& files, std::string path) : files_(files), path_(std::move(path)) {}
+
+  /// The next piece, at most wire::most_read bytes; empty at the end.
+  awaitable<bytes> next() {
+    bytes piece;
+    if (ended_) co_return piece;
+    if (!ahead_) co_await ask();
+    std::shared_ptr<file_requests::sent> first = std::move(ahead_);
+    file_answer answer = co_await files_.requests_->answer(std::move(first));
+    if (answer.number != 0) throw path_error(answer.number, "read", path_);
+    values_of values(answer.values);
+    size_ = values.next_size();
+    mode_ = values.next_mode();
+    if (answer.data.size() > wire::most_read) throw wire::violation("more of a file than was asked for");
+    got_ += answer.data.size();
+    ended_ = answer.data.empty() || got_ >= size_;
+    piece = std::move(answer.data);
+    if (!ended_) co_await ask();
+    co_return piece;
+  }
+
+  /// As the last answer has them.
+  std::uint64_t size() const noexcept { return size_; }
+  std::uint32_t mode() const noexcept { return mode_; }
+
+ private:
+  awaitable<void> ask() {
+    const std::uint32_t number = files_.requests_->number();
+    wire::frame_writer frame(wire::frame_type::read, number);
+    bytes whole = frame.text(path_).number(got_).number(wire::most_read).take();
+    ahead_ = co_await files_.requests_->send(*files_.sink_, number, std::move(whole));
+  }
+
+  warden_files files_;
+  std::string path_;
+  std::shared_ptr<file_requests::sent> ahead_;
+  std::uint64_t got_ = 0;
+  std::uint64_t size_ = 0;
+  std::uint32_t mode_ = 0;
+  bool ended_ = false;
 };
 
 /// Files one after another, in pieces.
@@ -352,7 +300,7 @@ class warden_files::source final : public file_source {
   source(const warden_files& files, std::vector<file_request> requests)
       : files_(files), requests_(std::move(requests)) {}
   awaitable<std::optional<file_header>> next() override {
-    reading_.clear();
+    from_.reset();
     std::optional<file_header> header;
     if (at_ == requests_.size()) co_return header;
     const file_request& wanted = requests_[at_++];
@@ -362,12 +310,11 @@ class warden_files::source final : public file_source {
       if (found.is_directory()) {
         header.emplace(wanted.path(), wanted.destination(), file_type::directory, 0, found.mode());
       } else {
-        first_ = co_await files_.read_piece(clean, 0);
-        values_of values(first_.values);
-        const std::uint64_t size = values.next_size();
-        header.emplace(wanted.path(), wanted.destination(), file_type::regular, size, values.next_mode() & 0777U);
-        reading_ = clean;
-        done_ = sent_ = 0;
+        auto from = std::make_unique<reading>(files_, clean);
+        piece_ = co_await from->next();
+        sent_ = 0;
+        header.emplace(wanted.path(), wanted.destination(), file_type::regular, from->size(), from->mode() & 0777U);
+        from_ = std::move(from);
       }
     } catch (const error& failure) {
       if (ends_transfer(failure)) throw;
@@ -377,17 +324,15 @@ class warden_files::source final : public file_source {
   }
   awaitable<bytes> read(std::size_t most) override {
     bytes piece;
-    if (reading_.empty() || most == 0) co_return piece;
-    if (sent_ == first_.data.size()) {
-      if (sent_ == 0 && done_ == 0) co_return piece;
-      first_ = co_await files_.read_piece(reading_, done_);
+    if (!from_ || most == 0) co_return piece;
+    if (sent_ == piece_.size()) {
+      piece_ = co_await from_->next();  // empty once more at the end
       sent_ = 0;
     }
-    const std::size_t count = std::min(most, first_.data.size() - sent_);
-    const auto start = first_.data.begin() + static_cast<std::ptrdiff_t>(sent_);
+    const std::size_t count = std::min(most, piece_.size() - sent_);
+    const auto start = piece_.begin() + static_cast<std::ptrdiff_t>(sent_);
     piece.assign(start, start + static_cast<std::ptrdiff_t>(count));
     sent_ += count;
-    done_ += count;
     co_return piece;
   }
 
@@ -395,11 +340,58 @@ class warden_files::source final : public file_source {
   warden_files files_;
   std::vector<file_request> requests_;
   std::size_t at_ = 0;
-  std::string reading_;
-  file_answer first_;
+  std::unique_ptr<reading> from_;
+  bytes piece_;
   std::size_t sent_ = 0;
-  std::uint64_t done_ = 0;
 };
+
+inline awaitable<bytes> warden_files::read_file(warden_files self, std::string path, std::size_t most) {
+  const std::string clean = workspace_path(path, self.path_);
+  reading from(self, clean);
+  bytes content;
+  for (;;) {
+    bytes piece = co_await from.next();
+    if (piece.size() > most - content.size() || from.size() > most)
+      throw error(errc::too_large, "read " + shown_path(path) + ": longer than " + std::to_string(most) + " bytes");
+    if (piece.empty()) co_return content;
+    if (content.empty())
+      content = std::move(piece);
+    else
+      content.insert(content.end(), piece.begin(), piece.end());
+  }
+}
+
+inline awaitable<void> warden_files::write_file(warden_files self, std::string path, bytes_view content) {
+  const std::string clean = workspace_path(path, self.path_);
+  writing file(self, clean);
+  co_await file.begin(wire::keep_mode);
+  co_await file.put(content);
+  co_await file.commit();
+}
+
+inline awaitable<transferred_file> warden_files::put_one(file_source& source, const file_header& header) const {
+  const std::string clean = workspace_path(header.destination(), path_);
+  if (header.type() == file_type::directory) {
+    wire::frame_writer make(wire::frame_type::make_directory, 0);
+    co_await ask("make directory", clean, make.text(clean).number(folder_mode));
+    wire::frame_writer set(wire::frame_type::set_mode, 0);
+    const std::uint32_t mode = header.mode() & 0777U;
+    co_await ask("make directory", clean, set.text(clean).number(mode));
+    co_return transferred_file(header.source(), clean, 0);
+  }
+  writing file(*this, clean);
+  const std::uint32_t mode = header.mode() & 0777U;
+  co_await file.begin(mode);
+  std::uint64_t size = 0;
+  for (;;) {
+    const bytes piece = co_await source.read(file_piece);
+    if (piece.empty()) break;
+    co_await file.put(piece);
+    size += piece.size();
+  }
+  co_await file.commit();
+  co_return transferred_file(header.source(), clean, size);
+}
 
 inline std::unique_ptr<file_source> warden_files::get_files(std::vector<file_request> requests) const {
   return std::make_unique<source>(*this, std::move(requests));

@@ -9,6 +9,7 @@
 
 #include <cofferdam/warden/wire.hpp>
 
+#include "directory.h"
 #include "processes.h"
 #include "system.h"
 
@@ -246,62 +247,6 @@ class file_root {
 };
 
 // ---- trees ----------------------------------------------------------------------------------------------------------
-
-/// A directory that is being read, with the names that the kernel gave last.
-class read_directory {
- public:
-  int fd;
-
-  void begin(int opened) {
-    fd = opened;
-    at_ = size_ = 0;
-  }
-
-  /// As if the directory at `opened` held but this name; it is not read.
-  void begin_with(int opened, const char* name) {
-    fd = opened;
-    at_ = 0;
-    size_ = 512;
-    writer(data_ + 16).put(static_cast<u16>(size_));
-    put_text(reinterpret_cast<char*>(data_ + name_offset), name);
-  }
-
-  bool is_used_up() const { return at_ >= size_; }
-
-  /// The current name; null at the end, or where `result` is negative.
-  const char* name(long& result) {
-    for (result = 0;; advance()) {
-      if (is_used_up()) {
-        result = kernel(__NR_getdents64, fd, address(data_), sizeof data_);
-        if (result == -ENOENT) result = 0;  // the directory has been removed
-        if (result <= 0) return nullptr;
-        at_ = 0;
-        size_ = static_cast<u32>(result);
-      }
-      const char* found = current();
-      if (found[0] != '.' || (found[1] != 0 && (found[1] != '.' || found[2] != 0))) return found;
-    }
-  }
-  const char* current() const { return reinterpret_cast<const char*>(data_ + at_ + name_offset); }
-  /// Where the directory goes on behind the current name.
-  i64 position() const { return load<i64>(8); }
-  void advance() { at_ += load<u16>(16); }
-
- private:
-  // struct linux_dirent64: u64 inode, i64 position, u16 size, u8 type, name.
-  static constexpr size_t name_offset = 19;
-
-  template <class T>
-  T load(size_t offset) const {
-    T value;
-    __builtin_memcpy(&value, data_ + at_ + offset, sizeof value);
-    return value;
-  }
-
-  u32 at_;
-  u32 size_;
-  alignas(8) u8 data_[8192];
-};
 
 /// What is remembered of a directory whose descriptor we do not hold.
 struct upper_directory {

@@ -4,6 +4,7 @@
 // Finding what a process has started, and signalling exactly that.
 #pragma once
 
+#include "directory.h"
 #include "system.h"
 
 /// /proc as a directory, held open so that no change of root or mount hides it; 0 where it is not there, or is that of
@@ -11,12 +12,15 @@
 inline constinit int proc_fd = 0;
 inline bool proc_has_children = false;
 
+/// What is gone through here; one at a time.
+inline constinit read_directory walked_directory = {};
+
 inline u32 own_pid() { return static_cast<u32>(kernel(__NR_getpid)); }
 
 inline void find_proc() {
   int opened = open_at(at_fdcwd, "/proc", o_path | o_directory);
   if (opened < 0) return;
-  const int fd = static_cast<int>(kernel(__NR_fcntl, opened, 1030, 10));  // F_DUPFD_CLOEXEC: out of the way of 0 to 4
+  const int fd = static_cast<int>(kernel(__NR_fcntl, opened, dup_closing, 10));  // F_DUPFD_CLOEXEC: out of the way of 0 to 4
   close_fd(opened);
   if (fd < 0) return;
   char self[16];
@@ -43,24 +47,13 @@ inline void close_from(u32 first) {
     for (u32 fd = first; fd < 65536; ++fd) kernel(__NR_close, fd);
     return;
   }
-  alignas(8) u8 entries[2048];
   for (bool closed = true; closed;) {  // what is closed moves the list, so from the start again
     closed = false;
     kernel(__NR_lseek, listed, 0, 0);
-    for (;;) {
-      const long got = kernel(__NR_getdents64, listed, address(entries), sizeof entries);
-      if (got <= 0) break;
-      for (long at = 0; at < got;) {
-        u16 length;
-        memcpy(&length, entries + at + 16, sizeof length);
-        const char* name = reinterpret_cast<const char*>(entries + at + 19);
-        u32 fd = 0;
-        if (take_number(name, name + strlen(name), fd) && fd >= first && fd != static_cast<u32>(listed) &&
-            kernel(__NR_close, fd) >= 0)
-          closed = true;
-        at += length;
-      }
-    }
+    walked_directory.begin(listed);
+    const char* name;
+    for (u32 fd = walked_directory.next_number(name); fd != 0; fd = walked_directory.next_number(name))
+      closed |= fd >= first && fd != static_cast<u32>(listed) && kernel(__NR_close, fd) >= 0;
   }
   close_fd(listed);
 }
@@ -145,22 +138,12 @@ class descendants {
     *behind = 0;
     int tasks = open_at(proc_fd, path, o_rdonly | o_directory);
     if (tasks < 0) return;
-    for (;;) {
-      const long got = kernel(__NR_getdents64, tasks, address(entries_), sizeof entries_);
-      if (got <= 0) break;
-      for (long at = 0; at < got;) {
-        const u8* entry = entries_ + at;
-        u16 length;
-        memcpy(&length, entry + 16, sizeof length);
-        const char* name = reinterpret_cast<const char*>(entry + 19);
-        const char* digits = name;
-        u32 thread = 0;
-        if (take_number(digits, name + strlen(name), thread) && thread != pid) {
-          put_text(put_text(put_text(behind, "/"), name), "/children");
-          add_listed(path, pid);
-        }
-        at += length;
-      }
+    walked_directory.begin(tasks);
+    const char* name;
+    for (u32 thread = walked_directory.next_number(name); thread != 0; thread = walked_directory.next_number(name)) {
+      if (thread == pid) continue;
+      put_text(put_text(put_text(behind, "/"), name), "/children");
+      add_listed(path, pid);
     }
     close_fd(tasks);
   }
@@ -193,21 +176,11 @@ class descendants {
     int all = open_at(proc_fd, ".", o_rdonly | o_directory);
     if (all < 0) return;
     all_count_ = 0;
-    for (;;) {
-      const long got = kernel(__NR_getdents64, all, address(entries_), sizeof entries_);
-      if (got <= 0) break;
-      for (long at = 0; at < got;) {
-        const u8* entry = entries_ + at;
-        u16 length;
-        memcpy(&length, entry + 16, sizeof length);
-        const char* name = reinterpret_cast<const char*>(entry + 19);
-        const char* end = name + strlen(name);
-        u32 pid = 0;
-        u32 parent = 0;
-        if (all_count_ < most_processes && take_number(name, end, pid) && look_at(pid, parent))
-          all_[all_count_++] = {pid, parent};
-        at += length;
-      }
+    walked_directory.begin(all);
+    const char* name;
+    for (u32 pid = walked_directory.next_number(name); pid != 0; pid = walked_directory.next_number(name)) {
+      u32 parent = 0;
+      if (all_count_ < most_processes && look_at(pid, parent)) all_[all_count_++] = {pid, parent};
     }
     close_fd(all);
     for (u32 i = 0; i < all_count_; ++i)
@@ -226,7 +199,6 @@ class descendants {
   u32 all_count_;
   one found_[most];
   one all_[most_processes];  // touched only where the kernel has no children files
-  alignas(8) u8 entries_[4096];
 };
 
 /// One of the warden's, and, after the fork, one of each supervisor's.

@@ -49,16 +49,50 @@ struct limit_setting {
   limit_values values;
 };
 
-/// A command, taken apart. Pointers lead into the payload.
-struct command_plan {
+/// The payload of `spawn` but for its lists. Pointers lead into it.
+struct spawn_head {
   static constexpr u32 most_limits = 16;
 
-  u32 flags = 0;
-  u32 uid = 0;
-  u32 gid = 0;
-  u32 limit_count = 0;
+  u32 flags;
+  u32 uid;
+  u32 gid;
+  u64 timeout_ms;
+  u32 grace_ms;
+  u32 linger_ms;
+  u64 cap;
+  u32 window;
+  u16 rows;
+  u16 columns;
+  u32 limit_count;
   limit_setting limits[most_limits];
-  const char* directory = nullptr;
+  const char* directory;
+};
+
+/// False where it is cut or has too many limits.
+[[gnu::noinline]] inline bool take_spawn_head(reader& from, spawn_head& to) {
+  to.flags = from.get<u32>();
+  to.uid = from.get<u32>();
+  to.gid = from.get<u32>();
+  to.timeout_ms = from.get<u64>();
+  to.grace_ms = from.get<u32>();
+  to.linger_ms = from.get<u32>();
+  to.cap = from.get<u64>();
+  to.window = from.get<u32>();
+  to.rows = from.get<u16>();
+  to.columns = from.get<u16>();
+  to.limit_count = from.get<u32>();
+  if (to.limit_count > spawn_head::most_limits) return false;
+  for (u32 i = 0; i < to.limit_count; ++i) {
+    to.limits[i].resource = from.get<u32>();
+    to.limits[i].values.soft = from.get<u64>();
+    to.limits[i].values.hard = from.get<u64>();
+  }
+  to.directory = from.text();
+  return from.good();
+}
+
+/// A command, taken apart.
+struct command_plan : spawn_head {
   const char** candidates = nullptr;
   const char** words = nullptr;
   const char** variables = nullptr;
@@ -235,23 +269,7 @@ class supervisor {
   /// The warden has checked the frame's shape; this checks again, since it costs nothing.
   bool take_apart(command_plan& plan, const u8* payload, size_t size) {
     reader from(payload, size);
-    plan.flags = from.get<u32>();
-    plan.uid = from.get<u32>();
-    plan.gid = from.get<u32>();
-    from.get<u64>();
-    from.get<u32>();
-    from.get<u32>();
-    from.get<u64>();
-    from.get<u32>();
-    from.get<u32>();
-    plan.limit_count = from.get<u32>();
-    if (plan.limit_count > command_plan::most_limits) return false;
-    for (u32 i = 0; i < plan.limit_count; ++i) {
-      plan.limits[i].resource = from.get<u32>();
-      plan.limits[i].values.soft = from.get<u64>();
-      plan.limits[i].values.hard = from.get<u64>();
-    }
-    plan.directory = from.text();
+    if (!take_spawn_head(from, plan)) return false;
     string_count_ = 0;
     return take_list(from, plan.candidates) && take_list(from, plan.words) && take_list(from, plan.variables) &&
            from.finished();

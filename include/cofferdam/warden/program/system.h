@@ -168,6 +168,7 @@ inline constexpr int o_directory = 0200000, o_nofollow = 0400000;
 #endif
 inline constexpr int at_fdcwd = -100, at_empty_path = 0x1000, at_symlink_nofollow = 0x100, at_removedir = 0x200;
 inline constexpr int sig_hup = 1, sig_kill = 9, sig_usr1 = 10, sig_pipe = 13, sig_term = 15, sig_chld = 17, sig_cont = 18, sig_stop = 19;
+inline constexpr int dup_closing = 1030;  // F_DUPFD_CLOEXEC: out of the way of 0 to 4 where it is given 10
 inline constexpr int wnohang = 1, wstopped = 2, wexited = 4, wcontinued = 8, wall_children = 0x40000000;
 inline constexpr short poll_in = 1, poll_out = 4, poll_error = 8, poll_hang_up = 16;
 

@@ -74,7 +74,7 @@ struct job {
 alignas(job) constinit u8 job_bytes[most_jobs * sizeof(job)] = {};
 alignas(keeper) constinit u8 keeper_bytes[(most_jobs + most_idle) * sizeof(keeper)] = {};
 alignas(8) constinit u8 from_worker_data[wire::header_size + wire::longest_payload] = {};
-alignas(8) constinit u8 to_worker_data[256 * 1024] = {};
+alignas(8) constinit u8 to_worker_data[wire::file_window + 64 * 1024] = {};
 alignas(8) constinit u8 out_data[1024 * 1024] = {};
 alignas(8) constinit u8 in_data[wire::header_size + wire::longest_spawn] = {};
 
@@ -156,7 +156,7 @@ class warden {
     return nullptr;
   }
   u32 index_of(const job& one) const { return static_cast<u32>(&one - jobs_); }
-  bool make_pipes(job& one, int* standard, const u8* window);
+  bool make_pipes(job& one, int* standard, const spawn_head& head);
   void arm_outlet(job& one, outlet& from, source what);
   void pump(job& one, outlet& from, source what);
   void feed(job& one);
@@ -185,6 +185,7 @@ class warden {
   u64 next_time();
   void pass_time();
   void kill_everything(bool by_lease);
+  void find_oom_counter();
   u32 oom_kills();
 
   static warden* self_;
@@ -221,6 +222,7 @@ class warden {
   u32 worker_stopped_ = 0;
   int worker_ = -1;
   bool worker_armed_ = false;
+  u32 asked_ = 0;  ///< requests that the worker has not answered
   size_t to_worker_begin_ = 0;
   size_t to_worker_end_ = 0;
   size_t from_worker_size_ = 0;
@@ -410,7 +412,7 @@ void warden::configure(const u8* payload, size_t size) {
   int opened = root[0] == 0 ? -EINVAL : open_at(at_fdcwd, root, o_path | o_directory);
   root_ = opened;
   if (opened < 0) return;
-  root_ = static_cast<int>(kernel(__NR_fcntl, opened, 1030, 10));
+  root_ = static_cast<int>(kernel(__NR_fcntl, opened, dup_closing, 10));
   close_fd(opened);
 }
 
@@ -421,33 +423,15 @@ void warden::fail(u32 id, wire::fail_stage stage, long result) {
 void warden::spawn(u32 id, const u8* payload, size_t size) {
   const u8 number = static_cast<u8>(frame_type::spawn);
   reader from(payload, size);
-  const u32 flags = from.get<u32>();
-  from.get<u32>();
-  from.get<u32>();
-  const u64 timeout_ms = from.get<u64>();
-  const u32 grace_ms = from.get<u32>();
-  const u32 linger_ms = from.get<u32>();
-  const u64 cap = from.get<u64>();
-  const u32 window = from.get<u32>();
-  const u8* rows = payload + wire::spawn_fixed_size - 4;
-  from.get<u32>();
-  const u32 limits = from.get<u32>();
-  bool too_many = limits > command_plan::most_limits;
-  for (u32 i = 0; i < limits && !too_many && from.good(); ++i) {
-    from.get<u32>();
-    from.get<u64>();
-    from.get<u64>();
+  spawn_head head;
+  bool good = take_spawn_head(from, head);
+  for (int list = 0; list < 3 && good; ++list) {
+    const u32 count = from.get<u32>();
+    good = count <= wire::most_strings && (list == 2 || count != 0);
+    for (u32 i = 0; i < count && good; ++i) good = from.text() != nullptr;
   }
-  if (!too_many) {
-    from.text();
-    for (int list = 0; list < 3 && from.good() && !too_many; ++list) {
-      const u32 count = from.get<u32>();
-      too_many = count > wire::most_strings || (list < 2 && count == 0);
-      for (u32 i = 0; i < count && from.good() && !too_many; ++i) from.text();
-    }
-  }
-  if (too_many || !from.finished() || (flags & ~u32{wire::spawn_all_flags}) != 0)
-    give_up(wire::fault::malformed, number);
+  const u32 flags = head.flags;
+  if (!good || !from.finished() || (flags & ~u32{wire::spawn_all_flags}) != 0) give_up(wire::fault::malformed, number);
   if (find(id) != nullptr) give_up(wire::fault::unexpected, number);
 
   int standard[3] = {-1, -1, -1};
@@ -468,19 +452,20 @@ void warden::spawn(u32 id, const u8* payload, size_t size) {
   if (one == nullptr) {
     fail(id, wire::fail_stage::limit, -EAGAIN);
   } else {
+    if (busy_count_ == 0) oom_kills();  // what came before is not this command's
     *one = job();
     one->used = true;
     one->id = id;
     one->flags = flags;
     one->begin = now_us();
-    if (timeout_ms != 0 && timeout_ms < never / 2000) one->deadline = one->begin + timeout_ms * 1000;
-    one->grace_ms = grace_ms;
-    one->linger_ms = linger_ms;
-    one->out.credit = one->err.credit = window;
-    one->out.cap = one->err.cap = cap != 0 ? cap : never;
+    if (head.timeout_ms != 0 && head.timeout_ms < never / 2000) one->deadline = one->begin + head.timeout_ms * 1000;
+    one->grace_ms = head.grace_ms;
+    one->linger_ms = head.linger_ms;
+    one->out.credit = one->err.credit = head.window;
+    one->out.cap = one->err.cap = head.cap != 0 ? head.cap : never;
     if (index_of(*one) >= jobs_end_) jobs_end_ = index_of(*one) + 1;
     ++busy_count_;
-    if (wanted != 0 || make_pipes(*one, standard, rows)) hand_over(*one, payload, size, standard, directory);
+    if (wanted != 0 || make_pipes(*one, standard, head)) hand_over(*one, payload, size, standard, directory);
     if (!one->used || one->keeper < 0) {
       drop(one->out.fd);
       drop(one->err.fd);
@@ -500,7 +485,7 @@ void warden::spawn(u32 id, const u8* payload, size_t size) {
 }
 
 /// The ends of a job's pipes, or its terminal. On failure the host has been told.
-bool warden::make_pipes(job& one, int* standard, const u8* window) {
+bool warden::make_pipes(job& one, int* standard, const spawn_head& head) {
   if ((one.flags & wire::spawn_terminal) != 0) {
     const int master = open_at(at_fdcwd, "/dev/ptmx", o_rdwr | o_noctty | o_nonblock);
     long result = master;
@@ -515,12 +500,11 @@ bool warden::make_pipes(job& one, int* standard, const u8* window) {
     }
     struct {
       u16 rows, columns, x, y;
-    } size{0, 0, 0, 0};
-    memcpy(&size, window, 4);
+    } size{head.rows, head.columns, 0, 0};
     kernel(__NR_ioctl, master, 0x5414, address(&size));
     standard[0] = standard[1] = standard[2] = static_cast<int>(result);
     one.out.fd = master;
-    one.in = static_cast<int>(kernel(__NR_fcntl, master, 1030, 3));
+    one.in = static_cast<int>(kernel(__NR_fcntl, master, dup_closing, 3));
   } else {
     int made[2];
     standard[0] = nothing_;
@@ -766,9 +750,9 @@ void warden::take_exit(job& one, const report& what) {
   one.deadline = never;
   close_input(one);
   u32 killed_for_memory = 0;
-  if (what.detail == static_cast<u8>(wire::exit_how::signaled) && what.code == sig_kill &&
-      one.reason == wire::exit_reason::none)
-    killed_for_memory = oom_kills();
+  const bool by_signal = what.detail == static_cast<u8>(wire::exit_how::signaled);
+  const bool looks_killed = by_signal ? what.code == sig_kill : what.code == 128 + sig_kill;  // the latter by a shell
+  if (looks_killed && one.reason == wire::exit_reason::none) killed_for_memory = oom_kills();
   writer(frame(frame_type::exited, one.id, wire::exited_size))
       .put(what.detail)
       .put(what.code)
@@ -795,6 +779,34 @@ void warden::conclude(job& one) {
   one.used = false;
   --busy_count_;
   while (jobs_end_ != 0 && !jobs_[jobs_end_ - 1].used) --jobs_end_;
+}
+
+/// The kernel's count of those whom a memory limit has killed, in the control group that all of ours live in. A line of
+/// self/cgroup is `number:controllers:path`; version 2 has number 0 and no controllers.
+void warden::find_oom_counter() {
+  char text[2048];
+  if (proc_fd <= 0 || read_file_at(proc_fd, "self/cgroup", text, sizeof text) <= 0) return;
+  for (char* at = text; *at != 0 && oom_fd_ < 0;) {
+    char* end = at;
+    while (*end != 0 && *end != '\n') ++end;
+    char* const next = *end != 0 ? end + 1 : end;
+    *end = 0;
+    char path[sizeof text + 64];
+    const bool unified = memcmp(at, "0::", 3) == 0;
+    while (*at != 0 && *at != ':') ++at;
+    const bool memory = memcmp(at, ":memory:", 8) == 0;
+    if (unified)
+      put_text(put_text(put_text(path, "/sys/fs/cgroup"), at + 2), "/memory.events");
+    else if (memory)
+      put_text(put_text(put_text(path, "/sys/fs/cgroup/memory"), at + 8), "/memory.oom_control");
+    int opened = unified || memory ? open_at(at_fdcwd, path, o_rdonly) : -1;
+    if (opened < 0 && memory)  // where only our own group is mounted
+      opened = open_at(at_fdcwd, "/sys/fs/cgroup/memory/memory.oom_control", o_rdonly);
+    if (opened >= 0) oom_fd_ = static_cast<int>(kernel(__NR_fcntl, opened, dup_closing, 10));
+    close_fd(opened);
+    at = next;
+  }
+  oom_kills();
 }
 
 u32 warden::oom_kills() {
@@ -1132,6 +1144,7 @@ void warden::relay_to_worker(frame_type type, u32 id, const u8* payload, size_t 
   to = writer(to).put(static_cast<u32>(size)).put(static_cast<u8>(type)).put(id).end();
   memcpy(to, payload, size);
   to_worker_end_ += wire::header_size + size;
+  ++asked_;
   feed_worker();
 }
 
@@ -1162,7 +1175,8 @@ void warden::drain_worker() {
     if (got == -EAGAIN) return;
     if (got <= 0) {  // somebody has killed it: what was asked of it is lost, and the next request starts another one
       drop(worker_);
-      writer(frame(frame_type::worker_lost, 0, 0));
+      writer(frame(frame_type::worker_lost, 0, 4)).put(asked_);
+      asked_ = 0;
       return;
     }
     from_worker_size_ += static_cast<size_t>(got);
@@ -1173,6 +1187,7 @@ void warden::drain_worker() {
       const u8 type = head.get<u8>();
       const u32 id = head.get<u32>();
       if (from_worker_size_ - at - wire::header_size < size) break;
+      if (type == static_cast<u8>(frame_type::reply)) --asked_;
       memcpy(frame(static_cast<frame_type>(type), id, size), from_worker_data + at + wire::header_size, size);
       at += wire::header_size + size;
     }
@@ -1214,16 +1229,17 @@ void warden::serve(bool on_socket) {
     nothing_ = made[0];
     close_fd(made[1]);
   }
-  in_ = static_cast<int>(kernel(__NR_fcntl, on_socket ? 3 : 0, 1030, 10));
-  out_ = on_socket ? in_ : static_cast<int>(kernel(__NR_fcntl, 1, 1030, 10));
+  in_ = static_cast<int>(kernel(__NR_fcntl, on_socket ? 3 : 0, dup_closing, 10));
+  out_ = on_socket ? in_ : static_cast<int>(kernel(__NR_fcntl, 1, dup_closing, 10));
   if (in_ < 0 || out_ < 0) end_process(2);
   for (int fd = 0; fd <= 2; ++fd)
     if (fd != 2 || kernel(__NR_fcntl, 2, 1, 0) < 0) kernel(__NR_dup3, nothing_, fd, 0);
   if (on_socket) kernel(__NR_close, 3);
-  nothing_ = static_cast<int>(kernel(__NR_fcntl, 0, 1030, 10));
+  nothing_ = static_cast<int>(kernel(__NR_fcntl, 0, dup_closing, 10));
   kernel(__NR_fcntl, in_, 4, kernel(__NR_fcntl, in_, 3, 0) | o_nonblock);
   kernel(__NR_fcntl, out_, 4, kernel(__NR_fcntl, out_, 3, 0) | o_nonblock);
 
+  find_oom_counter();
   poller_ = static_cast<int>(kernel(__NR_epoll_create1, o_cloexec));
   const u64 child_ended = u64{1} << (sig_chld - 1) | u64{1} << (sig_usr1 - 1);
   signals_ =

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
+#pragma once
 
-// A warden at the far end of a stream that carries bytes and nothing else: everything a backend promises, through frames.
+// A warden at the far end of a stream that carries bytes and nothing else: commands and files through frames.
 
+#include <cofferdam/core/bulk_file_environment.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/listing_environment.hpp>
+#include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/os/command_request.hpp>
-#include <cofferdam/testing/provider_conformance.hpp>
+#include <cofferdam/os/reaper.hpp>
 #include <cofferdam/warden/session.hpp>
 #include <cofferdam/warden/start_warden.hpp>
 
@@ -82,6 +87,9 @@ class far_environment {
   }
   awaitable<void> close() { return session_.close(); }
 
+  warden_session& session() { return session_; }
+  const std::filesystem::path& folder() const { return folder_->path(); }
+
  private:
   awaitable<spawn_request> request_of(const command& c) {
     const std::vector<std::string> variables{"PATH=" + std::string(default_path), "HOME=" + folder_->path().string(),
@@ -98,37 +106,28 @@ class far_environment {
 
 class far_provider {
  public:
+  far_provider() = default;
+  explicit far_provider(warden_settings settings) : settings_(std::move(settings)) {}
+
   awaitable<far_environment> open() const {
     auto folder = std::make_shared<session_folder>();
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     detail::reaper::instance().sweep();
     started_warden started = start_warden(native_warden_image().program(), folder->path());
     asio::local::stream_protocol::socket stream(executor, asio::local::stream_protocol(), started.socket.release());
-    warden_settings settings;
+    warden_settings settings = settings_;
     settings.root = folder->path().string();
     settings.commands.kill_grace = std::chrono::milliseconds(500);
     warden_session session = co_await warden_session::open(std::move(stream), std::move(settings));
     co_return far_environment(std::move(session), std::move(folder), std::move(started.pidfd));
   }
+
+ private:
+  warden_settings settings_;
 };
 
 static_assert(code_exec_provider<far_provider>);
 static_assert(streaming_environment<far_environment> && listing_environment<far_environment> &&
               bulk_file_environment<far_environment>);
 
-class far_place {
- public:
-  static auto provider() { return far_provider(); }
-};
-
 }  // namespace cofferdam_test
-
-namespace cofferdam::testing {
-
-INSTANTIATE_TYPED_TEST_SUITE_P(warden, command_conformance, cofferdam_test::far_place);
-INSTANTIATE_TYPED_TEST_SUITE_P(warden, file_conformance, cofferdam_test::far_place);
-INSTANTIATE_TYPED_TEST_SUITE_P(warden, lifetime_conformance, cofferdam_test::far_place);
-INSTANTIATE_TYPED_TEST_SUITE_P(warden, streaming_conformance, cofferdam_test::far_place);
-INSTANTIATE_TYPED_TEST_SUITE_P(warden, terminal_conformance, cofferdam_test::far_place);
-
-}  // namespace cofferdam::testing

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// What commands leave running where they are told to keep it.
+
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/with_environment.hpp>
+
+#include "support/far_provider.hpp"
+#include "support/run.hpp"
+
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include <signal.h>
+
+namespace {
+
+using namespace cofferdam;
+
+awaitable<void> pause_for(std::chrono::milliseconds time) {
+  asio::steady_timer timer(co_await asio::this_coro::executor, time);
+  co_await timer.async_wait(asio::use_awaitable);
+}
+
+bool lives(const std::string& pid) { return ::kill(std::stoi(pid), 0) == 0; }
+
+awaitable<bool> ends(std::string pid) {
+  for (int i = 0; i < 2000 && lives(pid); ++i) co_await pause_for(std::chrono::milliseconds(5));
+  co_return !lives(pid);
+}
+
+constexpr const char* leaves_a_sleeper = "sleep 600 & echo $!";
+
+TEST(Background, what_is_kept_goes_on_and_is_listed_and_ended) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    co_await with_environment(local().without_warning(), [](local_environment& env) -> awaitable<void> {
+      command_result result = co_await env.run_command(shell(leaves_a_sleeper).background(background_policy::keep));
+      EXPECT_TRUE(result.ok());
+      EXPECT_TRUE(result.left_running());
+      const std::string pid(result.out().text());
+      EXPECT_TRUE(lives(pid));
+      const std::vector<background_command> all = env.background();
+      EXPECT_EQ(all.size(), 1U);
+      EXPECT_NE(all.at(0).program().find("sleep 600"), std::string::npos) << all.at(0).program();
+      co_await env.end_background(all.at(0).number());
+      EXPECT_TRUE(env.background().empty());
+      const bool gone = co_await ends(pid);
+      EXPECT_TRUE(gone);
+      bool refused = false;
+      try {
+        co_await env.end_background(all.at(0).number());
+      } catch (const error& failure) {
+        refused = failure.code() == errc::not_found;
+      }
+      EXPECT_TRUE(refused);
+    });
+  });
+}
+
+TEST(Background, without_it_the_same_command_leaves_nothing) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    co_await with_environment(local().without_warning(), [](local_environment& env) -> awaitable<void> {
+      command_result result = co_await env.run_command(shell(leaves_a_sleeper));
+      EXPECT_TRUE(result.ok());
+      EXPECT_FALSE(result.left_running());
+      EXPECT_TRUE(env.background().empty());
+      const bool gone = co_await ends(std::string(result.out().text()));
+      EXPECT_TRUE(gone);
+    });
+  });
+}
+
+TEST(Background, closing_the_environment_ends_it) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    local_environment env = co_await local().without_warning().open();
+    command_result result =
+        co_await env.run_command(shell("(trap '' TERM; setsid sleep 600) & sleep 0.05; pgrep -n sleep || echo 0")
+                                     .background(background_policy::keep));
+    EXPECT_TRUE(result.left_running());
+    co_await env.close();
+    const std::string pid(result.out().text());
+    if (pid != "0\n") {
+      EXPECT_FALSE(lives(pid)) << pid;
+    }
+  });
+}
+
+TEST(Background, an_environment_that_is_dropped_takes_it_along) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    std::string pid;
+    {
+      local_environment env = co_await local().without_warning().open();
+      command_result result = co_await env.run_command(shell(leaves_a_sleeper).background(background_policy::keep));
+      pid = result.out().text();
+      EXPECT_TRUE(lives(pid));
+    }
+    const bool gone = co_await ends(pid);
+    EXPECT_TRUE(gone);
+  });
+}
+
+/// What is kept may go on writing to the output of its command, and is not held up.
+template <class Environment>
+awaitable<void> writes_on(Environment& env) {
+  command_result result = co_await env.run_command(
+      shell("echo before; (while [ ! -e stop ]; do echo noise; done; echo done > written) & sleep 0.02")
+          .background(background_policy::keep)
+          .keep_output(4096));
+  EXPECT_TRUE(result.ok());
+  EXPECT_TRUE(result.left_running());
+  EXPECT_EQ(result.out().text().substr(0, 7), "before\n");
+  co_await write_text(env, "stop", "");
+  bool written = false;
+  for (int i = 0; i < 2000 && !written; ++i) {
+    written = co_await exists(env, "written");
+    if (!written) co_await pause_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_TRUE(written);
+}
+
+TEST(Background, it_may_go_on_writing_to_a_pipe) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    co_await with_environment(local().without_warning(),
+                              [](local_environment& env) -> awaitable<void> { co_await writes_on(env); });
+  });
+}
+
+TEST(Background, it_may_go_on_writing_through_frames) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    co_await with_environment(cofferdam_test::far_provider(),
+                              [](cofferdam_test::far_environment& env) -> awaitable<void> { co_await writes_on(env); });
+  });
+}
+
+TEST(Background, one_that_ends_by_itself_leaves_the_list) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    co_await with_environment(local().without_warning(), [](local_environment& env) -> awaitable<void> {
+      command_result result = co_await env.run_command(
+          shell("(while [ ! -e stop ]; do sleep 0.01; done) &").background(background_policy::keep));
+      EXPECT_TRUE(result.left_running());
+      EXPECT_EQ(env.background().size(), 1U);
+      co_await write_text(env, "stop", "");
+      for (int i = 0; i < 2000 && !env.background().empty(); ++i) co_await pause_for(std::chrono::milliseconds(5));
+      EXPECT_TRUE(env.background().empty());
+    });
+  });
+}
+
+TEST(Background, a_reader_gets_all_that_the_command_itself_wrote) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    co_await with_environment(local().without_warning(), [](local_environment& env) -> awaitable<void> {
+      process running =
+          co_await env.start(shell("head -c 30000 /dev/zero; sleep 600 & exit 3").background(background_policy::keep));
+      co_await pause_for(std::chrono::milliseconds(100));  // not needed: it makes the case that is hard
+      std::size_t total = 0;
+      for (;;) {
+        const chunk piece = co_await running.read();
+        if (piece.end()) break;
+        total += piece.data().size();
+      }
+      EXPECT_EQ(total, 30000U);
+      command_result result = co_await running.wait();
+      EXPECT_EQ(result.exit_code(), 3);
+      EXPECT_TRUE(result.left_running());
+    });
+  });
+}
+
+TEST(Background, a_time_limit_ends_the_command_and_all_of_it) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    co_await with_environment(local().without_warning(), [](local_environment& env) -> awaitable<void> {
+      command_result result = co_await env.run_command(shell("sleep 600 & echo $!; wait")
+                                                           .background(background_policy::keep)
+                                                           .timeout(std::chrono::milliseconds(300)));
+      EXPECT_EQ(result.kind(), error_kind::timeout);
+      EXPECT_FALSE(result.left_running());
+      const bool gone = co_await ends(std::string(result.out().text()));
+      EXPECT_TRUE(gone);
+    });
+  });
+}
+
+TEST(Background, without_a_warden_it_is_refused) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    local_environment env = co_await local().without_warning().warden(warden_policy::never).open();
+    bool refused = false;
+    try {
+      co_await env.run_command(shell("true").background(background_policy::keep));
+    } catch (const error& failure) {
+      refused = failure.code() == errc::unsupported;
+    }
+    EXPECT_TRUE(refused);
+    co_await env.close();
+  });
+}
+
+}  // namespace

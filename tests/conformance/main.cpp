@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// Runs the conformance suites at each place, one process a place: COFFERDAM_PLACES names some ("local frames"), else all.
+
+#include "conformance/places.hpp"
+#include "support/require.hpp"
+#include "support/run_all_tests.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace cofferdam_test {
+
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+struct counts {
+  int passed = 0;
+  int failed = 0;
+  int skipped = 0;
+};
+
+/// Runs this program for one place, and passes its output on.
+bool run_at(const place& where, char** argv, counts& sum) {
+  std::cout << "---- " << where.name << std::endl;
+  int pipe_ends[2];
+  if (::pipe(pipe_ends) != 0) throw std::runtime_error("no pipe");
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("no process");
+  if (child == 0) {
+    ::dup2(pipe_ends[1], 1);
+    ::close(pipe_ends[0]);
+    ::close(pipe_ends[1]);
+    ::setenv("COFFERDAM_PLACE", where.name.c_str(), 1);
+    ::execv("/proc/self/exe", argv);
+    ::_exit(127);
+  }
+  ::close(pipe_ends[1]);
+  std::string line;
+  std::string last;
+  char piece[4096];
+  for (;;) {
+    const ssize_t got = ::read(pipe_ends[0], piece, sizeof piece);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    for (ssize_t i = 0; i < got; ++i) {
+      if (piece[i] != '\n') {
+        line += piece[i];
+        continue;
+      }
+      // Each place ends in a line of counts, and the program in one for all.
+      counts one;
+      char end = 0;
+      if (std::sscanf(line.c_str(), "%d passed, %d failed, %d skippe%c", &one.passed, &one.failed, &one.skipped,
+                      &end) == 4) {
+        sum.passed += one.passed;
+        sum.failed += one.failed;
+        sum.skipped += one.skipped;
+        std::cout << where.name << ": ";
+      }
+      std::cout << line << '\n';
+      line.clear();
+    }
+    std::cout.flush();
+  }
+  ::close(pipe_ends[0]);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  const bool good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  if (!good) std::cout << where.name << ": FAILED (status " << status << ")" << std::endl;
+  return good;
+}
+
+}  // namespace
+
+const place& this_place() {
+  static const place found = [] {
+    const std::string name = variable("COFFERDAM_PLACE");
+    for (place& each : all_places())
+      if (each.name == name) return each;
+    throw std::runtime_error("no place is called '" + name + "'");
+  }();
+  return found;
+}
+
+}  // namespace cofferdam_test
+
+int main(int argc, char** argv) {
+  using namespace cofferdam_test;
+  if (!variable("COFFERDAM_PLACE").empty()) {
+    // GoogleTest reads the filter from the command line or from here.
+    std::string filter = variable("GTEST_FILTER");
+    for (int i = 1; i < argc; ++i) {
+      const std::string word = argv[i];
+      if (word.rfind("--gtest_filter=", 0) == 0) filter = word.substr(15);
+    }
+    if (filter.empty()) filter = "*";
+    const std::string& without = this_place().without;
+    if (!without.empty()) filter += (filter.find('-') == std::string::npos ? "-" : ":") + without;
+    filter.insert(0, "--gtest_filter=");
+    std::vector<char*> words(argv, argv + argc);
+    words.push_back(filter.data());
+    words.push_back(nullptr);
+    return run_all_tests(argc + 1, words.data());
+  }
+  std::istringstream names(variable("COFFERDAM_PLACES"));
+  std::vector<std::string> wanted;
+  for (std::string name; names >> name;) wanted.push_back(name);
+  const std::vector<place> places = all_places();
+  counts sum;
+  std::vector<std::string> missing;
+  bool good = true;
+  for (const std::string& name : wanted) {
+    if (std::any_of(places.begin(), places.end(), [&](const place& each) { return each.name == name; })) continue;
+    std::cout << "no place is called '" << name << "'\n";
+    good = false;
+  }
+  for (const place& each : places) {
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), each.name) == wanted.end()) continue;
+    if (!each.needs.empty() && variable(each.needs.c_str()).empty()) {
+      missing.push_back(each.name + ": " + each.needs + " is not set");
+      continue;
+    }
+    good = run_at(each, argv, sum) && good;
+  }
+  if (!missing.empty()) std::cout << "\nskipped: " << missing.size() << " places\n";
+  for (const std::string& each : missing) std::cout << "  " << each << '\n';
+  if (!missing.empty() && is_required("all")) {
+    std::cout << "COFFERDAM_REQUIRE=all allows no skip\n";
+    good = false;
+  }
+  sum.skipped += static_cast<int>(missing.size());
+  if (!good && sum.failed == 0) sum.failed = 1;
+  std::cout << sum.passed << " passed, " << sum.failed << " failed, " << sum.skipped << " skipped" << std::endl;
+  return good ? 0 : 1;
+}

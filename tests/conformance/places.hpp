@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+// The places where the conformance suites are run. The suites are compiled once, over `any_provider`; the program runs
+// itself for each place.
+
+#include <cofferdam/core/any_provider.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace cofferdam_test {
+
+class place {
+ public:
+  std::string name;
+  /// A recipe; each check opens an environment of its own.
+  std::function<cofferdam::any_provider()> provider;
+  /// Checks that mean nothing here, as GoogleTest's filter takes them; each with its reason beside it.
+  std::string without;
+  /// What has to be there first, as a variable of the environment; empty: nothing.
+  std::string needs;
+};
+
+/// One function a kind of place.
+std::vector<place> local_places();
+
+/// All of them, in the order in which they are run.
+inline std::vector<place> all_places() { return local_places(); }
+
+/// The place of this process.
+const place& this_place();
+
+/// For the suites.
+class here {
+ public:
+  static cofferdam::any_provider provider() { return this_place().provider(); }
+};
+
+}  // namespace cofferdam_test

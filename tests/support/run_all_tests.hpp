@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+// Runs the tests of a program, and gives an account of what was skipped, so that no gap is silent.
+
+#include "support/require.hpp"
+
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+namespace cofferdam_test {
+
+struct skipped_test {
+  std::string name;
+  std::string why;
+};
+
+class skip_account : public testing::EmptyTestEventListener {
+ public:
+  const std::vector<skipped_test>& skipped() const noexcept { return skipped_; }
+
+ private:
+  void OnTestEnd(const testing::TestInfo& test) override {
+    if (!test.result()->Skipped()) return;
+    std::string why;
+    for (int i = 0; i < test.result()->total_part_count(); ++i) {
+      const auto& part = test.result()->GetTestPartResult(i);
+      if (part.skipped()) why += part.message();
+    }
+    if (why.empty()) why = "no reason given";
+    skipped_.push_back({std::string(test.test_suite_name()) + "." + test.name(), why});
+  }
+
+  std::vector<skipped_test> skipped_;
+};
+
+/// \return  the code for `main` to return. The last line printed is `N passed, N failed, N skipped`.
+inline int run_all_tests(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  auto* account = new skip_account;  // GoogleTest owns it from the next line on
+  testing::UnitTest::GetInstance()->listeners().Append(account);
+  int code = RUN_ALL_TESTS();
+
+  const auto& tests = *testing::UnitTest::GetInstance();
+  const int disabled = tests.reportable_disabled_test_count();
+  const int skipped = tests.skipped_test_count() + disabled;
+  if (skipped > 0) std::cout << "\nskipped: " << skipped << '\n';
+  for (const auto& test : account->skipped()) std::cout << "  " << test.name << ": " << test.why << '\n';
+  if (disabled > 0) std::cout << "  " << disabled << " disabled by their name\n";
+  if (skipped > 0 && is_required("all")) {
+    std::cout << "COFFERDAM_REQUIRE=all allows no skip\n";
+    code = 1;
+  }
+  std::cout << tests.successful_test_count() << " passed, " << tests.failed_test_count() << " failed, " << skipped
+            << " skipped" << std::endl;
+  return code;
+}
+
+}  // namespace cofferdam_test

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/warden/session.hpp>
+
+#include "support/far_provider.hpp"
+#include "support/run.hpp"
+
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <signal.h>
+#include <sys/resource.h>
+
+namespace {
+
+using namespace cofferdam;
+using cofferdam_test::far_environment;
+using cofferdam_test::far_provider;
+
+awaitable<void> pause_for(std::chrono::milliseconds time) {
+  asio::steady_timer timer(co_await asio::this_coro::executor, time);
+  co_await timer.async_wait(asio::use_awaitable);
+}
+
+/// Coroutines that run at once, and a place to wait for all of them.
+class group {
+ public:
+  explicit group(asio::any_io_executor executor) : executor_(std::move(executor)) {}
+  template <class Work>
+  void add(Work work) {
+    ++running_;
+    asio::co_spawn(executor_, std::move(work), [this](std::exception_ptr failure) {
+      --running_;
+      if (failure) failures_.push_back(failure);
+    });
+  }
+  awaitable<void> wait() {
+    while (running_ != 0) co_await pause_for(std::chrono::milliseconds(1));
+  }
+  const std::vector<std::exception_ptr>& failures() const { return failures_; }
+
+ private:
+  asio::any_io_executor executor_;
+  int running_ = 0;
+  std::vector<std::exception_ptr> failures_;
+};
+
+TEST(WardenSession, forty_files_are_written_and_read_at_once_beyond_the_wardens_window) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    co_await with_environment(far_provider(), [](far_environment& env) -> awaitable<void> {
+      group all(co_await asio::this_coro::executor);
+      for (int i = 0; i < 40; ++i) {
+        all.add([&env, i]() -> awaitable<void> {
+          const bytes content(300'000 + static_cast<std::size_t>(i), static_cast<std::byte>(i));
+          const std::string name = "f" + std::to_string(i);
+          co_await env.write_file(name, content);
+          bytes back = co_await env.read_file(name, 1'000'000);
+          EXPECT_EQ(back, content);
+        });
+      }
+      co_await all.wait();
+      EXPECT_TRUE(all.failures().empty());
+    });
+  });
+}
+
+TEST(WardenSession, a_write_that_cannot_be_done_is_an_error_with_its_own_reason_and_the_others_go_on) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    co_await with_environment(far_provider(), [](far_environment& env) -> awaitable<void> {
+      co_await env.make_directory("folder");
+      const bytes large(900'000, std::byte{1});
+      for (int i = 0; i < 20; ++i) {  // more than may be unfinished: none is left behind
+        bool failed = false;
+        try {
+          co_await env.write_file("folder", large);
+        } catch (const error& failure) {
+          failed = failure.cause() == std::error_code(EISDIR, std::system_category());
+          EXPECT_TRUE(failed) << failure.what();
+        }
+        EXPECT_TRUE(failed);
+      }
+      co_await env.write_file("fine", large);
+      bytes back = co_await env.read_file("fine", 1'000'000);
+      EXPECT_EQ(back.size(), large.size());
+    });
+  });
+}
+
+TEST(WardenSession, writes_that_are_cancelled_give_their_room_back_and_leave_no_file) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    co_await with_environment(far_provider(), [](far_environment& env) -> awaitable<void> {
+      asio::any_io_executor executor = co_await asio::this_coro::executor;
+      for (int round = 0; round < 30; ++round) {
+        asio::cancellation_signal signal;
+        bool ended = false;
+        asio::co_spawn(
+            executor,
+            [&env]() -> awaitable<void> {
+              const bytes content(3'000'000, std::byte{7});
+              co_await env.write_file("target", content);
+            },
+            asio::bind_cancellation_slot(signal.slot(), [&ended](std::exception_ptr) { ended = true; }));
+        for (int i = 0; i < round; ++i) co_await asio::post(executor, asio::use_awaitable);
+        signal.emit(asio::cancellation_type::terminal);
+        while (!ended) co_await pause_for(std::chrono::milliseconds(1));
+        const bytes small(10, std::byte{1});
+        co_await env.write_file("small", small);
+      }
+      std::vector<entry> left = co_await env.list(".");
+      for (const entry& each : left) EXPECT_TRUE(each.path() == "small" || each.path() == "target") << each.path();
+    });
+  });
+}
+
+std::string worker_of(unsigned warden) {
+  // Its children are supervisors, in sessions of their own, and the worker.
+  for (const auto& each : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = each.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream stat(each.path() / "stat");
+    std::string text((std::istreambuf_iterator<char>(stat)), {});
+    const auto close = text.rfind(')');
+    if (close == std::string::npos) continue;
+    unsigned parent = 0;
+    unsigned session = 0;
+    char state = 0;
+    unsigned group_id = 0;
+    if (std::sscanf(text.c_str() + close + 2, "%c %u %u %u", &state, &parent, &group_id, &session) != 4) continue;
+    if (parent == warden && session != static_cast<unsigned>(std::stoul(name))) return name;
+  }
+  return "";
+}
+
+TEST(WardenSession, requests_of_a_worker_that_was_killed_fail_and_the_next_ones_work) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    co_await with_environment(far_provider(), [](far_environment& env) -> awaitable<void> {
+      const bytes small(10, std::byte{1});
+      co_await env.write_file("before", small);
+      for (int round = 0; round < 5; ++round) {
+        group all(co_await asio::this_coro::executor);
+        int done = 0;
+        for (int i = 0; i < 12; ++i) {
+          all.add([&env, &done, i]() -> awaitable<void> {
+            const bytes content(1'000'000, static_cast<std::byte>(i));
+            co_await env.write_file("f" + std::to_string(i), content);
+            ++done;
+          });
+        }
+        co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
+        const std::string worker = worker_of(env.session().hello().pid());
+        EXPECT_FALSE(worker.empty());
+        if (!worker.empty()) ::kill(std::stoi(worker), SIGKILL);
+        co_await all.wait();  // every request is answered or lost: none waits for ever
+        EXPECT_EQ(done + static_cast<int>(all.failures().size()), 12);
+        co_await env.write_file("after", small);
+        bytes back = co_await env.read_file("after", 100);
+        EXPECT_EQ(back, small);
+      }
+    });
+  });
+}
+
+TEST(WardenSession, the_kernels_limits_hold_for_every_command) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    warden_settings settings;
+    settings.limits.emplace_back(RLIMIT_NOFILE, 77, 88);
+    settings.limits.emplace_back(RLIMIT_FSIZE, 1024 * 1024, 1024 * 1024);
+    co_await with_environment(far_provider(settings), [](far_environment& env) -> awaitable<void> {
+      command_result shown = co_await env.run_command(shell("ulimit -n; ulimit -Hn"));
+      EXPECT_EQ(shown.out().text(), "77\n88\n");
+      command_result large = co_await env.run_command(argv("head", "-c", "2000000", "/dev/zero"));
+      EXPECT_TRUE(large.ok());  // a pipe is no file
+      command_result cut = co_await env.run_command(shell("exec head -c 2000000 /dev/zero > large"));
+      EXPECT_EQ(cut.term_signal(), SIGXFSZ);
+    });
+  });
+}
+
+TEST(WardenSession, a_thousand_starts_at_once_let_timers_have_their_turn) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    co_await with_environment(far_provider(), [](far_environment& env) -> awaitable<void> {
+      group all(co_await asio::this_coro::executor);
+      int begun = 0;
+      int done = 0;
+      for (int i = 0; i < 300; ++i) {
+        all.add([&env, &begun, &done]() -> awaitable<void> {
+          process running = co_await env.start(shell(":"));
+          ++begun;
+          command_result result = co_await running.wait();
+          EXPECT_TRUE(result.ok());
+          ++done;
+        });
+      }
+      int seen_between = 0;  // times that a timer came while some had been started and others had not
+      while (done != 300) {
+        if (begun > 0 && begun < 300) ++seen_between;
+        co_await pause_for(std::chrono::milliseconds(0));
+      }
+      EXPECT_GE(seen_between, 3);
+      co_await all.wait();
+      EXPECT_TRUE(all.failures().empty());
+    });
+  });
+}
+
+}  // namespace
