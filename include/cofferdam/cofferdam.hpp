@@ -4,10 +4,28 @@
 
 // Everything but testing/. Written by ./dev amalgamate.
 
+#include <cofferdam/backends/docker.hpp>
+#include <cofferdam/backends/docker/api_error.hpp>
+#include <cofferdam/backends/docker/api_version.hpp>
+#include <cofferdam/backends/docker/build_request.hpp>
+#include <cofferdam/backends/docker/container_check.hpp>
+#include <cofferdam/backends/docker/container_options.hpp>
+#include <cofferdam/backends/docker/create_request.hpp>
+#include <cofferdam/backends/docker/daemon_location.hpp>
+#include <cofferdam/backends/docker/docker_ignore.hpp>
+#include <cofferdam/backends/docker/dockerfile_context.hpp>
+#include <cofferdam/backends/docker/find_daemon.hpp>
+#include <cofferdam/backends/docker/host_view.hpp>
+#include <cofferdam/backends/docker/image_name.hpp>
+#include <cofferdam/backends/docker/multiplexed_stream.hpp>
+#include <cofferdam/backends/docker/owner.hpp>
+#include <cofferdam/backends/docker/progress_stream.hpp>
+#include <cofferdam/backends/docker/registry_login.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/allotment.hpp>
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bulk_file_environment.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/captured.hpp>
@@ -28,6 +46,7 @@
 #include <cofferdam/core/rethrow_cancellation.hpp>
 #include <cofferdam/core/shell_words.hpp>
 #include <cofferdam/core/shielded.hpp>
+#include <cofferdam/core/short_pause.hpp>
 #include <cofferdam/core/stream_output.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/core/suspendable_environment.hpp>
@@ -46,6 +65,19 @@
 #include <cofferdam/middleware/timeout.hpp>
 #include <cofferdam/middleware/upload_files.hpp>
 #include <cofferdam/middleware/variables.hpp>
+#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/net/http_client.hpp>
+#include <cofferdam/net/http_limits.hpp>
+#include <cofferdam/net/http_message.hpp>
+#include <cofferdam/net/http_parser.hpp>
+#include <cofferdam/net/http_serializer.hpp>
+#include <cofferdam/net/net_error.hpp>
+#include <cofferdam/net/tar_entry.hpp>
+#include <cofferdam/net/tar_names.hpp>
+#include <cofferdam/net/tar_reader.hpp>
+#include <cofferdam/net/tar_writer.hpp>
+#include <cofferdam/net/tls.hpp>
+#include <cofferdam/net/transport.hpp>
 #include <cofferdam/os/atomic_file.hpp>
 #include <cofferdam/os/child_process.hpp>
 #include <cofferdam/os/child_processes.hpp>

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cofferdam_test {
@@ -26,9 +27,14 @@ class place {
 
 /// One function a kind of place.
 std::vector<place> local_places();
+std::vector<place> docker_places();
 
 /// All of them, in the order in which they are run.
-inline std::vector<place> all_places() { return local_places(); }
+inline std::vector<place> all_places() {
+  std::vector<place> all = local_places();
+  for (place& each : docker_places()) all.push_back(std::move(each));
+  return all;
+}
 
 /// The place of this process.
 const place& this_place();

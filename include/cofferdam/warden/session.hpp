@@ -38,6 +38,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
@@ -64,11 +65,16 @@ class warden_settings {
   bool scope = true;
   /// What each process of a command may use; at most 16. What cannot be set is a command that could not be started.
   std::vector<wire::resource_limit> limits;
-  /// Whom commands run as; `wire::keep_id`: as the warden does.
+  /// Whom commands and file operations run as; `wire::keep_id`: as the warden does.
   std::uint32_t uid = wire::keep_id;
   std::uint32_t gid = wire::keep_id;
   /// The wall clock may stop for the host, but not for longer than this: then the warden ends everything. Zero: no lease.
   std::chrono::milliseconds lease{0};
+  /// Asks the warden for a sign of life this often while something is under way, and calls `silent` where none has come by
+  /// the next time: it may be stopped, or its machine too busy. Zero: does not ask.
+  std::chrono::milliseconds heartbeat{0};
+  /// Called on the session's executor. `warden_session::lose` then gives the warden up; else it is asked again.
+  std::function<void()> silent;
 };
 
 /// A command that has ended, and something that it has started goes on (`background_policy::keep`).
@@ -96,7 +102,8 @@ class warden_keeper final : public command_keeper, public link_listener, public 
         link_(std::move(link)),
         requests_(std::make_shared<file_requests>(executor)),
         greeted_(executor),
-        lease_(executor) {
+        lease_(executor),
+        heartbeat_(executor) {
     if (link_->carries_descriptors())
       nothing_ = usable(unique_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)), "/dev/null");
   }
@@ -115,8 +122,11 @@ class warden_keeper final : public command_keeper, public link_listener, public 
     }
     if (self->hello_ && !cancelled) {
       wire::frame_writer frame(wire::frame_type::configure, 0);
-      frame.number(std::uint32_t{0}).number(static_cast<std::uint32_t>(self->settings_.lease.count()));
-      self->link_->send(frame.text(self->settings_.root).take(), {});
+      const bool as_another = self->settings_.uid != wire::keep_id || self->settings_.gid != wire::keep_id;
+      frame.number(as_another ? std::uint32_t{wire::configure_identity} : std::uint32_t{0});
+      frame.number(static_cast<std::uint32_t>(self->settings_.lease.count())).text(self->settings_.root);
+      if (as_another) frame.number(self->settings_.uid).number(self->settings_.gid);
+      self->link_->send(frame.take(), {});
       self->renew_lease();
       if (!self->settings().walls) self->describe_walls();
       co_return;
@@ -133,10 +143,15 @@ class warden_keeper final : public command_keeper, public link_listener, public 
   const wire::hello& hello() const noexcept { return *hello_; }
 
   /// Everything is over for the warden too.
-  void disconnect() noexcept {
+  void disconnect() noexcept { give_up(closed_); }
+
+  /// The same, and whoever awaits something gets this.
+  void give_up(const error& reason) noexcept {
+    const auto kept = shared_from_this();  // closing the link lets go of us
     link_->close();
     lease_.cancel();
-    lose(closed_);
+    heartbeat_.cancel();
+    lose(reason);
   }
 
   /// The files beneath the root.
@@ -218,6 +233,7 @@ class warden_keeper final : public command_keeper, public link_listener, public 
       return outcome;
     }
     jobs_.emplace(job, one);
+    watch_heart();
     try {
       link_->send(std::move(frame), std::span<const int>(descriptors.data(), count));
     } catch (...) {  // the warden will never hear of it
@@ -257,6 +273,7 @@ class warden_keeper final : public command_keeper, public link_listener, public 
       return;
     }
     wire::payload_reader values(arrived);
+    is_silent_ = false;
     if (arrived.type() == wire::frame_type::pong || requests_->arrived(arrived)) return;
     if (arrived.type() == wire::frame_type::protocol_error) {
       const unsigned fault = values.number<std::uint8_t>();
@@ -289,12 +306,7 @@ class warden_keeper final : public command_keeper, public link_listener, public 
     }
   }
 
-  void link_lost(const error& reason) override {
-    const auto kept = shared_from_this();  // closing the link lets go of us
-    link_->close();
-    lease_.cancel();
-    lose(reason);
-  }
+  void link_lost(const error& reason) override { give_up(reason); }
 
   void lose(const error& reason) noexcept {
     if (lost_) return;
@@ -310,6 +322,20 @@ class warden_keeper final : public command_keeper, public link_listener, public 
         one->on_lost_quietly(reason);
       }
     }
+  }
+
+  void watch_heart() {
+    if (settings_.heartbeat.count() == 0 || beats_ || lost_) return;
+    beats_ = true;
+    is_silent_ = true;
+    link_->send(wire::frame_writer(wire::frame_type::ping, 0).take(), {});
+    heartbeat_.expires_after(settings_.heartbeat);
+    heartbeat_.async_wait([self = std::static_pointer_cast<warden_keeper>(shared_from_this())](std::error_code failure) {
+      self->beats_ = false;
+      if (failure || self->lost_) return;
+      if (self->is_silent_ && self->settings_.silent) self->settings_.silent();
+      if (!self->jobs_.empty()) self->watch_heart();
+    });
   }
 
   void renew_lease() {
@@ -328,6 +354,9 @@ class warden_keeper final : public command_keeper, public link_listener, public 
   std::shared_ptr<file_requests> requests_;
   asio::steady_timer greeted_;
   asio::steady_timer lease_;
+  asio::steady_timer heartbeat_;
+  bool beats_ = false;      // a heartbeat is under way
+  bool is_silent_ = false;  // nothing has come since
   std::optional<wire::hello> hello_;
   std::optional<error> lost_;
   const error closed_{errc::environment_closed, "the environment is closed"};  // made while there is memory
@@ -347,6 +376,16 @@ class warden_keeper final : public command_keeper, public link_listener, public 
 /// \par Threads  one executor at a time.
 class warden_session {
  public:
+  /// Meets a warden over a stream of coroutines. The stream carries nothing else.
+  /// \throws as below.
+  template <coroutine_stream Stream>
+  static awaitable<warden_session> open(asio::any_io_executor executor, Stream stream,
+                                        warden_settings settings = warden_settings()) {
+    std::shared_ptr<detail::warden_link> link =
+        std::make_shared<detail::coroutine_link<Stream>>(executor, std::move(stream));
+    return meet(std::move(executor), std::move(link), std::move(settings));
+  }
+
   /// Meets a warden over a stream: an asynchronous stream of Asio's, or any type that models its requirements and has
   /// `close()`. The stream carries nothing else.
   /// \throws error{errc::provider_failed} where no warden of our version answers; error{errc::cancelled}.
@@ -437,6 +476,11 @@ class warden_session {
   /// error{errc::environment_closed}. Not cancelled.
   awaitable<void> close() {
     return detail::shielded([keeper = keeper_] { return close_all(keeper); });
+  }
+
+  /// Gives the warden up: whoever awaits something gets `reason`.
+  void lose(const error& reason) noexcept {
+    if (keeper_) keeper_->give_up(reason);
   }
 
   /// Ends the stream, upon which the warden kills everything, and waits for nothing; what the destructor does.

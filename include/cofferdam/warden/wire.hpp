@@ -31,7 +31,7 @@ inline constexpr std::uint32_t keep_id = 0xffffffff;  ///< no change of uid or g
 /// What a frame is. Bit 7 says: from the warden.
 enum class frame_type : std::uint8_t {
   // host to warden
-  configure = 0x01,  ///< job 0, once, first: u32 flags, u32 lease_ms (0: none), string root ("": none)
+  configure = 0x01,  ///< job 0, once, first: u32 flags, u32 lease_ms (0: none), string root ("": none); see configure_flag
   spawn = 0x02,      ///< see spawn_flag
   input = 0x03,      ///< bytes, within the credit
   input_end = 0x04,  ///< nothing
@@ -140,6 +140,7 @@ enum class signal_scope : std::uint8_t { leader = 0, group = 1, tree = 2 };
 /// The flags of `configure`.
 enum configure_flag : std::uint32_t {
   configure_component_walk = 1,  ///< file operations walk component by component even where the kernel has openat2
+  configure_identity = 2,        ///< u32 uid, u32 gid follow: whom file operations are done as
 };
 
 // What the files' `reply` says beyond what the kernel has to say of the names. EINVAL: the payload is malformed, there

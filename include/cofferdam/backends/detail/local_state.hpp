@@ -10,6 +10,7 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/protections.hpp>
+#include <cofferdam/core/short_pause.hpp>
 #include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/directory.hpp>
@@ -62,12 +63,6 @@ class local_settings {
   path_policy paths = path_policy::advise;
   bool warns = true;
 };
-
-inline awaitable<void> short_pause(asio::any_io_executor executor) {
-  asio::steady_timer timer(executor, std::chrono::milliseconds(5));
-  std::error_code ignored;  // woken early is fine: the caller looks again
-  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-}
 
 /// The folders of a local environment: made together, removed together.
 class local_folders {

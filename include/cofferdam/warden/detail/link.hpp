@@ -4,6 +4,7 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/os/pipe.hpp>
 #include <cofferdam/os/unique_fd.hpp>
@@ -11,9 +12,11 @@
 
 #include <asio/any_io_executor.hpp>
 #include <asio/buffer.hpp>
+#include <asio/co_spawn.hpp>
 #include <asio/error.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/post.hpp>
+#include <asio/use_awaitable.hpp>
 #include <asio/write.hpp>
 
 #include <algorithm>
@@ -22,6 +25,7 @@
 #include <cstddef>
 #include <cstring>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <span>
 #include <string>
@@ -32,6 +36,19 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+namespace cofferdam::inline v0 {
+
+/// A stream of bytes that coroutines read and write, as `byte_stream` is one: `read_some` yields 0 at the end, `write`
+/// writes everything, `close` ends what is under way.
+template <class Stream>
+concept coroutine_stream = requires(Stream& stream, std::span<std::byte> into, bytes_view data) {
+  { stream.read_some(into) } -> awaitable_of<std::size_t>;
+  { stream.write(data) } -> awaitable_of<void>;
+  stream.close();
+};
+
+}  // namespace cofferdam::inline v0
 
 namespace cofferdam::inline v0::detail {
 
@@ -297,6 +314,96 @@ class stream_link final : public warden_link, public std::enable_shared_from_thi
   std::shared_ptr<link_listener> listener_;
   wire::frame_decoder decoder_;
   std::deque<bytes> queue_;
+  bool open_ = true;
+};
+
+/// Any stream of coroutines. One reads, one at a time writes; both end with the stream.
+template <coroutine_stream Stream>
+class coroutine_link final : public warden_link, public std::enable_shared_from_this<coroutine_link<Stream>> {
+ public:
+  coroutine_link(asio::any_io_executor executor, Stream stream)
+      : executor_(std::move(executor)), stream_(std::move(stream)) {}
+
+  void start(std::shared_ptr<link_listener> listener) override {
+    listener_ = std::move(listener);
+    const auto self = this->shared_from_this();
+    asio::co_spawn(executor_, read(self), [self](std::exception_ptr failure) { self->lose(failure); });
+  }
+
+  void send(bytes frame, std::span<const int>) override {
+    if (!open_) return;
+    if (queued_.empty())
+      queued_ = std::move(frame);
+    else
+      queued_.insert(queued_.end(), frame.begin(), frame.end());
+    if (std::exchange(writing_, true)) return;
+    const auto self = this->shared_from_this();
+    asio::co_spawn(executor_, write(self), [self](std::exception_ptr failure) {
+      self->writing_ = false;
+      if (failure) self->lose(failure);
+    });
+  }
+
+  bool carries_descriptors() const noexcept override { return false; }
+
+  void close() noexcept override {
+    open_ = false;
+    stream_.close();
+    listener_.reset();
+    queued_.clear();
+  }
+
+ private:
+  static awaitable<void> read(std::shared_ptr<coroutine_link> self) {
+    while (self->open_) {
+      const std::span<std::byte> room = self->decoder_.room();
+      const std::size_t got = co_await self->stream_.read_some(room);
+      const std::shared_ptr<link_listener> listener = self->listener_;
+      if (!self->open_) co_return;
+      if (got == 0) {
+        listener->link_lost(warden_link::ended({}));
+        co_return;
+      }
+      self->decoder_.arrived(got);
+      for (;;) {
+        int turn = warden_link::frames_in_turn;
+        const auto how = warden_link::deliver(self->decoder_, *listener, self->open_, turn);
+        if (how == warden_link::delivery::ended) co_return;
+        if (how == warden_link::delivery::all) break;
+        co_await asio::post(asio::use_awaitable);
+      }
+    }
+  }
+
+  static awaitable<void> write(std::shared_ptr<coroutine_link> self) {
+    while (self->open_ && !self->queued_.empty()) {
+      // What is queued meanwhile goes together, the next time.
+      const bytes going = std::exchange(self->queued_, bytes());
+      co_await self->stream_.write(going);
+    }
+  }
+
+  void lose(const std::exception_ptr& failure) {
+    if (!open_ || !failure) return;
+    const std::shared_ptr<link_listener> listener = listener_;
+    try {
+      std::rethrow_exception(failure);
+    } catch (const error& reason) {
+      listener->link_lost(
+          error(errc::provider_lost, std::string("the warden is gone: ") + reason.what(), reason.cause()));
+    } catch (const std::system_error& reason) {
+      listener->link_lost(ended(reason.code()));
+    } catch (const std::exception& reason) {
+      listener->link_lost(error(errc::provider_lost, std::string("the warden is lost: ") + reason.what()));
+    }
+  }
+
+  asio::any_io_executor executor_;
+  Stream stream_;
+  std::shared_ptr<link_listener> listener_;
+  wire::frame_decoder decoder_;
+  bytes queued_;
+  bool writing_ = false;
   bool open_ = true;
 };
 

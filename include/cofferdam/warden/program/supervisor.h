@@ -122,6 +122,15 @@ inline long enter_scope() {
   return kernel(446, ruleset, 0);  // landlock_restrict_self; the descriptor goes with exec
 }
 
+/// Becomes somebody else, where that is asked for, and for good.
+[[gnu::noinline]] inline long change_identity(u32 uid, u32 gid) {
+  long result = 0;
+  if (uid != wire::keep_id || gid != wire::keep_id) result = kernel(__NR_setgroups, 0, 0);
+  if (result >= 0 && gid != wire::keep_id) result = kernel(__NR_setresgid, gid, gid, gid);
+  if (result >= 0 && uid != wire::keep_id) result = kernel(__NR_setresuid, uid, uid, uid);
+  return result;
+}
+
 // Runs in the supervisor's memory while the supervisor stands still, so it changes nothing there.
 [[noreturn]] inline void become_command(void* argument) {
   using enum wire::fail_stage;
@@ -138,14 +147,7 @@ inline long enter_scope() {
     need(directory, kernel(__NR_chdir, address(plan.directory)));
   for (u32 i = 0; i < plan.limit_count; ++i)
     need(limits, kernel(__NR_prlimit64, 0, plan.limits[i].resource, address(&plan.limits[i].values), 0));
-  if (plan.gid != wire::keep_id) {
-    need(identity, kernel(__NR_setgroups, 0, 0));
-    need(identity, kernel(__NR_setresgid, plan.gid, plan.gid, plan.gid));
-  }
-  if (plan.uid != wire::keep_id) {
-    if (plan.gid == wire::keep_id) need(identity, kernel(__NR_setgroups, 0, 0));
-    need(identity, kernel(__NR_setresuid, plan.uid, plan.uid, plan.uid));
-  }
+  need(identity, change_identity(plan.uid, plan.gid));
   if ((plan.flags & (wire::spawn_scope | wire::spawn_no_new_privileges)) != 0)
     need(scope, kernel(__NR_prctl, 38, 1, 0, 0, 0));  // PR_SET_NO_NEW_PRIVS
   if ((plan.flags & wire::spawn_scope) != 0) need(scope, enter_scope());

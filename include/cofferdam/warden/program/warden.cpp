@@ -206,6 +206,8 @@ class warden {
   u32 machine_limit_ = most_jobs;
   bool configured_ = false;
   u32 configured_flags_ = 0;
+  u32 files_uid_ = wire::keep_id;
+  u32 files_gid_ = wire::keep_id;
   int root_ = -EINVAL;
   bool tells_orphans_ = true;
   u8 empty_looks_ = 0;
@@ -402,7 +404,12 @@ void warden::configure(const u8* payload, size_t size) {
   const u32 flags = from.get<u32>();
   const u32 lease_ms = from.get<u32>();
   const char* root = from.text();
-  if (!from.finished() || (flags & ~u32{wire::configure_component_walk}) != 0) give_up(wire::fault::malformed, number);
+  if ((flags & wire::configure_identity) != 0) {
+    files_uid_ = from.get<u32>();
+    files_gid_ = from.get<u32>();
+  }
+  if (!from.finished() || (flags & ~u32{wire::configure_component_walk | wire::configure_identity}) != 0)
+    give_up(wire::fault::malformed, number);
   if (configured_) give_up(wire::fault::unexpected, number);
   configured_ = true;
   lease_us_ = u64{lease_ms} * 1000;
@@ -1111,6 +1118,7 @@ bool warden::start_worker() {
   const long pid = fork_keeper();
   if (pid == 0) {
     become_child(pair[1], root_);
+    if (change_identity(files_uid_, files_gid_) < 0) end_process(2);
     own_file_worker.serve(3, root_ >= 0 ? 5 : root_, configured_flags_);
   }
   close_fd(pair[1]);

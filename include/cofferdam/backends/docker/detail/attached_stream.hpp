@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/docker/multiplexed_stream.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/net/byte_stream.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::docker::detail {
+
+/// The standard streams of a program in a container, as one stream: what it writes to its standard output is read, what
+/// is written goes to its standard input. What it, or the daemon, says on its error output is kept for the sentence of an
+/// error. Models `coroutine_stream`.
+class attached_stream {
+ public:
+  explicit attached_stream(byte_stream raw) : raw_(std::move(raw)), state_(std::make_unique<state>()) {}
+
+  awaitable<std::size_t> read_some(std::span<std::byte> into) {
+    for (;;) {
+      while (std::optional<stream_piece> piece = next_piece(into.size())) {
+        if (piece->channel() == stream_channel::output) {
+          const bytes_view content = as_bytes(piece->content());
+          std::copy(content.begin(), content.end(), into.begin());
+          co_return content.size();
+        }
+        if (piece->channel() == stream_channel::error || piece->channel() == stream_channel::system)
+          state_->said.append(piece->content().substr(0, most_said - std::min(most_said, state_->said.size())));
+      }
+      const std::size_t got = co_await raw_.read_some(std::span(state_->buffer));
+      if (got == 0) {
+        if (!state_->said.empty())
+          throw error(errc::provider_lost, "docker: the container ended, saying: " + one_line(state_->said, 400));
+        state_->frames.finish();
+        co_return 0;
+      }
+      state_->left = as_text(bytes_view(state_->buffer.data(), got));
+    }
+  }
+
+  awaitable<void> write(bytes_view data) { return raw_.write(data); }
+  awaitable<void> shutdown_send() { return raw_.shutdown_send(); }
+  void close() noexcept { raw_.close(); }
+
+ private:
+  static constexpr std::size_t most_said = 4096;
+
+  struct state {
+    multiplexed_stream frames;
+    std::array<std::byte, 64 * 1024> buffer;
+    std::string_view left;  // of the buffer
+    std::string said;
+  };
+
+  /// The next piece, no longer than there is room for.
+  std::optional<stream_piece> next_piece(std::size_t most) {
+    std::string_view front = state_->left.substr(0, most);
+    const std::size_t before = front.size();
+    std::optional<stream_piece> piece = state_->frames.next(front);
+    state_->left.remove_prefix(before - front.size());
+    if (!piece && !state_->left.empty()) return next_piece(most);
+    return piece;
+  }
+
+  byte_stream raw_;
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace cofferdam::inline v0::docker::detail

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/docker/detail/json.hpp>
+#include <cofferdam/backends/docker/host_view.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/workspace_path.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <optional>
+#include <string>
+
+namespace cofferdam::inline v0::docker::detail {
+
+// Where the docker command keeps what it knows: DOCKER_CONFIG, else ~/.docker; empty where there is no home either.
+inline std::string config_folder(const host_view& host) {
+  std::string folder = host.said("DOCKER_CONFIG");
+  if (folder.empty() && !host.home().empty()) folder = host.home() + "/.docker";
+  return folder;
+}
+
+// config.json; nothing where there is none.
+inline std::optional<boost::json::object> read_config(const host_view& host) {
+  const std::string folder = config_folder(host);
+  if (folder.empty()) return std::nullopt;
+  const std::string path = folder + "/config.json";
+  const std::optional<std::string> text = host.read(path);
+  if (!text || text->find_first_not_of(" \t\r\n") == std::string::npos) return std::nullopt;
+  return parse_object(
+      *text, errc::provider_failed,
+      "docker: the configuration " + cofferdam::detail::shown_path(path) + " (see DOCKER_CONFIG) cannot be used: it");
+}
+
+}  // namespace cofferdam::inline v0::docker::detail

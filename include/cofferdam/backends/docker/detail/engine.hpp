@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/docker/api_error.hpp>
+#include <cofferdam/backends/docker/api_version.hpp>
+#include <cofferdam/backends/docker/daemon_location.hpp>
+#include <cofferdam/backends/docker/detail/json.hpp>
+#include <cofferdam/backends/docker/detail/ssh_connector.hpp>
+#include <cofferdam/backends/docker/find_daemon.hpp>
+#include <cofferdam/backends/docker/host_view.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/net/http_client.hpp>
+#include <cofferdam/net/http_message.hpp>
+#include <cofferdam/net/tls.hpp>
+#include <cofferdam/net/transport.hpp>
+
+#include <asio/any_io_executor.hpp>
+
+#include <boost/json.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::docker::detail {
+
+inline connector connector_for(const daemon_location& where, const host_view& host) {
+  switch (where.transport()) {
+    case daemon_transport::unix_socket: return unix_connector(where.path(), "docker");
+    case daemon_transport::tcp: return tcp_connector(where.host(), where.port());
+    case daemon_transport::ssh: return ssh_connector(where, host);
+    case daemon_transport::tls: break;
+  }
+  tls_settings settings;
+  if (!where.tls().ca().empty()) settings.trust_file(where.tls().ca());
+  if (!where.tls().certificate().empty()) settings.certificate_files(where.tls().certificate(), where.tls().key());
+  if (!where.verifies()) settings.insecure_without_verification();
+  return tls_connector(where.host(), where.port(), settings);
+}
+
+/// What a path of the API holds, percent-encoded: everything but what RFC 3986 calls unreserved.
+inline std::string encoded(std::string_view text) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string all;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                       c == '.' || c == '_' || c == '~';
+    if (plain) {
+      all += c;
+    } else {
+      all += '%';
+      all += digits[byte >> 4U];
+      all += digits[byte & 15U];
+    }
+  }
+  return all;
+}
+
+/// A connection to one daemon, its version agreed upon. One executor; many calls at once.
+class engine {
+ public:
+  /// \throws error{errc::provider_failed, permission_denied, unsupported}: no daemon, or none that can be used; the
+  ///         sentence says where was looked, and what to do.
+  static awaitable<std::shared_ptr<engine>> connect(asio::any_io_executor executor, daemon_choice choice,
+                                                    host_view host) {
+    const daemon_search search = find_daemon(host, choice);
+    std::optional<error> failure;
+    for (const daemon_location& where : search.candidates()) {
+      try {
+        auto one = std::make_shared<engine>(executor, where, host);
+        co_await one->meet(host.said("DOCKER_API_VERSION"));
+        co_return one;
+      } catch (const error& reason) {
+        if (reason.code() == errc::cancelled) throw;
+        if (reason.code() != errc::io_error) throw;
+        failure = reason;
+        if (where.transport() == daemon_transport::unix_socket && reason.cause())
+          failure = connect_error(reason.cause(), where.address(), search.tried());
+        else
+          failure = error(errc::provider_failed, std::string("docker: ") + reason.what(), reason.cause());
+      }
+    }
+    throw *failure;
+  }
+
+  engine(asio::any_io_executor executor, daemon_location where, const host_view& host)
+      : where_(std::move(where)), executor_(executor), client_(std::move(executor), connector_for(where_, host)) {}
+
+  const daemon_location& location() const noexcept { return where_; }
+  std::string address() const { return where_.address(); }
+  engine_kind kind() const noexcept { return kind_; }
+  const asio::any_io_executor& executor() const noexcept { return executor_; }
+
+  /// What can be said of a call that fails. \param subject  a name; may be empty.
+  api_call call(std::string doing, std::string subject = {}) const {
+    return api_call(std::move(doing), std::move(subject), address());
+  }
+
+  /// A request for a path of the agreed version.
+  http_request request(std::string method, std::string_view path) const {
+    http_request made(std::move(method), where_base() + version_.path_prefix() + std::string(path));
+    for (const auto& [name, value] : where_.headers()) made.field(name, value);
+    return made;
+  }
+
+  /// Asks, and takes any answer below 300, or one of these, for a yes.
+  /// \throws error as `api_error` makes it, or what the connection failed with as error{errc::provider_lost}.
+  awaitable<http_response> ask(http_request what, api_call doing, std::vector<int> fine = {}) {
+    http_response answer = co_await exchange(std::move(what), http_limits(), doing);
+    check(answer, doing, fine);
+    co_return answer;
+  }
+
+  /// The same with time limits of its own.
+  awaitable<http_response> ask_within(http_request what, api_call doing, http_limits limits, std::vector<int> fine) {
+    http_response answer = co_await exchange(std::move(what), std::move(limits), doing);
+    check(answer, doing, fine);
+    co_return answer;
+  }
+
+  /// An object for an answer.
+  awaitable<boost::json::object> get(std::string path, api_call doing) {
+    http_request what = request("GET", path);
+    http_response answer = co_await ask(std::move(what), doing);
+    co_return object_of(answer, doing);
+  }
+
+  static boost::json::object object_of(const http_response& answer, const api_call& doing) {
+    return parse_object(answer.text(), errc::provider_failed, doing.failed() + ": the daemon's answer");
+  }
+
+  /// An answer that comes in pieces. Its status is checked.
+  awaitable<http_exchange> stream(http_request what, api_call doing, http_limits limits) {
+    http_exchange answer;
+    try {
+      answer = co_await client_.send(std::move(what), std::move(limits));
+    } catch (const error& reason) {
+      throw lost(reason, doing);
+    }
+    if (answer.status() >= 300) {
+      const bytes body = co_await answer.read_all(most_error);
+      throw api_error(static_cast<unsigned>(answer.status()), as_text(body), doing);
+    }
+    co_return answer;
+  }
+
+  /// A raw stream.
+  awaitable<byte_stream> upgrade(http_request what, api_call doing) {
+    http_upgrade answer;
+    try {
+      answer = co_await client_.upgrade(std::move(what));
+    } catch (const error& reason) {
+      throw lost(reason, doing);
+    }
+    if (!answer.upgraded())
+      throw api_error(static_cast<unsigned>(answer.answer().status()), answer.answer().text(), doing);
+    co_return std::move(answer.stream());
+  }
+
+  awaitable<void> close() { return client_.close(); }
+
+  /// What broke a call off, as this backend says it.
+  static error lost(const error& reason, const api_call& doing) {
+    if (reason.code() != errc::io_error) return reason;
+    return error(errc::provider_lost, doing.failed() + ": " + reason.what(), reason.cause());
+  }
+
+ private:
+  static constexpr std::size_t most_error = 64 * 1024;
+
+  std::string where_base() const {
+    const bool has_base = where_.transport() == daemon_transport::tcp || where_.transport() == daemon_transport::tls;
+    return has_base ? where_.path() : std::string();
+  }
+
+  awaitable<http_response> exchange(http_request what, http_limits limits, const api_call& doing) {
+    try {
+      http_response answer = co_await client_.request(std::move(what), std::move(limits));
+      co_return answer;
+    } catch (const error& reason) {
+      throw lost(reason, doing);
+    }
+  }
+
+  static void check(const http_response& answer, const api_call& doing, const std::vector<int>& fine) {
+    if (answer.status() < 300) return;
+    for (const int each : fine)
+      if (answer.status() == each) return;
+    throw api_error(static_cast<unsigned>(answer.status()), answer.text().substr(0, most_error), doing);
+  }
+
+  awaitable<void> meet(std::string wanted) {
+    http_request ping("GET", where_base() + "/_ping");
+    for (const auto& [name, value] : where_.headers()) ping.field(name, value);
+    http_response answer = co_await client_.request(std::move(ping));
+    if (!answer.ok())
+      throw api_error(static_cast<unsigned>(answer.status()), answer.text().substr(0, most_error),
+                      call("ping the daemon"));
+    ping_answer::header_list headers;
+    for (const http_field& each : answer.head().fields) headers.emplace_back(each.name(), each.value());
+    const ping_answer said(headers);
+    version_ = negotiate(said, address(), wanted);
+    kind_ = said.kind();
+  }
+
+  daemon_location where_;
+  asio::any_io_executor executor_;
+  http_client client_;
+  api_version version_ = oldest_api;
+  engine_kind kind_ = engine_kind::docker;
+};
+
+}  // namespace cofferdam::inline v0::docker::detail

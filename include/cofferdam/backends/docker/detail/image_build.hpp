@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/docker/build_request.hpp>
+#include <cofferdam/backends/docker/container_options.hpp>
+#include <cofferdam/backends/docker/detail/engine.hpp>
+#include <cofferdam/backends/docker/detail/images.hpp>
+#include <cofferdam/backends/docker/detail/shared_round.hpp>
+#include <cofferdam/backends/docker/dockerfile_context.hpp>
+#include <cofferdam/backends/docker/find_daemon.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/net/http_message.hpp>
+#include <cofferdam/net/tar_entry.hpp>
+#include <cofferdam/net/tar_writer.hpp>
+#include <cofferdam/os/file_reader.hpp>
+#include <cofferdam/os/workspace_files.hpp>
+
+#include <boost/json.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline v0::docker::detail {
+
+/// A build's context as an archive, made piece by piece while it is sent. What changes on the disk meanwhile is sent as it
+/// is found, within the size it had: a file that has shrunk fails the build.
+class context_archive {
+ public:
+  explicit context_archive(std::shared_ptr<dockerfile_context> context) : context_(std::move(context)) {}
+
+  /// The next piece; empty at the end.
+  awaitable<bytes> next() {
+    bytes piece;
+    while (piece.size() < piece_size && !ended_) {
+      if (reader_) {
+        read(piece);
+      } else if (at_ < context_->entries().size()) {
+        begin(piece, context_->entries()[at_]);
+        ++at_;
+      } else if (!extra_sent_) {
+        extra_sent_ = true;
+        add_extra(piece);
+      } else {
+        append(piece, writer_.end());
+        ended_ = true;
+      }
+    }
+    co_await cofferdam::detail::yield_turn("docker: sending the build's context");
+    co_return piece;
+  }
+
+ private:
+  static constexpr std::size_t piece_size = std::size_t{256} * 1024;
+
+  static void append(bytes& to, const bytes& what) { to.insert(to.end(), what.begin(), what.end()); }
+
+  void begin(bytes& piece, const context_entry& one) {
+    switch (one.type()) {
+      case file_type::directory: {
+        tar_entry head(one.path(), tar_type::directory);
+        append(piece, writer_.head(head.mode(one.mode())));
+        append(piece, writer_.padding());
+        return;
+      }
+      case file_type::symlink: {
+        tar_entry head(one.path(), tar_type::symlink);
+        append(piece, writer_.head(head.link(one.target()).mode(0777)));
+        append(piece, writer_.padding());
+        return;
+      }
+      default: break;
+    }
+    reader_.emplace(context_->folder().open_file(one.path(), link_policy::refuse));
+    tar_entry head(one.path(), tar_type::regular);
+    left_ = reader_->size();
+    append(piece, writer_.head(head.mode(reader_->mode()).size(left_)));
+  }
+
+  void read(bytes& piece) {
+    if (left_ != 0) {
+      bytes content = reader_->read(std::min<std::uint64_t>(left_, piece_size));
+      if (content.empty())
+        throw error(errc::io_error, "docker: '" + reader_->path() + "' became shorter while it was sent to the build");
+      if (content.size() > left_) content.resize(static_cast<std::size_t>(left_));  // it grows: as long as it was
+      left_ -= content.size();
+      writer_.data(content.size());
+      append(piece, content);
+    }
+    if (left_ != 0) return;
+    append(piece, writer_.padding());
+    reader_.reset();
+  }
+
+  void add_extra(bytes& piece) {
+    if (!context_->extra_content()) return;
+    const std::string& content = *context_->extra_content();
+    tar_entry head(context_->dockerfile(), tar_type::regular);
+    append(piece, writer_.head(head.size(content.size())));
+    const bytes_view raw = as_bytes(content);
+    piece.insert(piece.end(), raw.begin(), raw.end());
+    writer_.data(content.size());
+    append(piece, writer_.padding());
+  }
+
+  std::shared_ptr<dockerfile_context> context_;
+  tar_writer writer_;
+  std::size_t at_ = 0;
+  std::optional<file_reader> reader_;
+  std::uint64_t left_ = 0;
+  bool extra_sent_ = false;
+  bool ended_ = false;
+};
+
+/// Builds an image; the daemon's cache makes that quick where nothing has changed.
+/// \return  the image.
+/// \throws  what `dockerfile_context` throws for the context; error{errc::provider_failed} where a line of the Dockerfile
+///          fails, with the daemon's reason.
+inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_request wanted, container_options options,
+                                         progress_function tell) {
+  auto context = std::make_shared<dockerfile_context>(wanted.context(), wanted.dockerfile());
+  while (!context->step()) co_await cofferdam::detail::yield_turn("docker: looking at the build's context");
+  boost::json::object arguments;
+  for (const auto& [name, value] : wanted.arguments()) arguments[json_key(name)] = json_text(value);
+  // One name a recipe, so that a new build takes the place of the old one.
+  std::string key = wanted.context().string() + "\n" + wanted.dockerfile().string() + "\n" + wanted.target();
+  key += "\n" + boost::json::serialize(arguments);
+  const std::string name = "cofferdam-build:" + sha256_hex(key).substr(0, 32);
+  std::string path = "/build?rm=1&forcerm=1&t=" + encoded(name) + "&dockerfile=" + encoded(context->dockerfile());
+  path += "&buildargs=" + encoded(boost::json::serialize(arguments));
+  if (!wanted.target().empty()) path += "&target=" + encoded(wanted.target());
+  if (!wanted.network().empty()) path += "&networkmode=" + encoded(wanted.network());
+  if (!options.platform().empty()) path += "&platform=" + encoded(options.platform());
+  if (options.pull() == pull_policy::always) path += "&pull=1";
+  const api_call doing = api->call("build an image from", wanted.context().string());
+  auto archive = std::make_shared<context_archive>(std::move(context));
+  http_request what = api->request("POST", path);
+  http_body::source pieces = [archive] { return archive->next(); };
+  what.field("Content-Type", "application/x-tar").body(http_body(std::move(pieces)));
+  http_limits limits = patient();
+  limits.idle(std::nullopt);  // a line of the Dockerfile may be silent for as long as it likes
+  http_exchange answer = co_await api->stream(std::move(what), doing, limits);
+  std::string id = co_await follow_progress(std::move(answer), doing, std::move(tell));
+  std::optional<image> made = co_await find_image(api, id.empty() ? name : id);
+  if (!made)
+    throw error(errc::provider_failed, doing.failed() + ": the daemon said that it was built, and has no such image");
+  co_return std::move(*made);
+}
+
+/// The same; of all who want the same recipe's image at the same time, one builds it.
+inline awaitable<image> build_image(std::shared_ptr<engine> api, build_request wanted, container_options options,
+                                    host_view, progress_function tell) {
+  const std::string key = "build " + api->address() + " " + wanted.context().string() + " " +
+                          wanted.dockerfile().string() + " " + wanted.target();
+  for (;;) {
+    shared_round::turn turn = co_await shared_round::join(key, "building an image");
+    if (!turn.is_mine()) continue;  // then the daemon has it, and building it again takes a moment
+    image made = co_await build_image_once(api, wanted, options, tell);
+    turn.done();
+    co_return made;
+  }
+}
+
+}  // namespace cofferdam::inline v0::docker::detail

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/docker/container_options.hpp>
+#include <cofferdam/backends/docker/detail/engine.hpp>
+#include <cofferdam/backends/docker/detail/json.hpp>
+#include <cofferdam/backends/docker/detail/shared_round.hpp>
+#include <cofferdam/backends/docker/host_view.hpp>
+#include <cofferdam/backends/docker/image_name.hpp>
+#include <cofferdam/backends/docker/progress_stream.hpp>
+#include <cofferdam/backends/docker/registry_login.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/net/http_client.hpp>
+#include <cofferdam/os/child_processes.hpp>
+#include <cofferdam/os/command_request.hpp>
+
+#include <boost/json.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::docker::detail {
+
+using progress_function = std::function<void(const progress_event&)>;
+
+/// What is needed of an image that the daemon has.
+class image {
+ public:
+  explicit image(const boost::json::object& inspected) : id(text_at(inspected, "Id")) {
+    architecture = text_at(inspected, "Architecture");
+    if (const boost::json::object* const config = object_at(inspected, "Config")) {
+      user = text_at(*config, "User");
+      if (const boost::json::array* const all = array_at(*config, "Env"))
+        for (const boost::json::value& each : *all)
+          if (const boost::json::string* const text = each.if_string())
+            variables.emplace_back(text->data(), text->size());
+    }
+    if (const boost::json::array* const all = array_at(inspected, "RepoDigests"))
+      for (const boost::json::value& each : *all)
+        if (const boost::json::string* const text = each.if_string()) digests.emplace_back(text->data(), text->size());
+  }
+
+  std::string id;
+  std::string architecture;
+  std::string user;
+  std::vector<std::string> variables;
+  std::vector<std::string> digests;
+};
+
+/// The image, where the daemon has it.
+inline awaitable<std::optional<image>> find_image(std::shared_ptr<engine> api, std::string name) {
+  static const std::vector<int> absent{404};
+  const api_call doing = api->call("look at the image", name);
+  http_request what = api->request("GET", "/images/" + encoded(name) + "/json");
+  http_response answer = co_await api->ask(std::move(what), doing, absent);
+  std::optional<image> found;
+  if (answer.ok()) found.emplace(engine::object_of(answer, doing));
+  co_return found;
+}
+
+/// Takes an answer that reports progress to its end.
+/// \return  the id of the image that was made; empty where it names none.
+/// \throws  error as `stream_error` makes it, where the report says that it failed.
+inline awaitable<std::string> follow_progress(http_exchange answer, api_call doing, progress_function tell) {
+  progress_stream report;
+  std::string id;
+  std::array<std::byte, 16 * 1024> piece;
+  for (;;) {
+    const std::size_t got = co_await answer.read_some(piece);
+    if (got == 0) break;
+    report.feed(as_text(bytes_view(piece.data(), got)));
+    while (const std::optional<progress_event> event = report.next()) {
+      if (tell) tell(*event);
+      if (event->what() == progress_event::kind::failure) throw stream_error(event->text(), doing);
+      if (event->what() == progress_event::kind::image) id = event->id();
+    }
+  }
+  report.finish();
+  co_return id;
+}
+
+/// Credentials for a registry, asked of a helper program where Docker's configuration says so.
+inline awaitable<registry_credentials> login_for(asio::any_io_executor executor, host_view host, std::string registry) {
+  const registry_login login = find_registry_login(host, registry);
+  if (!login.needs_helper()) co_return login.credentials();
+  command ask = argv(login.helper(), "get");
+  ask.input(login.helper_input()).timeout(std::chrono::seconds(60)).keep_output(std::size_t{128} * 1024);
+  std::vector<std::string> variables;
+  for (const auto& [name, value] : host.variables()) variables.push_back(name + "=" + value);
+  spawn_request request = request_for(ask, "/bin/sh", std::move(variables));
+  child_processes children(std::move(executor));
+  command_result result = co_await children.run(std::move(ask), std::move(request));
+  co_await children.close();
+  if (result.kind() == error_kind::execution_error) co_return registry_credentials();  // there is no such helper
+  if (result.kind() == error_kind::timeout)
+    throw error(errc::provider_failed,
+                "docker: " + login.helper() + " did not answer within a minute; does it wait for somebody to type?");
+  co_return read_helper_answer(login, result.exit_code(), result.out().text());
+}
+
+/// No answer for so long means that nothing comes any more: a daemon that tries a cut download again is silent for 75 s.
+inline http_limits patient() { return http_limits().head(std::chrono::minutes(5)).idle(std::chrono::minutes(5)); }
+
+inline awaitable<void> pull_image(std::shared_ptr<engine> api, image_name name, std::string platform, host_view host,
+                                  progress_function tell) {
+  const registry_credentials who = co_await login_for(api->executor(), host, name.registry());
+  std::string path = "/images/create?fromImage=" + encoded(name.pull_from());
+  if (!name.pull_tag().empty()) path += "&tag=" + encoded(name.pull_tag());
+  if (!platform.empty()) path += "&platform=" + encoded(platform);
+  const api_call doing = api->call("pull the image", name.text());
+  http_request what = api->request("POST", path);
+  what.field("X-Registry-Auth", who.header());
+  http_exchange answer = co_await api->stream(std::move(what), doing, patient());
+  co_await follow_progress(std::move(answer), doing, std::move(tell));
+}
+
+/// Sees to it that the daemon has the image: of all in this process who want it at the same time one pulls it.
+/// \throws error{errc::not_found}: it is not there, and is not to be pulled, or the registry has none; what `api_error`
+///         and `stream_error` make of the daemon's refusals; error{errc::cancelled}: nobody pulls it then.
+inline awaitable<image> ensure_image(std::shared_ptr<engine> api, image_name name, container_options options,
+                                     host_view host, progress_function tell) {
+  const std::string text = name.text();
+  bool pulled = false;
+  for (;;) {
+    if (options.pull() != pull_policy::always || pulled || name.is_id()) {
+      std::optional<image> found = co_await find_image(api, name.is_id() ? name.digest() : text);
+      if (found) co_return std::move(*found);
+      if (options.pull() == pull_policy::never || name.is_id())
+        throw error(errc::not_found, "docker: the daemon at " + api->address() + " has no image \"" + text +
+                                         "\", and it is not to be pulled; build or load it first");
+      if (pulled)
+        throw error(errc::not_found, "docker: the image \"" + text + "\" was pulled and is not there; was it removed?");
+    }
+    shared_round::turn turn = co_await shared_round::join("pull " + api->address() + " " + text, "pulling an image");
+    if (!turn.is_mine()) {
+      pulled = turn.was_done();
+      continue;
+    }
+    std::optional<error> failure;
+    try {
+      co_await pull_image(api, name, options.platform(), host, tell);
+    } catch (const error& reason) {
+      failure = reason;
+    }
+    if (failure) {
+      if (failure->code() != errc::cancelled) turn.failed(*failure);
+      throw *failure;
+    }
+    turn.done();
+    pulled = true;
+  }
+}
+
+}  // namespace cofferdam::inline v0::docker::detail

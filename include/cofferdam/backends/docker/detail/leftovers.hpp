@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/docker/detail/engine.hpp>
+#include <cofferdam/backends/docker/detail/json.hpp>
+#include <cofferdam/backends/docker/owner.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/error.hpp>
+
+#include <boost/json.hpp>
+
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::docker::detail {
+
+/// Removes the containers that dead processes of this host have left, and no others: by the label, never by the name
+/// alone.
+/// \return  how many.
+inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
+  static const std::vector<int> gone{404, 409};
+  boost::json::object filters;
+  boost::json::array labels;
+  labels.push_back(json_text(owner_label_key));
+  filters["label"] = std::move(labels);
+  http_request what = api->request("GET", "/containers/json?all=1&filters=" + encoded(boost::json::serialize(filters)));
+  const api_call doing = api->call("list the containers");
+  http_response answer = co_await api->ask(std::move(what), doing);
+  std::error_code failure;
+  const std::string_view text = answer.text();
+  const boost::json::value listed = boost::json::parse(boost::json::string_view(text.data(), text.size()), failure);
+  int removed = 0;
+  const boost::json::array* const all = failure ? nullptr : listed.if_array();
+  if (all == nullptr) throw error(errc::provider_failed, doing.failed() + ": the daemon's answer is no list");
+  for (const boost::json::value& each : *all) {
+    const boost::json::object* const one = each.if_object();
+    if (one == nullptr) continue;
+    const boost::json::object* const its_labels = object_at(*one, "Labels");
+    const boost::json::array* const names = array_at(*one, "Names");
+    if (its_labels == nullptr || names == nullptr || names->empty() || !names->front().is_string()) continue;
+    const boost::json::string& first = names->front().get_string();
+    std::string_view name(first.data(), first.size());
+    if (name.starts_with('/')) name.remove_prefix(1);
+    if (!is_left_over(text_at(*its_labels, owner_label_key), name, here)) continue;
+    http_request drop = api->request("DELETE", "/containers/" + encoded(text_at(*one, "Id")) + "?force=1&v=1");
+    co_await api->ask(std::move(drop), api->call("remove the container", std::string(name)), gone);
+    ++removed;
+  }
+  co_return removed;
+}
+
+/// The same, the first time in this process that a daemon is used.
+inline awaitable<void> sweep_once(std::shared_ptr<engine> api, owner here) {
+  static std::mutex mutex;
+  static std::set<std::string> swept;
+  {
+    const std::lock_guard lock(mutex);
+    if (!swept.insert(api->address()).second) co_return;
+  }
+  try {
+    co_await sweep(api, std::move(here));
+  } catch (const error& failure) {
+    // What others have left is no reason not to go on; but a daemon that is lost will say so again.
+    if (failure.code() == errc::cancelled) throw;
+  }
+}
+
+}  // namespace cofferdam::inline v0::docker::detail

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/docker/container_check.hpp>
+#include <cofferdam/backends/docker/container_options.hpp>
+#include <cofferdam/backends/docker/create_request.hpp>
+#include <cofferdam/backends/docker/detail/attached_stream.hpp>
+#include <cofferdam/backends/docker/detail/engine.hpp>
+#include <cofferdam/backends/docker/detail/guest_user.hpp>
+#include <cofferdam/backends/docker/detail/image_build.hpp>
+#include <cofferdam/backends/docker/detail/images.hpp>
+#include <cofferdam/backends/docker/detail/leftovers.hpp>
+#include <cofferdam/backends/docker/detail/warden_volume.hpp>
+#include <cofferdam/backends/docker/find_daemon.hpp>
+#include <cofferdam/backends/docker/host_view.hpp>
+#include <cofferdam/backends/docker/owner.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/path_advice.hpp>
+#include <cofferdam/core/process.hpp>
+#include <cofferdam/core/protections.hpp>
+#include <cofferdam/core/shielded.hpp>
+#include <cofferdam/core/short_pause.hpp>
+#include <cofferdam/os/command_keeper.hpp>
+#include <cofferdam/os/command_request.hpp>
+#include <cofferdam/warden/image.hpp>
+#include <cofferdam/warden/session.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/this_coro.hpp>
+
+#include <boost/json.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::docker::detail {
+
+/// What a recipe says.
+class sandbox_settings {
+ public:
+  std::optional<image_name> name;  ///< or else `build`
+  std::optional<build_request> build;
+  container_options options;
+  daemon_choice daemon;
+  command_settings commands;
+  std::string shell;
+  progress_function progress;
+};
+
+/// A container of ours, with a warden for its first program. The coroutines of its commands share it.
+class sandbox : public std::enable_shared_from_this<sandbox> {
+ public:
+  static awaitable<std::shared_ptr<sandbox>> open(asio::any_io_executor executor,
+                                                  std::shared_ptr<const sandbox_settings> settings) {
+    host_view host = host_view::of_this_process();
+    std::shared_ptr<engine> api = co_await engine::connect(executor, settings->daemon, host);
+    auto one = std::make_shared<sandbox>(std::move(api), std::move(settings));
+    std::exception_ptr failure;
+    try {
+      co_await one->make(host);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (!failure) co_return one;
+    const bool throws = co_await asio::this_coro::throw_if_cancelled();
+    co_await asio::this_coro::throw_if_cancelled(false);
+    co_await cofferdam::detail::shielded([one] { return one->discard(); });
+    co_await asio::this_coro::throw_if_cancelled(throws);
+    std::rethrow_exception(failure);
+  }
+
+  sandbox(std::shared_ptr<engine> api, std::shared_ptr<const sandbox_settings> settings)
+      : api_(std::move(api)), settings_(std::move(settings)) {}
+  sandbox(const sandbox&) = delete;
+  sandbox& operator=(const sandbox&) = delete;
+
+  warden_session& session() {
+    require_open();
+    return *session_;
+  }
+  const std::string& name() const noexcept { return name_; }
+  const std::string& id() const noexcept { return id_; }
+
+  static awaitable<command_result> run(std::shared_ptr<sandbox> self, command c) {
+    self->require_open();
+    std::optional<command_result> refusal = refuse_invalid(c);
+    if (refusal) co_return std::move(*refusal);
+    spawn_request request = co_await self->request_of(c);
+    command_result result = co_await self->session_->run(std::move(c), std::move(request));
+    co_return result;
+  }
+
+  static awaitable<process> start(std::shared_ptr<sandbox> self, command c) {
+    self->require_open();
+    std::optional<command_result> refusal = refuse_invalid(c);
+    if (refusal) co_return process::finished(std::move(*refusal));
+    spawn_request request = co_await self->request_of(c);
+    process running = co_await self->session_->start(std::move(c), std::move(request));
+    co_return running;
+  }
+
+  /// The connection ends, and with it the container.
+  void abandon() noexcept {
+    closing_ = true;
+    if (session_) session_->abandon();
+  }
+
+  /// Everything ends, and the container is gone when this is done. A second call waits for the first.
+  static awaitable<void> close(std::shared_ptr<sandbox> self) {
+    if (self->closing_) {
+      while (!self->closed_) co_await cofferdam::detail::short_pause(self->api_->executor());
+      co_return;
+    }
+    self->closing_ = true;
+    std::exception_ptr failure;
+    try {
+      // Nothing in it may go on, so nobody is asked to end by himself: the container goes, and all that is in it.
+      self->session_->abandon();
+      co_await self->remove();
+      co_await self->api_->close();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    self->closed_ = true;
+    if (failure) std::rethrow_exception(failure);
+  }
+
+ private:
+  static constexpr std::string_view programs_at = "/.cofferdam";
+  static constexpr std::string_view warden_at = "/.cofferdam/warden";
+
+  void require_open() const {
+    if (closing_ || !session_)
+      throw error(errc::environment_closed, "docker: the environment is closed; open another one");
+  }
+
+  awaitable<void> make(host_view host) {
+    const owner here = owner::this_process();
+    co_await sweep_once(api_, here);
+    if (settings_->build) {
+      image_ = co_await build_image(api_, *settings_->build, settings_->options, host, settings_->progress);
+    } else {
+      image_ = co_await ensure_image(api_, *settings_->name, settings_->options, host, settings_->progress);
+    }
+    const warden_image warden = warden_image_for(image_->architecture);
+    if (warden.program().empty())
+      throw error(errc::unsupported, "docker: the image is for \"" + one_line(image_->architecture, 40) +
+                                         "\", and there is a warden for amd64 and arm64 only");
+    const boost::json::object info = co_await api_->get("/info", api_->call("ask the daemon what it can do"));
+    name_ = "cofferdam-" + random_name();
+    create_request wanted(image_->id, name_, {std::string(warden_at)}, settings_->options);
+    wanted.reaps().image_user(image_->user).owned_by(here, host_name());
+    wanted.programs(warden_volume_name(warden), programs_at);
+    if (api_->location().transport() == daemon_transport::unix_socket) wanted.daemon_socket(api_->location().path());
+    if (const std::optional<std::int64_t> count = number_at(info, "NCPU"))
+      wanted.host_cpus(static_cast<unsigned>(std::max<std::int64_t>(*count, 0)));
+    const std::string user = wanted.guest_user();
+    const user_ids ids = co_await ids_of(api_, *image_, user, here);
+    wanted.guest_ids(ids.uid(), ids.gid());
+    if (!ids.is_root()) wanted.commands(command_user::set_by_first);
+
+    boost::json::object body = wanted.body(host);
+    // Not cancelled: the daemon would make it all the same, and nobody would know.
+    const auto self = shared_from_this();
+    const auto creates = [self, &wanted, &body] { return self->create(wanted, body); };
+    co_await cofferdam::detail::shielded(std::ref(creates));
+    boost::json::object made =
+        co_await api_->get("/containers/" + id_ + "/json", api_->call("look at the container", name_));
+    const container_check check = check_container(body, made, api_->kind());
+    check.require();
+    co_await ensure_warden(api_, id_, warden, image_->id, here);
+    if (!settings_->options.has_read_only_root() && !settings_->options.has_at(settings_->options.working_directory()))
+      co_await give_workspace(api_, id_, settings_->options.working_directory(), ids);
+    byte_stream raw = co_await attach();
+    co_await start_it();
+    co_await meet(std::move(raw), ids, check.walls());
+    variables_ = base_variables(host);
+    shell_ = co_await find_shell();
+  }
+
+  awaitable<void> create(const create_request& wanted, const boost::json::object& body) {
+    http_request what = api_->request("POST", "/containers/create?" + wanted.query());
+    what.content("application/json", boost::json::serialize(body));
+    const api_call doing = api_->call("create a container of the image", image_->id);
+    http_response answer = co_await api_->ask(std::move(what), doing);
+    const boost::json::object made = engine::object_of(answer, doing);
+    id_ = text_at(made, "Id");
+    if (id_.empty()) throw error(errc::provider_failed, doing.failed() + ": the daemon's answer has no Id");
+  }
+
+  awaitable<byte_stream> attach() {
+    http_request what = api_->request("POST", "/containers/" + id_ + "/attach?stream=1&stdin=1&stdout=1&stderr=1");
+    return api_->upgrade(std::move(what), api_->call("attach to the container", name_));
+  }
+
+  awaitable<void> start_it() {
+    http_request what = api_->request("POST", "/containers/" + id_ + "/start");
+    const http_limits limits = http_limits().head(std::chrono::minutes(2));
+    co_await api_->ask_within(std::move(what), api_->call("start the container", name_), limits, std::vector<int>());
+  }
+
+  awaitable<void> meet(byte_stream raw, user_ids ids, protections walls) {
+    warden_settings settings;
+    settings.commands = settings_->commands;
+    settings.greeting_timeout = std::chrono::seconds(30);
+    settings.heartbeat = std::chrono::milliseconds(500);
+    settings.silent = [weak = weak_from_this()] {
+      if (const std::shared_ptr<sandbox> self = weak.lock()) self->look_after();
+    };
+    settings.root = settings_->options.working_directory();
+    if (!ids.is_root()) {
+      settings.uid = ids.uid();
+      settings.gid = ids.gid();
+    }
+    walls.set(protection::process_tree, "everything the command started");
+    walls.set(protection::host_death, "everything: the container ends with the connection");
+    walls.set(protection::signals, "the processes of the container");
+    settings.commands.walls = std::make_shared<const protections>(std::move(walls));
+    attached_stream stream(std::move(raw));
+    warden_session met = co_await warden_session::open(api_->executor(), std::move(stream), std::move(settings));
+    session_.emplace(std::move(met));
+  }
+
+  /// What every command finds in its environment: the image's variables, ours where it has none, those of the options.
+  std::vector<std::string> base_variables(const host_view& host) const {
+    std::vector<std::string> all{"PATH=" + std::string(default_path), "LANG=C.UTF-8", "TERM=dumb", "TMPDIR=/tmp",
+                                 "HOME=" + settings_->options.working_directory()};
+    const auto set = [&all](const std::string& one) {
+      const std::string start = one.substr(0, one.find('=') + 1);
+      std::erase_if(all, [&](const std::string& each) { return each.starts_with(start); });
+      all.push_back(one);
+    };
+    for (const std::string& each : image_->variables)
+      if (each.find('=') != std::string::npos) set(each);
+    for (const std::string& each : settings_->options.environment(host)) set(each);
+    return all;
+  }
+
+  /// The warden is silent: is the container still there, or has somebody paused it? A machine that is only busy is waited
+  /// for.
+  void look_after() {
+    if (std::exchange(looks_, true)) return;
+    const auto self = shared_from_this();
+    asio::co_spawn(api_->executor(), look(self), [self](std::exception_ptr) { self->looks_ = false; });
+  }
+
+  static awaitable<void> look(std::shared_ptr<sandbox> self) {
+    boost::json::object seen;
+    std::optional<error> failure;
+    try {
+      seen = co_await self->api_->get("/containers/" + self->id_ + "/json",
+                                      self->api_->call("look at the container", self->name_));
+    } catch (const error& reason) {
+      failure = reason;
+    }
+    if (!self->session_ || self->closing_) co_return;
+    if (failure) {
+      if (failure->code() == errc::provider_lost) self->session_->lose(*failure);
+      co_return;
+    }
+    const boost::json::object* const state = object_at(seen, "State");
+    if (state != nullptr && is_true_at(*state, "Paused"))
+      self->session_->lose(error(errc::provider_lost, "docker: somebody has paused the container " + self->name_ +
+                                                          "; what ran in it is given up"));
+  }
+
+  /// bash where the image has it, else what stands at /bin/sh.
+  awaitable<std::string> find_shell() {
+    if (!settings_->shell.empty()) co_return settings_->shell;
+    static std::mutex mutex;
+    static std::map<std::string, std::string> known;  // by image
+    {
+      const std::lock_guard lock(mutex);
+      const auto found = known.find(image_->id);
+      if (found != known.end()) co_return found->second;
+    }
+    command probe = argv("/bin/bash", "-c", ":");
+    spawn_request request = request_for(probe, "/bin/bash", variables_);
+    request.directory_path = "/";
+    command_result result = co_await session_->run(std::move(probe), std::move(request));
+    const std::string shell = result.ok() ? "/bin/bash" : "/bin/sh";
+    const std::lock_guard lock(mutex);
+    known.insert_or_assign(image_->id, shell);
+    co_return shell;
+  }
+
+  awaitable<spawn_request> request_of(const command& c) {
+    spawn_request request = request_for(c, shell_, variables_);
+    request.directory_path = co_await session_->directory_path(c.working_directory());
+    co_return request;
+  }
+
+  /// What `open` leaves behind where it fails: nothing.
+  awaitable<void> discard() {
+    closing_ = closed_ = true;
+    try {
+      if (session_) session_->abandon();
+      if (!id_.empty()) co_await remove();
+      co_await api_->close();
+    } catch (const error&) {  // `open` has a better reason to tell; what is left goes with the next sweep
+    }
+  }
+
+  awaitable<void> remove() {
+    static const std::vector<int> gone{404, 409};  // it is being removed already
+    http_request what = api_->request("DELETE", "/containers/" + id_ + "?force=1&v=1");
+    http_response answer = co_await api_->ask(std::move(what), api_->call("remove the container", name_), gone);
+    if (answer.status() != 409) co_return;
+    for (int i = 0; i < 200; ++i) {  // "removal in progress": until it is over
+      http_request look = api_->request("GET", "/containers/" + id_ + "/json");
+      http_response seen = co_await api_->ask(std::move(look), api_->call("look at the container", name_), gone);
+      if (seen.status() == 404) co_return;
+      co_await cofferdam::detail::short_pause(api_->executor());
+    }
+  }
+
+  std::shared_ptr<engine> api_;
+  std::shared_ptr<const sandbox_settings> settings_;
+  std::optional<image> image_;
+  std::string name_;
+  std::string id_;
+  std::optional<warden_session> session_;
+  std::vector<std::string> variables_;
+  std::string shell_;
+  bool looks_ = false;
+  bool closing_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace cofferdam::inline v0::docker::detail

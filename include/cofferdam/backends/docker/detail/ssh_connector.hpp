@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/docker/daemon_location.hpp>
+#include <cofferdam/backends/docker/host_view.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/net/transport.hpp>
+#include <cofferdam/os/command_request.hpp>
+#include <cofferdam/os/pipe.hpp>
+#include <cofferdam/os/reaper.hpp>
+#include <cofferdam/os/spawn.hpp>
+#include <cofferdam/os/unique_fd.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+namespace cofferdam::inline v0::docker::detail {
+
+/// The words of the `ssh` that speaks to the daemon at the other end, over its own standard input and output.
+/// \par Source  docker/cli `cli/connhelper`; specs/docker.md 1.5.
+inline std::vector<std::string> ssh_words(const daemon_location& where) {
+  std::vector<std::string> words{"ssh"};
+  if (!where.user().empty()) {
+    words.push_back("-l");
+    words.push_back(where.user());
+  }
+  if (where.has_port()) {
+    words.push_back("-p");
+    words.push_back(std::to_string(where.port()));
+  }
+  // No question is asked: nobody sits there to answer it.
+  for (const char* word : {"-o", "ConnectTimeout=30", "-o", "BatchMode=yes", "-T", "--"}) words.emplace_back(word);
+  words.push_back(where.host());
+  std::string remote = "docker";
+  if (!where.path().empty()) {
+    remote += " --host='unix://";
+    for (const char c : where.path()) remote += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    remote += "'";
+  }
+  words.push_back(remote + " system dial-stdio");
+  return words;
+}
+
+/// An `ssh` of ours. It goes with this object.
+class ssh_process {
+ public:
+  ssh_process(unique_fd pidfd, unique_fd errors) : pidfd_(std::move(pidfd)), errors_(std::move(errors)) {}
+  ssh_process(ssh_process&&) noexcept = default;
+  ssh_process& operator=(ssh_process&&) = delete;
+  ~ssh_process() {
+    if (!pidfd_) return;
+    ::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
+    cofferdam::detail::reaper::instance().adopt(std::move(pidfd_));
+  }
+
+  /// What it has said by now, one line of it.
+  std::string said() const {
+    char text[2048];
+    ssize_t got = 0;
+    do {
+      got = ::read(errors_.get(), text, sizeof text);
+    } while (got < 0 && errno == EINTR);
+    return got > 0 ? one_line(std::string_view(text, static_cast<std::size_t>(got)), 400) : std::string();
+  }
+
+ private:
+  unique_fd pidfd_;
+  unique_fd errors_;
+};
+
+/// A stream through `ssh`. Where it ends before the first byte, what ssh has to say of that is the error.
+class ssh_stream final : public byte_stream::implementation {
+ public:
+  ssh_stream(byte_stream inner, ssh_process process, std::string address)
+      : inner_(std::move(inner)), process_(std::move(process)), address_(std::move(address)) {}
+
+  awaitable<std::size_t> read_some(std::span<std::byte> into) override {
+    const std::size_t got = co_await inner_.read_some(into);
+    if (got == 0 && !received_) throw ended();
+    received_ = true;
+    co_return got;
+  }
+  awaitable<void> write(bytes_view data) override { return inner_.write(data); }
+  awaitable<void> shutdown_send() override { return inner_.shutdown_send(); }
+  void close() noexcept override { inner_.close(); }
+  bool is_quiet() noexcept override { return inner_.is_quiet(); }
+
+ private:
+  error ended() const {
+    const std::string said = process_.said();
+    return error(errc::io_error, "docker: ssh ended before the daemon of " + address_ +
+                                     " said a word: " + (said.empty() ? std::string("it gives no reason") : said) +
+                                     "; try: ssh HOST docker system dial-stdio");
+  }
+
+  byte_stream inner_;
+  ssh_process process_;
+  std::string address_;
+  bool received_ = false;
+};
+
+inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_location& where,
+                            const host_view& host) {
+  cofferdam::detail::reaper::instance().sweep();
+  pipe_ends in = make_pipe();
+  pipe_ends out = make_pipe();
+  pipe_ends err = make_pipe();
+  for (const unique_fd* ours : {&in.write_end, &out.read_end, &err.read_end}) cofferdam::detail::set_nonblocking(*ours);
+  spawn_request request;
+  request.words = ssh_words(where);
+  // It needs what the user's own ssh needs: HOME, the agent, PATH for what its configuration names.
+  for (const auto& [name, value] : host.variables()) request.variables.push_back(name + "=" + value);
+  const std::string path = host.said("PATH");
+  request.candidates = program_candidates("ssh", path.empty() ? default_path : std::string_view(path));
+  request.input = in.read_end.get();
+  request.output = out.write_end.get();
+  request.error = err.write_end.get();
+  spawned started = spawn(request);
+  if (!started.ok())
+    throw error(errc::provider_failed,
+                "docker: cannot run ssh for " + where.address() + ": " + started.cause().message() +
+                    "; install openssh-client, or name the daemon in another way",
+                started.cause());
+  ssh_process process(std::move(started.pidfd()), std::move(err.read_end));
+  asio::posix::stream_descriptor readable(executor);
+  asio::posix::stream_descriptor writable(executor);
+  readable.assign(out.read_end.get());
+  out.read_end.release();
+  writable.assign(in.write_end.get());
+  in.write_end.release();
+  byte_stream inner = make_byte_stream(std::move(readable), std::move(writable), "ssh to " + where.host());
+  return byte_stream(std::make_unique<ssh_stream>(std::move(inner), std::move(process), where.address()));
+}
+
+/// Connects by one `ssh` a connection.
+inline connector ssh_connector(daemon_location where, host_view host) {
+  const std::string name = where.address();
+  return connector(name, "docker",
+                   [where = std::move(where), host = std::move(host)](
+                       asio::any_io_executor executor, std::chrono::milliseconds) -> awaitable<byte_stream> {
+                     co_return open_ssh(executor, where, host);
+                   });
+}
+
+}  // namespace cofferdam::inline v0::docker::detail

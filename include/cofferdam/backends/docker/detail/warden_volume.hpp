@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/docker/detail/engine.hpp>
+#include <cofferdam/backends/docker/detail/json.hpp>
+#include <cofferdam/backends/docker/detail/scratch_container.hpp>
+#include <cofferdam/backends/docker/detail/shared_round.hpp>
+#include <cofferdam/backends/docker/owner.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/base64.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/net/tar_entry.hpp>
+#include <cofferdam/net/tar_writer.hpp>
+#include <cofferdam/warden/image.hpp>
+
+#include <boost/json.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::docker::detail {
+
+/// The volume that holds one warden: named after what it holds, so that whoever comes first may fill it.
+inline std::string warden_volume_name(const warden_image& warden) {
+  return "cofferdam-warden-" + std::string(warden.sha256().substr(0, 16));
+}
+
+/// What the daemon says of a path in a container; nothing where it is not there.
+/// \par Source  Engine API, "Get information about files in a container"; specs/docker.md 10.
+inline awaitable<std::optional<boost::json::object>> stat_in_container(std::shared_ptr<engine> api, std::string id,
+                                                                       std::string path) {
+  static const std::vector<int> absent{404};
+  const api_call doing = api->call("look at a file in a container", path);
+  http_request what = api->request("HEAD", "/containers/" + id + "/archive?path=" + encoded(path));
+  http_response answer = co_await api->ask(std::move(what), doing, absent);
+  std::optional<boost::json::object> found;
+  if (answer.status() == 404) co_return found;
+  const std::optional<std::string_view> field = answer.field("X-Docker-Container-Path-Stat");
+  const std::optional<bytes> text = field ? base64_decode(*field) : std::nullopt;
+  if (!text) throw error(errc::provider_failed, doing.failed() + ": the daemon's answer does not describe it");
+  found = parse_object(as_text(*text), errc::provider_failed, doing.failed() + ": the daemon's answer");
+  co_return found;
+}
+
+/// Unpacks an archive in a container.
+inline awaitable<void> put_archive(std::shared_ptr<engine> api, std::string id, std::string path, bytes archive) {
+  http_request what =
+      api->request("PUT", "/containers/" + id + "/archive?noOverwriteDirNonDir=1&path=" + encoded(path));
+  what.field("Content-Type", "application/x-tar").body(http_body(std::move(archive)));
+  co_await api->ask(std::move(what), api->call("put files into a container", path));
+}
+
+inline awaitable<bool> holds_warden(std::shared_ptr<engine> api, std::string id, warden_image warden) {
+  const std::optional<boost::json::object> found = co_await stat_in_container(api, id, "/.cofferdam/warden");
+  // A file that was cut off is shorter.
+  co_return found&& number_at(*found, "size") == static_cast<std::int64_t>(warden.program().size());
+}
+
+/// Fills the volume where it does not hold the warden yet; the daemon makes it where it is missing.
+/// \param id     a container that has it mounted at /.cofferdam, read-only.
+/// \param image  any that the daemon has: what reaches a volume is a container.
+inline awaitable<void> ensure_warden(std::shared_ptr<engine> api, std::string id, warden_image warden,
+                                     std::string image, owner here) {
+  const std::string name = warden_volume_name(warden);
+  for (;;) {
+    const bool is_there = co_await holds_warden(api, id, warden);
+    if (is_there) co_return;
+    shared_round::turn turn = co_await shared_round::join("fill " + api->address() + " " + name, "filling a volume");
+    if (!turn.is_mine()) continue;
+    boost::json::object mount;
+    mount["Type"] = "volume";
+    mount["Source"] = json_text(name);
+    mount["Target"] = "/.cofferdam";
+    boost::json::object options;
+    options["NoCopy"] = true;
+    mount["VolumeOptions"] = std::move(options);
+    boost::json::array mounts;
+    mounts.push_back(std::move(mount));
+    boost::json::object host_config;
+    host_config["Mounts"] = std::move(mounts);
+    const auto fill = [api, warden](std::string scratch) -> awaitable<void> {
+      const std::span<const unsigned char> program = warden.program();
+      const bytes_view content(reinterpret_cast<const std::byte*>(program.data()), program.size());
+      tar_writer writer;
+      tar_entry head("warden", tar_type::regular);
+      head.size(content.size()).mode(0755);
+      bytes archive = writer.head(head);
+      archive.insert(archive.end(), content.begin(), content.end());
+      writer.data(content.size());
+      const bytes padding = writer.padding();
+      archive.insert(archive.end(), padding.begin(), padding.end());
+      const bytes end = writer.end();
+      archive.insert(archive.end(), end.begin(), end.end());
+      co_await put_archive(api, std::move(scratch), "/.cofferdam", std::move(archive));
+    };
+    std::optional<error> failure;
+    try {
+      co_await with_scratch_container(api, image, here, std::move(host_config), std::ref(fill));
+    } catch (const error& reason) {
+      failure = reason;
+    }
+    if (failure) {
+      if (failure->code() != errc::cancelled) turn.failed(*failure);
+      throw *failure;
+    }
+    const bool is_filled = co_await holds_warden(api, id, warden);
+    if (!is_filled)
+      throw error(errc::provider_failed, "docker: the volume \"" + name + "\" does not keep what is put into it");
+    turn.done();
+    co_return;
+  }
+}
+
+}  // namespace cofferdam::inline v0::docker::detail

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/docker/detail/json.hpp>
+#include <cofferdam/core/base64.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/stream_parser.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0::docker {
+
+/// One message of a pull or a build.
+class progress_event {
+ public:
+  enum class kind {
+    status,   ///< how far a layer is: `text()`, `id()`, `current()` of `total()`
+    output,   ///< what a step of a build printed: `text()`
+    trace,    ///< BuildKit's own progress: `text()` is protobuf, a `StatusResponse`
+    image,    ///< the image that was made: `id()`
+    failure,  ///< the end of it: `text()` says why, `code()` how a command of the Dockerfile ended
+    other,    ///< something newer than this library
+  };
+
+  explicit progress_event(kind what) : what_(what) {}
+
+  kind what() const noexcept { return what_; }
+  /// From the daemon, the registry or the Dockerfile's commands: never trusted. UTF-8, but for a trace.
+  const std::string& text() const noexcept { return text_; }
+  /// Of a layer, or of an image (`sha256:...`); may be empty.
+  const std::string& id() const noexcept { return id_; }
+  /// Bytes; 0 where it was not said.
+  std::uint64_t current() const noexcept { return current_; }
+  std::uint64_t total() const noexcept { return total_; }
+  /// The exit code of the command that failed the build; 0 where none did.
+  int code() const noexcept { return code_; }
+
+  progress_event& text(std::string said) & {
+    text_ = std::move(said);
+    return *this;
+  }
+  progress_event& id(std::string name) & {
+    id_ = std::move(name);
+    return *this;
+  }
+  progress_event& progress(std::uint64_t current, std::uint64_t total) & {
+    current_ = current;
+    total_ = total;
+    return *this;
+  }
+  progress_event& code(int exit_code) & {
+    code_ = exit_code;
+    return *this;
+  }
+
+ private:
+  kind what_;
+  std::string text_;
+  std::string id_;
+  std::uint64_t current_ = 0;
+  std::uint64_t total_ = 0;
+  int code_ = 0;
+};
+
+/// Reads what the daemon answers to a pull, a load or a build: JSON objects, one behind another, with or without line
+/// ends between them, cut anywhere. Sans-I/O: `feed` what came, take events with `next`, `finish` at the end.
+///
+/// The status of such an answer is 200 also where it fails: then a `failure` is among the events. An answer without one
+/// is still no success until `finish` was called: a daemon that dies ends its stream as if all were well.
+/// \par Memory   one object, at most `most_object` bytes as text, and the events of what was fed and not yet taken.
+/// \par Source   specs/docker.md 3 and 4.1; moby `pkg/jsonmessage`.
+class progress_stream {
+ public:
+  /// \param most_object  the longest object, bytes.
+  explicit progress_stream(std::size_t most_object = std::size_t{1024} * 1024) : most_(most_object) {}
+
+  /// \throws error{errc::provider_failed}: no JSON, no object, a longer one. Nothing is read after that.
+  void feed(std::string_view piece) {
+    if (failed_) throw bad("is not read any further");
+    while (!piece.empty()) {
+      if (size_ == 0) {
+        const std::size_t begin = piece.find_first_not_of(" \t\r\n");
+        if (begin == std::string_view::npos) return;
+        piece.remove_prefix(begin);
+        if (piece.front() != '{') throw bad("is not a JSON object");
+      }
+      // No more than what the object may still have is looked at.
+      const std::string_view part = piece.substr(0, most_ - size_);
+      if (part.empty()) throw bad("is longer than the " + std::to_string(most_) + " bytes that are read");
+      std::error_code failure;
+      const std::size_t used = parser_.write_some(part.data(), part.size(), failure);
+      if (failure) throw bad("is not valid JSON");
+      size_ += used;
+      piece.remove_prefix(used);
+      if (!parser_.done()) continue;
+      const boost::json::value value = parser_.release();
+      parser_.reset();
+      size_ = 0;
+      if (const boost::json::object* const object = value.if_object()) events_.push_back(event_of(*object));
+    }
+  }
+
+  /// The next event; nothing until more is fed.
+  std::optional<progress_event> next() {
+    if (events_.empty()) return std::nullopt;
+    std::optional<progress_event> event(std::move(events_.front()));
+    events_.pop_front();
+    return event;
+  }
+
+  /// Says that nothing more comes.
+  /// \throws error{errc::provider_lost}: it ended inside an object.
+  void finish() const {
+    if (size_ > 0)
+      throw error(errc::provider_lost,
+                  "docker: the daemon's progress report ends in the middle of a message: the connection was cut");
+  }
+
+ private:
+  error bad(const std::string& what) {
+    failed_ = true;
+    return error(errc::provider_failed, "docker: a message of the daemon's progress report " + what);
+  }
+
+  static std::uint64_t count_at(const boost::json::object* object, std::string_view key) {
+    const std::optional<std::int64_t> number = object == nullptr ? std::nullopt : detail::number_at(*object, key);
+    return number && *number > 0 ? static_cast<std::uint64_t>(*number) : 0;
+  }
+
+  static progress_event event_of(const boost::json::object& object) {
+    using kind = progress_event::kind;
+    const boost::json::object* const failure = detail::object_at(object, "errorDetail");
+    if (failure != nullptr || detail::member(object, "error") != nullptr) {
+      std::string_view said = failure == nullptr ? std::string_view() : detail::text_at(*failure, "message");
+      if (said.empty()) said = detail::text_at(object, "error");
+      progress_event event(kind::failure);
+      event.text(said.empty() ? std::string("an error without a message") : std::string(said));
+      const std::uint64_t code = count_at(failure, "code");
+      if (code <= 255) event.code(static_cast<int>(code));
+      return event;
+    }
+    if (const boost::json::object* const aux = detail::object_at(object, "aux")) {
+      const std::string_view id = detail::text_at(*aux, "ID");
+      progress_event event(id.empty() ? kind::other : kind::image);
+      event.id(std::string(id));
+      return event;
+    }
+    if (detail::text_at(object, "id") == "moby.buildkit.trace") {
+      progress_event event(kind::trace);
+      if (const std::optional<bytes> raw = base64_decode(detail::text_at(object, "aux")))
+        event.text(std::string(as_text(*raw)));
+      return event;
+    }
+    if (detail::member(object, "stream") != nullptr) {
+      progress_event event(kind::output);
+      event.text(std::string(detail::text_at(object, "stream")));
+      return event;
+    }
+    const bool has_status = detail::member(object, "status") != nullptr;
+    progress_event event(has_status ? kind::status : kind::other);
+    event.text(std::string(detail::text_at(object, "status"))).id(std::string(detail::text_at(object, "id")));
+    const boost::json::object* const progress = detail::object_at(object, "progressDetail");
+    event.progress(count_at(progress, "current"), count_at(progress, "total"));
+    return event;
+  }
+
+  boost::json::stream_parser parser_;
+  std::size_t most_;
+  std::size_t size_ = 0;  // of the object that is being read
+  bool failed_ = false;
+  std::deque<progress_event> events_;
+};
+
+}  // namespace cofferdam::inline v0::docker

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <chrono>
+#include <system_error>
+
+namespace cofferdam::inline v0::detail {
+
+/// For what has to be looked at again and again, because nothing tells when it has changed.
+inline awaitable<void> short_pause(asio::any_io_executor executor) {
+  asio::steady_timer timer(executor, std::chrono::milliseconds(5));
+  std::error_code ignored;  // woken early is fine: the caller looks again
+  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+}
+
+}  // namespace cofferdam::inline v0::detail

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/net/detail/socket_stream.hpp>
+#include <cofferdam/net/detail/time_limit.hpp>
+#include <cofferdam/net/net_error.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/error.hpp>
+#include <asio/ip/address.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/local/stream_protocol.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+namespace cofferdam::inline v0::detail {
+
+/// When connecting has to be over.
+using due_time = std::chrono::steady_clock::time_point;
+
+inline std::string connect_advice(std::error_code cause) {
+  if (cause == std::errc::no_such_file_or_directory) return "; is the server running, and is that where it listens?";
+  if (cause == std::errc::permission_denied) return "; this user may not use it: is it in the socket's group?";
+  if (cause == std::errc::connection_refused) return "; nothing listens there: is the server running?";
+  if (cause == std::errc::too_many_files_open) return "; raise the limit on open files, or use fewer connections";
+  return "";
+}
+inline error connect_error(const std::string& name, const std::string& where, std::error_code cause) {
+  return error(errc::io_error, "cannot connect to " + name + where + ": " + cause.message() + connect_advice(cause),
+               cause);
+}
+inline error connect_timed_out(const std::string& name, const std::string& where) {
+  return error(errc::io_error, "cannot connect to " + name + where + " within the time limit; is it reachable?",
+               net_errc::timed_out);
+}
+inline error connect_cancelled(const std::string& name) {
+  return error(errc::cancelled, "cancelled while connecting to " + name, asio::error::operation_aborted);
+}
+
+inline void check_host(std::string_view host, std::uint16_t port) {
+  const bool visible = std::all_of(host.begin(), host.end(), [](char c) {
+    return c > 0x20 && c < 0x7F && std::string_view("/?#@[]\"\\").find(c) == std::string_view::npos;
+  });
+  std::error_code not_an_address;
+  if (host.find(':') != std::string_view::npos) asio::ip::make_address_v6(std::string(host), not_an_address);
+  if (host.empty() || host.size() > 255 || !visible || not_an_address || port == 0)
+    throw error(errc::invalid_argument, "\"" + one_line(host) + "\", port " + std::to_string(port) +
+                                            ", is no host: it takes a name or an address, and a port that is not 0");
+}
+
+/// \param usual  a port that is left out.
+inline std::string host_and_port(std::string_view host, std::uint16_t port, std::uint16_t usual) {
+  std::string text(host);
+  if (host.find(':') != std::string_view::npos) text = "[" + text.substr(0, text.find('%')) + "]";
+  if (port != usual) text += ":" + std::to_string(port);
+  return text;
+}
+
+/// connect(2) by hand: a Unix socket whose server is busy answers EAGAIN, which Asio takes for success.
+inline awaitable<byte_stream> connect_unix(std::string path, std::string name, asio::any_io_executor executor,
+                                           std::chrono::milliseconds limit) {
+  const due_time due = std::chrono::steady_clock::now() + limit;
+  asio::local::stream_protocol::socket socket(executor);
+  std::error_code failure;
+  socket.open(asio::local::stream_protocol(), failure);
+  if (!failure) socket.native_non_blocking(true, failure);
+  if (failure) throw connect_error(name, "", failure);
+  const asio::local::stream_protocol::endpoint there(path);
+  asio::steady_timer pause(executor);
+  std::chrono::milliseconds wait(1);
+  while (::connect(socket.native_handle(), there.data(), static_cast<socklen_t>(there.size())) != 0) {
+    const std::error_code cause(errno, std::system_category());
+    if (cause == std::errc::interrupted) continue;
+    if (cause.value() == EISCONN) break;
+    if (cause.value() != EAGAIN) throw connect_error(name, "", cause);
+    if (std::chrono::steady_clock::now() >= due) throw connect_timed_out(name, "");
+    pause.expires_after(wait);
+    wait = std::min(2 * wait, std::chrono::milliseconds(50));
+    co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, failure));
+    if (failure) throw connect_cancelled(name);
+  }
+  using stream = socket_stream<asio::local::stream_protocol::socket>;
+  co_return byte_stream(std::make_unique<stream>(std::move(socket), std::move(name)));
+}
+
+/// A name that the system is asked for: the answer may come when nobody wants it any more.
+struct resolving {
+  explicit resolving(const asio::any_io_executor& executor) : resolver(executor), done(executor, due_time::max()) {}
+  asio::ip::tcp::resolver resolver;
+  asio::steady_timer done;
+  std::vector<asio::ip::tcp::endpoint> found;
+  std::error_code failure;
+  bool ended = false;
+};
+
+inline void begin_resolving(const std::shared_ptr<resolving>& work, const std::string& host, std::uint16_t port) {
+  work->resolver.async_resolve(host, std::to_string(port), asio::ip::tcp::resolver::numeric_service,
+                               [work](std::error_code failure, const asio::ip::tcp::resolver::results_type& found) {
+                                 work->failure = failure;
+                                 for (const auto& one : found) work->found.push_back(one.endpoint());
+                                 work->ended = true;
+                                 work->done.cancel();
+                               });
+}
+
+inline awaitable<std::vector<asio::ip::tcp::endpoint>> resolve(std::string host, std::uint16_t port, std::string name,
+                                                               asio::any_io_executor executor, due_time due) {
+  std::error_code failure;
+  const asio::ip::address address = asio::ip::make_address(host, failure);
+  std::vector<asio::ip::tcp::endpoint> found;
+  if (!failure) {
+    found.emplace_back(address, port);
+    co_return found;
+  }
+  const std::shared_ptr<resolving> work = std::make_shared<resolving>(executor);
+  work->done.expires_at(due);
+  begin_resolving(work, host, port);
+  failure.clear();
+  co_await work->done.async_wait(asio::redirect_error(asio::use_awaitable, failure));
+  if (!work->ended) {
+    work->resolver.cancel();
+    if (failure) throw connect_cancelled(name);
+    throw connect_timed_out(name, " (its name was not resolved)");
+  }
+  if (work->failure)
+    throw error(errc::io_error,
+                "cannot connect to " + name + ": its name is not known: " + work->failure.message() +
+                    "; is it spelled right, and is there a network?",
+                work->failure);
+  co_return std::move(work->found);
+}
+
+inline void set_tcp_options(asio::ip::tcp::socket& socket) {
+  std::error_code ignored;  // a connection without them works too
+  socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+  socket.set_option(asio::socket_base::keep_alive(true), ignored);
+  const int idle = 30;
+  ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+  ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_KEEPINTVL, &idle, sizeof idle);
+}
+
+inline std::string address_text(const asio::ip::tcp::endpoint& there) {
+  return " (" + host_and_port(there.address().to_string(), there.port(), 0) + ")";
+}
+
+inline awaitable<asio::ip::tcp::socket> connect_tcp_socket(std::string host, std::uint16_t port, std::string name,
+                                                           asio::any_io_executor executor, due_time due) {
+  const std::vector<asio::ip::tcp::endpoint> found = co_await resolve(host, port, name, executor, due);
+  std::error_code last = asio::error::host_not_found;
+  std::string where;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const due_time now = std::chrono::steady_clock::now();
+    if (now >= due) throw connect_timed_out(name, where);
+    const auto share = (due - now) / static_cast<std::int64_t>(found.size() - i);
+    where = address_text(found[i]);
+    asio::ip::tcp::socket socket(executor);
+    std::error_code failure;
+    time_limit limit(executor, [&socket] {
+      std::error_code ignored;  // it is closed all the same
+      socket.close(ignored);
+    });
+    limit.arm_until(now + share);
+    co_await socket.async_connect(found[i], asio::redirect_error(asio::use_awaitable, failure));
+    limit.stop();
+    if (!failure && socket.is_open()) {
+      set_tcp_options(socket);
+      co_return std::move(socket);
+    }
+    if (failure == asio::error::operation_aborted && !limit.expired()) throw connect_cancelled(name);
+    last = limit.expired() ? make_error_code(net_errc::timed_out) : failure;
+  }
+  if (last == net_errc::timed_out) throw connect_timed_out(name, where);
+  throw connect_error(name, where, last);
+}
+
+inline awaitable<byte_stream> connect_tcp(std::string host, std::uint16_t port, std::string name,
+                                          asio::any_io_executor executor, std::chrono::milliseconds limit) {
+  const due_time due = std::chrono::steady_clock::now() + limit;
+  asio::ip::tcp::socket socket = co_await connect_tcp_socket(host, port, name, executor, due);
+  using stream = socket_stream<asio::ip::tcp::socket>;
+  co_return byte_stream(std::make_unique<stream>(std::move(socket), std::move(name)));
+}
+
+/// What a connector to a Unix socket holds.
+class unix_recipe {
+ public:
+  unix_recipe(std::string path, std::string name) : path_(std::move(path)), name_(std::move(name)) {}
+  awaitable<byte_stream> operator()(asio::any_io_executor executor, std::chrono::milliseconds limit) const {
+    return connect_unix(path_, name_, std::move(executor), limit);
+  }
+
+ private:
+  std::string path_;
+  std::string name_;
+};
+
+/// What a connector by TCP holds.
+class tcp_recipe {
+ public:
+  tcp_recipe(std::string host, std::uint16_t port, std::string name)
+      : host_(std::move(host)), name_(std::move(name)), port_(port) {}
+  awaitable<byte_stream> operator()(asio::any_io_executor executor, std::chrono::milliseconds limit) const {
+    return connect_tcp(host_, port_, name_, std::move(executor), limit);
+  }
+
+ private:
+  std::string host_;
+  std::string name_;
+  std::uint16_t port_;
+};
+
+}  // namespace cofferdam::inline v0::detail

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/net/detail/http_pool.hpp>
+#include <cofferdam/net/detail/prefixed_stream.hpp>
+#include <cofferdam/net/http_limits.hpp>
+#include <cofferdam/net/http_message.hpp>
+#include <cofferdam/net/http_parser.hpp>
+#include <cofferdam/net/http_serializer.hpp>
+#include <cofferdam/net/net_error.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/error.hpp>
+#include <asio/experimental/parallel_group.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+/// A request that has been checked and is ready to be sent, once or twice.
+class http_outgoing {
+ public:
+  http_outgoing(http_request request, const connector& peer, bool upgrade) : request_(std::move(request)) {
+    const http_fields& given = request_.fields();
+    for (const std::string_view name : {"Content-Length", "Transfer-Encoding", "Trailer"})
+      if (given.count(name) != 0)
+        throw error(errc::invalid_argument,
+                    "an HTTP request's " + std::string(name) + " is the client's business: give it a body instead");
+    http_request_head head;
+    head.method = request_.method();
+    head.target = request_.target();
+    if (given.count("Host") == 0) head.fields.append("Host", peer.host());
+    for (const http_field& one : given) head.fields.append(one);
+    if (upgrade) {
+      if (given.count("Connection") == 0) head.fields.append("Connection", "Upgrade");
+      if (given.count("Upgrade") == 0) head.fields.append("Upgrade", "tcp");
+    }
+    const http_body& body = request_.body();
+    const bool has_size = body.size().has_value();
+    chunked_ = body.present() && !has_size;
+    if (chunked_) {
+      head.fields.append("Transfer-Encoding", "chunked");
+    } else if (body.present() || is_expected_to_have_a_body()) {
+      head.fields.append("Content-Length", std::to_string(body.size().value_or(0)));
+    }
+    text_ = http_head_text(head);
+    if (!body.pieces() && body.content().size() <= longest_inline) {
+      text_ += as_text(body.content());
+      whole_ = true;
+      begins_body_ = !body.content().empty();
+    }
+    closes_ = given.lists("Connection", "close");
+  }
+
+  const http_request& request() const noexcept { return request_; }
+  /// The head, and the body where that is short.
+  const std::string& text() const noexcept { return text_; }
+  bool whole() const noexcept { return whole_; }
+  bool begins_body() const noexcept { return begins_body_; }
+  bool chunked() const noexcept { return chunked_; }
+  /// Whether the caller asked for the connection's end.
+  bool closes() const noexcept { return closes_; }
+
+ private:
+  static constexpr std::size_t longest_inline = 16 * 1024;
+
+  bool is_expected_to_have_a_body() const noexcept {
+    const std::string& method = request_.method();
+    return method == "POST" || method == "PUT" || method == "PATCH";
+  }
+
+  http_request request_;
+  std::string text_;
+  bool whole_ = false;
+  bool begins_body_ = false;
+  bool chunked_ = false;
+  bool closes_ = false;
+};
+
+/// Ends a group of the coroutine that reads the head (yields bool: whether it is a refusal) and the one that sends the
+/// body (yields int) once the first has failed or been refused, or the second has failed.
+struct until_refused {
+  asio::cancellation_type_t operator()(const std::exception_ptr& failure, bool refused) const noexcept {
+    return failure || refused ? asio::cancellation_type::terminal : asio::cancellation_type::none;
+  }
+  asio::cancellation_type_t operator()(const std::exception_ptr& failure, int) const noexcept {
+    return failure ? asio::cancellation_type::terminal : asio::cancellation_type::none;
+  }
+};
+
+/// One request and its answer on one connection.
+class http_exchange_state {
+ public:
+  http_exchange_state(std::shared_ptr<http_pool> pool, const http_limits& limits, std::string_view method)
+      : pool_(std::move(pool)), limits_(limits), parser_(method, limits.parser()) {}
+  http_exchange_state(const http_exchange_state&) = delete;
+  http_exchange_state& operator=(const http_exchange_state&) = delete;
+
+  const http_response_parser& parser() const noexcept { return parser_; }
+  const http_limits& limits() const noexcept { return limits_; }
+  const std::string& peer() const noexcept { return pool_->peer().name(); }
+  http_response_head take_head() { return std::move(parser_.head()); }
+  bool upgraded() const noexcept { return upgraded_; }
+  bool ended() const noexcept { return ended_; }
+
+  /// Sends the request and reads the head of the answer. A failure closes the connection.
+  awaitable<void> begin(const http_outgoing& request, bool fresh) {
+    http_lease lease = co_await http_pool::lease(pool_, limits_.connect(), fresh);
+    lease_ = std::move(lease);
+    std::exception_ptr failure;
+    try {
+      co_await exchange(request);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (failure) fail(failure);
+    lease_->limit.disarm();
+    closes_ = request.closes() || !parser_.keeps_alive();
+  }
+
+  /// Whether what has just failed may be tried again: a pooled connection that was dead, and nothing that could be done
+  /// twice by mistake.
+  bool may_retry(const http_outgoing& request) const noexcept {
+    if (!retryable_) return false;
+    if (request.request().is_idempotent()) return !request.request().body().pieces() || !body_begun_;
+    return request.request().body().present() && request.request().body().size() != 0U && !body_begun_;
+  }
+
+  awaitable<std::size_t> read_some(std::span<std::byte> into) {
+    if (into.empty()) throw error(errc::invalid_argument, "HTTP: there is no room to read into");
+    if (ended_) co_return 0;
+    if (!lease_)
+      throw error(errc::io_error, "HTTP: the connection of this answer is closed: an earlier read had failed");
+    std::size_t count = 0;
+    std::exception_ptr failure;
+    try {
+      const std::size_t got = co_await read_body(into);
+      count = got;
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (failure) fail(failure);
+    co_return count;
+  }
+
+  /// Finds the end of a body that needs no more bytes, so that the connection is free as soon as may be.
+  void settle() {
+    if (ended_ || upgraded_ || !lease_) return;
+    std::exception_ptr failure;
+    try {
+      if (parse(bytes_view()).event == http_event::end) finish();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (failure) fail(failure);
+  }
+
+  /// The stream behind an upgrade, with what has come already.
+  byte_stream take_stream() {
+    const bytes_view early = lease_->pending();
+    bytes first(early.begin(), early.end());
+    byte_stream stream = lease_.take_stream();
+    ended_ = true;
+    if (first.empty()) return stream;
+    return byte_stream(std::make_unique<prefixed_stream>(std::move(first), std::move(stream)));
+  }
+
+ private:
+  static constexpr std::size_t slice = 64 * 1024;
+
+  awaitable<void> exchange(const http_outgoing& request) {
+    lease_->limit.arm(limits_.head());
+    body_begun_ = request.begins_body();
+    const bool sent = co_await send(as_bytes(request.text()));
+    if (request.whole() || !sent) {
+      sent_all_ = sent;
+      co_await read_head();
+      co_return;
+    }
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    auto both = asio::experimental::make_parallel_group(asio::co_spawn(executor, answered(), detail::deferred),
+                                                        asio::co_spawn(executor, send_body(request), detail::deferred));
+    auto result = co_await both.async_wait(until_refused(), asio::use_awaitable);
+    const auto& [order, unread, refused, unsent, sent_body] = result;
+    sent_all_ = !unsent && sent_body == 1;
+    if (unread && order[0] == 0) std::rethrow_exception(unread);
+    if (unsent && !refused) std::rethrow_exception(unsent);
+    if (unread) std::rethrow_exception(unread);
+  }
+
+  awaitable<bool> answered() {
+    co_await read_head();
+    co_return parser_.head().status >= 300;
+  }
+
+  /// \return whether it was taken; if not, there may be an answer that says why.
+  awaitable<bool> send(bytes_view data) {
+    bool taken = true;
+    try {
+      co_await lease_->stream.write(data);
+    } catch (const error& failure) {
+      if (failure.code() != errc::io_error || lease_->limit.expired() || lease_->client_closed) throw;
+      taken = false;
+    }
+    co_return taken;
+  }
+
+  /// \return 1 where all of it was sent.
+  awaitable<int> send_body(const http_outgoing& request) {
+    const http_body& body = request.request().body();
+    if (!body.pieces()) {
+      const bytes_view content(body.content());
+      const bool sent = co_await send_sliced(content);
+      co_return sent ? 1 : 0;
+    }
+    std::uint64_t total = 0;
+    bool more = true;
+    while (more) {
+      body_begun_ = true;
+      lease_->limit.disarm();
+      bytes piece = co_await body.pieces()();
+      lease_->limit.arm(limits_.head());
+      total += piece.size();
+      more = !piece.empty();
+      check_sum(body, total, more);
+      if (request.chunked()) piece = framed(piece);
+      const bool sent = co_await send_sliced(piece);
+      if (!sent) co_return 0;
+    }
+    co_return 1;
+  }
+
+  awaitable<bool> send_sliced(bytes_view data) {
+    while (!data.empty()) {
+      body_begun_ = true;
+      const bytes_view part = data.first(std::min(data.size(), slice));
+      data = data.subspan(part.size());
+      const bool sent = co_await send(part);
+      if (!sent) co_return false;
+      lease_->limit.arm(limits_.head());
+    }
+    co_return true;
+  }
+
+  static void check_sum(const http_body& body, std::uint64_t total, bool more) {
+    if (body.size() && (total > *body.size() || (!more && total != *body.size())))
+      throw error(errc::invalid_argument, "an HTTP request's body was to have " + std::to_string(*body.size()) +
+                                              " bytes; its source made " + std::to_string(total) +
+                                              (more ? " and more" : ""));
+  }
+
+  static bytes framed(const bytes& piece) {
+    if (piece.empty()) return to_bytes(http_last_chunk);
+    bytes chunk = to_bytes(http_chunk_head(piece.size()));
+    chunk.insert(chunk.end(), piece.begin(), piece.end());
+    const bytes_view end = as_bytes(http_chunk_end);
+    chunk.insert(chunk.end(), end.begin(), end.end());
+    return chunk;
+  }
+
+  awaitable<void> read_head() {
+    for (;;) {
+      const http_step step = parse(lease_->pending());
+      lease_->consume(step.consumed);
+      if (step.event == http_event::head) break;
+      if (step.event == http_event::interim) continue;
+      const std::size_t count = co_await lease_->fill();
+      if (count == 0) ended_early();
+    }
+    upgraded_ = !parser_.keeps_alive() && parse(bytes_view()).event == http_event::upgrade;
+  }
+
+  awaitable<std::size_t> read_body(std::span<std::byte> into) {
+    for (;;) {
+      const bytes_view pending = lease_->pending();
+      const http_step step = parse(pending.first(std::min(pending.size(), into.size())));
+      std::copy(step.data.begin(), step.data.end(), into.begin());
+      lease_->consume(step.consumed);
+      if (step.event == http_event::data) {
+        const std::size_t count = step.data.size();
+        settle_after_data();
+        co_return count;
+      }
+      if (step.event == http_event::end) {
+        finish();
+        co_return 0;
+      }
+      if (!lease_->pending().empty()) continue;
+      lease_->limit.arm(limits_.idle());
+      const std::size_t count = co_await lease_->fill();
+      lease_->limit.disarm();
+      if (count != 0) continue;
+      if (ended_early() == http_event::end) {
+        finish();
+        co_return 0;
+      }
+    }
+  }
+
+  void settle_after_data() {
+    if (!parser_.until_close() && parse(bytes_view()).event == http_event::end) finish();
+  }
+
+  http_step parse(bytes_view input) {
+    try {
+      return parser_.parse(input);
+    } catch (const error& failure) {
+      throw named(failure);
+    }
+  }
+  http_event ended_early() {
+    try {
+      return parser_.end_of_stream();
+    } catch (const error& failure) {
+      throw named(failure);
+    }
+  }
+  error named(const error& failure) const {
+    return error(static_cast<errc>(failure.code().value()), peer() + ": " + failure.what(), failure.cause());
+  }
+
+  void finish() {
+    ended_ = true;
+    if (sent_all_ && !closes_ && lease_->pending().empty()) {
+      lease_.give_back();
+    } else {
+      lease_.drop();
+    }
+  }
+
+  /// Closes the connection and says what has happened.
+  [[noreturn]] void fail(const std::exception_ptr& failure) {
+    const bool expired = lease_->limit.expired();
+    const bool closed = lease_->client_closed;
+    const bool reused = lease_.reused();
+    lease_.drop();
+    if (closed) throw pool_->closed_error();
+    const bool answered = parser_.head().status >= 200;
+    if (expired)
+      throw error(errc::io_error,
+                  peer() + (answered ? ": nothing more of its answer came within the idle limit"
+                                     : ": no answer came within the limit for the head"),
+                  net_errc::timed_out);
+    try {
+      std::rethrow_exception(failure);
+    } catch (const error& reason) {
+      retryable_ = reused && !parser_.began() && reason.code() == errc::io_error;
+      throw;
+    } catch (const std::system_error& reason) {
+      if (reason.code() != asio::error::operation_aborted) throw;
+      throw error(errc::cancelled, "the request to " + peer() + " was cancelled; its connection is closed",
+                  reason.code());
+    }
+  }
+
+  std::shared_ptr<http_pool> pool_;
+  http_limits limits_;
+  http_response_parser parser_;
+  http_lease lease_;
+  bool body_begun_ = false;
+  bool sent_all_ = false;
+  bool retryable_ = false;
+  bool upgraded_ = false;
+  bool closes_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/net/detail/time_limit.hpp>
+#include <cofferdam/net/http_limits.hpp>
+#include <cofferdam/net/transport.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/error.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+/// A stream and what has come over it too early.
+class http_connection {
+ public:
+  http_connection(byte_stream open, const asio::any_io_executor& executor)
+      : stream(std::move(open)), limit(executor, [this] { stream.close(); }) {}
+  http_connection(const http_connection&) = delete;
+  http_connection& operator=(const http_connection&) = delete;
+
+  bytes_view pending() const noexcept { return bytes_view(buffer_).subspan(begin_, end_ - begin_); }
+  void consume(std::size_t count) noexcept { begin_ += count; }
+  /// Reads more; only while nothing is pending. \return 0 at the end of the stream.
+  awaitable<std::size_t> fill() {
+    if (buffer_.empty()) buffer_.resize(buffer_size);
+    begin_ = 0;
+    end_ = 0;
+    const std::size_t count = co_await stream.read_some(buffer_);
+    end_ = count;
+    co_return count;
+  }
+
+  byte_stream stream;
+  time_limit limit;
+  std::chrono::steady_clock::time_point idle_since;
+  bool client_closed = false;
+
+ private:
+  static constexpr std::size_t buffer_size = 32 * 1024;
+  bytes buffer_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+};
+
+class http_lease;
+
+/// The connections of one client.
+class http_pool {
+ public:
+  http_pool(asio::any_io_executor executor, connector peer, const http_client_settings& settings)
+      : executor_(std::move(executor)), peer_(std::move(peer)), settings_(settings) {}
+  http_pool(const http_pool&) = delete;
+  http_pool& operator=(const http_pool&) = delete;
+
+  const connector& peer() const noexcept { return peer_; }
+  const http_client_settings& settings() const noexcept { return settings_; }
+  const asio::any_io_executor& executor() const noexcept { return executor_; }
+  std::size_t idle() const noexcept { return idle_.size(); }
+
+  /// A connection to use. \param fresh  a new one, whatever is idle.
+  static awaitable<http_lease> lease(std::shared_ptr<http_pool> self, std::chrono::milliseconds limit, bool fresh);
+
+  /// Nothing more is lent; idle connections are closed.
+  void retire() noexcept {
+    closed_ = true;
+    idle_.clear();
+    for (waiter* each : waiters_) each->wake();
+  }
+  /// The same, and what is lent fails.
+  void close() noexcept {
+    retire();
+    for (http_connection* each : lent_) {
+      each->client_closed = true;
+      each->stream.close();
+    }
+  }
+
+  error closed_error() const {
+    return error(errc::environment_closed, "the HTTP client for " + peer_.name() + " is closed");
+  }
+
+ private:
+  friend class http_lease;
+
+  /// Somebody who waits until fewer connections are lent; its place may be given to it at any time.
+  class waiter {
+   public:
+    explicit waiter(http_pool& pool) : pool_(pool), changed_(pool.executor_, time_limit::clock::time_point::max()) {
+      pool_.waiters_.push_back(this);
+    }
+    waiter(const waiter&) = delete;
+    waiter& operator=(const waiter&) = delete;
+    ~waiter() {
+      std::erase(pool_.waiters_, this);
+      if (granted_) pool_.free_place();
+    }
+    void grant() noexcept {
+      granted_ = true;
+      wake();
+    }
+    void wake() noexcept {
+      try {
+        changed_.cancel();
+      } catch (const std::system_error&) {  // cancelling a timer needs nothing that could be missing
+      }
+    }
+    bool granted() const noexcept { return granted_; }
+    /// The place is the lease's now.
+    void taken() noexcept { granted_ = false; }
+    asio::steady_timer& changed() noexcept { return changed_; }
+
+   private:
+    http_pool& pool_;
+    asio::steady_timer changed_;
+    bool granted_ = false;
+  };
+
+  void free_place() noexcept {
+    --places_;
+    if (closed_ || waiters_.empty()) return;
+    const auto next = std::find_if(waiters_.begin(), waiters_.end(), [](const waiter* one) { return !one->granted(); });
+    if (next == waiters_.end()) return;
+    ++places_;
+    (*next)->grant();
+  }
+
+  static awaitable<void> wait_for_place(std::shared_ptr<http_pool> self) {
+    waiter mine(*self);
+    while (!mine.granted() && !self->closed_) {
+      std::error_code failure;
+      co_await mine.changed().async_wait(asio::redirect_error(asio::use_awaitable, failure));
+      if (!mine.granted() && !self->closed_)
+        throw error(errc::cancelled, "cancelled while waiting for a free connection to " + self->peer_.name(),
+                    asio::error::operation_aborted);
+    }
+    if (!mine.granted()) throw self->closed_error();
+    mine.taken();
+  }
+
+  /// An idle connection that still seems to be good; the one that was used last.
+  std::unique_ptr<http_connection> take_idle() {
+    const auto now = std::chrono::steady_clock::now();
+    while (!idle_.empty()) {
+      std::unique_ptr<http_connection> one = std::move(idle_.back());
+      idle_.pop_back();
+      if (now - one->idle_since <= settings_.idle_time() && one->stream.is_quiet()) return one;
+    }
+    return nullptr;
+  }
+
+  void put_idle(std::unique_ptr<http_connection> one) {
+    if (closed_ || settings_.idle_connections() == 0 || !one->stream.is_quiet()) return;
+    if (idle_.size() >= settings_.idle_connections()) idle_.erase(idle_.begin());
+    one->idle_since = std::chrono::steady_clock::now();
+    idle_.push_back(std::move(one));
+  }
+
+  asio::any_io_executor executor_;
+  connector peer_;
+  http_client_settings settings_;
+  std::vector<std::unique_ptr<http_connection>> idle_;
+  std::vector<http_connection*> lent_;
+  std::vector<waiter*> waiters_;
+  std::size_t places_ = 0;
+  bool closed_ = false;
+};
+
+/// A connection that is lent, and the place that it takes. Gone without `give_back`, it is closed.
+class http_lease {
+ public:
+  http_lease() = default;
+  http_lease(http_lease&& other) noexcept
+      : pool_(std::move(other.pool_)), connection_(std::move(other.connection_)), reused_(other.reused_) {}
+  http_lease& operator=(http_lease&& other) noexcept {
+    drop();
+    pool_ = std::move(other.pool_);
+    connection_ = std::move(other.connection_);
+    reused_ = other.reused_;
+    return *this;
+  }
+  ~http_lease() { drop(); }
+
+  explicit operator bool() const noexcept { return connection_ != nullptr; }
+  http_connection* operator->() const noexcept { return connection_.get(); }
+  /// Whether another request has gone over it before.
+  bool reused() const noexcept { return reused_; }
+
+  void drop() noexcept {
+    take();
+    connection_.reset();
+    leave();
+  }
+  void give_back() {
+    std::unique_ptr<http_connection> one = take();
+    if (one && pool_) {
+      one->limit.rest();
+      pool_->put_idle(std::move(one));
+    }
+    one.reset();
+    leave();
+  }
+  /// The stream, which is the caller's now.
+  byte_stream take_stream() {
+    const std::unique_ptr<http_connection> one = take();
+    one->limit.stop();
+    byte_stream stream = std::move(one->stream);
+    leave();
+    return stream;
+  }
+
+ private:
+  friend class http_pool;
+  explicit http_lease(std::shared_ptr<http_pool> pool) : pool_(std::move(pool)) {}
+
+  std::unique_ptr<http_connection> take() noexcept {
+    if (connection_) std::erase(pool_->lent_, connection_.get());
+    return std::move(connection_);
+  }
+  void leave() noexcept {
+    if (pool_) std::exchange(pool_, nullptr)->free_place();
+  }
+
+  std::shared_ptr<http_pool> pool_;
+  std::unique_ptr<http_connection> connection_;
+  bool reused_ = false;
+};
+
+inline awaitable<http_lease> http_pool::lease(std::shared_ptr<http_pool> self, std::chrono::milliseconds limit,
+                                              bool fresh) {
+  if (self->closed_) throw self->closed_error();
+  if (self->places_ < self->settings_.connections()) {
+    ++self->places_;
+  } else {
+    co_await wait_for_place(self);
+  }
+  http_lease lent(self);
+  if (self->closed_) throw self->closed_error();
+  if (!fresh) lent.connection_ = self->take_idle();
+  lent.reused_ = lent.connection_ != nullptr;
+  if (!lent.connection_) {
+    while (!self->idle_.empty() && self->idle_.size() + self->places_ > self->settings_.connections())
+      self->idle_.erase(self->idle_.begin());
+    byte_stream stream = co_await self->peer_.connect(self->executor_, limit);
+    if (self->closed_) throw self->closed_error();
+    lent.connection_ = std::make_unique<http_connection>(std::move(stream), self->executor_);
+  }
+  self->lent_.push_back(lent.connection_.get());
+  co_return lent;
+}
+
+}  // namespace cofferdam::inline v0::detail

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/net/detail/stream_errors.hpp>
+
+#include <asio/buffer.hpp>
+#include <asio/error.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/use_awaitable.hpp>
+#include <asio/write.hpp>
+
+#include <cerrno>
+#include <concepts>
+#include <csignal>
+#include <cstddef>
+#include <ctime>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <pthread.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace cofferdam::inline v0::detail {
+
+/// write(2) that answers EPIPE and raises no SIGPIPE: Asio's own write to a descriptor would end a program whose peer has
+/// gone, and the disposition of that signal is the host program's.
+inline ssize_t write_to_pipe(int fd, bytes_view data) noexcept {
+  sigset_t broken;
+  sigset_t before;
+  sigset_t pending;
+  ::sigemptyset(&broken);
+  ::sigaddset(&broken, SIGPIPE);
+  ::sigpending(&pending);
+  ::pthread_sigmask(SIG_BLOCK, &broken, &before);
+  const ssize_t written = ::write(fd, data.data(), data.size());
+  const int number = errno;
+  if (written < 0 && number == EPIPE && ::sigismember(&pending, SIGPIPE) != 1) {
+    const timespec now{};
+    while (::sigtimedwait(&broken, nullptr, &now) < 0 && errno == EINTR) {
+    }
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = number;
+  return written;
+}
+
+/// One end to read from and one to write to, and what has to live as long as they do.
+template <class Readable, class Writable, class Owner>
+class pair_stream final : public byte_stream::implementation {
+ public:
+  pair_stream(Readable readable, Writable writable, std::string peer, Owner owner)
+      : owner_(std::move(owner)),
+        readable_(std::move(readable)),
+        writable_(std::move(writable)),
+        peer_(std::move(peer)) {
+    if constexpr (is_descriptor<Writable>) writable_.native_non_blocking(true);
+  }
+
+  awaitable<std::size_t> read_some(std::span<std::byte> into) override {
+    std::error_code failure;
+    const asio::mutable_buffer room(into.data(), into.size());
+    const std::size_t count =
+        co_await readable_.async_read_some(room, asio::redirect_error(asio::use_awaitable, failure));
+    if (failure == asio::error::eof) co_return 0;
+    if (failure) throw stream_error(peer_, "reading", failure, closed_);
+    co_return count;
+  }
+
+  awaitable<void> write(bytes_view data) override {
+    if (write_closed_) throw stream_error(peer_, "writing", asio::error::broken_pipe, closed_);
+    std::error_code failure;
+    if constexpr (is_descriptor<Writable>) {
+      while (!data.empty() && !failure) {
+        const ssize_t written = write_to_pipe(writable_.native_handle(), data);
+        if (written >= 0) {
+          data = data.subspan(static_cast<std::size_t>(written));
+        } else if (errno == EAGAIN) {
+          co_await writable_.async_wait(asio::posix::stream_descriptor::wait_write,
+                                        asio::redirect_error(asio::use_awaitable, failure));
+          if (write_closed_) failure = asio::error::operation_aborted;
+        } else if (errno != EINTR) {
+          failure = std::error_code(errno, std::system_category());
+        }
+      }
+    } else {
+      const asio::const_buffer content(data.data(), data.size());
+      co_await asio::async_write(writable_, content, asio::redirect_error(asio::use_awaitable, failure));
+    }
+    if (failure) throw stream_error(peer_, "writing", failure, closed_);
+  }
+
+  awaitable<void> shutdown_send() override {
+    close_write_end();
+    co_return;
+  }
+
+  void close() noexcept override {
+    closed_ = true;
+    close_write_end();
+    try {
+      readable_.close();
+    } catch (const std::system_error&) {  // it is closed all the same
+    }
+  }
+
+  bool is_quiet() noexcept override {
+    if (closed_ || write_closed_) return false;
+    if constexpr (is_descriptor<Readable>) return is_quiet_descriptor(readable_.native_handle());
+    return true;
+  }
+
+ private:
+  template <class End>
+  static constexpr bool is_descriptor = std::same_as<End, asio::posix::stream_descriptor>;
+
+  void close_write_end() noexcept {
+    if (std::exchange(write_closed_, true)) return;
+    try {
+      writable_.close();
+    } catch (const std::system_error&) {  // it is closed all the same
+    }
+  }
+
+  Owner owner_;
+  Readable readable_;
+  Writable writable_;
+  std::string peer_;
+  bool write_closed_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/version.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+// What a block of a tar archive looks like: POSIX pax(1), and GNU tar's manual for base-256 numbers.
+
+namespace cofferdam::inline v0::detail {
+
+inline constexpr std::size_t tar_block = 512;
+
+/// Where a value stands in a header.
+struct tar_field {
+  std::size_t at;
+  std::size_t size;
+};
+inline constexpr tar_field tar_name{0, 100};
+inline constexpr tar_field tar_mode{100, 8};
+inline constexpr tar_field tar_uid{108, 8};
+inline constexpr tar_field tar_gid{116, 8};
+inline constexpr tar_field tar_size{124, 12};
+inline constexpr tar_field tar_modified{136, 12};
+inline constexpr tar_field tar_checksum{148, 8};
+inline constexpr tar_field tar_flag{156, 1};
+inline constexpr tar_field tar_link{157, 100};
+inline constexpr tar_field tar_magic{257, 8};
+inline constexpr tar_field tar_prefix{345, 155};
+
+inline constexpr std::string_view tar_posix_magic{"ustar\0", 6};
+
+/// How many bytes of zeros follow `size` bytes of data.
+inline constexpr std::size_t tar_padding(std::uint64_t size) noexcept {
+  return static_cast<std::size_t>((tar_block - size % tar_block) % tar_block);
+}
+
+/// The text before the first NUL.
+inline std::string_view until_nul(std::string_view field) noexcept { return field.substr(0, field.find('\0')); }
+
+/// A number as GNU tar writes those that octal digits cannot hold: big-endian two's complement, the top bit set.
+inline std::optional<std::int64_t> tar_base_256(std::string_view field) noexcept {
+  const auto first = static_cast<unsigned char>(field.front());
+  const bool negative = (first & 0x40U) != 0;
+  const std::uint64_t fill = negative ? 0xff : 0;
+  std::uint64_t value = negative ? ~std::uint64_t{0} : 0;
+  // What is shifted out at the top must be nothing but the sign.
+  for (std::size_t i = 0; i < field.size(); ++i) {
+    const std::uint64_t digit =
+        i == 0 ? ((first & 0x7fU) | (negative ? 0x80U : 0U)) : static_cast<unsigned char>(field[i]);
+    if (value >> 56U != fill) return std::nullopt;
+    value = value << 8U | digit;
+  }
+  if ((value >> 63U != 0) != negative) return std::nullopt;
+  return static_cast<std::int64_t>(value);
+}
+
+/// The number in a field of a header; nothing where there is none. A field that is all blank or NUL is 0.
+inline std::optional<std::int64_t> tar_number(std::string_view field) noexcept {
+  if ((static_cast<unsigned char>(field.front()) & 0x80U) != 0) return tar_base_256(field);
+  const std::size_t begin = std::min(field.find_first_not_of(' '), field.size());
+  const std::size_t end = std::min(field.find_first_not_of("01234567", begin), field.size());
+  if (field.find_first_not_of(std::string_view("\0 ", 2), end) != std::string_view::npos) return std::nullopt;
+  std::int64_t value = 0;  // at most twelve digits
+  for (const char digit : field.substr(begin, end - begin)) value = value * 8 + (digit - '0');
+  return value;
+}
+
+/// What the checksum of a header has to be: the sum of its bytes, the checksum itself taken as blanks. Early writers
+/// summed signed characters.
+struct tar_sums {
+  std::int64_t of_unsigned = 0;
+  std::int64_t of_signed = 0;
+};
+inline tar_sums tar_sums_of(std::string_view block) noexcept {
+  tar_sums sums;
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    const bool own = i >= tar_checksum.at && i < tar_checksum.at + tar_checksum.size;
+    const auto byte = own ? static_cast<unsigned char>(' ') : static_cast<unsigned char>(block[i]);
+    sums.of_unsigned += byte;
+    sums.of_signed += static_cast<signed char>(byte);
+  }
+  return sums;
+}
+
+/// A decimal number, whole; nothing for anything else.
+template <class T>
+std::optional<T> decimal(std::string_view text) noexcept {
+  T value{};
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// One record of a pax header: "LENGTH KEY=VALUE\n".
+struct pax_record {
+  std::string_view key;
+  std::string_view value;
+};
+
+/// Takes the first record off `rest`; nothing, where it is none.
+inline std::optional<pax_record> take_pax_record(std::string_view& rest) noexcept {
+  const std::size_t blank = rest.substr(0, 12).find(' ');
+  if (blank == std::string_view::npos) return std::nullopt;
+  const std::optional<std::uint64_t> size = decimal<std::uint64_t>(rest.substr(0, blank));
+  if (!size || *size < blank + 4 || *size > rest.size()) return std::nullopt;
+  const std::string_view record = rest.substr(blank + 1, static_cast<std::size_t>(*size) - blank - 1);
+  const std::size_t equals = record.find('=');
+  if (record.back() != '\n' || equals == std::string_view::npos || equals == 0) return std::nullopt;
+  rest.remove_prefix(static_cast<std::size_t>(*size));
+  return pax_record{record.substr(0, equals), record.substr(equals + 1, record.size() - equals - 2)};
+}
+
+}  // namespace cofferdam::inline v0::detail

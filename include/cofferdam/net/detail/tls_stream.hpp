@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/net/detail/connect.hpp>
+#include <cofferdam/net/detail/stream_errors.hpp>
+#include <cofferdam/net/detail/time_limit.hpp>
+#include <cofferdam/net/net_error.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/buffer.hpp>
+#include <asio/error.hpp>
+#include <asio/ip/address.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/ssl/context.hpp>
+#include <asio/ssl/error.hpp>
+#include <asio/ssl/stream.hpp>
+#include <asio/use_awaitable.hpp>
+#include <asio/write.hpp>
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/sslerr.h>
+#include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <memory>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+/// PEM text, or the file that it is in.
+class pem_source {
+ public:
+  pem_source() = default;
+  pem_source(std::string text, bool is_path) : text_(std::move(text)), is_path_(is_path), given_(true) {}
+
+  bool given() const noexcept { return given_; }
+  /// How sentences call it; never the text.
+  std::string name() const { return is_path_ ? "the file \"" + one_line(text_) + "\"" : std::string("the PEM text"); }
+  std::string load(const char* what) const {
+    if (!is_path_) return text_;
+    constexpr std::size_t most = 1024 * 1024;
+    std::ifstream file(text_, std::ios::binary);
+    std::string content(most + 1, '\0');
+    file.read(content.data(), static_cast<std::streamsize>(content.size()));
+    content.resize(static_cast<std::size_t>(file.gcount()));
+    if (content.empty() || content.size() > most || file.bad())
+      throw error(errc::invalid_argument,
+                  std::string("TLS: ") + name() + " for " + what + " cannot be read, is empty or is longer than 1 MiB");
+    return content;
+  }
+
+ private:
+  std::string text_;
+  bool is_path_ = false;
+  bool given_ = false;
+};
+
+/// What every connection of one connector shares; never changed once it is made.
+class tls_identity {
+ public:
+  tls_identity(const pem_source& trusted, const pem_source& chain, const pem_source& key, bool verify)
+      : context_(std::make_shared<asio::ssl::context>(asio::ssl::context::tls_client)),
+        verifies_(verify),
+        has_certificate_(chain.given()) {
+    SSL_CTX* native = context_->native_handle();
+    if (SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION) != 1)
+      throw error(errc::invalid_argument, "TLS: OpenSSL has no TLS 1.2");
+    SSL_CTX_set_verify(native, verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
+    // Without this OpenSSL asks the terminal for an encrypted key's password.
+    SSL_CTX_set_default_passwd_cb(native, [](char*, int, int, void*) { return 0; });
+    std::error_code failure;
+    if (trusted.given()) {
+      context_->add_certificate_authority(buffer(trusted.load("the trusted certificates")), failure);
+      check(failure, trusted, "has no certificate to trust");
+    } else if (verify) {
+      context_->set_default_verify_paths(failure);
+      if (failure)
+        throw error(errc::invalid_argument, "TLS: the system's trusted certificates cannot be used", failure);
+    }
+    if (!chain.given()) return;
+    load_certificate(chain, key);
+  }
+
+  asio::ssl::context& context() const noexcept { return *context_; }
+  bool verifies() const noexcept { return verifies_; }
+  bool has_certificate() const noexcept { return has_certificate_; }
+
+ private:
+  void load_certificate(const pem_source& chain, const pem_source& key) {
+    std::error_code failure;
+    const std::string chain_text = chain.load("the client certificate");
+    context_->use_certificate_chain(asio::buffer(chain_text), failure);
+    check(failure, chain, "has no client certificate");
+    std::string key_text = key.load("the client's key");
+    context_->use_private_key(asio::buffer(key_text), asio::ssl::context::pem, failure);
+    OPENSSL_cleanse(key_text.data(), key_text.size());
+    check(failure, key, "has no private key that is unencrypted and belongs to the client certificate");
+    if (SSL_CTX_check_private_key(context_->native_handle()) != 1)
+      throw error(errc::invalid_argument,
+                  "TLS: the key in " + key.name() + " does not belong to the client certificate");
+  }
+
+  // The text lives until the statement's end, which is when it has been read.
+  static asio::const_buffer buffer(const std::string& text) { return asio::const_buffer(text.data(), text.size()); }
+  static void check(std::error_code failure, const pem_source& from, const char* what) {
+    ERR_clear_error();
+    if (failure)
+      throw error(errc::invalid_argument, "TLS: " + from.name() + " " + what + ": " + failure.message(), failure);
+  }
+
+  std::shared_ptr<asio::ssl::context> context_;
+  bool verifies_;
+  bool has_certificate_;
+};
+
+inline net_errc verdict_code(long verdict) noexcept {
+  switch (verdict) {
+    case X509_V_ERR_CERT_HAS_EXPIRED: return net_errc::certificate_expired;
+    case X509_V_ERR_CERT_NOT_YET_VALID: return net_errc::certificate_not_yet_valid;
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+    case X509_V_ERR_IP_ADDRESS_MISMATCH: return net_errc::certificate_wrong_host;
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    case X509_V_ERR_CERT_UNTRUSTED: return net_errc::certificate_untrusted;
+    default: return net_errc::certificate_rejected;
+  }
+}
+
+/// Whether the peer has sent an alert that says that it misses, or does not like, our certificate.
+inline bool wants_certificate(std::error_code cause) noexcept {
+  if (cause.category() != asio::error::get_ssl_category()) return false;
+  switch (ERR_GET_REASON(static_cast<unsigned long>(static_cast<unsigned int>(cause.value())))) {
+    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
+    case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+    case SSL_R_TLSV1_ALERT_UNKNOWN_CA: return true;
+    default: return false;
+  }
+}
+
+inline bool speaks_no_tls(std::error_code cause) noexcept {
+  if (cause.category() != asio::error::get_ssl_category()) return false;
+  switch (ERR_GET_REASON(static_cast<unsigned long>(static_cast<unsigned int>(cause.value())))) {
+    case SSL_R_WRONG_VERSION_NUMBER:
+    case SSL_R_UNSUPPORTED_PROTOCOL:
+    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
+    case SSL_R_HTTP_REQUEST: return true;
+    default: return false;
+  }
+}
+
+inline error certificate_error(const std::string& peer, bool has_certificate) {
+  const char* advice = has_certificate
+                           ? " does not take our client certificate; is it signed by the authority that the "
+                             "server trusts, and still valid?"
+                           : " wants a client certificate and was given none; set certificate() in the "
+                             "tls_settings";
+  return error(errc::io_error, peer + advice, net_errc::client_certificate_needed);
+}
+
+/// TLS over TCP.
+class tls_stream final : public byte_stream::implementation {
+ public:
+  using stream_type = asio::ssl::stream<asio::ip::tcp::socket>;
+
+  tls_stream(asio::ip::tcp::socket socket, const tls_identity& identity, std::string peer)
+      : identity_(identity), stream_(std::move(socket), identity_.context()), peer_(std::move(peer)) {}
+
+  /// \param expected  the name or address that the certificate has to be for.
+  void expect(const std::string& expected) {
+    SSL* native = stream_.native_handle();
+    std::error_code not_an_address;
+    asio::ip::make_address(expected, not_an_address);
+    X509_VERIFY_PARAM* rules = SSL_get0_param(native);
+    X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+    int done = 0;
+    if (not_an_address) {
+      done = X509_VERIFY_PARAM_set1_host(rules, expected.c_str(), expected.size());
+      if (done == 1) done = static_cast<int>(SSL_set_tlsext_host_name(native, expected.c_str()));
+    } else {
+      done = X509_VERIFY_PARAM_set1_ip_asc(rules, expected.c_str());
+    }
+    ERR_clear_error();
+    if (done != 1) throw error(errc::io_error, peer_ + ": TLS cannot be told whom to expect");
+  }
+
+  awaitable<void> handshake(due_time due) {
+    std::error_code failure;
+    time_limit limit(stream_.get_executor(), [this] { close_socket(); });
+    limit.arm_until(due);
+    co_await stream_.async_handshake(asio::ssl::stream_base::client,
+                                     asio::redirect_error(asio::use_awaitable, failure));
+    const bool expired = limit.expired();
+    limit.stop();
+    if (expired)
+      throw error(errc::io_error, "cannot connect to " + peer_ + ": its TLS handshake took longer than the time limit",
+                  net_errc::timed_out);
+    if (failure == asio::error::operation_aborted) throw connect_cancelled(peer_);
+    if (failure) throw handshake_error(failure);
+  }
+
+  awaitable<std::size_t> read_some(std::span<std::byte> into) override {
+    std::error_code failure;
+    const asio::mutable_buffer room(into.data(), into.size());
+    const std::size_t count =
+        co_await stream_.async_read_some(room, asio::redirect_error(asio::use_awaitable, failure));
+    if (failure == asio::error::eof) co_return 0;
+    if (failure) throw translated("reading", failure);
+    co_return count;
+  }
+
+  awaitable<void> write(bytes_view data) override {
+    std::error_code failure;
+    const asio::const_buffer content(data.data(), data.size());
+    co_await asio::async_write(stream_, content, asio::redirect_error(asio::use_awaitable, failure));
+    if (failure) throw translated("writing", failure);
+  }
+
+  /// Asio's own shutdown waits for the peer's answer, and fails where data comes first; SSL_shutdown alone leaves the
+  /// alert in Asio's buffer. So the alert is made into a buffer of ours and sent from there.
+  awaitable<void> shutdown_send() override {
+    if (closed_) throw translated("ending what is sent", asio::error::operation_aborted);
+    if (std::exchange(ended_, true)) co_return;
+    const std::string alert = close_notify();
+    std::error_code failure;
+    co_await asio::async_write(stream_.next_layer(), asio::buffer(alert),
+                               asio::redirect_error(asio::use_awaitable, failure));
+    if (failure) throw translated("ending what is sent", failure);
+  }
+
+  void close() noexcept override {
+    closed_ = true;
+    close_socket();
+  }
+
+  bool is_quiet() noexcept override {
+    SSL* native = stream_.native_handle();
+    return !closed_ && SSL_has_pending(native) == 0 && BIO_ctrl_pending(SSL_get_rbio(native)) == 0 &&
+           is_quiet_descriptor(stream_.next_layer().native_handle());
+  }
+
+ private:
+  void close_socket() noexcept {
+    std::error_code ignored;  // it is closed all the same
+    stream_.next_layer().close(ignored);
+  }
+
+  std::string close_notify() {
+    SSL* native = stream_.native_handle();
+    BIO* before = SSL_get_wbio(native);
+    BIO* memory = BIO_new(BIO_s_mem());
+    if (memory == nullptr || BIO_up_ref(before) != 1) {
+      BIO_free(memory);
+      throw error(errc::io_error, peer_ + ": no memory for TLS");
+    }
+    SSL_set0_wbio(native, memory);
+    SSL_shutdown(native);
+    ERR_clear_error();
+    char* data = nullptr;
+    const long size = BIO_get_mem_data(memory, &data);
+    std::string alert;
+    if (size > 0) alert.assign(data, static_cast<std::size_t>(size));
+    SSL_set0_wbio(native, before);
+    return alert;
+  }
+
+  error translated(const char* doing, std::error_code cause) const {
+    if (!closed_ && wants_certificate(cause)) return certificate_error(peer_, identity_.has_certificate());
+    return stream_error(peer_, doing, cause, closed_);
+  }
+
+  error handshake_error(std::error_code cause) {
+    const std::string what = "cannot connect to " + peer_ + ": ";
+    const long verdict = SSL_get_verify_result(stream_.native_handle());
+    if (identity_.verifies() && verdict != X509_V_OK)
+      return error(errc::io_error,
+                   what + "its certificate was not accepted: " + X509_verify_cert_error_string(verdict) +
+                       advice_for_verdict(verdict_code(verdict)),
+                   verdict_code(verdict));
+    if (wants_certificate(cause) || is_handshake_alert(cause))
+      return certificate_error(peer_, identity_.has_certificate());
+    if (speaks_no_tls(cause))
+      return error(errc::io_error, what + "it does not speak TLS 1.2 or newer on that port: " + cause.message(),
+                   net_errc::not_tls);
+    return error(errc::io_error, what + "the TLS handshake failed: " + cause.message(), cause);
+  }
+
+  /// What TLS 1.2 servers say to a client without a certificate, among other things.
+  bool is_handshake_alert(std::error_code cause) noexcept {
+    return cause.category() == asio::error::get_ssl_category() &&
+           ERR_GET_REASON(static_cast<unsigned long>(static_cast<unsigned int>(cause.value()))) ==
+               SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE &&
+           SSL_get0_peer_certificate(stream_.native_handle()) != nullptr;
+  }
+
+  static const char* advice_for_verdict(net_errc code) noexcept {
+    switch (code) {
+      case net_errc::certificate_untrusted: return "; if it is the right one, trust its authority in the tls_settings";
+      case net_errc::certificate_wrong_host: return "; connect by a name that it is for, or set server_name()";
+      case net_errc::certificate_expired:
+      case net_errc::certificate_not_yet_valid: return "; the server needs a new one, or a clock is wrong";
+      default: return "";
+    }
+  }
+
+  tls_identity identity_;
+  stream_type stream_;
+  std::string peer_;
+  bool ended_ = false;
+  bool closed_ = false;
+};
+
+inline awaitable<byte_stream> connect_tls(std::string host, std::uint16_t port, std::string name, std::string expected,
+                                          tls_identity identity, asio::any_io_executor executor,
+                                          std::chrono::milliseconds limit) {
+  const due_time due = std::chrono::steady_clock::now() + limit;
+  asio::ip::tcp::socket socket = co_await connect_tcp_socket(host, port, name, executor, due);
+  std::unique_ptr<tls_stream> stream = std::make_unique<tls_stream>(std::move(socket), identity, name);
+  stream->expect(expected);
+  co_await stream->handshake(due);
+  co_return byte_stream(std::move(stream));
+}
+
+/// What a connector by TLS holds.
+class tls_recipe {
+ public:
+  tls_recipe(std::string host, std::uint16_t port, std::string name, std::string expected, tls_identity identity)
+      : host_(std::move(host)),
+        name_(std::move(name)),
+        expected_(std::move(expected)),
+        identity_(std::move(identity)),
+        port_(port) {}
+  awaitable<byte_stream> operator()(asio::any_io_executor executor, std::chrono::milliseconds limit) const {
+    return connect_tls(host_, port_, name_, expected_, identity_, std::move(executor), limit);
+  }
+
+ private:
+  std::string host_;
+  std::string name_;
+  std::string expected_;
+  tls_identity identity_;
+  std::uint16_t port_;
+};
+
+}  // namespace cofferdam::inline v0::detail

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+namespace detail {
+
+/// RFC 9110, 5.6.2: tchar.
+constexpr bool is_token_char(char c) noexcept {
+  if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')) return true;
+  return std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+}
+constexpr bool is_token(std::string_view text) noexcept {
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_token_char);
+}
+/// RFC 9110, 5.5: what a field's value may hold; no CR, LF, NUL or other control but the tab.
+constexpr bool is_field_text(std::string_view text) noexcept {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte == '\t' || (byte >= 0x20 && byte != 0x7F);
+  });
+}
+/// What may stand in a request's target: visible ASCII. Everything else has to be percent-encoded.
+constexpr bool is_target(std::string_view text) noexcept {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7F; });
+}
+constexpr char lowered(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+constexpr bool same_ignoring_case(std::string_view a, std::string_view b) noexcept {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lowered(x) == lowered(y); });
+}
+constexpr std::string_view without_blanks(std::string_view text) noexcept {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace detail
+
+/// One line of a head: a name, and a value that may be empty.
+class http_field {
+ public:
+  http_field() = default;
+  /// \param name   a token of RFC 9110.
+  /// \param value  no control character but the tab; blanks around it are dropped. May be empty.
+  /// \throws error{errc::invalid_argument} for anything else, so that no caller's text becomes a line of its own. The
+  ///         sentence does not show the value, which may be secret.
+  http_field(std::string name, std::string value) : name_(std::move(name)) {
+    if (!detail::is_token(name_))
+      throw error(errc::invalid_argument, "\"" + one_line(name_) + "\" is no name for an HTTP field");
+    if (!detail::is_field_text(value))
+      throw error(errc::invalid_argument,
+                  "the value for the HTTP field " + name_ + " has a line break, a NUL or another control character");
+    value_ = detail::without_blanks(value);
+  }
+
+  const std::string& name() const noexcept { return name_; }
+  const std::string& value() const noexcept { return value_; }
+
+ private:
+  std::string name_;
+  std::string value_;
+};
+
+/// The fields of a message, in the order in which they stand there. Names are looked up whatever their case.
+/// \par Source  RFC 9110, 5.
+class http_fields {
+ public:
+  /// Adds a line, also where the name is there already. \throws as `http_field`.
+  http_fields& append(std::string name, std::string value) {
+    return append(http_field(std::move(name), std::move(value)));
+  }
+  http_fields& append(http_field field) {
+    fields_.push_back(std::move(field));
+    return *this;
+  }
+  /// Makes this the only line of that name; it stands where the first one stood. \throws as `http_field`.
+  http_fields& set(std::string name, std::string value) {
+    http_field field(std::move(name), std::move(value));
+    const auto same = [&](const http_field& one) { return detail::same_ignoring_case(one.name(), field.name()); };
+    const auto first = std::find_if(fields_.begin(), fields_.end(), same);
+    if (first == fields_.end()) {
+      fields_.push_back(std::move(field));
+      return *this;
+    }
+    fields_.erase(std::remove_if(first + 1, fields_.end(), same), fields_.end());
+    *first = std::move(field);
+    return *this;
+  }
+  /// Drops all lines of that name.
+  void erase(std::string_view name) {
+    std::erase_if(fields_, [&](const http_field& one) { return detail::same_ignoring_case(one.name(), name); });
+  }
+
+  /// The first value under `name`; valid until the fields change.
+  std::optional<std::string_view> find(std::string_view name) const noexcept {
+    for (const http_field& one : fields_)
+      if (detail::same_ignoring_case(one.name(), name)) return one.value();
+    return std::nullopt;
+  }
+  /// How many lines have that name.
+  std::size_t count(std::string_view name) const noexcept {
+    return static_cast<std::size_t>(std::count_if(fields_.begin(), fields_.end(), [&](const http_field& one) {
+      return detail::same_ignoring_case(one.name(), name);
+    }));
+  }
+  /// Whether `member` stands in a comma-separated list under `name`, on any of its lines, whatever its case.
+  bool lists(std::string_view name, std::string_view member) const noexcept {
+    for (const http_field& one : fields_) {
+      if (!detail::same_ignoring_case(one.name(), name)) continue;
+      std::string_view rest = one.value();
+      while (!rest.empty()) {
+        const auto comma = rest.find(',');
+        if (detail::same_ignoring_case(detail::without_blanks(rest.substr(0, comma)), member)) return true;
+        rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+      }
+    }
+    return false;
+  }
+
+  std::size_t size() const noexcept { return fields_.size(); }
+  bool empty() const noexcept { return fields_.empty(); }
+  auto begin() const noexcept { return fields_.begin(); }
+  auto end() const noexcept { return fields_.end(); }
+
+ private:
+  std::vector<http_field> fields_;
+};
+
+/// What a request carries: nothing, bytes, or pieces that are made while they are sent.
+class http_body {
+ public:
+  /// Yields the next piece each time it is called, an empty one at the end. Called by one coroutine, one call at a time.
+  using source = std::function<awaitable<bytes>()>;
+
+  /// No body.
+  http_body() = default;
+  /// These bytes; may be empty.
+  explicit http_body(bytes content) : content_(std::move(content)), present_(true) {}
+  /// This text's bytes.
+  explicit http_body(std::string_view text) : http_body(to_bytes(text)) {}
+  /// Pieces of unknown sum, sent chunked.
+  explicit http_body(source pieces) : source_(std::move(pieces)), present_(true) {
+    if (!source_) throw error(errc::invalid_argument, "http_body: the source of pieces is empty");
+  }
+  /// \param size  exactly how many bytes the pieces hold together; another sum fails the request.
+  http_body(source pieces, std::uint64_t size) : http_body(std::move(pieces)) { size_ = size; }
+
+  bool present() const noexcept { return present_; }
+  /// The bytes, where they were given whole.
+  const bytes& content() const noexcept { return content_; }
+  /// Makes the pieces; empty where there are none.
+  const source& pieces() const noexcept { return source_; }
+  /// Bytes in all; nothing where that is not known beforehand.
+  std::optional<std::uint64_t> size() const noexcept {
+    if (source_) return size_;
+    return content_.size();
+  }
+
+ private:
+  bytes content_;
+  source source_;
+  std::optional<std::uint64_t> size_;
+  bool present_ = false;
+};
+
+/// A request: what to do with what, fields, body. `Content-Length`, `Transfer-Encoding` and `Host` are the client's.
+class http_request {
+ public:
+  http_request() = default;
+  /// \param method  a token, in capitals as a rule; it is sent as it stands.
+  /// \param target  visible ASCII, not empty: a path with its query, percent-encoded where needed.
+  /// \throws error{errc::invalid_argument} for anything else: no text of a caller's becomes a line of its own.
+  http_request(std::string method, std::string target) : method_(std::move(method)), target_(std::move(target)) {
+    if (!detail::is_token(method_))
+      throw error(errc::invalid_argument, "\"" + one_line(method_) + "\" is no HTTP method");
+    if (!detail::is_target(target_))
+      throw error(errc::invalid_argument, "\"" + one_line(target_) +
+                                              "\" is no target for an HTTP request; percent-encode blanks, control "
+                                              "characters and what is not ASCII");
+  }
+
+  /// Adds a field; `Host` replaces the connection's. \throws as `http_field`.
+  http_request& field(std::string name, std::string value) & {
+    fields_.append(std::move(name), std::move(value));
+    return *this;
+  }
+  http_request&& field(std::string name, std::string value) && {
+    return std::move(field(std::move(name), std::move(value)));
+  }
+  http_request& body(http_body content) & {
+    body_ = std::move(content);
+    return *this;
+  }
+  http_request&& body(http_body content) && { return std::move(body(std::move(content))); }
+  /// A body of this type: `request.content("application/json", text)`. \throws as `http_field`.
+  http_request& content(std::string type, std::string_view text) & {
+    fields_.set("Content-Type", std::move(type));
+    body_ = http_body(text);
+    return *this;
+  }
+  http_request&& content(std::string type, std::string_view text) && {
+    return std::move(content(std::move(type), text));
+  }
+  /// Says that it does no harm when this is done twice, whatever the method: it may be sent again after a pooled
+  /// connection has turned out to be dead.
+  http_request& idempotent() & {
+    idempotent_ = true;
+    return *this;
+  }
+  http_request&& idempotent() && { return std::move(idempotent()); }
+
+  const std::string& method() const noexcept { return method_; }
+  const std::string& target() const noexcept { return target_; }
+  const http_fields& fields() const noexcept { return fields_; }
+  http_fields& fields() noexcept { return fields_; }
+  const http_body& body() const noexcept { return body_; }
+  /// Whether it may be sent twice: by its method (RFC 9110, 9.2.2), or because `idempotent()` says so.
+  bool is_idempotent() const noexcept {
+    if (idempotent_) return true;
+    for (const std::string_view one : {"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"})
+      if (method_ == one) return true;
+    return false;
+  }
+
+ private:
+  std::string method_ = "GET";
+  std::string target_ = "/";
+  http_fields fields_;
+  http_body body_;
+  bool idempotent_ = false;
+};
+
+/// The head of a request as a server sees it.
+class http_request_head {
+ public:
+  std::string method;
+  std::string target;
+  int minor_version = 1;  ///< 1 of HTTP/1.1
+  http_fields fields;
+};
+
+/// The head of a response: status, reason, fields.
+class http_response_head {
+ public:
+  /// 100 to 599; 0 where there is none yet.
+  int status = 0;
+  /// The server's words, often empty. Not to be trusted: `one_line` before it is shown.
+  std::string reason;
+  int minor_version = 1;  ///< 1 of HTTP/1.1
+  http_fields fields;
+
+  /// Whether the status is one of 200 to 299.
+  bool ok() const noexcept { return status >= 200 && status < 300; }
+};
+
+/// A whole response.
+class http_response {
+ public:
+  http_response() = default;
+  http_response(http_response_head head, bytes body) : head_(std::move(head)), body_(std::move(body)) {}
+
+  const http_response_head& head() const noexcept { return head_; }
+  int status() const noexcept { return head_.status; }
+  bool ok() const noexcept { return head_.ok(); }
+  std::optional<std::string_view> field(std::string_view name) const noexcept { return head_.fields.find(name); }
+  const bytes& body() const noexcept { return body_; }
+  /// The body as characters; not necessarily UTF-8. The view lives as long as this does.
+  std::string_view text() const noexcept { return as_text(body_); }
+
+ private:
+  http_response_head head_;
+  bytes body_;
+};
+
+}  // namespace cofferdam::inline v0

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/error.hpp>
+
+#include <string>
+#include <system_error>
+
+namespace cofferdam::inline v0 {
+
+/// Why a connection, or what came over it, was of no use: the `cause()` of the errors of `net/`, where the operating
+/// system had no code of its own (a refused connection keeps `ECONNREFUSED`). Their `code()` is `errc::io_error`.
+enum class net_errc {
+  connection_lost = 1,        ///< the peer ended the connection before it had answered
+  truncated,                  ///< the peer ended the connection inside a message
+  timed_out,                  ///< a limit of ours ran out; the sentence says which
+  malformed,                  ///< not HTTP/1.1, or HTTP/1.1 that we do not trust
+  ambiguous_length,           ///< a message whose end two readers could see at different places
+  unsupported_coding,         ///< a transfer coding other than chunked
+  head_too_large,             ///< a line, or all lines of a head together, longer than the limit
+  too_many_fields,            ///< more fields than the limit
+  not_tls,                    ///< the peer does not speak TLS, or none that is new enough
+  certificate_untrusted,      ///< nobody whom we trust has signed the peer's certificate
+  certificate_expired,        ///< the peer's certificate is not valid any more
+  certificate_not_yet_valid,  ///< the peer's certificate is not valid yet
+  certificate_wrong_host,     ///< the peer's certificate is for another host
+  certificate_rejected,       ///< the peer's certificate is wrong in another way; the sentence says which
+  client_certificate_needed,  ///< the peer does not take our certificate, or misses one
+};
+
+namespace detail {
+
+class net_category final : public std::error_category {
+ public:
+  const char* name() const noexcept override { return "cofferdam.net"; }
+  std::string message(int value) const override {
+    switch (static_cast<net_errc>(value)) {
+      case net_errc::connection_lost: return "the connection was closed before an answer came";
+      case net_errc::truncated: return "the connection was closed inside a message";
+      case net_errc::timed_out: return "a time limit ran out";
+      case net_errc::malformed: return "not a valid HTTP/1.1 message";
+      case net_errc::ambiguous_length: return "the message's length is ambiguous";
+      case net_errc::unsupported_coding: return "unsupported transfer coding";
+      case net_errc::head_too_large: return "the head of the message is too large";
+      case net_errc::too_many_fields: return "the message has too many fields";
+      case net_errc::not_tls: return "the peer does not speak TLS 1.2 or newer";
+      case net_errc::certificate_untrusted: return "the certificate is not trusted";
+      case net_errc::certificate_expired: return "the certificate has expired";
+      case net_errc::certificate_not_yet_valid: return "the certificate is not valid yet";
+      case net_errc::certificate_wrong_host: return "the certificate is for another host";
+      case net_errc::certificate_rejected: return "the certificate was rejected";
+      case net_errc::client_certificate_needed: return "the peer wants another client certificate";
+    }
+    return "unknown network error";
+  }
+};
+
+}  // namespace detail
+
+/// The category of `net_errc`.
+inline const std::error_category& net_error_category() noexcept {
+  static const detail::net_category category;
+  return category;
+}
+
+/// Makes `net_errc` usable wherever an error code is; found by argument-dependent lookup.
+inline std::error_code make_error_code(net_errc value) noexcept {
+  return {static_cast<int>(value), net_error_category()};
+}
+
+}  // namespace cofferdam::inline v0
+
+template <>
+struct std::is_error_code_enum<cofferdam::net_errc> : std::true_type {};

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// Rows DK of the catalogue of attacks, as far as they can be met before anything is sent to a daemon. Each attack is
+// first made on a naive way to do the same, where it must succeed.
+
+#include <cofferdam/backends/docker/api_error.hpp>
+#include <cofferdam/backends/docker/container_check.hpp>
+#include <cofferdam/backends/docker/create_request.hpp>
+#include <cofferdam/backends/docker/daemon_location.hpp>
+#include <cofferdam/backends/docker/image_name.hpp>
+#include <cofferdam/backends/docker/multiplexed_stream.hpp>
+#include <cofferdam/backends/docker/owner.hpp>
+#include <cofferdam/backends/docker/progress_stream.hpp>
+
+#include "support/error_of.hpp"
+#include "support/fake_host.hpp"
+#include "support/inspected_container.hpp"
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace cofferdam;
+using namespace cofferdam::docker;
+using namespace std::string_literals;
+using cofferdam_test::code_of;
+using cofferdam_test::fake_host;
+using cofferdam_test::inspected_as_asked;
+namespace json = boost::json;
+
+const std::string boot = "0b7e5f8e-9c0f-4b9f-8a55-6d5d2a7c1e11";
+
+json::object body_of(container_options options, command_user who = command_user::as_container) {
+  create_request one("sha256:12", "cofferdam-1", {"/.cofferdam/warden"}, std::move(options));
+  one.reaps().commands(who).owned_by(owner(boot, 7, 100, 5000), "box");
+  return one.body(fake_host().view());
+}
+
+// Whether a daemon would make a container of it that is a wall.
+bool is_hardened(const json::object& body) {
+  const json::object& host = body.at("HostConfig").as_object();
+  const auto is = [&host](const char* key, const json::value& wanted) {
+    const json::value* const found = host.if_contains(key);
+    return found != nullptr && *found == wanted;
+  };
+  return is("CapDrop", json::parse(R"(["ALL"])")) && is("SecurityOpt", json::parse(R"(["no-new-privileges"])")) &&
+         is("Privileged", false) && is("NetworkMode", "none") && host.contains("PidsLimit") &&
+         host.contains("Memory") && host.contains("NanoCpus") && body.at("User") != "" && !host.contains("PidMode") &&
+         !host.contains("Binds") && !host.contains("Devices");
+}
+
+// ---- DK-01 --------------------------------------------------------------------------------------------------------
+
+TEST(Attack, DK_01_a_daemon_that_ignores_what_it_does_not_know_is_found_out_before_the_start) {
+  const json::object body = body_of(container_options().read_only_root());
+  ASSERT_TRUE(is_hardened(body));
+  // Control: the daemon knows none of the fields, and answers as if all were well. Who does not read back starts it.
+  json::object lax = inspected_as_asked(body);
+  lax["HostConfig"] = json::parse(R"({"NetworkMode":"default","CapDrop":null,"Privileged":false})");
+  EXPECT_TRUE(lax.at("HostConfig").at("CapDrop").is_null());
+  const container_check check = check_container(body, lax);
+  EXPECT_EQ(code_of([&] { check.require(); }), errc::provider_failed);
+  for (const protection one : {protection::memory, protection::process_count, protection::network, protection::files,
+                               protection::system_calls})
+    EXPECT_EQ(check.walls().of(one), "none") << to_string(one);
+  EXPECT_NO_THROW(check_container(body, inspected_as_asked(body)).require());
+}
+
+TEST(Attack, DK_01_no_option_brings_the_daemons_socket_or_the_hosts_kernel_in) {
+  const auto naive = [](const std::string& source) { return json::object{{"Binds", {source + ":/in"}}}; };
+  for (const char* const source : {"/",
+                                   "//",
+                                   "/.",
+                                   "/var",
+                                   "/var/run",
+                                   "/run",
+                                   "/run/",
+                                   "/var/run/docker.sock",
+                                   "/run//docker.sock",
+                                   "/var/run/./docker.sock",
+                                   "/run/podman",
+                                   "/run/podman/podman.sock",
+                                   "/run/containerd",
+                                   "/run/user/1000",
+                                   "/run/user/1000/docker.sock",
+                                   "/home/user/x/docker.sock",
+                                   "/proc",
+                                   "/proc/1/root",
+                                   "/sys",
+                                   "/sys/fs/cgroup",
+                                   "/dev",
+                                   "/dev/sda",
+                                   "/var/lib/docker",
+                                   "/var/lib",
+                                   "/srv/../run"}) {
+    EXPECT_TRUE(naive(source).contains("Binds"));  // control: the API itself takes any of them
+    EXPECT_EQ(code_of([&] { mount::bind(source, "/in"); }), errc::invalid_argument) << source;
+    EXPECT_EQ(code_of([&] { mount::bind(source, "/in").read_only(); }), errc::invalid_argument) << source;
+  }
+  EXPECT_NO_THROW(mount::bind("/srv/data", "/in"));
+  // The daemon's own socket, wherever it is.
+  create_request one("x", "nn", {"/x"}, container_options().add(mount::bind("/srv/data", "/in")));
+  EXPECT_NO_THROW(one.body(fake_host().view()));
+  one.daemon_socket("/srv/data/private.sock");
+  EXPECT_EQ(code_of([&] { one.body(fake_host().view()); }), errc::invalid_argument);
+}
+
+TEST(Attack, DK_01_neither_another_namespace_nor_a_root_image_opens_the_wall) {
+  for (const char* const name : {"host", "container:other", "ns:/proc/1/ns/net"})
+    EXPECT_EQ(code_of([&] { container_options().network(name); }), errc::invalid_argument) << name;
+  create_request one("x", "nn", {"/x"}, container_options());
+  one.image_user("root");
+  EXPECT_EQ(one.body(fake_host().view()).at("User"), "1000:1000");
+  const json::object as_root = body_of(container_options().user("0"), command_user::set_by_first);
+  EXPECT_TRUE(is_hardened(as_root));
+  EXPECT_EQ(as_root.at("HostConfig").at("CapAdd"), json::parse(R"(["KILL","SETGID","SETUID"])"));
+}
+
+// ---- DK-02 --------------------------------------------------------------------------------------------------------
+
+TEST(Attack, DK_02_text_cannot_become_a_field_of_the_request) {
+  const std::string value = "x\",\"Privileged\":true,\"y\":\"\n; --privileged $(id) \\";
+  // Control: a body that is glued together is another body.
+  const std::string glued = "{\"Privileged\":false,\"Env\":\"A=x\",\"Privileged\":true,\"y\":\"\"}";
+  EXPECT_EQ(json::parse(glued).at("Privileged"), true);
+  container_options options;
+  options.variable("A", value).label("l", value).add(mount::bind("/srv/" + value, "/in" + value));
+  create_request one("x", "nn", {"/x", value}, options);
+  const json::object body = one.body(fake_host().view());
+  EXPECT_TRUE(is_hardened(body));
+  const json::value again = json::parse(json::serialize(body));
+  EXPECT_EQ(again, json::value(body));
+  EXPECT_FALSE(again.as_object().contains("Privileged"));
+  EXPECT_EQ(again.at("HostConfig").at("Privileged"), false);
+  EXPECT_EQ(again.at("Env").at(0), json::value("A=" + value));
+  EXPECT_EQ(again.at("Labels").at("l"), json::value(value));
+}
+
+TEST(Attack, DK_02_what_looks_like_an_option_a_command_or_a_query_is_no_name) {
+  const auto naive_line = [](const std::string& image) { return "docker run " + image; };
+  EXPECT_EQ(naive_line("--privileged x"), "docker run --privileged x");  // control
+  for (const std::string& text : {"--privileged"s, "-v/:/h"s, "x;id"s, "x\nid"s, "x id"s, "$(id)"s, "`id`"s, "x&y=1"s,
+                                  "x?y"s, "x#y"s, "../x"s, "x%00"s, "x\0y"s, "\xff"s}) {
+    EXPECT_EQ(code_of([&] { image_name{text}; }), errc::invalid_argument) << text;
+    EXPECT_EQ(code_of([&] { create_request("x", text, {"/x"}, container_options()); }), errc::invalid_argument) << text;
+    EXPECT_EQ(code_of([&] { container_options().user(text); }), errc::invalid_argument) << text;
+    EXPECT_EQ(code_of([&] { container_options().network(text); }), errc::invalid_argument) << text;
+    EXPECT_EQ(code_of([&] { container_options().runtime(text); }), errc::invalid_argument) << text;
+    EXPECT_EQ(code_of([&] { container_options().platform(text); }), errc::invalid_argument) << text;
+    EXPECT_EQ(code_of([&] { mount::volume(text, "/x"); }), errc::invalid_argument) << text;
+  }
+}
+
+TEST(Attack, DK_02_an_address_cannot_make_ssh_run_a_command_here) {
+  const auto naive_words = [](const std::string& host) { return std::vector<std::string>{"ssh", host, "docker"}; };
+  EXPECT_EQ(naive_words("-oProxyCommand=id")[1].front(), '-');  // control: ssh would take it for an option
+  for (const std::string_view text :
+       {"ssh://-oProxyCommand=id", "ssh://-oProxyCommand=id/", "ssh://-x@box", "ssh://a@-box", "ssh://box;id",
+        "ssh://$(id)", "ssh://box'x", "ssh://a b@box", "ssh://[-o:a:b]"})
+    EXPECT_EQ(code_of([&] { parse_daemon_address(text); }), errc::invalid_argument) << text;
+}
+
+// ---- DK-03 --------------------------------------------------------------------------------------------------------
+
+TEST(Attack, DK_03_a_stream_that_is_cut_never_looks_whole) {
+  const std::string frames = "\1\0\0\0\0\0\0\5hello\2\0\0\0\0\0\0\2er"s;
+  for (std::size_t cut = 0; cut <= frames.size(); ++cut) {
+    multiplexed_stream stream;
+    std::string_view piece = std::string_view(frames).substr(0, cut);
+    std::string naive;  // control: whoever only collects cannot tell a cut from an end
+    while (const std::optional<stream_piece> one = stream.next(piece)) naive += one->content();
+    const bool whole = cut == 0 || cut == 13 || cut == frames.size();
+    EXPECT_EQ(stream.may_end(), whole) << cut;
+    if (!whole) {
+      EXPECT_EQ(code_of([&] { stream.finish(); }), errc::provider_lost) << cut;
+    }
+  }
+}
+
+TEST(Attack, DK_03_an_error_under_status_200_is_an_error) {
+  const std::string answer =
+      "{\"status\":\"Pulling\"}\r\n{\"errorDetail\":{\"message\":\"EOF\"},\"error\":\"EOF\"}\r\n";
+  const bool naive_success = true;  // control: the status line said 200
+  progress_stream stream;
+  stream.feed(answer);
+  stream.finish();
+  bool failed = false;
+  while (const std::optional<progress_event> event = stream.next())
+    failed = failed || event->what() == progress_event::kind::failure;
+  EXPECT_NE(failed, !naive_success);
+  EXPECT_TRUE(failed);
+}
+
+TEST(Attack, DK_03_a_daemon_that_never_ends_a_message_does_not_fill_memory) {
+  progress_stream stream(64 * 1024);
+  stream.feed("{\"stream\":\"");
+  const std::string piece(4096, 'x');
+  std::size_t fed = 0;
+  EXPECT_EQ(code_of([&] {
+              for (; fed < (std::size_t{64} << 20); fed += piece.size()) stream.feed(piece);
+            }),
+            errc::provider_failed);
+  EXPECT_LE(fed, 64U * 1024);
+}
+
+TEST(Attack, DK_03_an_error_of_the_daemon_gives_away_no_password_and_forges_no_line) {
+  const api_call call("pull the image", "x", "unix:///x.sock");
+  const std::string body = R"({"message":"Get https://ann:s3cret@box/v2/: EOF\n\u001b[2Jdocker: all is well"})";
+  EXPECT_NE(body.find("s3cret"), std::string::npos);  // control: the body itself has it
+  const std::string what = api_error(500, body, call).what();
+  EXPECT_EQ(what.find("s3cret"), std::string::npos) << what;
+  EXPECT_EQ(what.find('\n'), std::string::npos);
+  EXPECT_EQ(what.find('\x1b'), std::string::npos);
+}
+
+// ---- DK-04 --------------------------------------------------------------------------------------------------------
+
+struct found_container {
+  std::string name;
+  std::string label;
+};
+
+TEST(Attack, DK_04_the_sweep_takes_what_a_dead_owner_of_this_host_left_and_nothing_else) {
+  const owner here(boot, 7, 100, 5000);
+  const owner dead(boot, 7, 200, 6000);
+  const owner alive(boot, 7, 300, 7000);
+  const owner reused(boot, 7, 400, 8000);
+  const owner hidden(boot, 7, 500, 9000);
+  const auto look = [](std::int64_t pid) {
+    if (pid == 300) return process_view::running(7000);
+    if (pid == 400) return process_view::running(8001);
+    return pid == 500 ? process_view::unknown() : process_view::gone();
+  };
+  const std::vector<found_container> left{{"cofferdam-a", owner_label(dead, "cofferdam-a").text()},
+                                          {"renamed by us", owner_label(reused, "renamed by us").text()}};
+  const std::vector<found_container> strangers{
+      {"cofferdam-b", ""},                                         // a stranger with a name like ours
+      {"cofferdam-c", "anything"},                                 // and with a label like ours
+      {"web", owner_label(dead, "cofferdam-a").text()},            // from an image committed of ours
+      {"cofferdam-d", owner_label(alive, "cofferdam-d").text()},   // its owner lives
+      {"cofferdam-e", owner_label(hidden, "cofferdam-e").text()},  // nobody can say
+      {"cofferdam-f", owner_label(here, "cofferdam-f").text()},    // we ourselves
+      {"cofferdam-g",
+       owner_label(owner(boot, 8, 200, 6000), "cofferdam-g").text()},  // the same pid in another container
+      {"cofferdam-h",
+       owner_label(owner("1" + boot.substr(1), 7, 200, 6000), "cofferdam-h").text()}};  // another machine
+  std::size_t by_prefix = 0;  // control: a sweep by name, or by the label's presence, takes strangers too
+  std::size_t by_label = 0;
+  for (const found_container& one : strangers) {
+    by_prefix += one.name.starts_with("cofferdam-") ? 1 : 0;
+    by_label += one.label.empty() ? 0 : 1;
+    EXPECT_FALSE(is_left_over(one.label, one.name, here, look)) << one.name;
+  }
+  EXPECT_GT(by_prefix, 0U);
+  EXPECT_GT(by_label, 0U);
+  for (const found_container& one : left) EXPECT_TRUE(is_left_over(one.label, one.name, here, look)) << one.name;
+}
+
+TEST(Attack, DK_04_no_option_forges_whose_a_container_is) {
+  for (const char* const key :
+       {"cofferdam.owner", "cofferdam.deadline", "cofferdam.x", "Cofferdam.Owner", "COFFERDAM.OWNER"})
+    EXPECT_EQ(code_of([&] { container_options().label(key, "x"); }), errc::invalid_argument) << key;
+  EXPECT_NO_THROW(container_options().label("cofferdam", "x").label("my.cofferdam.owner", "x"));
+  // An image may bring a label of that name: the request always has its own, also where it has no owner.
+  const json::object image_labels{{"cofferdam.owner", owner_label(owner(boot, 7, 200, 6000), "nn").text()}};
+  json::object inherited = image_labels;
+  EXPECT_NE(inherited["cofferdam.owner"], "");  // control: what the container would have without
+  const json::object body = create_request("x", "nn", {"/x"}, container_options()).body(fake_host().view());
+  for (const auto& [key, value] : body.at("Labels").as_object()) inherited[key] = value;
+  EXPECT_EQ(inherited["cofferdam.owner"], "");
+  EXPECT_EQ(inherited["cofferdam.deadline"], "");
+}
+
+// ---- DK-06 --------------------------------------------------------------------------------------------------------
+
+TEST(Attack, DK_06_a_tag_beside_a_digest_does_not_decide_what_is_pulled) {
+  const std::string digest = "sha256:" + std::string(64, 'a');
+  const image_name pinned("box:5000/app:1@" + digest);
+  const auto naive_tag = [](const std::string& text) { return text.substr(text.rfind('p') + 2, 1); };
+  EXPECT_EQ(naive_tag("box:5000/app:1"), "1");  // control: a tag can be moved to another image at any time
+  EXPECT_EQ(pinned.pull_from(), "box:5000/app@" + digest);
+  EXPECT_EQ(pinned.pull_tag(), "");
+  EXPECT_EQ(code_of([] { image_name{"app@sha256:aa"}; }), errc::invalid_argument);
+}
+
+}  // namespace

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// The row FS-10 of the attack catalogue: hostile tar archives, unpacked into a folder beside a canary. What is believed
+// is what lies on the disk afterwards, and this program's own memory. In the control the same unpacker takes names and
+// sizes at their word.
+
+#include <cofferdam/net/tar_names.hpp>
+#include <cofferdam/net/tar_reader.hpp>
+
+#include "support/census.hpp"
+#include "support/tar_bytes.hpp"
+#include "support/temporary_folder.hpp"
+#include "support/two_sides.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace {
+
+using cofferdam::as_bytes;
+using cofferdam::as_text;
+using cofferdam::errc;
+using cofferdam::tar_entry;
+using cofferdam::tar_event;
+using cofferdam::tar_limits;
+using cofferdam::tar_names;
+using cofferdam::tar_reader;
+using cofferdam::tar_type;
+using cofferdam_test::gnu_long;
+using cofferdam_test::pax_header;
+using cofferdam_test::pax_line;
+using cofferdam_test::tar_end;
+using cofferdam_test::tar_header;
+using cofferdam_test::temporary_folder;
+using cofferdam_test::thrown_by;
+
+/// A folder to unpack into, and beside it what no archive may read or change.
+class scene {
+ public:
+  scene() {
+    folder_.write("canary", "untouched", 0640);
+    folder_.write("outside/secret", "secret", 0640);
+    folder_.make_folder("w");
+  }
+  bool is_untouched() const {
+    std::set<std::string> found;
+    for (const auto& one : std::filesystem::recursive_directory_iterator(folder_.path())) {
+      const std::string name = one.path().lexically_relative(folder_.path()).string();
+      if (name != "w" && !name.starts_with("w/")) found.insert(name);
+    }
+    // A second name of a file outside is a way out too.
+    struct stat status {};
+    const bool has_one_name = ::stat((folder_ / "canary").c_str(), &status) == 0 && status.st_nlink == 1;
+    return has_one_name && found == std::set<std::string>{"canary", "outside", "outside/secret"} &&
+           folder_.read("canary") == "untouched" && folder_.read("outside/secret") == "secret" &&
+           folder_.mode("canary") == 0640 && folder_.mode("outside/secret") == 0640;
+  }
+  std::filesystem::path root() const { return folder_ / "w"; }
+  std::string path(std::string_view name) const { return (folder_ / name).string(); }
+  std::string read(std::string_view name) const { return folder_.read("w/" + std::string(name)); }
+
+ private:
+  temporary_folder folder_;
+};
+
+/// Unpacks with the plainest of means: whatever name it is given, it joins it to the root and makes it.
+class unpacker {
+ public:
+  /// \param names  what decides about names; none: they are taken as they are.
+  unpacker(std::filesystem::path root, tar_names* names) : root_(std::move(root)), names_(names) {}
+
+  /// Errors of single entries are collected, those of the archive thrown.
+  void unpack(std::string_view archive, tar_limits limits = tar_limits()) {
+    tar_reader reader(limits);
+    reader.feed(as_bytes(archive));
+    for (tar_event event = reader.next(); event != tar_event::more; event = reader.next()) {
+      if (event == tar_event::head) begin(reader.entry());
+      if (event == tar_event::data && file_.is_open()) file_ << as_text(reader.data());
+      if (event == tar_event::end_of_entry && file_.is_open()) file_.close();
+    }
+    if (names_ != nullptr) reader.finish();
+  }
+
+  const std::vector<errc>& refused() const noexcept { return refused_; }
+  std::size_t made() const noexcept { return made_; }
+
+ private:
+  std::filesystem::path at(const std::string& name) const { return root_.string() + "/" + name; }
+
+  void begin(const tar_entry& entry) {
+    std::string name = entry.name();
+    std::string target = entry.link();
+    if (names_ != nullptr) {
+      try {
+        name = names_->admit(entry);
+      } catch (const cofferdam::error& failure) {
+        refused_.push_back(static_cast<errc>(failure.code().value()));
+        return;
+      }
+    }
+    ++made_;
+    std::error_code ignored;
+    // A naive one believes in absolute names.
+    const std::filesystem::path whole = name.starts_with('/') ? std::filesystem::path(name) : at(name);
+    std::filesystem::create_directories(whole.parent_path(), ignored);
+    switch (entry.type()) {
+      case tar_type::regular: file_.open(whole, std::ios::binary); break;
+      case tar_type::directory: std::filesystem::create_directories(whole, ignored); break;
+      case tar_type::symlink: std::filesystem::create_symlink(target, whole, ignored); break;
+      case tar_type::hard_link: std::filesystem::create_hard_link(at(target), whole, ignored); break;
+      case tar_type::fifo: ::mkfifo(whole.c_str(), 0666); break;
+      default: break;
+    }
+  }
+
+  std::filesystem::path root_;
+  tar_names* names_;
+  std::ofstream file_;
+  std::vector<errc> refused_;
+  std::size_t made_ = 0;
+};
+
+struct hostile {
+  std::string what;
+  std::string blocks;
+  std::vector<errc> refused;
+};
+
+std::string file(std::string_view name, std::string_view content = "overwritten") {
+  return tar_header(name, '0', content.size()).with(content);
+}
+std::string symlink(std::string_view name, std::string_view target) {
+  return tar_header(name, '2').link(target).bytes();
+}
+std::string hard_link(std::string_view name, std::string_view target) {
+  return tar_header(name, '1').link(target).bytes();
+}
+
+TEST(Attack, FS_10_no_archive_writes_outside_the_folder_it_is_unpacked_into) {
+  const auto archives = [](const scene& place) {
+    const errc out = errc::outside_workspace;
+    std::vector<hostile> all;
+    all.push_back({"dots", file("../canary"), {out}});
+    all.push_back({"dots behind a folder", tar_header("a/", '5').bytes() + file("a/../../canary"), {out}});
+    all.push_back({"an absolute name", file(place.path("canary")), {out}});
+    all.push_back({"a pax path", pax_header(pax_line("path", "../canary")) + file("harmless"), {out}});
+    all.push_back({"a GNU name", gnu_long('L', "../canary") + file("harmless"), {out}});
+    all.push_back({"a prefix", tar_header("canary", '0', 1).put(345, 155, "..").with("x"), {out}});
+    all.push_back({"a file through a link", symlink("a", "..") + file("a/canary"), {out, out}});
+    all.push_back(
+        {"a file through an absolute link", symlink("a", place.path("outside")) + file("a/secret"), {out, out}});
+    all.push_back({"a new file through a link", symlink("a", "../outside") + file("a/new"), {out, out}});
+    all.push_back({"a file over a link", symlink("a", "../canary") + file("a"), {out, errc::collision}});
+    all.push_back(
+        {"a file over a link, spelt otherwise", symlink("a", "../canary") + file("./a"), {out, errc::collision}});
+    all.push_back({"a long link", gnu_long('K', "../canary") + symlink("a", "x") + file("a"), {out, errc::collision}});
+    all.push_back({"a pax link",
+                   pax_header(pax_line("linkpath", "../canary")) + symlink("a", "x") + file("a"),
+                   {out, errc::collision}});
+    // dot/dot/.. seems to be dot, and is the folder above the root: each link by itself points to something inside.
+    all.push_back(
+        {"a longer chain of links", symlink("dot", ".") + symlink("up", "dot/dot/..") + file("up/canary"), {out, out}});
+    all.push_back({"a chain of links", symlink("dot", ".") + symlink("up", "dot/..") + file("up/canary"), {out, out}});
+    all.push_back(
+        {"a link made of a link",
+         tar_header("d/e/", '5').bytes() + symlink("s", "d/e") + symlink("u", "s/../../..") + file("u/canary"),
+         {out, out}});
+    all.push_back({"a hard link", hard_link("a", "../canary"), {out}});
+    all.push_back({"a file over a hard link", hard_link("a", "../canary") + file("a"), {out, errc::collision}});
+    all.push_back(
+        {"a hard link through a link", symlink("a", "..") + hard_link("b", "a/canary"), {out, errc::not_found}});
+    all.push_back(
+        {"a folder through a link", symlink("a", "../outside") + tar_header("a/new/", '5').bytes(), {out, out}});
+    return all;
+  };
+  const scene first;
+  for (std::size_t i = 0; i < archives(first).size(); ++i) {
+    {
+      const scene place;
+      const hostile one = archives(place)[i];
+      SCOPED_TRACE(one.what);
+      tar_names names;
+      unpacker careful(place.root(), &names);
+      careful.unpack(file("before", "1") + one.blocks + file("behind", "2") + tar_end());
+      EXPECT_TRUE(place.is_untouched());
+      EXPECT_EQ(careful.refused(), one.refused);
+      EXPECT_EQ(place.read("before") + place.read("behind"), "12") << "the rest arrives";
+    }
+    // Control.
+    const scene place;
+    const hostile one = archives(place)[i];
+    unpacker naive(place.root(), nullptr);
+    naive.unpack(one.blocks + tar_end());
+    EXPECT_FALSE(place.is_untouched()) << "the control did not fall for: " << one.what;
+  }
+}
+
+TEST(Attack, FS_10_devices_duplicates_and_files_as_folders_are_refused) {
+  const std::vector<hostile> archives{
+      {"a character device", tar_header("dev", '3').bytes(), {errc::not_a_file}},
+      {"a block device", tar_header("dev", '4').bytes(), {errc::not_a_file}},
+      {"a FIFO", tar_header("pipe", '6').bytes(), {errc::not_a_file}},
+      {"an unknown type", tar_header("dev", 'D', 3).with("abc"), {errc::not_a_file}},
+      {"one name twice", file("x", "first") + file("x", "second"), {errc::collision}},
+      {"one name twice, spelt differently", file("x", "first") + file(".//x", "second"), {errc::collision}},
+      {"a file where a folder is", tar_header("x/", '5').bytes() + file("x"), {errc::collision}},
+      {"a file beneath a file", file("x", "first") + file("x/y"), {errc::not_a_directory}},
+      {"a file as the root", file("."), {errc::collision}}};
+  for (const hostile& one : archives) {
+    SCOPED_TRACE(one.what);
+    const scene place;
+    tar_names names;
+    unpacker careful(place.root(), &names);
+    careful.unpack(one.blocks + tar_end());
+    EXPECT_EQ(careful.refused(), one.refused);
+    EXPECT_TRUE(place.is_untouched());
+  }
+  // Control: a naive one makes the FIFO, and has the second content under the first name.
+  const scene place;
+  unpacker naive(place.root(), nullptr);
+  naive.unpack(tar_header("pipe", '6').bytes() + file("x", "first") + file("./x", "second") + tar_end());
+  EXPECT_TRUE(std::filesystem::is_fifo(place.root() / "pipe"));
+  EXPECT_EQ(place.read("x"), "second");
+}
+
+TEST(Attack, FS_10_sizes_that_lie_cost_nothing_and_are_refused) {
+  const std::string huge("\x80\0\0\0\x7f\xff\xff\xff\xff\xff\xfe\0", 12);
+  const std::string negative("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 12);
+  const std::string mebibyte(std::size_t{1} << 20U, 'n');
+  const std::vector<std::pair<std::string, errc>> archives{
+      {tar_header("x").put(124, 12, huge).bytes(), errc::too_large},
+      {tar_header("x").put(124, 12, "77777777777").bytes() + tar_end(), errc::io_error},
+      {tar_header("x").put(124, 12, negative).bytes(), errc::io_error},
+      {pax_header(pax_line("size", "9223372036854775807")) + tar_header("x").bytes(), errc::too_large},
+      {pax_header(pax_line("size", "-1")) + tar_header("x").bytes(), errc::io_error},
+      {tar_header("x", 'x').put(124, 12, huge).bytes(), errc::too_large},
+      {tar_header("x", 'x').put(124, 12, "4000000").bytes(), errc::io_error},
+      {tar_header("x", 'L').put(124, 12, "77777777777").bytes(), errc::too_large},
+      {gnu_long('L', mebibyte) + file("x"), errc::too_large},
+      {gnu_long('K', mebibyte) + symlink("x", "y"), errc::too_large},
+      {pax_header(pax_line("path", std::string_view(mebibyte).substr(100))) + file("x"), errc::too_large},
+      {tar_header("sparse", 'S').put(124, 12, "1000").put(483, 12, "120000000000").bytes(), errc::unsupported},
+      {pax_header(pax_line("GNU.sparse.realsize", "10737418240")) + file("x"), errc::unsupported},
+  };
+  const cofferdam_test::memory_growth memory;
+  for (const auto& [archive, expected] : archives) {
+    for (const std::size_t piece : {std::string::npos, std::size_t{512}, std::size_t{100}}) {
+      EXPECT_EQ(thrown_by([&] { cofferdam_test::read_tar(archive, piece); }), expected);
+    }
+  }
+  if (memory.is_exact() && !cofferdam_test::is_sanitized()) {
+    EXPECT_LT(memory.peak(), std::size_t{16} << 20U);
+  }
+  // Control: who makes room for what is announced wants all the memory there is, for an archive of one block.
+  tar_reader trusting(tar_limits().bytes(~std::uint64_t{0}));
+  trusting.feed(as_bytes(archives.front().first));
+  ASSERT_EQ(trusting.next(), tar_event::head);
+  EXPECT_GT(trusting.entry().size(), std::uint64_t{1} << 62U);
+}
+
+TEST(Attack, FS_10_a_million_entries_are_refused_within_bounded_memory) {
+  // An archive that never ends, made while it is read.
+  const auto read_on = [](tar_reader& reader, tar_names& names, std::size_t most) {
+    std::size_t read = 0;
+    for (std::size_t i = 0; i < most; ++i) {
+      const std::string header = tar_header("d" + std::to_string(i % 1000) + "/" + std::to_string(i)).bytes();
+      reader.feed(as_bytes(header));
+      for (tar_event event = reader.next(); event != tar_event::more; event = reader.next()) {
+        if (event != tar_event::head) continue;
+        names.admit(reader.entry());
+        ++read;
+      }
+    }
+    return read;
+  };
+  const cofferdam_test::memory_growth memory;
+  {
+    tar_reader reader;
+    tar_names names;
+    EXPECT_EQ(thrown_by([&] { read_on(reader, names, 1'000'000); }), errc::too_large);
+  }
+  {
+    tar_reader reader(tar_limits().entries(1'000'000));
+    tar_names names(std::size_t{10} << 20U);
+    EXPECT_EQ(thrown_by([&] { read_on(reader, names, 1'000'000); }), errc::too_large) << "the names' memory ends first";
+  }
+  // Global headers count too.
+  tar_reader reader;
+  const std::string global = cofferdam_test::tar_extension('g', pax_line("comment", "x"));
+  EXPECT_EQ(thrown_by([&] {
+              for (std::size_t i = 0; i < 1'000'000; ++i) {
+                reader.feed(as_bytes(global));
+                while (reader.next() != tar_event::more) {
+                }
+              }
+            }),
+            errc::too_large);
+  if (memory.is_exact() && !cofferdam_test::is_sanitized()) {
+    EXPECT_LT(memory.peak(), std::size_t{128} << 20U);
+  }
+  // Control: with its limits raised, the reader takes more than the usual ones allow.
+  tar_reader patient(tar_limits().entries(300'000));
+  tar_names names;
+  EXPECT_EQ(read_on(patient, names, 250'000), 250'000U);
+}
+
+TEST(Attack, FS_10_names_made_to_be_slow_are_not) {
+  // 2,000 folders deep, again and again: what is done for each must not grow with their number squared.
+  std::string deep;
+  while (deep.size() < 4000) deep += "a/";
+  tar_names names(std::size_t{1} << 20U);
+  for (int i = 0; i < 2'000; ++i) names.admit(tar_entry(deep + std::to_string(i), tar_type::regular));
+  EXPECT_EQ(thrown_by([&] { names.admit(tar_entry(deep + "7", tar_type::regular)); }), errc::collision);
+  // Control: kept as whole paths, these names alone would be more than the memory that was allowed.
+  EXPECT_GT(deep.size() * 2'000, std::size_t{1} << 20U);
+}
+
+TEST(Attack, FS_10_a_truncated_archive_is_never_taken_for_a_whole_one) {
+  const std::string archive = file("a", "content of a") + file("b", "content of b") + tar_end();
+  for (std::size_t size = 0; size < archive.size(); ++size) {
+    if (size % 97 != 0 && size % 512 != 0) continue;
+    const scene place;
+    tar_names names;
+    unpacker careful(place.root(), &names);
+    EXPECT_EQ(thrown_by([&] { careful.unpack(archive.substr(0, size)); }), errc::io_error) << size;
+  }
+  // Control: who stops where the bytes stop has half a file and no complaint.
+  const scene place;
+  unpacker naive(place.root(), nullptr);
+  naive.unpack(archive.substr(0, 512 + 7));
+  EXPECT_EQ(naive.made(), 1U);
+}
+
+}  // namespace

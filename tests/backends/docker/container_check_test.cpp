@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/backends/docker/container_check.hpp>
+#include <cofferdam/backends/docker/create_request.hpp>
+
+#include "support/error_of.hpp"
+#include "support/fake_host.hpp"
+#include "support/inspected_container.hpp"
+
+#include <boost/json/parse.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace cofferdam;
+using namespace cofferdam::docker;
+using cofferdam_test::fake_host;
+using cofferdam_test::inspected_as_asked;
+using cofferdam_test::sentence_of;
+namespace json = boost::json;
+
+json::object asked() {
+  container_options options = container_options().read_only_root().runtime("runsc");
+  options.add(mount::bind("/srv/data", "/in").read_only()).add(mount::volume("out", "/out"));
+  create_request one("sha256:12", "cofferdam-1", {"/.cofferdam/warden"}, options);
+  one.reaps().programs("cofferdam-warden-12", "/.cofferdam");
+  return one.body(fake_host().view());
+}
+
+TEST(ContainerCheck, a_daemon_that_did_all_has_all_walls_up) {
+  const container_check check = check_container(asked(), inspected_as_asked(asked()));
+  EXPECT_TRUE(check.missing().empty()) << check.missing().front();
+  EXPECT_NO_THROW(check.require());
+  EXPECT_EQ(check.walls().of(protection::memory), "limit of 1073741824 bytes, no swap");
+  EXPECT_EQ(check.walls().of(protection::process_count), "limit of 256");
+  EXPECT_EQ(check.walls().of(protection::network), "nothing but itself");
+  EXPECT_EQ(check.walls().of(protection::system_calls), "no capabilities, no new privileges");
+  EXPECT_EQ(check.walls().of(protection::process_tree), "all of the container");
+  EXPECT_EQ(check.walls().of(protection::signals), "all of the container");
+  EXPECT_EQ(check.walls().of(protection::files), "the image's files, read-only, and 1 folder of the host");
+  EXPECT_EQ(check.walls().of(protection::host_death), "none");
+}
+
+// Takes one thing away from what a faithful daemon says; the check must see it.
+using change = std::function<void(json::object& answer, json::object& host, json::object& config)>;
+
+TEST(ContainerCheck, whatever_is_missing_or_weaker_is_seen) {
+  const std::vector<std::pair<const char*, change>> changes{
+      {"CapDrop gone", [](auto&, auto& host, auto&) { host.erase("CapDrop"); }},
+      {"CapDrop partial", [](auto&, auto& host, auto&) { host["CapDrop"] = json::parse(R"(["KILL"])"); }},
+      {"CapAdd", [](auto&, auto& host, auto&) { host["CapAdd"] = json::parse(R"(["CAP_SYS_ADMIN"])"); }},
+      {"Privileged", [](auto&, auto& host, auto&) { host["Privileged"] = true; }},
+      {"SecurityOpt gone", [](auto&, auto& host, auto&) { host["SecurityOpt"] = nullptr; }},
+      {"no-new-privileges=false",
+       [](auto&, auto& host, auto&) { host["SecurityOpt"] = json::parse(R"(["no-new-privileges=false"])"); }},
+      {"seccomp off",
+       [](auto&, auto& host, auto&) {
+         host["SecurityOpt"] = json::parse(R"(["no-new-privileges","seccomp=unconfined"])");
+       }},
+      {"User", [](auto&, auto&, auto& config) { config["User"] = ""; }},
+      {"Memory", [](auto&, auto& host, auto&) { host["Memory"] = 0; }},
+      {"MemorySwap", [](auto&, auto& host, auto&) { host["MemorySwap"] = std::int64_t{1} << 40; }},
+      {"PidsLimit", [](auto&, auto& host, auto&) { host["PidsLimit"] = nullptr; }},
+      {"NanoCpus", [](auto&, auto& host, auto&) { host.erase("NanoCpus"); }},
+      {"Ulimits", [](auto&, auto& host, auto&) { host["Ulimits"] = json::array(); }},
+      {"NetworkMode", [](auto&, auto& host, auto&) { host["NetworkMode"] = "default"; }},
+      {"NetworkMode host", [](auto&, auto& host, auto&) { host["NetworkMode"] = "host"; }},
+      {"PidMode", [](auto&, auto& host, auto&) { host["PidMode"] = "host"; }},
+      {"IpcMode", [](auto&, auto& host, auto&) { host["IpcMode"] = "container:12"; }},
+      {"UTSMode", [](auto&, auto& host, auto&) { host["UTSMode"] = "host"; }},
+      {"UsernsMode", [](auto&, auto& host, auto&) { host["UsernsMode"] = "host"; }},
+      {"ReadonlyRootfs", [](auto&, auto& host, auto&) { host["ReadonlyRootfs"] = false; }},
+      {"Devices", [](auto&, auto& host, auto&) { host["Devices"] = json::parse(R"([{"PathOnHost":"/dev/sda"}])"); }},
+      {"VolumesFrom", [](auto&, auto& host, auto&) { host["VolumesFrom"] = json::parse(R"(["x"])"); }},
+      {"Tmpfs", [](auto&, auto& host, auto&) { host["Tmpfs"] = nullptr; }},
+      {"LogConfig", [](auto&, auto& host, auto&) { host["LogConfig"] = json::parse(R"({"Type":"json-file"})"); }},
+      {"AutoRemove", [](auto&, auto& host, auto&) { host["AutoRemove"] = false; }},
+      {"Runtime", [](auto&, auto& host, auto&) { host["Runtime"] = "runc"; }},
+      {"Entrypoint", [](auto&, auto&, auto& config) { config["Entrypoint"] = json::parse(R"(["/bin/sh"])"); }},
+      {"Labels", [](auto&, auto&, auto& config) { config["Labels"].as_object().erase("cofferdam.owner"); }},
+      {"Tty", [](auto&, auto&, auto& config) { config["Tty"] = true; }},
+      {"Mounts gone", [](auto& answer, auto&, auto&) { answer.erase("Mounts"); }},
+      {"Mounts writable", [](auto& answer, auto&, auto&) { answer["Mounts"].as_array()[0].as_object()["RW"] = true; }},
+      {"Mounts other",
+       [](auto& answer, auto&, auto&) { answer["Mounts"].as_array()[0].as_object()["Source"] = "/etc"; }},
+      {"Mounts more",
+       [](auto& answer, auto&, auto&) {
+         answer["Mounts"].as_array().push_back(
+             json::parse(R"({"Type":"bind","Source":"/","Destination":"/host","RW":true})"));
+       }},
+      {"HostConfig gone", [](auto& answer, auto&, auto&) { answer.erase("HostConfig"); }},
+      {"Config gone", [](auto& answer, auto&, auto&) { answer.erase("Config"); }},
+      {"nothing at all", [](auto& answer, auto&, auto&) { answer.clear(); }},
+  };
+  for (const auto& [name, apply] : changes) {
+    json::object answer = inspected_as_asked(asked());
+    apply(answer, answer["HostConfig"].as_object(), answer["Config"].as_object());
+    const container_check check = check_container(asked(), answer);
+    EXPECT_FALSE(check.missing().empty()) << name;
+    EXPECT_NE(sentence_of([&] { check.require(); }).find(check.missing().front()), std::string::npos) << name;
+  }
+}
+
+TEST(ContainerCheck, a_wall_that_is_missing_is_not_reported_as_up) {
+  json::object answer = inspected_as_asked(asked());
+  answer["HostConfig"].as_object()["Memory"] = 0;
+  answer["HostConfig"].as_object()["NetworkMode"] = "bridge";
+  answer["HostConfig"].as_object()["CapDrop"] = nullptr;
+  const container_check check = check_container(asked(), answer);
+  EXPECT_EQ(check.walls().of(protection::memory), "none");
+  EXPECT_EQ(check.walls().of(protection::network), "none");
+  EXPECT_EQ(check.walls().of(protection::system_calls), "none");
+  EXPECT_EQ(check.walls().of(protection::process_count), "limit of 256");
+}
+
+TEST(ContainerCheck, a_machine_that_cannot_limit_swap_says_so) {
+  for (const json::value& swap : {json::value(-1), json::value(0), json::value(nullptr)}) {
+    json::object answer = inspected_as_asked(asked());
+    answer["HostConfig"].as_object()["MemorySwap"] = swap;
+    const container_check check = check_container(asked(), answer);
+    EXPECT_TRUE(check.missing().empty());
+    EXPECT_EQ(check.walls().of(protection::memory), "limit of 1073741824 bytes, but swap has no limit there");
+  }
+}
+
+TEST(ContainerCheck, an_image_may_bring_volumes_of_its_own) {
+  json::object answer = inspected_as_asked(asked());
+  answer["Mounts"].as_array().push_back(
+      json::parse(R"({"Type":"volume","Name":"12","Destination":"/data","RW":true})"));
+  EXPECT_TRUE(check_container(asked(), answer).missing().empty());
+}
+
+TEST(ContainerCheck, what_docker_20_10_answered_is_understood) {
+  container_options options = container_options().read_only_root();
+  options.add(mount::bind("/srv/data", "/in").read_only()).add(mount::volume("vol", "/out"));
+  create_request one("bbf:1", "cofferdam-t1", {"/bin/sh", "-c", "cat"}, options);
+  one.reaps().commands(command_user::set_by_first);
+  json::value answer = json::parse(R"({
+    "HostConfig":{"LogConfig":{"Type":"none","Config":{}},"NetworkMode":"none","AutoRemove":true,"VolumesFrom":null,
+      "CapAdd":["KILL","SETGID","SETUID"],"CapDrop":["ALL"],"CgroupnsMode":"host","IpcMode":"private","PidMode":"",
+      "Privileged":false,"ReadonlyRootfs":true,"SecurityOpt":["no-new-privileges"],
+      "Tmpfs":{"/tmp":"rw,nosuid,nodev,exec,size=268435456,mode=1777",
+               "/workspace":"rw,nosuid,nodev,exec,size=268435456,mode=0755,uid=1000,gid=1000"},
+      "UTSMode":"","UsernsMode":"","Runtime":"runc","Memory":1073741824,"NanoCpus":2000000000,"Devices":null,
+      "DeviceRequests":null,"MemorySwap":1073741824,"PidsLimit":256,"Ulimits":[{"Name":"core","Hard":0,"Soft":0}],
+      "Binds":null},
+    "Config":{"User":"0:0","Tty":false,"Entrypoint":["/bin/sh","-c","cat"],"Cmd":[],
+      "Labels":{"cofferdam.deadline":"","cofferdam.host":"","cofferdam.owner":""}},
+    "Mounts":[
+      {"Type":"bind","Source":"/srv/data","Destination":"/in","Mode":"","RW":false,"Propagation":"rprivate"},
+      {"Type":"volume","Name":"vol","Source":"/var/lib/docker/volumes/vol/_data","Destination":"/out","Driver":"local",
+       "Mode":"z","RW":true,"Propagation":""}]})");
+  const json::object request = one.body(fake_host().view());
+  answer.as_object()["Config"].as_object()["Labels"].as_object()["cofferdam.version"] = version.data();
+  EXPECT_NO_THROW(check_container(request, answer.as_object()).require());
+  json::value newer = answer;  // later daemons write capabilities in full
+  newer.as_object()["HostConfig"].as_object()["CapAdd"] = json::parse(R"(["CAP_KILL","CAP_SETGID","CAP_SETUID"])");
+  EXPECT_NO_THROW(check_container(request, newer.as_object()).require());
+}
+
+TEST(ContainerCheck, podmans_list_of_dropped_capabilities_counts_as_all) {
+  json::object answer = inspected_as_asked(asked());
+  answer["HostConfig"].as_object()["CapDrop"] = json::parse(
+      R"(["CAP_CHOWN","CAP_DAC_OVERRIDE","CAP_FOWNER","CAP_FSETID","CAP_KILL","CAP_NET_BIND_SERVICE","CAP_SETFCAP",
+          "CAP_SETGID","CAP_SETPCAP","CAP_SETUID","CAP_SYS_CHROOT"])");
+  EXPECT_TRUE(check_container(asked(), answer, engine_kind::podman).missing().empty());
+  EXPECT_FALSE(check_container(asked(), answer, engine_kind::docker).missing().empty());
+  answer["HostConfig"].as_object()["CapDrop"].as_array().pop_back();
+  EXPECT_FALSE(check_container(asked(), answer, engine_kind::podman).missing().empty());
+}
+
+}  // namespace

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// After all tests of this program: the daemon has what it had before, and so has this process.
+
+#include <cofferdam/os/reaper.hpp>
+
+#include "docker/docker_support.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace {
+
+using cofferdam_test::docker_says;
+
+std::vector<std::string> descriptors() {
+  std::vector<std::string> all;
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    const auto target = std::filesystem::read_symlink(each.path(), gone);
+    if (!gone) all.push_back(each.path().filename().string() + " -> " + target.string());
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+std::string joined(const std::vector<std::string>& all) {
+  std::string text;
+  for (const std::string& each : all) text += each + "\n";
+  return text;
+}
+
+class census final : public testing::Environment {
+ public:
+  void SetUp() override {
+    if (cofferdam_test::docker_address().empty()) return;
+    images_ = docker_says("images -q --no-trunc | sort");
+    containers_ = docker_says("ps -aq --no-trunc | sort");
+    networks_ = docker_says("network ls -q");
+    descriptors_ = descriptors().size();
+  }
+  void TearDown() override {
+    if (cofferdam_test::docker_address().empty()) return;
+    cofferdam_test::in_time([&] { return docker_says("ps -aq --no-trunc | sort") == containers_; });
+    EXPECT_EQ(docker_says("ps -aq --no-trunc | sort"), containers_) << "containers are left";
+    EXPECT_EQ(docker_says("images -q --no-trunc | sort"), images_) << "images are left";
+    EXPECT_EQ(docker_says("network ls -q"), networks_) << "networks are left";
+    // A volume for each warden is meant to stay.
+    const std::string volumes = docker_says("volume ls -q");
+    for (std::size_t at = 0; at < volumes.size();) {
+      const std::size_t end = std::min(volumes.find('\n', at), volumes.size());
+      const std::string name = volumes.substr(at, end - at);
+      EXPECT_EQ(name.rfind("cofferdam-warden-", 0), 0U) << "the volume " << name << " is left";
+      at = end + 1;
+    }
+    cofferdam_test::in_time([] {
+      cofferdam::detail::reaper::instance().sweep();
+      return cofferdam::detail::reaper::instance().pending() == 0;
+    });
+    cofferdam_test::in_time([&] { return descriptors().size() <= descriptors_; }, std::chrono::seconds(10));
+    EXPECT_LE(descriptors().size(), descriptors_) << joined(descriptors());
+  }
+
+ private:
+  std::string images_;
+  std::string containers_;
+  std::string networks_;
+  std::size_t descriptors_ = 0;
+};
+
+[[maybe_unused]] testing::Environment* const registered = testing::AddGlobalTestEnvironment(new census);
+
+}  // namespace

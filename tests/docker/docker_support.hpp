@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+// What the tests of the Docker backend share. The daemon is a private one (tests/docker/daemon.sh); what is in it is looked
+// at from outside, by the docker command.
+
+#include <cofferdam/backends/docker.hpp>
+
+#include "support/require.hpp"
+#include "support/run.hpp"
+
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <sys/wait.h>
+
+namespace cofferdam_test {
+
+inline std::string docker_address() {
+  const char* const address = std::getenv("COFFERDAM_TEST_DOCKER");
+  return address == nullptr ? std::string() : std::string(address);
+}
+inline std::string registry_address() {
+  const char* const address = std::getenv("COFFERDAM_TEST_REGISTRY");
+  return address == nullptr ? std::string() : std::string(address);
+}
+
+/// Ends the test where there is no daemon: skipped, or failed where COFFERDAM_REQUIRE names it.
+#define COFFERDAM_NEEDS_DOCKER() \
+  COFFERDAM_NEEDS("docker", !::cofferdam_test::docker_address().empty(), "what a Docker daemon does")
+
+inline cofferdam::docker::daemon_choice test_daemon() {
+  return cofferdam::docker::daemon_choice().address(docker_address());
+}
+
+/// Containers of an image of the tests.
+inline cofferdam::docker::provider test_image(
+    const std::string& name, cofferdam::docker::container_options options = cofferdam::docker::container_options()) {
+  return cofferdam::docker::from_image("cofferdam-test/" + name).options(std::move(options)).daemon(test_daemon());
+}
+
+/// Runs a line of a shell here, and returns what it printed, without the line's end.
+inline std::string output_of(const std::string& line) {
+  std::FILE* const pipe = ::popen((line + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) throw std::runtime_error("popen failed");
+  std::string text;
+  char piece[4096];
+  for (;;) {
+    const std::size_t got = std::fread(piece, 1, sizeof piece, pipe);
+    if (got == 0) break;
+    text.append(piece, got);
+  }
+  ::pclose(pipe);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+/// What the docker command says.
+inline std::string docker_says(const std::string& words) {
+  return output_of("docker -H '" + docker_address() + "' " + words);
+}
+
+/// The ids of all containers that this library has made, running or not, a line each.
+inline std::string our_containers() { return docker_says("ps -aq --filter label=cofferdam.owner"); }
+
+/// Looks again and again, for at most `limit`.
+template <class Condition>
+bool in_time(Condition condition, std::chrono::seconds limit = std::chrono::seconds(30)) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return true;
+}
+
+/// A container that is not ours, for as long as this lives.
+class foreign_container {
+ public:
+  explicit foreign_container(const std::string& words = "") {
+    id_ = docker_says("run -d --network none " + words + " cofferdam-test/busybox sleep 1000000");
+  }
+  foreign_container(const foreign_container&) = delete;
+  foreign_container& operator=(const foreign_container&) = delete;
+  ~foreign_container() { docker_says("rm -f " + id_); }
+  const std::string& id() const { return id_; }
+  bool runs() const { return docker_says("inspect -f '{{.State.Running}}' " + id_) == "true"; }
+
+ private:
+  std::string id_;
+};
+
+inline cofferdam::awaitable<void> pause_for(std::chrono::milliseconds time) {
+  asio::steady_timer timer(co_await asio::this_coro::executor, time);
+  co_await timer.async_wait(asio::use_awaitable);
+}
+
+}  // namespace cofferdam_test

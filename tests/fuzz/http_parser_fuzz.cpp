@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// Any bytes as HTTP/1.1, a response or a request: events or a refusal, the same however the stream is cut; never more
+// data than bytes, never a byte behind the end; what was taken of a head, written again, is one head.
+// Input: one byte for which side and which limits, one for the size of the pieces, then the stream.
+
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/net/http_parser.hpp>
+#include <cofferdam/net/http_serializer.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace {
+
+using cofferdam::http_event;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+struct found {
+  std::string heads;
+  std::string data;
+  std::size_t consumed = 0;
+  http_event last = http_event::need_more;
+  std::error_code cause;
+  bool operator==(const found&) const = default;
+};
+
+template <class Parser>
+found feed(Parser parser, std::string_view stream, std::size_t piece) {
+  found result;
+  std::string waiting;
+  try {
+    while (result.last != http_event::end && result.last != http_event::upgrade) {
+      const cofferdam::http_step step = parser.parse(cofferdam::as_bytes(waiting));
+      require(step.consumed <= waiting.size());
+      result.consumed += step.consumed;
+      result.data += cofferdam::as_text(step.data);
+      if (step.event == http_event::head || step.event == http_event::interim) {
+        const std::string text = cofferdam::http_head_text(parser.head());
+        require(text.find("\r\n\r\n") == text.size() - 4);
+        result.heads += text;
+      }
+      if (step.event == http_event::end || step.event == http_event::upgrade) result.last = step.event;
+      if (step.event == http_event::data) require(!step.data.empty());
+      const bool more = step.event == http_event::need_more;
+      require(!more || step.consumed == waiting.size());
+      waiting.erase(0, step.consumed);
+      if (!more) continue;
+      if (stream.empty()) {
+        result.last = parser.end_of_stream();
+        break;
+      }
+      waiting += stream.substr(0, piece);
+      stream.remove_prefix(std::min(piece, stream.size()));
+    }
+    for (const cofferdam::http_field& one : parser.trailers()) result.heads += one.name() + "=" + one.value() + "\n";
+  } catch (const cofferdam::error& failure) {
+    require(failure.code() == cofferdam::errc::io_error && failure.cause());
+    // Data that came before a refusal may have been cut differently.
+    return {"", "", 0, http_event::need_more, failure.cause()};
+  }
+  return result;
+}
+
+template <class Parser>
+void check(const Parser& parser, std::string_view stream, std::size_t piece) {
+  const found whole = feed(parser, stream, stream.size() + 1);
+  require(feed(parser, stream, piece) == whole);
+  require(feed(parser, stream, 1) == whole);
+  require(whole.data.size() <= whole.consumed && whole.consumed <= stream.size());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 2) return 0;
+  cofferdam::http_parser_limits limits;
+  if ((data[0] & 4U) != 0) {
+    limits.line = 40;
+    limits.head = 120;
+    limits.fields = 3;
+    limits.interim = 2;
+  }
+  const std::size_t piece = 1 + data[1] % 40U;
+  const std::string_view stream(reinterpret_cast<const char*>(data) + 2, size - 2);
+  if ((data[0] & 1U) != 0) {
+    check(cofferdam::http_request_parser(limits), stream, piece);
+  } else {
+    check(cofferdam::http_response_parser((data[0] & 2U) != 0 ? "HEAD" : "GET", limits), stream, piece);
+  }
+  return 0;
+}

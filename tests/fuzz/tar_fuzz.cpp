@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// Any bytes as a tar archive: entries or a refusal, the same wherever it is cut; no name that is let pass leads out, not
+// even through links; and what was read can be written and read again.
+// Input: one byte for the size of the pieces and the form of the rest. Even: blocks of an archive, their checksums put
+// right, an end added. Odd: lines, each of which becomes an entry: its type, then name, link, size and data, between tabs.
+
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/net/tar_names.hpp>
+#include <cofferdam/net/tar_reader.hpp>
+#include <cofferdam/net/tar_writer.hpp>
+
+#include "support/tar_bytes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using cofferdam::errc;
+using cofferdam::tar_entry;
+using cofferdam::tar_type;
+using cofferdam_test::tar_file;
+using tar_files = std::vector<tar_file>;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+cofferdam::tar_limits limits() { return cofferdam::tar_limits().name(300).pax_header(1000).entries(20).bytes(100'000); }
+
+struct outcome {
+  tar_files files;
+  errc refused{};
+  bool operator==(const outcome&) const = default;
+};
+
+outcome read(std::string_view archive, std::size_t piece) {
+  outcome found;
+  cofferdam::tar_reader reader(limits());
+  bool open = false;
+  try {
+    while (!archive.empty()) {
+      const std::string_view next = archive.substr(0, piece);
+      archive.remove_prefix(next.size());
+      cofferdam_test::feed_tar(reader, next, found.files, open);
+    }
+    reader.finish();
+  } catch (const cofferdam::error& failure) {
+    found.refused = static_cast<errc>(failure.code().value());
+    require(found.refused == errc::io_error || found.refused == errc::too_large || found.refused == errc::unsupported);
+  }
+  std::size_t data = 0;
+  for (const tar_file& one : found.files) {
+    require(!one.head.name().empty() && one.head.name().size() <= 300 && one.head.link().size() <= 300);
+    require(one.data.size() <= one.head.size());
+    data += one.data.size();
+  }
+  require(found.files.size() <= 20 && data <= 100'000);
+  return found;
+}
+
+std::string repaired(std::string_view blocks) {
+  std::string archive(blocks);
+  archive.resize((archive.size() + 511) / 512 * 512);
+  for (std::size_t at = 0; at < archive.size(); at += 512) {
+    const std::string_view block = std::string_view(archive).substr(at, 512);
+    if (block.find_first_not_of('\0') == std::string_view::npos) continue;
+    unsigned sum = 0;
+    for (std::size_t i = 0; i < 512; ++i)
+      sum += i >= 148 && i < 156 ? static_cast<unsigned char>(' ') : static_cast<unsigned char>(block[i]);
+    std::array<char, 16> text{};
+    std::snprintf(text.data(), text.size(), "%06o", sum);
+    archive.replace(at + 148, 8, std::string_view(text.data(), 8));
+  }
+  return archive + cofferdam_test::tar_end();
+}
+
+std::string from_lines(std::string_view lines) {
+  std::string archive;
+  while (!lines.empty()) {
+    std::string_view line = lines.substr(0, lines.find('\n'));
+    lines.remove_prefix(std::min(lines.size(), line.size() + 1));
+    if (line.empty()) continue;
+    const char flag = line.front();
+    line.remove_prefix(1);
+    std::array<std::string, 4> part;
+    for (std::string& one : part) {
+      const std::string_view text = line.substr(0, line.find('\t'));
+      one = text;
+      line.remove_prefix(std::min(line.size(), text.size() + 1));
+    }
+    // In a pax header the records are between bars, without their lengths.
+    if (flag == 'x' || flag == 'g') {
+      std::string records;
+      for (std::string_view rest = part[3]; !rest.empty();) {
+        const std::string_view record = rest.substr(0, rest.find('|'));
+        rest.remove_prefix(std::min(rest.size(), record.size() + 1));
+        const std::size_t equals = std::min(record.find('='), record.size());
+        records += cofferdam_test::pax_line(std::string(record.substr(0, equals)),
+                                            record.substr(std::min(record.size(), equals + 1)));
+      }
+      part[3] = records;
+    }
+    cofferdam_test::tar_header header(part[0], flag, part[3].size());
+    header.link(part[1]);
+    if (!part[2].empty()) header.put(124, 12, part[2]);
+    archive += header.with(part[3]);
+  }
+  return archive + cofferdam_test::tar_end();
+}
+
+// ---- a file system of names, which follows links as a kernel does --------------------------------------------------
+
+using world = std::map<std::string, tar_entry>;
+
+/// Where a name leads, starting in the folder `at`; aborts if that is above the root.
+void walk(const world& files, std::vector<std::string>& at, std::string_view name, int& hops) {
+  require(!name.starts_with('/'));
+  for (const std::string_view part : cofferdam::detail::path_components(name)) {
+    if (part == "..") {
+      require(!at.empty());
+      at.pop_back();
+      continue;
+    }
+    std::string whole;
+    for (const std::string& one : at) whole += one + "/";
+    whole += part;
+    const auto found = files.find(whole);
+    if (found != files.end() && found->second.type() == tar_type::symlink) {
+      if (--hops < 0) return;
+      walk(files, at, found->second.link(), hops);
+    } else {
+      at.emplace_back(part);
+    }
+  }
+}
+
+void expect_inside(const tar_files& files) {
+  cofferdam::tar_names names(10'000);
+  world made;
+  std::set<std::string> folders;
+  for (const tar_file& one : files) {
+    std::string clean;
+    try {
+      clean = names.admit(one.head);
+    } catch (const cofferdam::error&) {
+      continue;
+    }
+    require(cofferdam::workspace_path_or_root(clean) == clean);
+    const tar_type type = one.head.type();
+    require(type == tar_type::regular || type == tar_type::directory || type == tar_type::symlink ||
+            type == tar_type::hard_link);
+    // Nothing replaces anything, and nothing is made through a link or a file.
+    const auto taken = made.find(clean);
+    require(taken == made.end() || (type == tar_type::directory && taken->second.type() == tar_type::directory));
+    for (std::size_t slash = clean.find('/'); slash != std::string::npos; slash = clean.find('/', slash + 1)) {
+      const auto above = made.find(clean.substr(0, slash));
+      require(above == made.end() || above->second.type() == tar_type::directory);
+    }
+    if (type == tar_type::hard_link) {
+      const auto target = made.find(cofferdam::workspace_path(one.head.link()));
+      require(target != made.end());
+      require(target->second.type() == tar_type::regular || target->second.type() == tar_type::hard_link);
+    }
+    made.insert_or_assign(clean, one.head);
+  }
+  for (const auto& [name, entry] : made) {
+    if (entry.type() != tar_type::symlink) continue;
+    std::vector<std::string> at;
+    int hops = 40;
+    walk(made, at, name, hops);
+  }
+}
+
+void expect_same_again(const tar_files& files) {
+  tar_files writable;
+  for (const tar_file& one : files) {
+    const tar_type type = one.head.type();
+    const bool is_plain = type == tar_type::regular || type == tar_type::directory || type == tar_type::symlink ||
+                          type == tar_type::hard_link;
+    const bool ends_well = !one.head.name().ends_with('/') && one.data.size() == one.head.size();
+    if (is_plain && ends_well) writable.push_back(one);
+  }
+  require(cofferdam_test::read_tar(cofferdam_test::write_tar(writable)) == writable);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 1) return 0;
+  const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const std::size_t piece = 1 + data[0] / 2U * 9U;
+  const std::string archive = data[0] % 2 == 0 ? repaired(rest) : from_lines(rest);
+  const outcome whole = read(archive, archive.size());
+  require(read(archive, piece) == whole);
+  require(read(rest, piece) == read(rest, rest.size()));
+  expect_inside(whole.files);
+  expect_same_again(whole.files);
+  return 0;
+}

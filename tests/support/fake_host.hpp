@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/docker/host_view.hpp>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace cofferdam_test {
+
+/// A machine that exists only in a test: variables, files, sockets.
+class fake_host {
+ public:
+  fake_host& set(std::string name, std::string value) {
+    variables_.insert_or_assign(std::move(name), std::move(value));
+    return *this;
+  }
+  fake_host& file(std::string path, std::string content) {
+    files_.insert_or_assign(std::move(path), std::move(content));
+    return *this;
+  }
+  fake_host& socket(std::string path) {
+    sockets_.insert_or_assign(std::move(path), std::string());
+    return *this;
+  }
+  /// Docker's configuration of the user.
+  fake_host& config(std::string content) { return file("/h/.docker/config.json", std::move(content)); }
+
+  /// A view of it as it is now. Its home is /h, its user 1000.
+  cofferdam::docker::host_view view() const {
+    const auto files = files_;
+    const auto sockets = sockets_;
+    return cofferdam::docker::host_view(
+        variables_, "/h", 1000,
+        [files](const std::string& path) {
+          const auto found = files.find(path);
+          return found == files.end() ? std::nullopt : std::optional<std::string>(found->second);
+        },
+        [files, sockets](const std::string& path) {
+          if (sockets.contains(path)) return cofferdam::docker::path_kind::socket;
+          return files.contains(path) ? cofferdam::docker::path_kind::file : cofferdam::docker::path_kind::nothing;
+        });
+  }
+
+ private:
+  cofferdam::docker::host_view::variable_map variables_;
+  std::map<std::string, std::string> files_;
+  std::map<std::string, std::string> sockets_;
+};
+
+}  // namespace cofferdam_test

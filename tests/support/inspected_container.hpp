@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+namespace cofferdam_test {
+
+/// What a daemon that did all it was asked to answers to an inspection: the part of it that is looked at.
+inline boost::json::object inspected_as_asked(const boost::json::object& asked) {
+  boost::json::object answer;
+  boost::json::object config;
+  for (const char* const key : {"User", "Env", "Entrypoint", "WorkingDir", "Labels", "Tty"})
+    config[key] = asked.at(key);
+  answer["Config"] = config;
+  const boost::json::object& host = asked.at("HostConfig").as_object();
+  answer["HostConfig"] = host;
+  boost::json::object& given = answer["HostConfig"].as_object();
+  given["PidMode"] = "";
+  given["UTSMode"] = "";
+  given["UsernsMode"] = "";
+  given["Devices"] = nullptr;
+  boost::json::array mounts;
+  for (const boost::json::value& one : host.at("Mounts").as_array()) {
+    const boost::json::object& want = one.as_object();
+    boost::json::object have;
+    have["Type"] = want.at("Type");
+    have[want.at("Type").as_string() == "bind" ? "Source" : "Name"] = want.at("Source");
+    have["Destination"] = want.at("Target");
+    have["RW"] = !want.at("ReadOnly").as_bool();
+    mounts.push_back(have);
+  }
+  answer["Mounts"] = mounts;
+  return answer;
+}
+
+}  // namespace cofferdam_test
