@@ -64,7 +64,7 @@ bool is_hardened(const json::object& body) {
 // ---- DK-01 --------------------------------------------------------------------------------------------------------
 
 TEST(Attack, DK_01_a_daemon_that_ignores_what_it_does_not_know_is_found_out_before_the_start) {
-  const json::object body = body_of(container_options().read_only_root());
+  const json::object body = body_of(container_options());
   ASSERT_TRUE(is_hardened(body));
   // Control: the daemon knows none of the fields, and answers as if all were well. Who does not read back starts it.
   json::object lax = inspected_as_asked(body);

@@ -27,7 +27,7 @@ using cofferdam_test::sentence_of;
 namespace json = boost::json;
 
 json::object asked() {
-  container_options options = container_options().read_only_root().runtime("runsc");
+  container_options options = container_options().runtime("runsc");
   options.add(mount::bind("/srv/data", "/in").read_only()).add(mount::volume("out", "/out"));
   create_request one("sha256:12", "cofferdam-1", {"/.cofferdam/warden"}, options);
   one.reaps().programs("cofferdam-warden-12", "/.cofferdam");
@@ -138,7 +138,7 @@ TEST(ContainerCheck, an_image_may_bring_volumes_of_its_own) {
 }
 
 TEST(ContainerCheck, what_docker_20_10_answered_is_understood) {
-  container_options options = container_options().read_only_root();
+  container_options options = container_options();
   options.add(mount::bind("/srv/data", "/in").read_only()).add(mount::volume("vol", "/out"));
   create_request one("bbf:1", "cofferdam-t1", {"/bin/sh", "-c", "cat"}, options);
   one.reaps().commands(command_user::set_by_first);

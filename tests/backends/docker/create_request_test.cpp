@@ -49,9 +49,11 @@ TEST(CreateRequest, the_whole_body_is_hardened_by_default) {
     "Labels":{"cofferdam.owner":"1:0b7e5f8e-9c0f-4b9f-8a55-6d5d2a7c1e11:7:100:5000:cofferdam-1",
               "cofferdam.host":"box","cofferdam.deadline":""},
     "HostConfig":{"AutoRemove":true,"Privileged":false,"PublishAllPorts":false,"NetworkMode":"none","IpcMode":"private",
-      "LogConfig":{"Type":"none"},"CapDrop":["ALL"],"SecurityOpt":["no-new-privileges"],"ReadonlyRootfs":false,
+      "LogConfig":{"Type":"none"},"CapDrop":["ALL"],"SecurityOpt":["no-new-privileges"],"ReadonlyRootfs":true,
       "Init":false,"Memory":1073741824,"MemorySwap":1073741824,"PidsLimit":256,"NanoCpus":2000000000,
-      "Ulimits":[{"Name":"core","Soft":0,"Hard":0}],"OomScoreAdj":500,"ShmSize":67108864,"Tmpfs":{},
+      "Ulimits":[{"Name":"core","Soft":0,"Hard":0}],"OomScoreAdj":500,"ShmSize":67108864,"Tmpfs":{
+        "/workspace":"rw,nosuid,nodev,exec,size=536870912,mode=0755,uid=1000,gid=1000",
+        "/tmp":"rw,nosuid,nodev,exec,size=268435456,mode=1777"},
       "Mounts":[{"Type":"volume","Source":"cofferdam-warden-12","Target":"/.cofferdam","ReadOnly":true,
                  "VolumeOptions":{"NoCopy":true}}]}})");
   wanted.as_object()["Labels"].as_object()["cofferdam.version"] = version.data();
@@ -103,11 +105,11 @@ TEST(CreateRequest, a_first_program_that_sets_users_has_what_that_takes_and_no_m
 }
 
 TEST(CreateRequest, a_read_only_root_has_a_workspace_and_a_tmp_of_its_own) {
-  const json::value host = host_of(request(container_options().read_only_root()));
+  const json::value host = host_of(request(container_options()));
   EXPECT_EQ(host.at("ReadonlyRootfs"), true);
-  EXPECT_EQ(host.at("Tmpfs").at("/workspace"), "rw,nosuid,nodev,exec,size=268435456,mode=0755,uid=1000,gid=1000");
+  EXPECT_EQ(host.at("Tmpfs").at("/workspace"), "rw,nosuid,nodev,exec,size=536870912,mode=0755,uid=1000,gid=1000");
   EXPECT_EQ(host.at("Tmpfs").at("/tmp"), "rw,nosuid,nodev,exec,size=268435456,mode=1777");
-  container_options options = container_options().read_only_root().add(mount::volume("data", "/workspace"));
+  container_options options = container_options().add(mount::volume("data", "/workspace"));
   options.user("app").tmpfs(tmpfs_mount("/tmp", 8192));
   const json::value own = host_of(request(options));
   EXPECT_EQ(own.at("Tmpfs").as_object().size(), 1U);
