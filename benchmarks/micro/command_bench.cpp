@@ -13,19 +13,25 @@
 
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -222,6 +228,81 @@ awaitable<void> drain(int rounds) {
   co_await env.close();
 }
 
+/// How late a timer of 1 ms comes, over and over, until `done`.
+awaitable<void> tick(row& late, const bool& done) {
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  while (!done) {
+    const auto due = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
+    timer.expires_at(due);
+    co_await timer.async_wait(asio::use_awaitable);
+    late.add(std::chrono::steady_clock::now() - due);
+  }
+}
+
+/// A thousand commands at once: what becomes of the loop's timers.
+awaitable<void> crowd(int commands) {
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  rlimit more = files;
+  more.rlim_cur = std::min<rlim_t>(files.rlim_max, static_cast<rlim_t>(commands) * 4 + 256);
+  ::setrlimit(RLIMIT_NOFILE, &more);
+  asio::any_io_executor executor = co_await asio::this_coro::executor;
+  const local recipe = local().without_warning();
+  local_environment env = co_await recipe.open();
+  const std::string folder = env.workspace().string();
+  std::vector<row> rows;
+  rows.emplace_back("a loop that only ticks");
+  rows.emplace_back("... while a thread starts 1000 shells by posix_spawn");
+  rows.emplace_back("... while it runs 1000 commands");
+  for (int turn = 0; turn < 5; ++turn) {
+    const auto ended = [](bool& flag) { return [&flag](std::exception_ptr) { flag = true; }; };
+    for (std::size_t kind = 0; kind < rows.size(); ++kind) {
+      bool done = false;
+      bool ticked = false;
+      asio::co_spawn(executor, tick(rows[kind], done), ended(ticked));
+      asio::steady_timer timer(executor);
+      std::thread other;
+      std::atomic<bool> spawned{kind != 1};
+      if (kind == 1) {
+        other = std::thread([&] {
+          for (int i = 0; i < commands; ++i)
+            spawn_and_wait("/bin/sh", {"sh", "-c", "true"}, {"PATH=" + std::string(default_path)}, folder);
+          spawned = true;
+        });
+      }
+      int running = 0;
+      if (kind == 2) {
+        for (int i = 0; i < commands; ++i) {
+          ++running;
+          asio::co_spawn(
+              executor,
+              [&env]() -> awaitable<void> {
+                command_result result = co_await env.run_command(shell("true"));
+                if (!result.ok()) throw std::runtime_error("a command failed");
+              },
+              [&running](std::exception_ptr) { --running; });
+        }
+      } else if (kind == 0) {
+        timer.expires_after(std::chrono::seconds(1));
+        co_await timer.async_wait(asio::use_awaitable);
+      }
+      while (running != 0 || !spawned) {
+        timer.expires_after(std::chrono::milliseconds(5));
+        co_await timer.async_wait(asio::use_awaitable);
+      }
+      done = true;
+      while (!ticked) {
+        timer.expires_after(std::chrono::milliseconds(2));
+        co_await timer.async_wait(asio::use_awaitable);
+      }
+      if (other.joinable()) other.join();
+    }
+  }
+  cofferdam_bench::print("How late a timer of 1 ms comes", rows);
+  co_await env.close();
+  ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -234,6 +315,7 @@ int main(int count, char** arguments) {
         co_await compare(rounds);
         co_await compare_with_memory(rounds);
         co_await drain(std::max(3, rounds / 100));
+        co_await crowd(rounds);
       },
       [&](std::exception_ptr failure) {
         try {

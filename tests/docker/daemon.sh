@@ -1,20 +1,20 @@
-#!/ usr / bin / env bash
-#SPDX - License - Identifier : BSL - 1.0
-#Copyright the cofferdam authors.See LICENSE.
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
+# Copyright the cofferdam authors. See LICENSE.
 #
-#A Docker daemon for the tests : private, without any of the host's, and gone without a trace when it is stopped.
+# A Docker daemon for the tests: private, without any of the host's, and gone without a trace when it is stopped.
 #
-#tests / docker / daemon.sh packages what must be installed on a fresh Debian 12, one line, for apt - get
-#tests / docker / daemon.sh start FOLDER starts containerd, dockerd and a registry, makes the test images(images.sh)
-#tests / docker / daemon.sh env FOLDER prints the exports for it : eval "$(tests/docker/daemon.sh env FOLDER)"
-#tests / docker / daemon.sh stop FOLDER ends all of that, removes its containers, mounts, cgroups, bridge, run folder
+#   tests/docker/daemon.sh packages       what must be installed on a fresh Debian 12, one line, for apt-get
+#   tests/docker/daemon.sh start FOLDER   starts containerd, dockerd and a registry, makes the test images (images.sh)
+#   tests/docker/daemon.sh env FOLDER     prints the exports for it: eval "$(tests/docker/daemon.sh env FOLDER)"
+#   tests/docker/daemon.sh stop FOLDER    ends all of that, removes its containers, mounts, cgroups, bridge, run folder
 #
-#Needs root.FOLDER keeps the images, so a second start takes seconds; remove it after `stop` to have it all back.The
-#Debian image is cached beside FOLDER(its parent), or in COFFERDAM_TEST_DOCKER_CACHE. `start` on a running daemon only
-#makes the images that are missing; `stop` without a daemon does nothing; both work after a crash of either.
+# Needs root. FOLDER keeps the images, so a second start takes seconds; remove it after `stop` to have it all back. The
+# Debian image is cached beside FOLDER (its parent), or in COFFERDAM_TEST_DOCKER_CACHE. `start` on a running daemon only
+# makes the images that are missing; `stop` without a daemon does nothing; both work after a crash of either.
 #
-#FOLDER / run the run folder, short and under / tmp because a socket's path must stay below 108 bytes
-#FOLDER / registry HOST : PORT of the registry on loopback; it holds cofferdam - test / busybox : latest
+#   FOLDER/run        the run folder, short and under /tmp because a socket's path must stay below 108 bytes
+#   FOLDER/registry   HOST:PORT of the registry on loopback; it holds cofferdam-test/busybox:latest
 #   FOLDER/*.log      of dockerd, containerd, the registry
 #   FOLDER/data, FOLDER/containerd, FOLDER/registry-store
 #
@@ -110,37 +110,32 @@ remove_containers() {
 own_cgroups() {
   local top
   for top in "/sys/fs/cgroup/${run##*/}" /sys/fs/cgroup/*/"${run##*/}"; do
-if
-  [-d "$top"];
-then find "$top" - depth - type d 2 > / dev / null || true;
-fi done
+    if [ -d "$top" ]; then find "$top" -depth -type d 2>/dev/null || true; fi
+  done
 }
 
 kill_containers() {
   local round group pid
-  for round in $(seq 100);
-  do
+  for round in $(seq 100); do
     local left=0
-    for group in $(own_cgroups);
-  do
-    if
-      [-e "$group/cgroup.freeze"];
-  then echo 0 > "$group/cgroup.freeze" 2 > / dev / null || true;
-  fi if[-e "$group/freezer.state"];
-  then echo THAWED > "$group/freezer.state" 2 > / dev / null || true;
-  fi while read - r pid;
-  do
-    left = 1 kill - KILL "$pid" 2 > / dev / null || true done < < (cat "$group/cgroup.procs" 2 > / dev / null)
-                                                                      done if[$left - eq 0];
-  then return;
-  fi if["$round" - eq 100];
-  then say "processes of containers do not end";
-  fi sleep 0.1 done
+    for group in $(own_cgroups); do
+      if [ -e "$group/cgroup.freeze" ]; then echo 0 >"$group/cgroup.freeze" 2>/dev/null || true; fi
+      if [ -e "$group/freezer.state" ]; then echo THAWED >"$group/freezer.state" 2>/dev/null || true; fi
+      while read -r pid; do
+        left=1
+        kill -KILL "$pid" 2>/dev/null || true
+      done < <(cat "$group/cgroup.procs" 2>/dev/null)
+    done
+    if [ $left -eq 0 ]; then return; fi
+    if [ "$round" -eq 100 ]; then say "processes of containers do not end"; fi
+    sleep 0.1
+  done
 }
 
-own_mounts() {
-#deepest first local place name name = $(printf '%s' "$folder" | sed 's/ /\\040/g') while read - r _ _ _ _ place _;
-  do
+own_mounts() {  # deepest first
+  local place name
+  name=$(printf '%s' "$folder" | sed 's/ /\\040/g')
+  while read -r _ _ _ _ place _; do
     case $place in "$run"/* | "$name"/*) printf '%b\n' "$place" ;; esac
   done </proc/self/mountinfo | sort -r
 }
@@ -216,7 +211,7 @@ TEXT
   echo "$address" >"$folder/registry"
 }
 
-#A child that has not reached its exec yet is still this script, which does not name the run folder.
+# A child that has not reached its exec yet is still this script, which does not name the run folder.
 is_ours_soon() {
   local attempt
   for attempt in $(seq 40); do
@@ -289,32 +284,28 @@ print_env() {
     "unix://$run/docker.sock" "$folder" "$(cat "$folder/registry")"
 }
 
-#-- -- the command line -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -
+# ---- the command line -------------------------------------------------------------------------------------------------
 
-#The caller's own Docker is not meant.
+# The caller's own Docker is not meant.
 unset DOCKER_HOST DOCKER_CONTEXT DOCKER_TLS DOCKER_TLS_VERIFY DOCKER_CERT_PATH DOCKER_API_VERSION DOCKER_CONFIG
 DOCKER_CONFIG=/nonexistent
 export DOCKER_CONFIG
 
-case ${1:
-    -
-}:$# in
-  packages:1) packages ;
-;
+case ${1:-}:$# in
+  packages:1) packages ;;
   start:2)
     open_folder "$2"
     start
-    ;
-  ;
+    ;;
   stop:2)
-    if [ -d "$2" ];
-  then open_folder "$2" stop fi;
-  ;
-  env:2) print_env "$2" ;
-  ;
+    if [ -d "$2" ]; then
+      open_folder "$2"
+      stop
+    fi
+    ;;
+  env:2) print_env "$2" ;;
   *)
     sed -n '5,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
-    ;
-  ;
-  esac
+    ;;
+esac

@@ -1,66 +1,58 @@
-#!/ usr / bin / env bash
-#SPDX - License - Identifier : BSL - 1.0
-#Copyright the cofferdam authors.See LICENSE.
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
+# Copyright the cofferdam authors. See LICENSE.
 #
-#Makes the images that the tests of the Docker backend run, without any registry but our own.Called by daemon.sh:
+# Makes the images that the tests of the Docker backend run, without any registry but our own. Called by daemon.sh:
 #
-#tests / docker / images.sh DOCKER_HOST FOLDER REGISTRY
+#   tests/docker/images.sh DOCKER_HOST FOLDER REGISTRY
 #
-#An image that is there already, made by this very file, stays.What they are:
+# An image that is there already, made by this very file, stays. What they are:
 #
-#cofferdam - test / busybox static busybox with all its names; users root and user(1000)
-#cofferdam - test / debian Debian 12(debootstrap, minbase)with python3, procps and bash; user `user` (1000)
-#cofferdam - test / entrypoint an ENTRYPOINT that chatters, moves, leaves a child behind and never runs its words; \
-    also a
-#CMD, a VOLUME, a HEALTHCHECK each second : all that a backend must override
-#cofferdam - test / user USER 1234 : 1234, HOME = / srv / guest, WORKDIR / srv / guest / work, both its own
-#cofferdam - test / shell - less one static program and nothing else : `/ bin / busybox - tool NAME WORDS...`; \
-    no / bin / sh
+#   cofferdam-test/busybox     static busybox with all its names; users root and user (1000)
+#   cofferdam-test/debian      Debian 12 (debootstrap, minbase) with python3, procps and bash; user `user` (1000)
+#   cofferdam-test/entrypoint  an ENTRYPOINT that chatters, moves, leaves a child behind and never runs its words; also a
+#                              CMD, a VOLUME, a HEALTHCHECK each second: all that a backend must override
+#   cofferdam-test/user        USER 1234:1234, HOME=/srv/guest, WORKDIR /srv/guest/work, both its own
+#   cofferdam-test/shell-less  one static program and nothing else: `/bin/busybox-tool NAME WORDS...`; no /bin/sh
 #
-#REGISTRY / cofferdam - test / busybox is a copy of the first, for pulls; \
-    the daemon itself does not keep it under that name.
+# REGISTRY/cofferdam-test/busybox is a copy of the first, for pulls; the daemon itself does not keep it under that name.
 
-set - euo pipefail export DOCKER_HOST = $1 folder = $2 registry = $3 readonly suite = bookworm
+set -euo pipefail
+export DOCKER_HOST=$1
+folder=$2 registry=$3
+readonly suite=bookworm
 
-    work = $(mktemp - d) trap 'rm -rf --one-file-system "$work"' EXIT
+work=$(mktemp -d)
+trap 'rm -rf --one-file-system "$work"' EXIT
 
-    say() {
-  printf 'docker for tests: %s\n' "$*" > &2;
+say() { printf 'docker for tests: %s\n' "$*" >&2; }
+
+busybox=$(command -v busybox)
+recipe=$(cat "${BASH_SOURCE[0]}" "$busybox" | sha256sum | cut -c 1-16)
+
+is_made() {
+  [ "$(docker image inspect -f '{{index .Config.Labels "cofferdam.recipe"}}' "cofferdam-test/$1" 2>/dev/null)" = "$recipe" ]
 }
 
-busybox = $(command - v busybox) recipe = $(cat
-                                            "${BASH_SOURCE[0]}"
-                                            "$busybox" |
-                                            sha256sum | cut - c 1 - 16)
+pack() { tar -C "$1" --sort=name --mtime=@1700000000 --numeric-owner -c .; }
 
-    is_made(){["$(docker image inspect -f '{{index .Config.Labels " cofferdam.recipe "}}' " cofferdam -
-                   test / $1 " 2>/dev/null)" = "$recipe"]}
-
-pack() {
-  tar - C "$1" --sort = name-- mtime = @1700000000 --numeric - owner - c.;
-}
-
-#into NAME CHANGE... : makes an image of the tar archive on standard input.
+# into NAME CHANGE...: makes an image of the tar archive on standard input.
 into() {
   local name=$1 change options=()
   shift
-  for change in "LABEL cofferdam.recipe=$recipe" "$@";
-  do options += (--change "$change");
-  done docker import "${options[@]}" - "cofferdam-test/$name:latest" > / dev / null say "made cofferdam-test/$name"
+  for change in "LABEL cofferdam.recipe=$recipe" "$@"; do options+=(--change "$change"); done
+  docker import "${options[@]}" - "cofferdam-test/$name:latest" >/dev/null
+  say "made cofferdam-test/$name"
 }
 
-readonly path = 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+readonly path='ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
-    busybox_root() {
+busybox_root() {
   local name root=$1
   mkdir -p "$root"/{bin,etc,root,home/user,proc,sys,dev,tmp,var/tmp,usr/bin}
   cp "$busybox" "$root/bin/busybox"
-  for name in $("$busybox" --list);
-  do
-    if
-      ["$name" != busybox];
-  then ln - s busybox "$root/bin/$name";
-  fi
+  for name in $("$busybox" --list); do
+    if [ "$name" != busybox ]; then ln -s busybox "$root/bin/$name"; fi
   done
   ln -s ../../bin/env "$root/usr/bin/env"
   printf 'root:x:0:0::/root:/bin/sh\nuser:x:1000:1000::/home/user:/bin/sh\n' >"$root/etc/passwd"
@@ -71,51 +63,64 @@ readonly path = 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbi
   chmod 1777 "$root/tmp" "$root/var/tmp"
 }
 
-make_busybox(){busybox_root "$work/busybox" pack "$work/busybox" | into busybox "$path" 'CMD ["/bin/sh"]'}
+make_busybox() {
+  busybox_root "$work/busybox"
+  pack "$work/busybox" | into busybox "$path" 'CMD ["/bin/sh"]'
+}
 
 make_entrypoint() {
-  busybox_root "$work/entrypoint" mkdir
-               "$work/entrypoint/odd"
-               "$work/entrypoint/data" echo kept > "$work/entrypoint/data/file" cat >
-          "$work/entrypoint/entrypoint" << 'TEXT'
-#!/ bin / sh
-#Stands where a backend's own program has to stand. Whoever lets it run sees this banner, and never the words given.
-              trap '' TERM HUP INT echo "entrypoint: banner on stdout, $# words: $*" echo
-                                        "entrypoint: banner on stderr" > & 2 cd / odd ||
-      exit 9 export ENTRYPOINT_RAN =
-      yes(while
-          :;
-          do sleep 3600; done) &
-          cat > / dev / null exit 37 TEXT chmod 0755 "$work/entrypoint/entrypoint" pack "$work/entrypoint" |
-      into entrypoint
-      "$path" 'ENV FROM_IMAGE="two words"' 'ENTRYPOINT ["/entrypoint", "--odd"]' 'CMD ["never", "run"]' 'WORKDIR /odd' 'VOLUME /data' 'HEALTHCHECK --interval=1s --timeout=1s CMD echo checked >>/odd/health'
+  busybox_root "$work/entrypoint"
+  mkdir "$work/entrypoint/odd" "$work/entrypoint/data"
+  echo kept >"$work/entrypoint/data/file"
+  cat >"$work/entrypoint/entrypoint" <<'TEXT'
+#!/bin/sh
+# Stands where a backend's own program has to stand. Whoever lets it run sees this banner, and never the words given.
+trap '' TERM HUP INT
+echo "entrypoint: banner on stdout, $# words: $*"
+echo "entrypoint: banner on stderr" >&2
+cd /odd || exit 9
+export ENTRYPOINT_RAN=yes
+(while :; do sleep 3600; done) &
+cat >/dev/null
+exit 37
+TEXT
+  chmod 0755 "$work/entrypoint/entrypoint"
+  pack "$work/entrypoint" | into entrypoint "$path" 'ENV FROM_IMAGE="two words"' 'ENTRYPOINT ["/entrypoint", "--odd"]' \
+    'CMD ["never", "run"]' 'WORKDIR /odd' 'VOLUME /data' \
+    'HEALTHCHECK --interval=1s --timeout=1s CMD echo checked >>/odd/health'
 }
 
-make_user(){
-  busybox_root "$work/user" mkdir - p "$work/user/srv/guest/work" echo 'guest:x:1234:1234::/srv/guest:/bin/sh' >>
-      "$work/user/etc/passwd" echo 'guest:x:1234:' >>
-      "$work/user/etc/group" chown - R 1234 : 1234 "$work/user/srv/guest" pack "$work/user" |
-  into user "$path" 'ENV HOME=/srv/guest' 'USER 1234:1234' 'WORKDIR /srv/guest/work' 'CMD ["/bin/sh"]'
+make_user() {
+  busybox_root "$work/user"
+  mkdir -p "$work/user/srv/guest/work"
+  echo 'guest:x:1234:1234::/srv/guest:/bin/sh' >>"$work/user/etc/passwd"
+  echo 'guest:x:1234:' >>"$work/user/etc/group"
+  chown -R 1234:1234 "$work/user/srv/guest"
+  pack "$work/user" | into user "$path" 'ENV HOME=/srv/guest' 'USER 1234:1234' 'WORKDIR /srv/guest/work' \
+    'CMD ["/bin/sh"]'
 }
 
-make_shell_less(){mkdir - p "$work/shell-less/bin" cp
-                            "$busybox"
-                            "$work/shell-less/bin/busybox-tool" chmod 0755 "$work/shell-less" pack "$work/shell-less" |
-                  into shell - less 'CMD ["/bin/busybox-tool", "true"]'}
-#Half a minute of downloading and unpacking, so its result is kept; by its own recipe, for this file changes often.
+make_shell_less() {
+  mkdir -p "$work/shell-less/bin"
+  cp "$busybox" "$work/shell-less/bin/busybox-tool"
+  chmod 0755 "$work/shell-less"
+  pack "$work/shell-less" | into shell-less 'CMD ["/bin/busybox-tool", "true"]'
+}
+
+# Half a minute of downloading and unpacking, so its result is kept; by its own recipe, for this file changes often.
 debian_archive() {
-  local include = python3, procps cache root = $work / debian kept cache =
-                           ${COFFERDAM_TEST_DOCKER_CACHE : -$(dirname "$folder")} kept =
-                               $cache / cofferdam - test - $suite - $(dpkg-- print - architecture) - $ {
-    include  //,/-}-2.tar
-        if[!-s "$kept"];
-    then say "debootstrap $suite with $include: about a minute" mkdir - p "$cache" if !debootstrap-- variant =
-        minbase
-        "--include=$include"
-        "$suite"
-        "$root" > "$folder/debootstrap.log" 2 > &1;
-    then tail - n 20 "$folder/debootstrap.log" >
-        &2 say "debootstrap failed; whole log: $folder/debootstrap.log" return 1 fi rm - rf "$root" / var / cache / apt/* "$root"/var/lib/apt/lists/* "$root"/var/log/* "$root"/usr/share/{doc,man,locale,info}/*
+  local include=python3,procps cache root=$work/debian kept
+  cache=${COFFERDAM_TEST_DOCKER_CACHE:-$(dirname "$folder")}
+  kept=$cache/cofferdam-test-$suite-$(dpkg --print-architecture)-${include//,/-}-2.tar
+  if [ ! -s "$kept" ]; then
+    say "debootstrap $suite with $include: about a minute"
+    mkdir -p "$cache"
+    if ! debootstrap --variant=minbase "--include=$include" "$suite" "$root" >"$folder/debootstrap.log" 2>&1; then
+      tail -n 20 "$folder/debootstrap.log" >&2
+      say "debootstrap failed; whole log: $folder/debootstrap.log"
+      return 1
+    fi
+    rm -rf "$root"/var/cache/apt/* "$root"/var/lib/apt/lists/* "$root"/var/log/* "$root"/usr/share/{doc,man,locale,info}/*
     find "$root" -name __pycache__ -prune -exec rm -rf {} +
     chroot "$root" useradd --uid 1000 --create-home --shell /bin/bash user
     tar -C "$root" --sort=name --numeric-owner --exclude='./dev/*' --exclude='./proc/*' --exclude='./sys/*' \
