@@ -204,7 +204,7 @@ TEST(ChildProcess, only_the_first_reason_to_end_it_counts) {
     one.child->end(end_reason::cancelled);
     EXPECT_EQ(one.child->ended_by(), end_reason::timeout);
     one.child->drain();
-    co_await one.child->until_finished_shielded();
+    co_await one.child->until_settled_shielded();
   });
 }
 
@@ -318,7 +318,7 @@ TEST(ChildProcess, a_busy_stream_does_not_hide_the_other) {
       ++(piece.stream() == output_stream::out ? from_out : from_err);
     }
     one.child->abandon();
-    co_await one.child->until_finished_shielded();
+    co_await one.child->until_settled_shielded();
   });
 }
 
@@ -332,7 +332,7 @@ TEST(ChildProcess, partial_says_what_has_come_so_far) {
     EXPECT_EQ(partial->exit_code(), -1);
     EXPECT_GT(partial->duration().count(), 0);
     one.child->abandon();
-    co_await one.child->until_finished_shielded();
+    co_await one.child->until_settled_shielded();
   });
 }
 
@@ -356,7 +356,7 @@ TEST(ChildProcess, abandoned_it_dies_at_once_with_its_group) {
     one.child->abandon();
     const bool gone = co_await under_test::until([&] { return cofferdam_test::guests_of(one.folder.path()).empty(); });
     EXPECT_TRUE(gone);
-    co_await one.child->until_finished_shielded();
+    co_await one.child->until_settled_shielded();
     EXPECT_EQ(one.child->result().term_signal(), SIGKILL);
   });
 }
