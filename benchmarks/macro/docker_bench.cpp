@@ -159,8 +159,7 @@ awaitable<void> output(peer& python, int rounds) {
     const nanoseconds theirs =
         timed([&] { shell_out("docker exec " + name + " head -c 524288000 /dev/zero >/dev/null"); });
     const auto begin = std::chrono::steady_clock::now();
-    command_result result =
-        co_await env.run_command(argv("head", "-c", "524288000", "/dev/zero").keep_output(std::size_t{64} * 1024));
+    command_result result = co_await env.run_command(argv("head", "-c", "524288000", "/dev/zero").keep_output(65536));
     const nanoseconds ours = since(begin);
     if (result.out().total() != 524288000) throw std::runtime_error("output is missing");
     if (i < 0) continue;

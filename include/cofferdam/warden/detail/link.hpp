@@ -327,7 +327,8 @@ class coroutine_link final : public warden_link, public std::enable_shared_from_
   void start(std::shared_ptr<link_listener> listener) override {
     listener_ = std::move(listener);
     const auto self = this->shared_from_this();
-    asio::co_spawn(executor_, read(self), [self](std::exception_ptr failure) { self->lose(failure); });
+    auto ended = [self](std::exception_ptr failure) { self->lose(failure); };
+    asio::co_spawn(executor_, read(self), std::move(ended));
   }
 
   void send(bytes frame, std::span<const int>) override {
@@ -338,10 +339,11 @@ class coroutine_link final : public warden_link, public std::enable_shared_from_
       queued_.insert(queued_.end(), frame.begin(), frame.end());
     if (std::exchange(writing_, true)) return;
     const auto self = this->shared_from_this();
-    asio::co_spawn(executor_, write(self), [self](std::exception_ptr failure) {
+    auto ended = [self](std::exception_ptr failure) {
       self->writing_ = false;
       if (failure) self->lose(failure);
-    });
+    };
+    asio::co_spawn(executor_, write(self), std::move(ended));
   }
 
   bool carries_descriptors() const noexcept override { return false; }

@@ -147,7 +147,8 @@ inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_requ
   limits.idle(std::nullopt);  // a line of the Dockerfile may be silent for as long as it likes
   http_exchange answer = co_await api->stream(std::move(what), doing, limits);
   std::string id = co_await follow_progress(std::move(answer), doing, std::move(tell));
-  std::optional<image> made = co_await find_image(api, id.empty() ? name : id);
+  if (id.empty()) id = name;
+  std::optional<image> made = co_await find_image(api, id);
   if (!made)
     throw error(errc::provider_failed, doing.failed() + ": the daemon said that it was built, and has no such image");
   co_return std::move(*made);

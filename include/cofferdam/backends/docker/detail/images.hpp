@@ -135,7 +135,7 @@ inline awaitable<image> ensure_image(std::shared_ptr<engine> api, image_name nam
   bool pulled = false;
   for (;;) {
     if (options.pull() != pull_policy::always || pulled || name.is_id()) {
-      std::optional<image> found = co_await find_image(api, name.is_id() ? name.digest() : text);
+      std::optional<image> found = co_await find_image(api, text);
       if (found) co_return std::move(*found);
       if (options.pull() == pull_policy::never || name.is_id())
         throw error(errc::not_found, "docker: the daemon at " + api->address() + " has no image \"" + text +

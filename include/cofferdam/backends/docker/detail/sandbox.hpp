@@ -79,7 +79,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     if (!failure) co_return one;
     const bool throws = co_await asio::this_coro::throw_if_cancelled();
     co_await asio::this_coro::throw_if_cancelled(false);
-    co_await cofferdam::detail::shielded([one] { return one->discard(); });
+    const auto discards = [one] { return one->discard(); };
+    co_await cofferdam::detail::shielded(std::ref(discards));
     co_await asio::this_coro::throw_if_cancelled(throws);
     std::rethrow_exception(failure);
   }
@@ -256,7 +257,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   void look_after() {
     if (std::exchange(looks_, true)) return;
     const auto self = shared_from_this();
-    asio::co_spawn(api_->executor(), look(self), [self](std::exception_ptr) { self->looks_ = false; });
+    auto looked = [self](std::exception_ptr) { self->looks_ = false; };
+    asio::co_spawn(api_->executor(), look(self), std::move(looked));
   }
 
   static awaitable<void> look(std::shared_ptr<sandbox> self) {
