@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// The ways to a daemon: its socket, TLS with certificates, contexts, ssh; and what is said where there is none.
+
+#include <cofferdam/core/with_environment.hpp>
+
+#include "docker/docker_support.hpp"
+#include "net/certificates.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <string>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace cofferdam;
+using namespace std::chrono_literals;
+using cofferdam_test::certificate;
+using cofferdam_test::docker_address;
+using cofferdam_test::run;
+using cofferdam_test::temporary_folder;
+
+/// Variables of this process, for as long as it lives; what was there before comes back.
+class variables_set {
+ public:
+  explicit variables_set(const std::map<std::string, std::string>& all) {
+    for (const char* name : {"DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_TLS_VERIFY", "DOCKER_TLS",
+                             "DOCKER_CERT_PATH", "PATH", "HOME", "XDG_RUNTIME_DIR"}) {
+      const char* const value = std::getenv(name);
+      before_[name] = value == nullptr ? std::nullopt : std::optional<std::string>(value);
+    }
+    for (const auto& [name, value] : before_)
+      if (name != "PATH") ::unsetenv(name.c_str());
+    for (const auto& [name, value] : all) ::setenv(name.c_str(), value.c_str(), 1);
+  }
+  variables_set(const variables_set&) = delete;
+  variables_set& operator=(const variables_set&) = delete;
+  ~variables_set() {
+    for (const auto& [name, value] : before_) {
+      if (value) {
+        ::setenv(name.c_str(), value->c_str(), 1);
+      } else {
+        ::unsetenv(name.c_str());
+      }
+    }
+  }
+
+ private:
+  std::map<std::string, std::optional<std::string>> before_;
+};
+
+/// tests/docker/tls_proxy.py before the daemon's socket.
+class tls_proxy {
+ public:
+  explicit tls_proxy(const std::string& folder) {
+    int to[2];
+    int from[2];
+    if (::pipe2(to, O_CLOEXEC) != 0 || ::pipe2(from, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+    const std::string socket = docker_address().substr(7);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::dup2(to[0], 0);
+      ::dup2(from[1], 1);
+      ::execlp("python3", "python3", COFFERDAM_SOURCE_DIR "/tests/docker/tls_proxy.py", folder.c_str(), socket.c_str(),
+               static_cast<char*>(nullptr));
+      ::_exit(127);
+    }
+    ::close(to[0]);
+    ::close(from[1]);
+    input_ = to[1];
+    char c = 0;
+    while (::read(from[0], &c, 1) == 1 && c != '\n') port_ += c;
+    ::close(from[0]);
+  }
+  tls_proxy(const tls_proxy&) = delete;
+  tls_proxy& operator=(const tls_proxy&) = delete;
+  ~tls_proxy() {
+    ::close(input_);
+    ::kill(pid_, SIGTERM);
+    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  const std::string& port() const { return port_; }
+
+ private:
+  pid_t pid_ = -1;
+  int input_ = -1;
+  std::string port_;
+};
+
+/// Opens a container and runs a command in it, with a daemon that is found as the docker command finds it.
+std::string greeting(docker::daemon_choice choice = docker::daemon_choice()) {
+  return run(
+      [&]() -> awaitable<std::string> {
+        const auto provider = docker::from_image("cofferdam-test/busybox").daemon(choice);
+        std::string text;
+        try {
+          text = co_await with_environment(provider, [](docker::environment& env) -> awaitable<std::string> {
+            // Enough of it that it does not fit into one read of anybody's.
+            command_result result = co_await env.run_command(shell("head -c 3000000 /dev/zero | wc -c; echo hello"));
+            co_return std::string(result.out().text());
+          });
+        } catch (const error& failure) {
+          text = std::string("error: ") + failure.what();
+        }
+        co_return text;
+      },
+      120s);
+}
+
+constexpr const char* greeted = "3000000\nhello\n";
+
+void write_keys(const std::filesystem::path& folder, const certificate& authority, const std::string& names) {
+  const certificate server(names, &authority);
+  const certificate client("DNS:client", &authority);
+  std::ofstream(folder / "ca.pem") << authority.pem();
+  std::ofstream(folder / "server-cert.pem") << server.pem();
+  std::ofstream(folder / "server-key.pem") << server.key_pem();
+  std::ofstream(folder / "cert.pem") << client.pem();
+  std::ofstream(folder / "key.pem") << client.key_pem();
+}
+
+TEST(DockerReach, the_socket_that_docker_host_names) {
+  COFFERDAM_NEEDS_DOCKER();
+  const variables_set set({{"DOCKER_HOST", docker_address()}});
+  EXPECT_EQ(greeting(), greeted);
+}
+
+TEST(DockerReach, tls_with_certificates_from_the_variables_and_from_a_context) {
+  COFFERDAM_NEEDS_DOCKER();
+  const temporary_folder folder;
+  const certificate authority("");
+  write_keys(folder.path(), authority, "DNS:localhost,IP:127.0.0.1");
+  const tls_proxy proxy(folder.path().string());
+  const std::string address = "tcp://127.0.0.1:" + proxy.port();
+  {
+    const variables_set set(
+        {{"DOCKER_HOST", address}, {"DOCKER_TLS_VERIFY", "1"}, {"DOCKER_CERT_PATH", folder.path().string()}});
+    EXPECT_EQ(greeting(), greeted);
+  }
+  const std::filesystem::path config = folder.path() / "config";
+  std::filesystem::create_directories(config);
+  std::ofstream(config / "config.json") << R"({"currentContext":"far"})";
+  const std::string hash = docker::detail::sha256_hex("far");
+  std::filesystem::create_directories(config / "contexts" / "meta" / hash);
+  std::ofstream(config / "contexts" / "meta" / hash / "meta.json")
+      << R"({"Name":"far","Metadata":{},"Endpoints":{"docker":{"Host":")" << address << R"(","SkipTLSVerify":false}}})";
+  const std::filesystem::path keys = config / "contexts" / "tls" / hash / "docker";
+  std::filesystem::create_directories(keys);
+  for (const char* name : {"ca.pem", "cert.pem", "key.pem"})
+    std::filesystem::copy_file(folder.path() / name, keys / name);
+  const variables_set set({{"DOCKER_CONFIG", config.string()}});
+  EXPECT_EQ(greeting(), greeted);
+}
+
+TEST(DockerReach, a_daemon_that_cannot_prove_who_it_is_is_refused) {
+  COFFERDAM_NEEDS_DOCKER();
+  const temporary_folder folder;
+  const certificate authority("");
+  write_keys(folder.path(), authority, "DNS:another.example");
+  const tls_proxy proxy(folder.path().string());
+  const variables_set set({{"DOCKER_HOST", "tcp://127.0.0.1:" + proxy.port()},
+                           {"DOCKER_TLS_VERIFY", "1"},
+                           {"DOCKER_CERT_PATH", folder.path().string()}});
+  const std::string said = greeting();
+  EXPECT_EQ(said.rfind("error: ", 0), 0U) << said;
+  EXPECT_NE(said.find("127.0.0.1"), std::string::npos) << said;
+  EXPECT_NE(said.find("certificate was not accepted"), std::string::npos) << said;
+}
+
+TEST(DockerReach, a_plain_client_of_a_daemon_that_speaks_tls_is_told_so) {
+  COFFERDAM_NEEDS_DOCKER();
+  const temporary_folder folder;
+  const certificate authority("");
+  write_keys(folder.path(), authority, "IP:127.0.0.1");
+  const tls_proxy proxy(folder.path().string());
+  const variables_set set({{"DOCKER_HOST", "tcp://127.0.0.1:" + proxy.port()}});
+  const std::string said = greeting();
+  EXPECT_EQ(said.rfind("error: ", 0), 0U) << said;
+}
+
+TEST(DockerReach, ssh_is_the_users_own_and_its_complaint_is_the_error) {
+  COFFERDAM_NEEDS_DOCKER();
+  const temporary_folder folder;
+  const std::filesystem::path bin = folder.path() / "bin";
+  std::filesystem::create_directories(bin);
+  const auto script = [&](const std::string& text) {
+    std::ofstream(bin / "ssh") << "#!/bin/sh\n" << text;
+    std::filesystem::permissions(bin / "ssh", std::filesystem::perms::all);
+  };
+  // Stands in for the way to another machine: what ssh is asked to run there is run here.
+  script("echo \"$@\" >> '" + (folder.path() / "asked").string() + "'\nfor last; do :; done\nexport DOCKER_HOST='" +
+         docker_address() + "'\nexec sh -c \"$last\"\n");
+  const std::string path = bin.string() + ":" + std::getenv("PATH");
+  const variables_set set({{"DOCKER_HOST", "ssh://somebody@far.example:2222"}, {"PATH", path}});
+  EXPECT_EQ(greeting(), greeted);
+  std::ifstream asked(folder.path() / "asked");
+  std::string first;
+  std::getline(asked, first);
+  EXPECT_NE(first.find("-l somebody"), std::string::npos) << first;
+  EXPECT_NE(first.find("-p 2222"), std::string::npos) << first;
+  EXPECT_NE(first.find("-- far.example docker system dial-stdio"), std::string::npos) << first;
+
+  script("echo 'far.example: no such machine' >&2\nexit 255\n");
+  const std::string said = greeting();
+  EXPECT_EQ(said.rfind("error: ", 0), 0U) << said;
+  EXPECT_NE(said.find("no such machine"), std::string::npos) << said;
+}
+
+TEST(DockerReach, where_there_is_no_daemon_the_error_says_where_was_looked_and_what_to_do) {
+  const temporary_folder folder;
+  const variables_set set({{"HOME", folder.path().string()}});
+  const std::string missing = (folder.path() / "no.sock").string();
+  std::string said = greeting(docker::daemon_choice().address("unix://" + missing));
+  EXPECT_NE(said.find(missing), std::string::npos) << said;
+  EXPECT_NE(said.find("there is no such socket"), std::string::npos) << said;
+
+  // Left behind by a daemon that was killed.
+  const std::string dead = (folder.path() / "dead.sock").string();
+  const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  dead.copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ::close(listener);
+  said = greeting(docker::daemon_choice().address("unix://" + dead));
+  EXPECT_NE(said.find("the daemon is not running"), std::string::npos) << said;
+
+  said = greeting(docker::daemon_choice().address("/var/run/docker.sock"));
+  EXPECT_NE(said.find("unix://"), std::string::npos) << said;
+  said = greeting(docker::daemon_choice().address("ssh://user:secret@host"));
+  EXPECT_EQ(said.find("secret"), std::string::npos) << said;
+}
+
+}  // namespace
