@@ -1501,7 +1501,7 @@ TEST_P(WardenFiles, a_killed_worker_is_reported_and_replaced) {
     ASSERT_TRUE(lost.has_value());
     EXPECT_EQ(lost->type, frame::worker_lost);
     EXPECT_EQ(lost->job, 0U);
-    EXPECT_TRUE(lost->payload.empty());
+    EXPECT_EQ(lost->payload, std::string(4, '\0')) << "no request was under way";
     EXPECT_EQ(files().ask_as(7, frame::write_data, "x").error, EBADF);
   }
   EXPECT_EQ(files().read("f").data, "text");
