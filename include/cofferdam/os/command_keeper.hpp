@@ -52,7 +52,7 @@ class command_keeper : public std::enable_shared_from_this<command_keeper> {
       : executor_(std::move(executor)),
         settings_(std::move(settings)),
         registry_(std::make_shared<command_registry>()),
-        turn_(executor_) {}
+        turn_(timer_of(executor_)) {}
   command_keeper(const command_keeper&) = delete;
   command_keeper& operator=(const command_keeper&) = delete;
   virtual ~command_keeper() = default;
@@ -204,6 +204,15 @@ class command_keeper : public std::enable_shared_from_this<command_keeper> {
   // A start takes a tenth of a millisecond. Where hundreds come at once, the loop's timers and sockets get their turn after
   // every few.
   static constexpr int most_starts = 32;
+
+  /// The first timer of a loop may need descriptors.
+  static asio::steady_timer timer_of(const asio::any_io_executor& executor) {
+    try {
+      return asio::steady_timer(executor);
+    } catch (const std::system_error& failure) {
+      throw error(errc::io_error, std::string("commands cannot be watched: ") + failure.what(), failure.code());
+    }
+  }
 
   bool take_turn() {
     if (starts_ == most_starts) return false;
