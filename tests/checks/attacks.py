@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Every row of the attack catalogue has a test in tests/attacks, or a line in tests/attacks/waiting.txt that says why not.
+"""Every row of the attack catalogue has a test in tests/attacks or tests/docker, or a line in tests/attacks/waiting.txt that says why not.
 
 A test names its rows: TEST(Attack, AL_01_a_second_command_is_refused). A waiting line: `PR-20 needs the jail's terminal`.
 With --scoreboard: prints which is which.
@@ -11,7 +11,8 @@ import sys
 
 from _harness import ROOT, main
 
-ROWS = {"AL": 28, "EN": 10, "FS": 23, "PR": 24, "OU": 12}
+ROWS = {"AL": 28, "EN": 10, "FS": 23, "PR": 24, "OU": 12, "DK": 6}
+FOLDERS = ["tests/attacks", "tests/docker"]  # the second needs a daemon
 SUBROWS = {"PR-06": "bc"}  # PR-06b and PR-06c stand beneath PR-06
 TEST = re.compile(r"^\s*(?:TYPED_)?TEST(?:_F|_P)?\s*\(\s*\w+\s*,\s*(\w+)\s*\)", re.M)
 ROW = re.compile(r"(?<![A-Z])([A-Z]{2})_(\d\d[a-z]?)(?![a-z\d])")
@@ -25,7 +26,8 @@ def catalogue():
 def proven(root):
     """Row -> names of its tests."""
     rows = {}
-    for path in sorted((root / "tests/attacks").rglob("*_test.cpp")):
+    files = [path for folder in FOLDERS for path in sorted((root / folder).rglob("*_test.cpp"))]
+    for path in files:
         text = re.sub(r"//[^\n]*|^\s*/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.S | re.M)
         for name in TEST.findall(text):
             if not name.startswith("DISABLED_"):
@@ -83,15 +85,17 @@ def scoreboard():
         print(f"neither: {len(lost)}\n  {' '.join(lost)}")
 
 
-REST = "".join(f"{row} a later wall\n" for row in catalogue() if row not in ("AL-01", "AL-02"))
+REST = "".join(f"{row} a later wall\n" for row in catalogue() if row not in ("AL-01", "AL-02", "DK-05"))
 GOOD = {
     "tests/attacks/allow_test.cpp": "TEST(Attack, AL_01_and_AL_02_are_refused) {}\n",
+    "tests/docker/attacks_test.cpp": "TEST(Attack, DK_05_is_refused_too) {}\n",
     "tests/attacks/waiting.txt": "# why\n" + REST,
 }
 BAD = [
     ("a row in neither", {"tests/attacks/waiting.txt": REST.replace("FS-07 a later wall\n", "")}, "FS-07: neither"),
     ("a commented test", {"tests/attacks/allow_test.cpp": "// TEST(Attack, AL_01_x) {}\nTEST(Attack, AL_02_x) {}\n"},
      "AL-01: neither"),
+    ("a row of the other folder whose test is gone", {"tests/docker/attacks_test.cpp": None}, "DK-05: neither"),
     ("a disabled test", {"tests/attacks/allow_test.cpp": "TEST(Attack, DISABLED_AL_01_x) {}\n"}, "AL-01: neither"),
     ("a row in both", {"tests/attacks/waiting.txt": REST + "AL-01 later\n"}, "AL-01: waits, but"),
     ("a row of which only the one above it has a test",

@@ -201,7 +201,7 @@ http: { addr: "127.0.0.1:0" }
 TEXT
   background registry docker-registry serve "$run/registry.yml"
   while [ -z "$address" ]; do
-    address=$(sed -n 's/.*listening on \(127\.0\.0\.1:[0-9]*\).*/\1/p' "$folder/registry.log" | head -n 1)
+    address=$(sed -n 's/.*listening on \(127\.0\.0\.1:[0-9]*\).*/\1/p' "$folder/registry.log" 2>/dev/null | head -n 1 || true)
     if [ $SECONDS -ge $deadline ] || ! is_ours_soon "$(pid_of registry)"; then
       tail -n 30 "$folder/registry.log" >&2
       fail "the registry did not start"

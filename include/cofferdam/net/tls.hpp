@@ -96,7 +96,7 @@ inline connector tls_connector(std::string host, std::uint16_t port, const tls_s
   detail::check_host(expected, port);
   detail::tls_identity identity(settings.trusted_, settings.chain_, settings.key_, settings.verify_);
   return connector(name, std::move(field),
-                   detail::tls_recipe(std::move(host), port, std::move(name), expected, std::move(identity)));
+                   detail::tls_recipe(std::move(host), port, name, expected, std::move(identity)));
 }
 
 }  // namespace cofferdam::inline v0

@@ -86,7 +86,7 @@ inline connector tcp_connector(std::string host, std::uint16_t port) {
   detail::check_host(host, port);
   std::string name = detail::host_and_port(host, port, 0);
   std::string field = detail::host_and_port(host, port, 80);
-  return connector(name, std::move(field), detail::tcp_recipe(std::move(host), port, std::move(name)));
+  return connector(name, std::move(field), detail::tcp_recipe(std::move(host), port, name));
 }
 
 /// A stream of two ends, such as a child's standard output and input.

@@ -161,7 +161,10 @@ class warden_keeper final : public command_keeper, public link_listener, public 
     return warden_files(self, self->requests_, self->settings_.root);
   }
 
-  void send(bytes frame) override { link_->send(std::move(frame), {}); }
+  void send(bytes frame) override {
+    watch_heart();
+    link_->send(std::move(frame), {});
+  }
 
   std::vector<background_command> background() const {
     std::vector<background_command> all;
@@ -330,12 +333,13 @@ class warden_keeper final : public command_keeper, public link_listener, public 
     is_silent_ = true;
     link_->send(wire::frame_writer(wire::frame_type::ping, 0).take(), {});
     heartbeat_.expires_after(settings_.heartbeat);
-    heartbeat_.async_wait([self = std::static_pointer_cast<warden_keeper>(shared_from_this())](std::error_code failure) {
-      self->beats_ = false;
-      if (failure || self->lost_) return;
-      if (self->is_silent_ && self->settings_.silent) self->settings_.silent();
-      if (!self->jobs_.empty()) self->watch_heart();
-    });
+    heartbeat_.async_wait(
+        [self = std::static_pointer_cast<warden_keeper>(shared_from_this())](std::error_code failure) {
+          self->beats_ = false;
+          if (failure || self->lost_) return;
+          if (self->is_silent_ && self->settings_.silent) self->settings_.silent();
+          if (!self->jobs_.empty() || !self->requests_->empty()) self->watch_heart();
+        });
   }
 
   void renew_lease() {

@@ -220,7 +220,8 @@ class create_request {
     limits.push_back(std::move(no_core));
     host["Ulimits"] = std::move(limits);
     host["OomScoreAdj"] = 500;
-    host["ShmSize"] = 64 * 1024 * 1024;
+    // With the workspace's half and the quarter of /tmp: not all of the memory, or a guest that fills them ends it all.
+    host["ShmSize"] = std::min<std::int64_t>(64 * 1024 * 1024, static_cast<std::int64_t>(options_.memory() / 8));
     if (!options_.runtime().empty()) host["Runtime"] = detail::json_text(options_.runtime());
     host["Tmpfs"] = tmpfs();
     boost::json::array mounts;

@@ -67,6 +67,9 @@ class file_requests {
   /// The files that may be unfinished at a time.
   allotment& files() noexcept { return files_; }
 
+  /// Whether none is under way.
+  bool empty() const noexcept { return sent_.empty(); }
+
   /// Sends a request, once there is room for it, and does not wait for the answer.
   /// \throws error{errc::cancelled}: it was not sent; or what the session was lost for.
   awaitable<std::shared_ptr<sent>> send(frame_sink& sink, std::uint32_t number, bytes frame) {

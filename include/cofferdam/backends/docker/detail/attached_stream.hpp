@@ -25,27 +25,18 @@ namespace cofferdam::inline v0::docker::detail {
 /// error. Models `coroutine_stream`.
 class attached_stream {
  public:
-  explicit attached_stream(byte_stream raw) : raw_(std::move(raw)), state_(std::make_unique<state>()) {}
+  /// \param whose  `the container x (unix:///var/run/docker.sock)`, for the sentence of an error.
+  attached_stream(byte_stream raw, std::string whose)
+      : raw_(std::move(raw)), state_(std::make_unique<state>()), whose_(std::move(whose)) {}
 
+  /// \throws error{errc::provider_lost}: also where the stream ends, since no container of ours ends by itself.
   awaitable<std::size_t> read_some(std::span<std::byte> into) {
-    for (;;) {
-      while (std::optional<stream_piece> piece = next_piece(into.size())) {
-        if (piece->channel() == stream_channel::output) {
-          const bytes_view content = as_bytes(piece->content());
-          std::copy(content.begin(), content.end(), into.begin());
-          co_return content.size();
-        }
-        if (piece->channel() == stream_channel::error || piece->channel() == stream_channel::system)
-          state_->said.append(piece->content().substr(0, most_said - std::min(most_said, state_->said.size())));
-      }
-      const std::size_t got = co_await raw_.read_some(std::span(state_->buffer));
-      if (got == 0) {
-        if (!state_->said.empty())
-          throw error(errc::provider_lost, "docker: the container ended, saying: " + one_line(state_->said, 400));
-        state_->frames.finish();
-        co_return 0;
-      }
-      state_->left = as_text(bytes_view(state_->buffer.data(), got));
+    try {
+      const std::size_t got = co_await next_output(into);
+      co_return got;
+    } catch (const error& reason) {
+      if (reason.code() == errc::cancelled) throw;
+      throw error(errc::provider_lost, "docker: lost " + whose_ + ": " + reason.what(), reason.cause());
     }
   }
 
@@ -63,18 +54,42 @@ class attached_stream {
     std::string said;
   };
 
+  awaitable<std::size_t> next_output(std::span<std::byte> into) {
+    for (;;) {
+      while (std::optional<stream_piece> piece = next_piece(into.size())) {
+        if (piece->channel() == stream_channel::output) {
+          const bytes_view content = as_bytes(piece->content());
+          std::copy(content.begin(), content.end(), into.begin());
+          co_return content.size();
+        }
+        if (piece->channel() == stream_channel::error || piece->channel() == stream_channel::system)
+          state_->said.append(piece->content().substr(0, most_said - std::min(most_said, state_->said.size())));
+      }
+      const std::size_t got = co_await raw_.read_some(std::span(state_->buffer));
+      if (got == 0) {
+        if (!state_->said.empty()) throw error(errc::provider_lost, "it ended, saying: " + one_line(state_->said, 400));
+        state_->frames.finish();
+        throw error(errc::provider_lost, "its stream ended; was it stopped or removed, or is the daemon gone?");
+      }
+      state_->left = as_text(bytes_view(state_->buffer.data(), got));
+    }
+  }
+
   /// The next piece, no longer than there is room for.
   std::optional<stream_piece> next_piece(std::size_t most) {
-    std::string_view front = state_->left.substr(0, most);
-    const std::size_t before = front.size();
-    std::optional<stream_piece> piece = state_->frames.next(front);
-    state_->left.remove_prefix(before - front.size());
-    if (!piece && !state_->left.empty()) return next_piece(most);
+    std::optional<stream_piece> piece;
+    while (!piece && !state_->left.empty()) {  // heads are no pieces
+      std::string_view front = state_->left.substr(0, most);
+      const std::size_t before = front.size();
+      piece = state_->frames.next(front);
+      state_->left.remove_prefix(before - front.size());
+    }
     return piece;
   }
 
   byte_stream raw_;
   std::unique_ptr<state> state_;
+  std::string whose_;
 };
 
 }  // namespace cofferdam::inline v0::docker::detail

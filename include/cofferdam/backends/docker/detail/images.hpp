@@ -78,7 +78,12 @@ inline awaitable<std::string> follow_progress(http_exchange answer, api_call doi
   std::string id;
   std::array<std::byte, 16 * 1024> piece;
   for (;;) {
-    const std::size_t got = co_await answer.read_some(piece);
+    std::size_t got = 0;
+    try {
+      got = co_await answer.read_some(piece);
+    } catch (const error& reason) {
+      throw engine::lost(reason, doing);
+    }
     if (got == 0) break;
     report.feed(as_text(bytes_view(piece.data(), got)));
     while (const std::optional<progress_event> event = report.next()) {
@@ -143,7 +148,8 @@ inline awaitable<image> ensure_image(std::shared_ptr<engine> api, image_name nam
       if (pulled)
         throw error(errc::not_found, "docker: the image \"" + text + "\" was pulled and is not there; was it removed?");
     }
-    shared_round::turn turn = co_await shared_round::join("pull " + api->address() + " " + text, "pulling an image");
+    shared_round::turn turn = co_await shared_round::join(
+        "pull " + api->address() + " " + text + " " + options.platform(), "pulling an image");
     if (!turn.is_mine()) {
       pulled = turn.was_done();
       continue;

@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/docker/api_error.hpp>
 #include <cofferdam/backends/docker/detail/engine.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
 #include <cofferdam/backends/docker/owner.hpp>
@@ -10,6 +11,7 @@
 
 #include <boost/json.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -49,23 +51,32 @@ inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
     if (name.starts_with('/')) name.remove_prefix(1);
     if (!is_left_over(text_at(*its_labels, owner_label_key), name, here)) continue;
     http_request drop = api->request("DELETE", "/containers/" + encoded(text_at(*one, "Id")) + "?force=1&v=1");
-    co_await api->ask(std::move(drop), api->call("remove the container", std::string(name)), gone);
-    ++removed;
+    try {
+      co_await api->ask(std::move(drop), api->call("remove the container", std::string(name)), gone);
+      ++removed;
+    } catch (const error& failure) {  // one that cannot be removed keeps no other
+      if (failure.cause().category() != docker::http_status_category()) throw;
+    }
   }
   co_return removed;
 }
 
-/// The same, the first time in this process that a daemon is used.
+/// The same, the first time in this process that a daemon is used; a process that was forked is another.
 inline awaitable<void> sweep_once(std::shared_ptr<engine> api, owner here) {
   static std::mutex mutex;
-  static std::set<std::string> swept;
+  static std::set<std::pair<std::int64_t, std::string>> swept;
   {
     const std::lock_guard lock(mutex);
-    if (!swept.insert(api->address()).second) co_return;
+    if (!swept.emplace(here.pid(), api->address()).second) co_return;
   }
+  const std::int64_t me = here.pid();
   try {
     co_await sweep(api, std::move(here));
   } catch (const error& failure) {
+    {
+      const std::lock_guard lock(mutex);
+      swept.erase({me, api->address()});  // the next one tries again
+    }
     // What others have left is no reason not to go on; but a daemon that is lost will say so again.
     if (failure.code() == errc::cancelled) throw;
   }

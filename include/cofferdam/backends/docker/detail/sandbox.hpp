@@ -11,6 +11,7 @@
 #include <cofferdam/backends/docker/detail/image_build.hpp>
 #include <cofferdam/backends/docker/detail/images.hpp>
 #include <cofferdam/backends/docker/detail/leftovers.hpp>
+#include <cofferdam/backends/docker/detail/remove_container.hpp>
 #include <cofferdam/backends/docker/detail/warden_volume.hpp>
 #include <cofferdam/backends/docker/find_daemon.hpp>
 #include <cofferdam/backends/docker/host_view.hpp>
@@ -60,6 +61,9 @@ class sandbox_settings {
   command_settings commands;
   std::string shell;
   progress_function progress;
+  /// For how long the container may hear nothing of this program. Where the daemon itself is killed, nobody tells the
+  /// warden that its stream has ended.
+  std::chrono::milliseconds lease{std::chrono::minutes(2)};
 };
 
 /// A container of ours, with a warden for its first program. The coroutines of its commands share it.
@@ -171,7 +175,9 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     if (const std::optional<std::int64_t> count = number_at(info, "NCPU"))
       wanted.host_cpus(static_cast<unsigned>(std::max<std::int64_t>(*count, 0)));
     const std::string user = wanted.guest_user();
-    const user_ids ids = co_await ids_of(api_, *image_, user, here);
+    user_ids ids = co_await ids_of(api_, *image_, user, here);
+    // An image may call root by another name. Only who asks for root gets it.
+    if (ids.is_root() && settings_->options.user().empty()) ids = user_ids(1000, 1000);
     wanted.guest_ids(ids.uid(), ids.gid());
     if (!ids.is_root()) wanted.commands(command_user::set_by_first);
 
@@ -198,10 +204,18 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     http_request what = api_->request("POST", "/containers/create?" + wanted.query());
     what.content("application/json", boost::json::serialize(body));
     const api_call doing = api_->call("create a container of the image", image_->id);
-    http_response answer = co_await api_->ask(std::move(what), doing);
+    in_doubt_ = true;
+    http_response answer;
+    try {
+      answer = co_await api_->ask(std::move(what), doing);
+    } catch (const error& reason) {
+      in_doubt_ = leaves_in_doubt(reason);
+      throw;
+    }
     const boost::json::object made = engine::object_of(answer, doing);
     id_ = text_at(made, "Id");
-    if (id_.empty()) throw error(errc::provider_failed, doing.failed() + ": the daemon's answer has no Id");
+    in_doubt_ = id_.empty();
+    if (in_doubt_) throw error(errc::provider_failed, doing.failed() + ": the daemon's answer has no Id");
   }
 
   awaitable<byte_stream> attach() {
@@ -220,6 +234,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     settings.commands = settings_->commands;
     settings.greeting_timeout = std::chrono::seconds(30);
     settings.heartbeat = std::chrono::milliseconds(500);
+    settings.lease = settings_->lease;
     settings.silent = [weak = weak_from_this()] {
       if (const std::shared_ptr<sandbox> self = weak.lock()) self->look_after();
     };
@@ -232,7 +247,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     walls.set(protection::host_death, "everything: the container ends with the connection");
     walls.set(protection::signals, "the processes of the container");
     settings.commands.walls = std::make_shared<const protections>(std::move(walls));
-    attached_stream stream(std::move(raw));
+    attached_stream stream(std::move(raw), "the container " + name_ + " (" + api_->address() + ")");
     warden_session met = co_await warden_session::open(api_->executor(), std::move(stream), std::move(settings));
     session_.emplace(std::move(met));
   }
@@ -312,24 +327,13 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     closing_ = closed_ = true;
     try {
       if (session_) session_->abandon();
-      if (!id_.empty()) co_await remove();
+      if (!id_.empty() || in_doubt_) co_await remove();
       co_await api_->close();
     } catch (const error&) {  // `open` has a better reason to tell; what is left goes with the next sweep
     }
   }
 
-  awaitable<void> remove() {
-    static const std::vector<int> gone{404, 409};  // it is being removed already
-    http_request what = api_->request("DELETE", "/containers/" + id_ + "?force=1&v=1");
-    http_response answer = co_await api_->ask(std::move(what), api_->call("remove the container", name_), gone);
-    if (answer.status() != 409) co_return;
-    for (int i = 0; i < 200; ++i) {  // "removal in progress": until it is over
-      http_request look = api_->request("GET", "/containers/" + id_ + "/json");
-      http_response seen = co_await api_->ask(std::move(look), api_->call("look at the container", name_), gone);
-      if (seen.status() == 404) co_return;
-      co_await cofferdam::detail::short_pause(api_->executor());
-    }
-  }
+  awaitable<void> remove() { return remove_container(api_, in_doubt_ ? name_ : id_, name_, in_doubt_); }
 
   std::shared_ptr<engine> api_;
   std::shared_ptr<const sandbox_settings> settings_;
@@ -339,6 +343,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   std::optional<warden_session> session_;
   std::vector<std::string> variables_;
   std::string shell_;
+  bool in_doubt_ = false;  // whether there is a container, and which, is not known
   bool looks_ = false;
   bool closing_ = false;
   bool closed_ = false;

@@ -6,6 +6,7 @@
 #include <cofferdam/backends/docker/detail/engine.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
 #include <cofferdam/backends/docker/detail/random_name.hpp>
+#include <cofferdam/backends/docker/detail/remove_container.hpp>
 #include <cofferdam/backends/docker/owner.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
@@ -47,20 +48,25 @@ inline awaitable<void> with_scratch_container(std::shared_ptr<engine> api, std::
   http_response answer;
   // Not cancelled: the daemon would make it all the same, and nobody would know.
   const auto create = [&]() -> awaitable<void> { answer = co_await api->ask(std::move(what), doing); };
-  co_await cofferdam::detail::shielded(std::ref(create));
-  const boost::json::object made = engine::object_of(answer, doing);
-  const std::string id(text_at(made, "Id"));
+  std::string id;
   std::exception_ptr failure;
+  bool in_doubt = false;
   try {
-    co_await work(id);
+    co_await cofferdam::detail::shielded(std::ref(create));
+    const boost::json::object made = engine::object_of(answer, doing);
+    id = text_at(made, "Id");
+    if (id.empty()) throw error(errc::provider_failed, doing.failed() + ": the daemon's answer has no Id");
+  } catch (const error& reason) {
+    if (!leaves_in_doubt(reason)) throw;
+    in_doubt = true;
+    failure = std::current_exception();
+  }
+  try {
+    if (!in_doubt) co_await work(id);
   } catch (...) {
     failure = std::current_exception();
   }
-  const auto remove = [api, id, name]() -> awaitable<void> {
-    static const std::vector<int> gone{404, 409};
-    http_request drop = api->request("DELETE", "/containers/" + id + "?force=1&v=1");
-    co_await api->ask(std::move(drop), api->call("remove the container", name), gone);
-  };
+  const auto remove = [&] { return remove_container(api, in_doubt ? name : id, name, in_doubt); };
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
   try {

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/docker/api_error.hpp>
+#include <cofferdam/backends/docker/detail/engine.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/short_pause.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::docker::detail {
+
+/// Whether a container may have been made although asking for it failed with this: the connection broke off, or the
+/// answer could not be read. Where the daemon has refused, there is none.
+inline bool leaves_in_doubt(const error& reason) { return reason.cause().category() != docker::http_status_category(); }
+
+/// Asks for a removal, up to three times: the connection may break off once more.
+inline awaitable<int> ask_to_remove(std::shared_ptr<engine> api, std::string path, api_call doing) {
+  static const std::vector<int> gone{404, 409};
+  for (int turn = 1;; ++turn) {
+    std::optional<error> failure;
+    try {
+      http_request what = api->request("DELETE", path);
+      http_response answer = co_await api->ask(std::move(what), doing, gone);
+      co_return static_cast<int>(answer.status());
+    } catch (const error& reason) {
+      failure = reason;
+    }
+    if (turn == 3 || failure->code() != errc::provider_lost || !leaves_in_doubt(*failure)) throw *failure;
+  }
+}
+
+/// Removes a container, whatever runs in it, and waits until it is gone.
+/// \param which     its id or its name.
+/// \param name      for the sentence.
+/// \param in_doubt  it may be that the daemon is only about to make it: then what is not there yet is waited for, for
+///                  some seconds.
+inline awaitable<void> remove_container(std::shared_ptr<engine> api, std::string which, std::string name,
+                                        bool in_doubt = false) {
+  const std::string path = "/containers/" + encoded(which);
+  const std::string removal = path + "?force=1&v=1";
+  const api_call doing = api->call("remove the container", name);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(in_doubt ? 3 : 0);
+  int status = co_await ask_to_remove(api, removal, doing);
+  while (status == 404 && std::chrono::steady_clock::now() < end) {
+    for (int i = 0; i < 10; ++i) co_await cofferdam::detail::short_pause(api->executor());
+    status = co_await ask_to_remove(api, removal, doing);
+  }
+  if (status != 409) co_return;
+  static const std::vector<int> gone{404};
+  for (int i = 0; i < 200; ++i) {  // "removal in progress": until it is over
+    http_request look = api->request("GET", path + "/json");
+    http_response seen = co_await api->ask(std::move(look), api->call("look at the container", name), gone);
+    if (seen.status() == 404) co_return;
+    co_await cofferdam::detail::short_pause(api->executor());
+  }
+}
+
+}  // namespace cofferdam::inline v0::docker::detail

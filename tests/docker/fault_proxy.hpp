@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include "support/temporary_folder.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+// Stands between a client and a daemon on a Unix socket, and breaks what goes through it in one place.
+
+namespace cofferdam_test {
+
+enum class way { up, down };  ///< to the daemon, to the client
+
+/// What is done to a conversation, once.
+class fault {
+ public:
+  enum class kind {
+    none,
+    cut,      ///< both sides see the end of the stream
+    reset,    ///< the client sees a reset (over TCP; over a Unix socket the end)
+    garbage,  ///< some bytes become others
+  };
+  fault() = default;
+  /// \param at  before which byte of all that goes that way, over all connections.
+  fault(kind what, way where, std::size_t at) : what(what), where(where), at(at) {}
+  /// From then on nobody is answered any more.
+  fault for_good() const {
+    fault copy = *this;
+    copy.is_last = true;
+    return copy;
+  }
+
+  kind what = kind::none;
+  way where = way::up;
+  std::size_t at = 0;
+  bool is_last = false;
+};
+
+class fault_proxy {
+ public:
+  explicit fault_proxy(std::string daemon) : daemon_(std::move(daemon)) {
+    if (daemon_.starts_with("unix://")) daemon_.erase(0, 7);
+    sockaddr_un local{};
+    local.sun_family = AF_UNIX;
+    const std::string path = socket();
+    std::memcpy(local.sun_path, path.c_str(), path.size() + 1);
+    listeners_[0] = listening(AF_UNIX, reinterpret_cast<const sockaddr*>(&local), sizeof local);
+    sockaddr_in loopback{};
+    loopback.sin_family = AF_INET;
+    loopback.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    listeners_[1] = listening(AF_INET, reinterpret_cast<const sockaddr*>(&loopback), sizeof loopback);
+    socklen_t size = sizeof loopback;
+    ::getsockname(listeners_[1], reinterpret_cast<sockaddr*>(&loopback), &size);
+    port_ = ntohs(loopback.sin_port);
+    if (::pipe2(wake_, O_CLOEXEC) != 0) throw std::runtime_error("fault_proxy: pipe");
+    acceptor_ = std::thread([this] { accept_all(); });
+  }
+  fault_proxy(const fault_proxy&) = delete;
+  fault_proxy& operator=(const fault_proxy&) = delete;
+  ~fault_proxy() {
+    ::close(wake_[1]);
+    acceptor_.join();
+    cut_all();
+    for (connection& one : connections_) one.join();
+    for (const int fd : {listeners_[0], listeners_[1], wake_[0]}) ::close(fd);
+  }
+
+  std::string socket() const { return (folder_.path() / "proxy.sock").string(); }
+  std::string address() const { return "unix://" + socket(); }
+  std::string tcp_address() const { return "tcp://127.0.0.1:" + std::to_string(port_); }
+
+  /// A new conversation: counts from zero.
+  void arm(fault one) {
+    cut_all();
+    std::list<connection> old;
+    {
+      const std::lock_guard lock(mutex_);
+      old.swap(connections_);
+    }
+    for (connection& each : old) each.join();
+    const std::lock_guard lock(mutex_);
+    fault_ = one;
+    fired_ = dead_ = false;
+    piece_ = 0;
+    delay_ = {};
+    totals_ = {};
+    for (auto& starts : messages_) starts.clear();
+    requests_.clear();
+  }
+  /// Sends on no more than this many bytes at a time.
+  void chop(std::size_t piece) {
+    const std::lock_guard lock(mutex_);
+    piece_ = piece;
+  }
+  /// Holds each message back for so long.
+  void delay(std::chrono::milliseconds time) {
+    const std::lock_guard lock(mutex_);
+    delay_ = time;
+  }
+  bool fired() const {
+    const std::lock_guard lock(mutex_);
+    return fired_;
+  }
+  /// Where messages began: counted as `fault::at`.
+  std::vector<std::size_t> messages(way where) const {
+    const std::lock_guard lock(mutex_);
+    return messages_[index(where)];
+  }
+  /// How many requests there were that begin so.
+  std::size_t requests(std::string_view start) const {
+    const std::lock_guard lock(mutex_);
+    return static_cast<std::size_t>(std::count_if(requests_.begin(), requests_.end(), [&](const std::string& one) {
+      return one.find(start) != std::string::npos;
+    }));
+  }
+  /// Connections that are open.
+  int open() const { return open_; }
+
+ private:
+  static std::size_t index(way where) { return where == way::up ? 0 : 1; }
+
+  struct connection {
+    connection(int client, int daemon) : client(client), daemon(daemon) {}
+    void cut() {
+      const std::lock_guard lock(mutex);
+      if (client >= 0) ::shutdown(client, SHUT_RDWR);
+      if (daemon >= 0) ::shutdown(daemon, SHUT_RDWR);
+    }
+    void join() {
+      for (std::thread& each : pumps)
+        if (each.joinable()) each.join();
+    }
+    std::mutex mutex;
+    int client;
+    int daemon;
+    int left = 2;
+    int last = -1;  // which way the last bytes went
+    std::array<std::thread, 2> pumps;
+  };
+
+  static int listening(int family, const sockaddr* where, socklen_t size) {
+    const int fd = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || ::bind(fd, where, size) != 0 || ::listen(fd, 128) != 0)
+      throw std::runtime_error(std::string("fault_proxy: ") + std::strerror(errno));
+    return fd;
+  }
+
+  void cut_all() {
+    const std::lock_guard lock(mutex_);
+    for (connection& one : connections_) one.cut();
+  }
+
+  void accept_all() {
+    for (;;) {
+      std::array<pollfd, 3> all{pollfd{listeners_[0], POLLIN, 0}, pollfd{listeners_[1], POLLIN, 0},
+                                pollfd{wake_[0], POLLIN, 0}};
+      if (::poll(all.data(), all.size(), -1) < 0) continue;
+      if (all[2].revents != 0) return;
+      for (std::size_t i = 0; i < 2; ++i)
+        if (all[i].revents != 0) accept_one(listeners_[i]);
+    }
+  }
+
+  void accept_one(int listener) {
+    const int client = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    if (client < 0) return;
+    sockaddr_un there{};
+    there.sun_family = AF_UNIX;
+    std::memcpy(there.sun_path, daemon_.c_str(), std::min(daemon_.size() + 1, sizeof there.sun_path - 1));
+    const int daemon = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const std::lock_guard lock(mutex_);
+    if (dead_ || ::connect(daemon, reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0) {
+      ::close(daemon);
+      ::close(client);
+      return;
+    }
+    ++open_;
+    connection& one = connections_.emplace_back(client, daemon);
+    one.pumps[0] = std::thread([this, &one] { pump(one, way::up); });
+    one.pumps[1] = std::thread([this, &one] { pump(one, way::down); });
+  }
+
+  static bool send_all(int to, const char* data, std::size_t size) {
+    while (size != 0) {
+      const ssize_t sent = ::send(to, data, size, MSG_NOSIGNAL);
+      if (sent <= 0) return false;
+      data += sent;
+      size -= static_cast<std::size_t>(sent);
+    }
+    return true;
+  }
+
+  /// A client that has ended its own way only is still answered; one that has closed its socket is gone.
+  static void watch_client(connection& one) {
+    for (;;) {
+      {
+        const std::lock_guard lock(one.mutex);
+        if (one.left < 2) return;
+      }
+      pollfd client{one.client, 0, 0};
+      ::poll(&client, 1, 20);
+      if ((client.revents & (POLLHUP | POLLERR)) != 0) return one.cut();
+    }
+  }
+
+  void pump(connection& one, way where) {
+    const int from = where == way::up ? one.client : one.daemon;
+    const int to = where == way::up ? one.daemon : one.client;
+    std::array<char, 16 * 1024> buffer;
+    for (;;) {
+      const ssize_t got = ::recv(from, buffer.data(), buffer.size(), 0);
+      if (got <= 0) break;
+      auto size = static_cast<std::size_t>(got);
+      fault::kind what = fault::kind::none;
+      bool is_last = false;
+      std::size_t before = size;
+      std::size_t piece = size;
+      std::chrono::milliseconds hold{0};
+      {
+        const std::lock_guard lock(mutex_);
+        std::size_t& total = totals_[index(where)];
+        if (one.last != static_cast<int>(index(where))) {
+          one.last = static_cast<int>(index(where));
+          messages_[index(where)].push_back(total);
+          hold = delay_;
+          const std::string_view text(buffer.data(), size);
+          if (where == way::up) requests_.emplace_back(text.substr(0, text.find("\r\n")));
+        }
+        if (fault_.what != fault::kind::none && !fired_ && fault_.where == where && total + size > fault_.at) {
+          fired_ = true;
+          what = fault_.what;
+          is_last = fault_.is_last;
+          before = fault_.at > total ? fault_.at - total : 0;
+        }
+        total += size;
+        if (piece_ != 0) piece = piece_;
+      }
+      std::this_thread::sleep_for(hold);
+      if (what == fault::kind::garbage)
+        for (std::size_t i = before; i < std::min(size, before + 16); ++i) buffer[i] = static_cast<char>(0xA5);
+      if (what == fault::kind::cut || what == fault::kind::reset) size = before;
+      bool fine = true;
+      for (std::size_t at = 0; fine && at < size; at += piece)
+        fine = send_all(to, buffer.data() + at, std::min(piece, size - at));
+      if (what == fault::kind::reset) {
+        const linger at_once{1, 0};
+        ::setsockopt(one.client, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+        ::shutdown(one.client, SHUT_RD);  // it is closed, and reset, when the other way has ended too
+        ::shutdown(one.daemon, SHUT_RDWR);
+      } else if (what == fault::kind::cut) {
+        one.cut();
+      }
+      if (is_last) {
+        {
+          const std::lock_guard lock(mutex_);
+          dead_ = true;
+        }
+        cut_all();
+      }
+      if (!fine) break;
+    }
+    ::shutdown(to, SHUT_WR);
+    if (where == way::up) watch_client(one);
+    const std::lock_guard lock(one.mutex);
+    if (--one.left == 0) {
+      ::close(std::exchange(one.client, -1));
+      ::close(std::exchange(one.daemon, -1));
+      --open_;
+    }
+  }
+
+  temporary_folder folder_;
+  std::string daemon_;
+  std::array<int, 2> listeners_{};
+  int port_ = 0;
+  int wake_[2] = {-1, -1};
+  std::thread acceptor_;
+  std::atomic<int> open_ = 0;
+
+  mutable std::mutex mutex_;
+  std::list<connection> connections_;
+  fault fault_;
+  bool fired_ = false;
+  bool dead_ = false;
+  std::size_t piece_ = 0;
+  std::chrono::milliseconds delay_{0};
+  std::array<std::size_t, 2> totals_{};
+  std::array<std::vector<std::size_t>, 2> messages_;
+  std::vector<std::string> requests_;
+};
+
+}  // namespace cofferdam_test

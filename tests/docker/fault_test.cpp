@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+#include <cofferdam/backends/docker.hpp>
+
+#include "docker/docker_support.hpp"
+#include "docker/fault_proxy.hpp"
+#include "support/census.hpp"
+
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace cofferdam;
+using namespace std::chrono_literals;
+using cofferdam_test::docker_says;
+using cofferdam_test::fault;
+using cofferdam_test::fault_proxy;
+using cofferdam_test::in_time;
+using cofferdam_test::output_of;
+using cofferdam_test::run;
+using cofferdam_test::way;
+
+/// The containers that this process has made, whatever for: a name a line.
+std::string containers_of_this_process() {
+  return docker_says(
+      "ps -a --filter label=cofferdam.owner --format '{{.Label \"cofferdam.owner\"}} {{.Status}}' | grep ':" +
+      std::to_string(::getpid()) + ":' || true");
+}
+
+/// What became of a conversation.
+class outcome {
+ public:
+  std::string said;  ///< empty: all went well
+  std::error_code code;
+  bool is_ours = true;  ///< a cofferdam::error
+};
+
+/// An environment from its first request to its last, the user's name looked up in a container of its own.
+awaitable<void> converse(std::string address) {
+  static int user = 20000;
+  const docker::container_options options = docker::container_options().user(std::to_string(++user));
+  const docker::provider provider =
+      docker::from_image("cofferdam-test/busybox").options(options).daemon(docker::daemon_choice().address(address));
+  docker::environment env = co_await provider.open();
+  command_result result = co_await env.run_command(shell("cat; echo done").input("in\n"));
+  if (result.out().text() != "in\ndone\n") throw std::logic_error("a wrong result: " + result.out().text());
+  const std::string text = "content";
+  co_await env.write_file("file", as_bytes(text));
+  bytes again = co_await env.read_file("file", 100);
+  if (as_text(again) != text) throw std::logic_error("a wrong file");
+  co_await env.close();
+}
+
+outcome outcome_of(const std::string& address) {
+  outcome seen;
+  try {
+    run([&] { return converse(address); }, 120s);
+  } catch (const error& failure) {
+    seen.said = failure.what();
+    seen.code = failure.code();
+  } catch (const std::exception& failure) {
+    seen.said = failure.what();
+    seen.is_ours = false;
+  }
+  return seen;
+}
+
+std::size_t descriptors() {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
+  return count;
+}
+
+TEST(Attack, DK_03_a_conversation_that_comes_a_byte_at_a_time_or_late_is_the_same_conversation) {
+  COFFERDAM_NEEDS_DOCKER();
+  fault_proxy proxy(cofferdam_test::docker_address());
+  proxy.arm(fault());
+  proxy.chop(1);
+  EXPECT_EQ(outcome_of(proxy.address()).said, "");
+  proxy.arm(fault());
+  proxy.delay(120ms);
+  EXPECT_EQ(outcome_of(proxy.address()).said, "");
+  EXPECT_TRUE(in_time([] { return containers_of_this_process().empty(); })) << containers_of_this_process();
+}
+
+TEST(Attack, DK_03_wherever_a_conversation_breaks_there_is_a_typed_error_and_no_container) {
+  COFFERDAM_NEEDS_DOCKER();
+  fault_proxy proxy(cofferdam_test::docker_address());
+  ASSERT_EQ(outcome_of(proxy.address()).said, "");  // what is done once a process
+  proxy.arm(fault());
+  ASSERT_EQ(outcome_of(proxy.address()).said, "");  // control: without a fault all goes well
+  ASSERT_TRUE(in_time([&] { return proxy.open() == 0; }));
+  const std::vector<std::size_t> up = proxy.messages(way::up);
+  const std::vector<std::size_t> down = proxy.messages(way::down);
+  ASSERT_GT(up.size(), 12U);
+  ASSERT_GT(down.size(), 12U);
+
+  std::vector<fault> all;
+  for (const std::size_t start : up) {
+    all.emplace_back(fault::kind::cut, way::up, start);
+    all.emplace_back(fault::kind::cut, way::up, start + 7);
+    all.emplace_back(fault::kind::garbage, way::up, start);
+  }
+  for (const std::size_t start : down) {
+    all.emplace_back(fault::kind::cut, way::down, start);
+    all.emplace_back(fault::kind::cut, way::down, start + 9);
+    all.emplace_back(fault::kind::reset, way::down, start + 1);
+    all.emplace_back(fault::kind::garbage, way::down, start);
+    all.emplace_back(fault::kind::garbage, way::down, start + 4);
+  }
+  const std::size_t step = std::getenv("COFFERDAM_SOAK") != nullptr ? 1 : 2;
+  const std::size_t before = descriptors();
+  int broken = 0;
+  int mended = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i < all.size(); i += step) {
+    const fault& one = all[i];
+    const std::string what = "fault " + std::to_string(static_cast<int>(one.what)) +
+                             (one.where == way::up ? " up at " : " down at ") + std::to_string(one.at);
+    proxy.arm(one);
+    const bool by_tcp = one.what == fault::kind::reset;
+    const auto now = std::chrono::steady_clock::now();
+    const outcome seen = outcome_of(by_tcp ? proxy.tcp_address() : proxy.address());
+    const auto took = std::chrono::steady_clock::now() - now;
+    if (std::getenv("COFFERDAM_TEST_VERBOSE") != nullptr || took > 20s)
+      std::cout << what << ' ' << std::chrono::duration_cast<std::chrono::milliseconds>(took).count()
+                << " ms: " << seen.said << '\n';
+    EXPECT_TRUE(seen.is_ours) << what << ": " << seen.said;
+    EXPECT_LT(took, 25s) << what << ": " << seen.said;
+    if (seen.said.empty()) {
+      ++mended;  // asked again, and nobody had to know; or nothing was left to break
+    } else {
+      ++broken;
+      const std::string named = by_tcp ? proxy.tcp_address().substr(6) : proxy.socket();
+      // A warden's own words come over any stream, and know of no socket.
+      EXPECT_TRUE(seen.said.find(named) != std::string::npos || seen.said.find("warden") != std::string::npos)
+          << what << ": " << seen.said;
+      EXPECT_NE(seen.code, errc::cancelled) << seen.said;
+      EXPECT_NE(seen.code, errc::environment_closed) << seen.said;
+    }
+    EXPECT_TRUE(in_time([] { return containers_of_this_process().empty(); }))
+        << what << ": " << seen.said << "\nleft: " << containers_of_this_process();
+    EXPECT_TRUE(in_time([&] { return proxy.open() == 0; })) << what << ": a connection is left open";
+    if (HasFailure() && std::chrono::steady_clock::now() - begin > 300s) break;
+  }
+  EXPECT_GT(broken, 10);
+  proxy.arm(fault());
+  EXPECT_TRUE(in_time([&] { return descriptors() <= before; })) << descriptors() << " descriptors, before " << before;
+  std::cout << broken << " broken, " << mended << " mended\n";
+}
+
+TEST(Attack, DK_03_a_daemon_that_answers_nobody_any_more_is_an_error_that_names_the_socket) {
+  COFFERDAM_NEEDS_DOCKER();
+  fault_proxy proxy(cofferdam_test::docker_address());
+  ASSERT_EQ(outcome_of(proxy.address()).said, "");
+  proxy.arm(fault());
+  ASSERT_EQ(outcome_of(proxy.address()).said, "");
+  ASSERT_TRUE(in_time([&] { return proxy.open() == 0; }));
+  const std::vector<std::size_t> down = proxy.messages(way::down);
+  for (std::size_t i = 0; i < down.size(); i += 4) {
+    proxy.arm(fault(fault::kind::cut, way::down, down[i] + 1).for_good());
+    const outcome seen = outcome_of(proxy.address());
+    EXPECT_TRUE(seen.is_ours) << seen.said;
+    EXPECT_NE(seen.said.find(proxy.socket()), std::string::npos) << down[i] << ": " << seen.said;
+    EXPECT_TRUE(seen.code == errc::provider_lost || seen.code == errc::provider_failed) << seen.said;
+  }
+  // One that was made and not yet started stays until another process sweeps; one that was started is gone.
+  EXPECT_TRUE(in_time([] { return containers_of_this_process().find("Up ") == std::string::npos; }));
+  docker_says("ps -a --filter label=cofferdam.owner --format '{{.ID}} {{.Label \"cofferdam.owner\"}}' | grep ':" +
+              std::to_string(::getpid()) + ":' | cut -d' ' -f1 | xargs -r docker -H " +
+              cofferdam_test::docker_address() + " rm -f");
+}
+
+/// Answers the first request with these bytes, in one piece, and then reads to the end of the stream.
+class scripted_daemon {
+ public:
+  explicit scripted_daemon(std::vector<std::string> answers) {
+    sockaddr_un where{};
+    where.sun_family = AF_UNIX;
+    const std::string path = socket();
+    path.copy(where.sun_path, sizeof where.sun_path - 1);
+    listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (::bind(listener_, reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0 || ::listen(listener_, 4) != 0)
+      throw std::runtime_error("scripted_daemon");
+    thread_ = std::thread([this, answers = std::move(answers)] {
+      for (const std::string& answer : answers) {
+        const int client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+        char buffer[4096];
+        if (::recv(client, buffer, sizeof buffer, 0) > 0)
+          static_cast<void>(::send(client, answer.data(), answer.size(), MSG_NOSIGNAL));
+        ::shutdown(client, SHUT_WR);
+        while (::recv(client, buffer, sizeof buffer, 0) > 0) {
+        }
+        ::close(client);
+      }
+    });
+  }
+  scripted_daemon(const scripted_daemon&) = delete;
+  scripted_daemon& operator=(const scripted_daemon&) = delete;
+  ~scripted_daemon() {
+    thread_.join();
+    ::close(listener_);
+  }
+  std::string socket() const { return (folder_.path() / "daemon.sock").string(); }
+
+ private:
+  cofferdam_test::temporary_folder folder_;
+  int listener_ = -1;
+  std::thread thread_;
+};
+
+TEST(Attack, DK_03_bytes_that_come_with_the_upgrade_belong_to_the_stream) {
+  const std::string ping = "HTTP/1.1 200 OK\r\nApi-Version: 1.41\r\nConnection: close\r\nContent-Length: 2\r\n\r\nOK";
+  const std::string upgrade =
+      "HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.raw-stream\r\nConnection: Upgrade\r\nUpgrade: "
+      "tcp\r\n\r\n";
+  const std::string frames = std::string("\1\0\0\0\0\0\0\0", 8) + std::string("\1\0\0\0\0\0\0\5early", 13) +
+                             std::string("\2\0\0\0\0\0\0\4last", 12);
+  for (const std::string& tail : {std::string(), std::string("\1\0\0\0\0\0\0\11cut", 11), std::string("\7\0\0\0", 4),
+                                  std::string("\7\0\0\0\0\0\0\1x", 9)}) {
+    scripted_daemon daemon({ping, upgrade + frames + tail});
+    run([&]() -> awaitable<void> {
+      asio::any_io_executor executor = co_await asio::this_coro::executor;
+      const docker::daemon_choice choice = docker::daemon_choice().address("unix://" + daemon.socket());
+      const docker::host_view host = docker::host_view::of_this_process();
+      std::shared_ptr<docker::detail::engine> api = co_await docker::detail::engine::connect(executor, choice, host);
+      http_request what = api->request("POST", "/containers/x/attach");
+      const docker::api_call doing = api->call("attach to the container", "x");
+      byte_stream raw = co_await api->upgrade(std::move(what), doing);
+      docker::detail::attached_stream stream(std::move(raw), "the container x (" + api->address() + ")");
+      std::string text;
+      std::string said;
+      std::error_code code;
+      try {
+        for (;;) {
+          std::array<std::byte, 3> piece{};
+          const std::size_t got = co_await stream.read_some(piece);
+          text += as_text(bytes_view(piece.data(), got));
+        }
+      } catch (const error& failure) {
+        said = failure.what();
+        code = failure.code();
+      }
+      EXPECT_EQ(text, tail.size() == 11 ? "earlycut" : "early");
+      EXPECT_EQ(code, errc::provider_lost);
+      EXPECT_NE(said.find(daemon.socket()), std::string::npos) << said;
+      stream.close();
+      co_await api->close();
+    });
+  }
+}
+
+TEST(Attack, DK_03_half_a_mebibyte_of_empty_frames_is_no_deep_recursion) {
+  std::string frames;
+  for (int i = 0; i < 64 * 1024; ++i) frames += std::string("\1\0\0\0\0\0\0\0", 8);
+  const std::string ping = "HTTP/1.1 200 OK\r\nApi-Version: 1.41\r\nConnection: close\r\nContent-Length: 2\r\n\r\nOK";
+  const std::string upgrade = "HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n";
+  scripted_daemon daemon({ping, upgrade + frames});
+  run([&]() -> awaitable<void> {
+    asio::any_io_executor executor = co_await asio::this_coro::executor;
+    const docker::daemon_choice choice = docker::daemon_choice().address("unix://" + daemon.socket());
+    const docker::host_view host = docker::host_view::of_this_process();
+    std::shared_ptr<docker::detail::engine> api = co_await docker::detail::engine::connect(executor, choice, host);
+    http_request what = api->request("POST", "/containers/x/attach");
+    byte_stream raw = co_await api->upgrade(std::move(what), api->call("attach to the container", "x"));
+    docker::detail::attached_stream stream(std::move(raw), "x");
+    bool ended = false;
+    try {
+      std::array<std::byte, 1> piece{};
+      co_await stream.read_some(piece);
+    } catch (const error& failure) {
+      ended = failure.code() == errc::provider_lost;
+    }
+    EXPECT_TRUE(ended);
+    stream.close();
+    co_await api->close();
+  });
+}
+
+/// A daemon that may be killed.
+class own_daemon {
+ public:
+  own_daemon()
+      : folder_(std::string(std::getenv("COFFERDAM_TEST_DOCKER_FOLDER")) + "-faults-" + std::to_string(::getpid())) {
+    try {
+      start();
+    } catch (...) {
+      stop();
+      throw;
+    }
+  }
+  own_daemon(const own_daemon&) = delete;
+  own_daemon& operator=(const own_daemon&) = delete;
+  ~own_daemon() { stop(); }
+  void start() {
+    const std::string said = script("start");
+    const std::string exports = script("env");
+    const std::size_t at = exports.find("unix://");
+    if (at == std::string::npos) throw std::runtime_error("no daemon: " + said + exports);
+    address_ = exports.substr(at, exports.find_first_of(" \n", at) - at);
+  }
+  const std::string& address() const { return address_; }
+  pid_t pid() const {
+    return static_cast<pid_t>(std::atol(output_of("cat \"$(cat '" + folder_ + "/run')/dockerd.pid\"").c_str()));
+  }
+
+ private:
+  void stop() {
+    script("stop");
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  std::string script(const std::string& verb) const {
+    return output_of("'" COFFERDAM_SOURCE_DIR "/tests/docker/daemon.sh' " + verb + " '" + folder_ + "'");
+  }
+  std::string folder_;
+  std::string address_;
+};
+
+TEST(Attack, DK_03_a_daemon_that_dies_in_the_middle_of_a_command_is_a_lost_provider_with_what_had_arrived) {
+  COFFERDAM_NEEDS_DOCKER();
+  COFFERDAM_NEEDS("docker", ::geteuid() == 0, "what becomes of a command whose daemon dies (only root can start one)");
+  own_daemon daemon;
+  for (const int number : {SIGKILL, SIGTERM}) {
+    pid_t warden = 0;
+    run(
+        [&]() -> awaitable<void> {
+          auto settings = std::make_shared<docker::detail::sandbox_settings>();
+          settings->name.emplace("cofferdam-test/busybox");
+          settings->daemon.address(daemon.address());
+          settings->lease = 10s;
+          const docker::provider provider(settings);
+          docker::environment env = co_await provider.open();
+          warden = static_cast<pid_t>(std::atol(
+              output_of("docker -H " + daemon.address() + " inspect -f '{{.State.Pid}}' " + env.container_id())
+                  .c_str()));
+          EXPECT_TRUE(cofferdam_test::is_alive(warden));
+          process running = co_await env.start(shell("echo before; sleep 1000"));
+          chunk piece = co_await running.read();
+          EXPECT_FALSE(piece.end());
+          ::kill(daemon.pid(), number);
+          std::string said;
+          std::string partial;
+          std::error_code code;
+          try {
+            co_await running.wait();
+          } catch (const error& failure) {
+            said = failure.what();
+            code = failure.code();
+            if (failure.partial() != nullptr) partial = failure.partial()->out().text();
+          }
+          EXPECT_EQ(code, errc::provider_lost) << said;
+          EXPECT_NE(said.find(daemon.address()), std::string::npos) << said;
+          EXPECT_EQ(partial, "before\n");
+          std::string after;
+          try {
+            co_await env.run_command(shell("true"));
+          } catch (const error& failure) {
+            after = failure.what();
+          }
+          EXPECT_NE(after, "");
+          std::string closing;
+          try {
+            co_await env.close();
+          } catch (const error& failure) {
+            closing = failure.what();
+            EXPECT_EQ(failure.code(), errc::provider_lost) << closing;
+          }
+          EXPECT_TRUE(in_time([&] { return !cofferdam_test::is_alive(daemon.pid()); }, 60s));
+          std::string opening;
+          try {
+            co_await provider.open();
+          } catch (const error& failure) {
+            opening = failure.what();
+            EXPECT_EQ(failure.code(), errc::provider_failed) << opening;
+          }
+          EXPECT_NE(opening.find(daemon.address()), std::string::npos) << opening;
+        },
+        180s);
+    EXPECT_TRUE(in_time([&] { return !cofferdam_test::is_alive(warden); })) << "the container lives on";
+    if (number == SIGKILL) daemon.start();
+  }
+}
+
+}  // namespace
