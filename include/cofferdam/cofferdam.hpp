@@ -21,6 +21,7 @@
 #include <cofferdam/backends/docker/owner.hpp>
 #include <cofferdam/backends/docker/progress_stream.hpp>
 #include <cofferdam/backends/docker/registry_login.hpp>
+#include <cofferdam/backends/docker/way.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/allotment.hpp>
 #include <cofferdam/core/any_provider.hpp>

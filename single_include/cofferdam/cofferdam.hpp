@@ -3617,7 +3617,8 @@ class create_request {
     limits.push_back(std::move(no_core));
     host["Ulimits"] = std::move(limits);
     host["OomScoreAdj"] = 500;
-    host["ShmSize"] = 64 * 1024 * 1024;
+    // With the workspace's half and the quarter of /tmp: not all of the memory, or a guest that fills them ends it all.
+    host["ShmSize"] = std::min<std::int64_t>(64 * 1024 * 1024, static_cast<std::int64_t>(options_.memory() / 8));
     if (!options_.runtime().empty()) host["Runtime"] = detail::json_text(options_.runtime());
     host["Tmpfs"] = tmpfs();
     boost::json::array mounts;
@@ -3892,27 +3893,18 @@ namespace cofferdam::inline v0::docker::detail {
 /// error. Models `coroutine_stream`.
 class attached_stream {
  public:
-  explicit attached_stream(byte_stream raw) : raw_(std::move(raw)), state_(std::make_unique<state>()) {}
+  /// \param whose  `the container x (unix:///var/run/docker.sock)`, for the sentence of an error.
+  attached_stream(byte_stream raw, std::string whose)
+      : raw_(std::move(raw)), state_(std::make_unique<state>()), whose_(std::move(whose)) {}
 
+  /// \throws error{errc::provider_lost}: also where the stream ends, since no container of ours ends by itself.
   awaitable<std::size_t> read_some(std::span<std::byte> into) {
-    for (;;) {
-      while (std::optional<stream_piece> piece = next_piece(into.size())) {
-        if (piece->channel() == stream_channel::output) {
-          const bytes_view content = as_bytes(piece->content());
-          std::copy(content.begin(), content.end(), into.begin());
-          co_return content.size();
-        }
-        if (piece->channel() == stream_channel::error || piece->channel() == stream_channel::system)
-          state_->said.append(piece->content().substr(0, most_said - std::min(most_said, state_->said.size())));
-      }
-      const std::size_t got = co_await raw_.read_some(std::span(state_->buffer));
-      if (got == 0) {
-        if (!state_->said.empty())
-          throw error(errc::provider_lost, "docker: the container ended, saying: " + one_line(state_->said, 400));
-        state_->frames.finish();
-        co_return 0;
-      }
-      state_->left = as_text(bytes_view(state_->buffer.data(), got));
+    try {
+      const std::size_t got = co_await next_output(into);
+      co_return got;
+    } catch (const error& reason) {
+      if (reason.code() == errc::cancelled) throw;
+      throw error(errc::provider_lost, "docker: lost " + whose_ + ": " + reason.what(), reason.cause());
     }
   }
 
@@ -3930,18 +3922,42 @@ class attached_stream {
     std::string said;
   };
 
+  awaitable<std::size_t> next_output(std::span<std::byte> into) {
+    for (;;) {
+      while (std::optional<stream_piece> piece = next_piece(into.size())) {
+        if (piece->channel() == stream_channel::output) {
+          const bytes_view content = as_bytes(piece->content());
+          std::copy(content.begin(), content.end(), into.begin());
+          co_return content.size();
+        }
+        if (piece->channel() == stream_channel::error || piece->channel() == stream_channel::system)
+          state_->said.append(piece->content().substr(0, most_said - std::min(most_said, state_->said.size())));
+      }
+      const std::size_t got = co_await raw_.read_some(std::span(state_->buffer));
+      if (got == 0) {
+        if (!state_->said.empty()) throw error(errc::provider_lost, "it ended, saying: " + one_line(state_->said, 400));
+        state_->frames.finish();
+        throw error(errc::provider_lost, "its stream ended; was it stopped or removed, or is the daemon gone?");
+      }
+      state_->left = as_text(bytes_view(state_->buffer.data(), got));
+    }
+  }
+
   /// The next piece, no longer than there is room for.
   std::optional<stream_piece> next_piece(std::size_t most) {
-    std::string_view front = state_->left.substr(0, most);
-    const std::size_t before = front.size();
-    std::optional<stream_piece> piece = state_->frames.next(front);
-    state_->left.remove_prefix(before - front.size());
-    if (!piece && !state_->left.empty()) return next_piece(most);
+    std::optional<stream_piece> piece;
+    while (!piece && !state_->left.empty()) {  // heads are no pieces
+      std::string_view front = state_->left.substr(0, most);
+      const std::size_t before = front.size();
+      piece = state_->frames.next(front);
+      state_->left.remove_prefix(before - front.size());
+    }
     return piece;
   }
 
   byte_stream raw_;
   std::unique_ptr<state> state_;
+  std::string whose_;
 };
 
 }  // namespace cofferdam::inline v0::docker::detail
@@ -5127,7 +5143,7 @@ inline connector tcp_connector(std::string host, std::uint16_t port) {
   detail::check_host(host, port);
   std::string name = detail::host_and_port(host, port, 0);
   std::string field = detail::host_and_port(host, port, 80);
-  return connector(name, std::move(field), detail::tcp_recipe(std::move(host), port, std::move(name)));
+  return connector(name, std::move(field), detail::tcp_recipe(std::move(host), port, name));
 }
 
 /// A stream of two ends, such as a child's standard output and input.
@@ -8591,7 +8607,7 @@ inline connector tls_connector(std::string host, std::uint16_t port, const tls_s
   detail::check_host(expected, port);
   detail::tls_identity identity(settings.trusted_, settings.chain_, settings.key_, settings.verify_);
   return connector(name, std::move(field),
-                   detail::tls_recipe(std::move(host), port, std::move(name), expected, std::move(identity)));
+                   detail::tls_recipe(std::move(host), port, name, expected, std::move(identity)));
 }
 
 }  // namespace cofferdam::inline v0
@@ -8802,6 +8818,577 @@ class engine {
   http_client client_;
   api_version version_ = oldest_api;
   engine_kind kind_ = engine_kind::docker;
+};
+
+}  // namespace cofferdam::inline v0::docker::detail
+
+// ---- cofferdam/backends/docker/detail/exec_script.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::docker::detail {
+
+/// The first program of a container whose commands are execs. It reads its input, which is the lease: where that ends it
+/// ends, and the container with it. USR1 makes it kill everything else, and say so by a line.
+///
+/// A signal makes `read` fail too in some shells, so only very many failures in a row are the end; each line that comes
+/// begins the count again.
+/// \par Source  specs/docker.md 5.3.
+inline constexpr std::string_view lease_script =
+    "n=0; trap 'kill -9 -1 2>/dev/null; echo' USR1; trap '' CHLD; "
+    "while [ $n -lt 50000 ]; do if read -r x; then n=0; else n=$((n+1)); fi; done";
+
+/// Runs one command as the child of a child, and tells by marks in both outputs that it has begun and how it has ended:
+/// by a number above 128 alone nobody could tell a signal from an exit. Where it has left something in its session, that
+/// is killed, or it would hold the exec's output.
+///
+/// $1 the mark, $2 the directory, $3 rows and columns of the terminal or nothing, $4 how long what is left may go on, in
+/// seconds, $5 whether the rest is escaped, $6 how many variables follow; then those, and the command's words.
+/// A shell that is killed by a signal says its name; not for SIGINT and SIGPIPE.
+///
+/// ```
+/// mark = the mark's text (b pid | e status , signaled , oom | f reason) ;
+/// reason = dn | dx (the directory: there is none, or no way in) | n | x | g | l (the program, as errno has it)
+/// ```
+inline constexpr std::string_view exec_script = R"sh(_c1=$1 _c2=$2 _c3=$3 _c4=$4 _c5=$5 _c6=$6
+shift 6
+_ct() { printf %s "$_c1$1;"; printf %s "$_c1$1;" >&2; }
+_cq() { _ct "f$1"; exit 1; }
+_co() { _cw=0; for _cf in /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control; do
+[ -r "$_cf" ] && while read -r _cx _cy; do [ "$_cx" = oom_kill ] && _cw=$_cy; done <"$_cf"; done; }
+_ct "b$$"
+if [ "$_c5" ]; then for _cx do shift; _cy=$(printf '%b.' "$_cx"); set -- "$@" "${_cy%.}"; done; fi
+while [ "$_c6" -gt 0 ]; do export "$1"; shift; _c6=$((_c6-1)); done
+cd "$_c2" 2>/dev/null || { [ -e "$_c2" ] && _cq dx; _cq dn; }
+_cp=$1
+case $1 in
+*/*) [ -d "$1" ] && _cq x; [ -e "$1" ] || _cq n; [ -x "$1" ] || _cq x ;;
+*) _cp= _cw=n; set -f; IFS=:
+for _cx in $PATH; do _cy=${_cx:-.}/$1; [ -e "$_cy" ] || continue
+if [ -x "$_cy" ] && [ ! -d "$_cy" ]; then _cp=$_cy; break; fi; _cw=x; done
+set +f; unset IFS; [ "$_cp" ] || _cq $_cw ;;
+esac
+shift
+if [ "$_c3" ]; then stty rows "${_c3% *}" cols "${_c3#* }" 2>/dev/null; exec "$_cp" "$@"; fi
+_co; _cz=$_cw
+exec 3>&1 4>&2
+_cm=$(trap : QUIT; { (exec "$_cp" "$@" >&3 2>&4 3>&- 4>&-); _cs=$?; } 2>&1; exit $_cs); _cs=$?
+exec 3>&- 4>&-
+_ck() { _cl=; for _cf in /proc/[0-9]*/stat; do { read -r _cx <"$_cf"; } 2>/dev/null || continue
+_ci=${_cx%% *}; set -- ${_cx##*') '}; [ "$4" = $$ ] && [ "$_ci" != $$ ] && [ "$1" != Z ] && _cl="$_cl $_ci"; done; }
+_ck
+if [ "$_cl" ]; then sleep "$_c4"; _cn=20
+while _ck; [ "$_cl" ] && [ $_cn -gt 0 ]; do kill -9 $_cl; _cn=$((_cn-1)); done; fi 2>/dev/null
+_co
+_cx=0 _cy=0
+[ "$_cm" ] && [ $_cs -gt 128 ] && _cx=1
+case $_cs in 126|127) if [ -r "$_cp" ]; then read -r _cm <"$_cp"
+case $_cm in
+'#!'*) _cm=${_cm#??}; _cm=${_cm# }; _cm=${_cm%% *}; [ -e "$_cm" ] || _cq n ;;
+?ELF*) ;;
+*) [ $_cs = 126 ] && _cq g ;;
+esac; fi ;; esac
+[ "$_cw" = "$_cz" ] || _cy=1
+_ct "e$_cs,$_cx,$_cy"
+exit $_cs)sh";
+
+/// Sends a signal to what one command has started.
+///
+/// $1 the signal, $2 the process of `exec_script`, $3 g: the process group, s: the session, both without the script's own
+/// two processes; t: the session of a terminal, whose first process is the command; a: the whole session and all that has
+/// $4 in its environment.
+inline constexpr std::string_view signal_script = R"sh(_cn=0
+while _cl=; for _cf in /proc/[0-9]*/stat; do { read -r _cx <"$_cf"; } 2>/dev/null || continue
+_ci=${_cx%% *}; _cs=$1 _cp=$2 _ch=$3 _ct=$4; set -- ${_cx##*') '}
+_cy=
+case $_ch in
+g) [ "$3" = "$_cp" ] && [ "$_ci" != "$_cp" ] && [ "$2" != "$_cp" ] && _cy=1 ;;
+s) [ "$4" = "$_cp" ] && [ "$_ci" != "$_cp" ] && [ "$2" != "$_cp" ] && _cy=1 ;;
+t) [ "$4" = "$_cp" ] && _cy=1 ;;
+a) if [ "$4" = "$_cp" ]; then _cy=1; elif [ -r "/proc/$_ci/environ" ]; then
+while read -r _cx || [ "$_cx" ]; do case $_cx in *"$_ct"*) _cy=1 ;; esac; done <"/proc/$_ci/environ"; fi ;;
+esac 2>/dev/null
+[ "$1" = Z ] && _cy=
+[ "$_ci" = $$ ] && _cy=
+[ "$_cy" ] && _cl="$_cl $_ci"
+set -- "$_cs" "$_cp" "$_ch" "$_ct"
+done
+[ "$_cl" ]; do kill "-$1" $_cl 2>/dev/null
+[ "$3" = a ] && [ $_cn -lt 50 ] || break; _cn=$((_cn+1)); done; exit 0)sh";
+
+/// What a mark says.
+class exec_mark {
+ public:
+  enum class kind { begun, ended, failed };
+  kind what = kind::begun;
+  long number = 0;  ///< the process, or the status
+  bool signaled = false;
+  bool out_of_memory = false;
+  std::string reason;
+
+  /// \param text  between the mark's own text and the `;`.
+  static std::optional<exec_mark> parse(std::string_view text) {
+    if (text.empty()) return std::nullopt;
+    exec_mark mark;
+    const char first = text.front();
+    text.remove_prefix(1);
+    if (first == 'f') {
+      mark.what = kind::failed;
+      mark.reason = std::string(text);
+      return mark;
+    }
+    if (first != 'b' && first != 'e') return std::nullopt;
+    mark.what = first == 'b' ? kind::begun : kind::ended;
+    std::array<long, 3> values{};
+    std::size_t at = 0;
+    bool has_digit = false;
+    for (const char c : text) {
+      if (c == ',' && has_digit && at + 1 < values.size()) {
+        ++at;
+        has_digit = false;
+      } else if (c >= '0' && c <= '9' && values[at] < 100'000'000) {
+        values[at] = values[at] * 10 + (c - '0');
+        has_digit = true;
+      } else {
+        return std::nullopt;
+      }
+    }
+    if (!has_digit || (first == 'e' && (at != 2 || values[0] > 255))) return std::nullopt;
+    mark.number = values[0];
+    mark.signaled = values[1] != 0;
+    mark.out_of_memory = values[2] != 0;
+    return mark;
+  }
+};
+
+/// Finds the marks in one output. What is between the first and the last is the command's own. Sans-I/O; holds back no
+/// more than a mark's length.
+class marked_output {
+ public:
+  /// \param mark  starts with a byte that is nowhere else in it.
+  explicit marked_output(std::string mark) : mark_(std::move(mark)) {}
+
+  /// \param own    takes what the command has written, as `std::string_view`.
+  /// \param found  takes each `exec_mark`.
+  template <class Own, class Found>
+  void feed(std::string_view input, Own own, Found found) {
+    while (!input.empty()) {
+      if (in_mark_) {
+        const char c = input.front();
+        input.remove_prefix(1);
+        if (c != ';' && text_.size() < longest_text) {
+          text_ += c;
+          continue;
+        }
+        in_mark_ = false;
+        const std::optional<exec_mark> mark = exec_mark::parse(text_);
+        text_.clear();
+        if (mark) found(*mark);
+      } else if (matched_ == 0) {
+        const std::size_t at = std::min(input.find(mark_.front()), input.size());
+        if (at > 0) own(input.substr(0, at));
+        input.remove_prefix(at);
+        if (!input.empty()) {
+          matched_ = 1;
+          input.remove_prefix(1);
+        }
+      } else if (input.front() == mark_[matched_]) {
+        input.remove_prefix(1);
+        if (++matched_ < mark_.size()) continue;
+        matched_ = 0;
+        in_mark_ = true;
+      } else {
+        give_back(own);
+      }
+    }
+  }
+
+  /// Nothing more comes.
+  template <class Own>
+  void finish(Own own) {
+    if (matched_ > 0) give_back(own);
+  }
+
+ private:
+  static constexpr std::size_t longest_text = 64;
+
+  template <class Own>
+  void give_back(Own own) {
+    own(std::string_view(mark_).substr(0, std::exchange(matched_, 0)));
+  }
+
+  std::string mark_;
+  std::string text_;  // of the mark that is being read
+  std::size_t matched_ = 0;
+  bool in_mark_ = false;
+};
+
+/// A word for `printf %b`: plain ASCII, whatever bytes it has.
+inline std::string escaped_word(std::string_view word) {
+  std::string all;
+  for (const char c : word) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                       c == '.' || c == '_' || c == '/' || c == '=';
+    if (plain) {
+      all += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    all += "\\0";
+    all += static_cast<char>('0' + (byte >> 6U));
+    all += static_cast<char>('0' + ((byte >> 3U) & 7U));
+    all += static_cast<char>('0' + (byte & 7U));
+  }
+  return all;
+}
+
+/// The words of an exec, and its variables. Words that are not UTF-8 cannot go through JSON, and are escaped.
+class exec_order {
+ public:
+  /// \param mark       as `marked_output` has it.
+  /// \param size       "ROWS COLUMNS", or empty.
+  /// \param linger     seconds.
+  /// \param variables  `NAME=value`.
+  exec_order(const std::string& mark, const std::string& directory, const std::string& size, const std::string& linger,
+             const std::vector<std::string>& variables, const std::vector<std::string>& command) {
+    std::vector<std::string> late;  // set by the script
+    for (const std::string& each : variables) (is_valid_utf8(each) ? variables_ : late).push_back(each);
+    const bool escapes = !late.empty() || !std::all_of(command.begin(), command.end(),
+                                                       [](const auto& one) { return is_valid_utf8(one); });
+    words_ = {"/bin/sh", "-c", std::string(exec_script), "sh", mark, directory, size, linger};
+    words_.push_back(escapes ? "1" : "");
+    words_.push_back(std::to_string(late.size()));
+    for (const std::vector<std::string>* list : {&std::as_const(late), &command})
+      for (const std::string& each : *list) words_.push_back(escapes ? escaped_word(each) : each);
+  }
+
+  const std::vector<std::string>& words() const noexcept { return words_; }
+  const std::vector<std::string>& variables() const noexcept { return variables_; }
+
+ private:
+  std::vector<std::string> words_;
+  std::vector<std::string> variables_;
+};
+
+}  // namespace cofferdam::inline v0::docker::detail
+
+// ---- cofferdam/core/short_pause.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <chrono>
+#include <system_error>
+
+namespace cofferdam::inline v0::detail {
+
+/// For what has to be looked at again and again, because nothing tells when it has changed.
+inline awaitable<void> short_pause(asio::any_io_executor executor) {
+  asio::steady_timer timer(executor, std::chrono::milliseconds(5));
+  std::error_code ignored;  // woken early is fine: the caller looks again
+  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+}
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/backends/docker/detail/exec_place.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/steady_timer.hpp>
+
+#include <boost/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::docker::detail {
+
+/// A container in which commands are execs: how they are made, and how all of them are ended. Their coroutines share it.
+class exec_place : public std::enable_shared_from_this<exec_place> {
+ public:
+  /// \param user  whom execs run as; empty: the container's own.
+  exec_place(std::shared_ptr<engine> api, std::string id, std::string name, std::string user)
+      : api_(std::move(api)),
+        id_(std::move(id)),
+        name_(std::move(name)),
+        user_(std::move(user)),
+        heartbeat_(api_->executor()) {}
+  exec_place(const exec_place&) = delete;
+  exec_place& operator=(const exec_place&) = delete;
+
+  const std::shared_ptr<engine>& api() const noexcept { return api_; }
+  const std::string& name() const noexcept { return name_; }
+  /// Called once where the container is lost.
+  void on_lost(std::function<void(const error&)> tell) { tell_ = std::move(tell); }
+  const std::optional<error>& lost() const noexcept { return lost_; }
+  /// How many times everything was ended.
+  int ends() const noexcept { return ends_; }
+  /// There is a first program of ours, which can end everything.
+  bool has_lease() const noexcept { return static_cast<bool>(lease_); }
+
+  /// Holds the container by its first program's input and output. It is let go by `close`.
+  void hold(byte_stream raw) {
+    lease_.emplace(std::move(raw));
+    const auto self = shared_from_this();
+    auto ended = [self](std::exception_ptr failure) { self->lease_over(failure); };
+    asio::co_spawn(api_->executor(), listen(self), std::move(ended));
+    beat();
+  }
+
+  void close() noexcept {
+    closed_ = true;
+    heartbeat_.cancel();
+    if (lease_) lease_->close();
+    tell_ = nullptr;
+  }
+
+  void lose(const error& reason) {
+    if (lost_ || closed_) return;
+    lost_ = reason;
+    heartbeat_.cancel();
+    if (lease_) lease_->close();
+    if (const auto tell = std::exchange(tell_, nullptr)) tell(reason);
+  }
+
+  /// A sign of life: the first program counts how long there was none only where signals disturb it.
+  void nudge() {
+    if (!lease_ || closed_ || lost_ || std::exchange(writing_, true)) return;
+    const auto self = shared_from_this();
+    auto written = [self](std::exception_ptr) { self->writing_ = false; };  // who listens hears of it too
+    asio::co_spawn(api_->executor(), self->lease_->write(as_bytes(std::string_view("\n"))), std::move(written));
+  }
+
+  /// Makes an exec. \return  its id.
+  static awaitable<std::string> create(std::shared_ptr<exec_place> self, std::vector<std::string> words,
+                                       std::vector<std::string> variables, bool has_input, bool has_terminal) {
+    boost::json::object body;
+    body["Cmd"] = texts(words);
+    body["Env"] = texts(variables);
+    body["AttachStdin"] = has_input;
+    body["AttachStdout"] = true;
+    body["AttachStderr"] = true;
+    body["Tty"] = has_terminal;
+    body["WorkingDir"] = "/";
+    if (!self->user_.empty()) body["User"] = json_text(self->user_);
+    http_request what = self->api_->request("POST", "/containers/" + self->id_ + "/exec");
+    what.content("application/json", boost::json::serialize(body));
+    const api_call doing = self->api_->call("run a command in the container", self->name_);
+    http_response answer = co_await self->api_->ask(std::move(what), doing);
+    const boost::json::object made = engine::object_of(answer, doing);
+    std::string id(text_at(made, "Id"));
+    if (id.empty()) throw error(errc::provider_failed, doing.failed() + ": the daemon's answer has no Id");
+    co_return id;
+  }
+
+  /// Starts it: what it reads and writes. That there is an answer does not say that it runs.
+  static awaitable<byte_stream> start(std::shared_ptr<exec_place> self, std::string exec, bool has_terminal) {
+    boost::json::object body;
+    body["Detach"] = false;
+    body["Tty"] = has_terminal;
+    http_request what = self->api_->request("POST", "/exec/" + encoded(exec) + "/start");
+    what.content("application/json", boost::json::serialize(body));
+    byte_stream stream =
+        co_await self->api_->upgrade(std::move(what), self->api_->call("run a command in the container", self->name_));
+    co_return stream;
+  }
+
+  /// What has become of it, once its stream has ended; nothing where nobody knows any more.
+  static awaitable<std::optional<boost::json::object>> inspect(std::shared_ptr<exec_place> self, std::string exec) {
+    static const std::vector<int> absent{404};
+    const api_call doing = self->api_->call("look at a command of the container", self->name_);
+    std::optional<boost::json::object> found;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    for (;;) {
+      http_request what = self->api_->request("GET", "/exec/" + encoded(exec) + "/json");
+      http_response answer = co_await self->api_->ask(std::move(what), doing, absent);
+      if (answer.status() == 404) co_return found;
+      found = engine::object_of(answer, doing);
+      if (!is_true_at(*found, "Running") || std::chrono::steady_clock::now() > end) co_return found;
+      co_await cofferdam::detail::short_pause(self->api_->executor());
+    }
+  }
+
+  static awaitable<void> resize(std::shared_ptr<exec_place> self, std::string exec, unsigned rows, unsigned columns) {
+    static const std::vector<int> fine{404, 409, 500};  // it has ended
+    http_request what = self->api_->request(
+        "POST", "/exec/" + encoded(exec) + "/resize?h=" + std::to_string(rows) + "&w=" + std::to_string(columns));
+    co_await self->api_->ask(std::move(what), self->api_->call("resize a terminal", self->name_), fine);
+  }
+
+  /// Whether the container runs.
+  static awaitable<bool> is_running(std::shared_ptr<exec_place> self) {
+    static const std::vector<int> absent{404};
+    http_request what = self->api_->request("GET", "/containers/" + self->id_ + "/json");
+    const api_call doing = self->api_->call("look at the container", self->name_);
+    http_response answer = co_await self->api_->ask(std::move(what), doing, absent);
+    if (answer.status() == 404) co_return false;
+    const boost::json::object seen = engine::object_of(answer, doing);
+    const boost::json::object* const state = object_at(seen, "State");
+    co_return state != nullptr&& is_true_at(*state, "Running");
+  }
+
+  /// A small command of our own, to its end; what it says is not wanted.
+  static awaitable<void> do_quietly(std::shared_ptr<exec_place> self, std::vector<std::string> words) {
+    std::string exec = co_await create(self, std::move(words), std::vector<std::string>(), false, false);
+    byte_stream stream = co_await start(self, std::move(exec), false);
+    std::array<std::byte, 512> ignored;
+    for (;;) {
+      const std::size_t got = co_await stream.read_some(std::span(ignored));
+      if (got == 0) break;
+    }
+  }
+
+  /// The same with input, and whether it went well.
+  static awaitable<bool> try_out(std::shared_ptr<exec_place> self, std::vector<std::string> words, bytes input) {
+    std::string exec = co_await create(self, std::move(words), std::vector<std::string>(), true, false);
+    byte_stream stream = co_await start(self, exec, false);
+    try {
+      co_await stream.write(input);
+      co_await stream.shutdown_send();
+    } catch (const error& failure) {  // it did not want all of it
+      if (failure.code() == errc::cancelled) throw;
+    }
+    std::array<std::byte, 512> ignored;
+    for (;;) {
+      const std::size_t got = co_await stream.read_some(std::span(ignored));
+      if (got == 0) break;
+    }
+    const std::optional<boost::json::object> seen = co_await inspect(self, exec);
+    co_return seen&& number_at(*seen, "ExitCode") == 0;
+  }
+
+  static awaitable<void> signal(std::shared_ptr<exec_place> self, int number, long process, char scope,
+                                std::string tag) {
+    std::vector<std::string> words{"/bin/sh",
+                                   "-c",
+                                   std::string(signal_script),
+                                   "sh",
+                                   std::to_string(number),
+                                   std::to_string(process),
+                                   std::string(1, scope),
+                                   std::move(tag)};
+    co_await do_quietly(std::move(self), std::move(words));
+  }
+
+  /// Whoever is about to end everything says so first: nothing is begun until that is done.
+  void expect_end() noexcept { ++expected_; }
+  void end_expected() noexcept { --expected_; }
+  static awaitable<void> until_may_begin(std::shared_ptr<exec_place> self) {
+    while (self->expected_ > 0 && !self->closed_ && !self->lost_)
+      co_await cofferdam::detail::short_pause(self->api_->executor());
+  }
+
+  /// Kills everything in the container but its first program, and waits until that says so.
+  /// \throws error{errc::provider_lost} where it does not.
+  static awaitable<void> end_everything(std::shared_ptr<exec_place> self) {
+    static const std::vector<int> gone{404, 409};
+    while (self->ending_) co_await cofferdam::detail::short_pause(self->api_->executor());
+    if (self->closed_ || self->lost_) co_return;
+    self->ending_ = true;
+    const end_at_exit guard(*self);
+    ++self->ends_;
+    const int before = self->answers_;
+    http_request what = self->api_->request("POST", "/containers/" + self->id_ + "/kill?signal=USR1");
+    co_await self->api_->ask(std::move(what), self->api_->call("end what runs in the container", self->name_), gone);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (self->answers_ == before && !self->closed_ && !self->lost_) {
+      if (std::chrono::steady_clock::now() > end) {
+        self->lose(error(errc::provider_lost, "docker: the container " + self->name_ +
+                                                  " does not end what runs in it; has somebody paused it?"));
+        co_return;
+      }
+      co_await cofferdam::detail::short_pause(self->api_->executor());
+    }
+  }
+
+ private:
+  class end_at_exit {
+   public:
+    explicit end_at_exit(exec_place& place) : place_(place) {}
+    end_at_exit(const end_at_exit&) = delete;
+    end_at_exit& operator=(const end_at_exit&) = delete;
+    ~end_at_exit() { place_.ending_ = false; }
+
+   private:
+    exec_place& place_;
+  };
+
+  static boost::json::array texts(const std::vector<std::string>& all) {
+    boost::json::array array;
+    for (const std::string& one : all) array.push_back(json_text(one));
+    return array;
+  }
+
+  /// Each line of the first program's is an answer.
+  static awaitable<void> listen(std::shared_ptr<exec_place> self) {
+    std::array<std::byte, 256> piece;
+    for (;;) {
+      const std::size_t got = co_await self->lease_->read_some(std::span(piece));
+      if (got == 0) co_return;
+      self->answers_ += static_cast<int>(
+          std::count(piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(got), static_cast<std::byte>('\n')));
+    }
+  }
+
+  void lease_over(const std::exception_ptr& failure) {
+    std::string why = "docker: the container " + name_ + " has ended";
+    try {
+      if (failure) std::rethrow_exception(failure);
+    } catch (const std::exception& reason) {
+      why = reason.what();
+    }
+    lose(error(errc::provider_lost, why));
+  }
+
+  void beat() {
+    heartbeat_.expires_after(std::chrono::seconds(30));
+    heartbeat_.async_wait([kept = weak_from_this()](std::error_code failure) {
+      const std::shared_ptr<exec_place> self = kept.lock();
+      if (failure || !self || self->closed_ || self->lost_) return;
+      self->nudge();
+      self->beat();
+    });
+  }
+
+  std::shared_ptr<engine> api_;
+  std::string id_;
+  std::string name_;
+  std::string user_;
+  asio::steady_timer heartbeat_;
+  std::optional<attached_stream> lease_;
+  std::function<void(const error&)> tell_;
+  std::optional<error> lost_;
+  int answers_ = 0;
+  int ends_ = 0;
+  int expected_ = 0;
+  bool writing_ = false;
+  bool ending_ = false;
+  bool closed_ = false;
 };
 
 }  // namespace cofferdam::inline v0::docker::detail
@@ -10908,7 +11495,7 @@ class command_keeper : public std::enable_shared_from_this<command_keeper> {
       : executor_(std::move(executor)),
         settings_(std::move(settings)),
         registry_(std::make_shared<command_registry>()),
-        turn_(executor_) {}
+        turn_(timer_of(executor_)) {}
   command_keeper(const command_keeper&) = delete;
   command_keeper& operator=(const command_keeper&) = delete;
   virtual ~command_keeper() = default;
@@ -11060,6 +11647,15 @@ class command_keeper : public std::enable_shared_from_this<command_keeper> {
   // A start takes a tenth of a millisecond. Where hundreds come at once, the loop's timers and sockets get their turn after
   // every few.
   static constexpr int most_starts = 32;
+
+  /// The first timer of a loop may need descriptors.
+  static asio::steady_timer timer_of(const asio::any_io_executor& executor) {
+    try {
+      return asio::steady_timer(executor);
+    } catch (const std::system_error& failure) {
+      throw error(errc::io_error, std::string("commands cannot be watched: ") + failure.what(), failure.code());
+    }
+  }
 
   bool take_turn() {
     if (starts_ == most_starts) return false;
@@ -11288,7 +11884,12 @@ inline awaitable<std::string> follow_progress(http_exchange answer, api_call doi
   std::string id;
   std::array<std::byte, 16 * 1024> piece;
   for (;;) {
-    const std::size_t got = co_await answer.read_some(piece);
+    std::size_t got = 0;
+    try {
+      got = co_await answer.read_some(piece);
+    } catch (const error& reason) {
+      throw engine::lost(reason, doing);
+    }
     if (got == 0) break;
     report.feed(as_text(bytes_view(piece.data(), got)));
     while (const std::optional<progress_event> event = report.next()) {
@@ -11345,7 +11946,7 @@ inline awaitable<image> ensure_image(std::shared_ptr<engine> api, image_name nam
   bool pulled = false;
   for (;;) {
     if (options.pull() != pull_policy::always || pulled || name.is_id()) {
-      std::optional<image> found = co_await find_image(api, name.is_id() ? name.digest() : text);
+      std::optional<image> found = co_await find_image(api, text);
       if (found) co_return std::move(*found);
       if (options.pull() == pull_policy::never || name.is_id())
         throw error(errc::not_found, "docker: the daemon at " + api->address() + " has no image \"" + text +
@@ -11353,7 +11954,8 @@ inline awaitable<image> ensure_image(std::shared_ptr<engine> api, image_name nam
       if (pulled)
         throw error(errc::not_found, "docker: the image \"" + text + "\" was pulled and is not there; was it removed?");
     }
-    shared_round::turn turn = co_await shared_round::join("pull " + api->address() + " " + text, "pulling an image");
+    shared_round::turn turn = co_await shared_round::join(
+        "pull " + api->address() + " " + text + " " + options.platform(), "pulling an image");
     if (!turn.is_mine()) {
       pulled = turn.was_done();
       continue;
@@ -11418,6 +12020,66 @@ inline std::string host_name() {
 
 }  // namespace cofferdam::inline v0::docker::detail
 
+// ---- cofferdam/backends/docker/detail/remove_container.hpp ----
+
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::docker::detail {
+
+/// Whether a container may have been made although asking for it failed with this: the connection broke off, or the
+/// answer could not be read. Where the daemon has refused, there is none.
+inline bool leaves_in_doubt(const error& reason) { return reason.cause().category() != docker::http_status_category(); }
+
+/// Asks for a removal, up to three times: the connection may break off once more.
+inline awaitable<int> ask_to_remove(std::shared_ptr<engine> api, std::string path, api_call doing) {
+  static const std::vector<int> gone{404, 409};
+  for (int turn = 1;; ++turn) {
+    std::optional<error> failure;
+    try {
+      http_request what = api->request("DELETE", path);
+      http_response answer = co_await api->ask(std::move(what), doing, gone);
+      co_return static_cast<int>(answer.status());
+    } catch (const error& reason) {
+      failure = reason;
+    }
+    if (turn == 3 || failure->code() != errc::provider_lost || !leaves_in_doubt(*failure)) throw *failure;
+  }
+}
+
+/// Removes a container, whatever runs in it, and waits until it is gone.
+/// \param which     its id or its name.
+/// \param name      for the sentence.
+/// \param in_doubt  it may be that the daemon is only about to make it: then what is not there yet is waited for, for
+///                  some seconds.
+inline awaitable<void> remove_container(std::shared_ptr<engine> api, std::string which, std::string name,
+                                        bool in_doubt = false) {
+  const std::string path = "/containers/" + encoded(which);
+  const std::string removal = path + "?force=1&v=1";
+  const api_call doing = api->call("remove the container", name);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(in_doubt ? 3 : 0);
+  int status = co_await ask_to_remove(api, removal, doing);
+  while (status == 404 && std::chrono::steady_clock::now() < end) {
+    for (int i = 0; i < 10; ++i) co_await cofferdam::detail::short_pause(api->executor());
+    status = co_await ask_to_remove(api, removal, doing);
+  }
+  if (status != 409) co_return;
+  static const std::vector<int> gone{404};
+  for (int i = 0; i < 200; ++i) {  // "removal in progress": until it is over
+    http_request look = api->request("GET", path + "/json");
+    http_response seen = co_await api->ask(std::move(look), api->call("look at the container", name), gone);
+    if (seen.status() == 404) co_return;
+    co_await cofferdam::detail::short_pause(api->executor());
+  }
+}
+
+}  // namespace cofferdam::inline v0::docker::detail
+
 // ---- cofferdam/backends/docker/detail/scratch_container.hpp ----
 
 
@@ -11457,20 +12119,25 @@ inline awaitable<void> with_scratch_container(std::shared_ptr<engine> api, std::
   http_response answer;
   // Not cancelled: the daemon would make it all the same, and nobody would know.
   const auto create = [&]() -> awaitable<void> { answer = co_await api->ask(std::move(what), doing); };
-  co_await cofferdam::detail::shielded(std::ref(create));
-  const boost::json::object made = engine::object_of(answer, doing);
-  const std::string id(text_at(made, "Id"));
+  std::string id;
   std::exception_ptr failure;
+  bool in_doubt = false;
   try {
-    co_await work(id);
+    co_await cofferdam::detail::shielded(std::ref(create));
+    const boost::json::object made = engine::object_of(answer, doing);
+    id = text_at(made, "Id");
+    if (id.empty()) throw error(errc::provider_failed, doing.failed() + ": the daemon's answer has no Id");
+  } catch (const error& reason) {
+    if (!leaves_in_doubt(reason)) throw;
+    in_doubt = true;
+    failure = std::current_exception();
+  }
+  try {
+    if (!in_doubt) co_await work(id);
   } catch (...) {
     failure = std::current_exception();
   }
-  const auto remove = [api, id, name]() -> awaitable<void> {
-    static const std::vector<int> gone{404, 409};
-    http_request drop = api->request("DELETE", "/containers/" + id + "?force=1&v=1");
-    co_await api->ask(std::move(drop), api->call("remove the container", name), gone);
-  };
+  const auto remove = [&] { return remove_container(api, in_doubt ? name : id, name, in_doubt); };
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
   try {
@@ -15063,327 +15730,1723 @@ inline awaitable<void> give_workspace(std::shared_ptr<engine> api, std::string i
 
 }  // namespace cofferdam::inline v0::docker::detail
 
-// ---- cofferdam/backends/docker/docker_ignore.hpp ----
+// ---- cofferdam/core/transfer.hpp ----
+
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// One file that arrived.
+class transferred_file {
+ public:
+  transferred_file(std::string source, std::string destination, std::uint64_t size)
+      : source_(std::move(source)), destination_(std::move(destination)), size_(size) {}
+  /// Where it came from, as its side names it.
+  const std::string& source() const noexcept { return source_; }
+  /// Where it is now, as its side names it: relative to the workspace inside, a host path outside.
+  const std::string& destination() const noexcept { return destination_; }
+  /// Bytes.
+  std::uint64_t size() const noexcept { return size_; }
+
+ private:
+  std::string source_;
+  std::string destination_;
+  std::uint64_t size_;
+};
+
+/// One file that did not arrive, and why.
+class failed_file {
+ public:
+  failed_file(std::string source, error reason) : source_(std::move(source)), reason_(std::move(reason)) {}
+  const std::string& source() const noexcept { return source_; }
+  const error& reason() const noexcept { return reason_; }
+
+ private:
+  std::string source_;
+  error reason_;
+};
+
+/// What became of every file that was to be moved: a failure of one does not stop the others.
+class transfer {
+ public:
+  /// Nothing failed.
+  bool ok() const noexcept { return failed_.empty(); }
+  const std::vector<transferred_file>& files() const noexcept { return files_; }
+  const std::vector<failed_file>& failed() const noexcept { return failed_; }
+
+  void add(transferred_file file) { files_.push_back(std::move(file)); }
+  void add(failed_file file) { failed_.push_back(std::move(file)); }
+
+ private:
+  std::vector<transferred_file> files_;
+  std::vector<failed_file> failed_;
+};
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/core/bulk_file_environment.hpp ----
+
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// The head of one file in a stream of files.
+class file_header {
+ public:
+  /// \param source       where it comes from, as its side names it (for reports only).
+  /// \param destination  where it goes, relative to the root of the receiving side.
+  /// \param type         a regular file or a directory.
+  /// \param size         bytes, as known at the start; the content that follows decides.
+  /// \param mode         permission bits, 0 to 0777.
+  file_header(std::string source, std::string destination, file_type type, std::uint64_t size, unsigned mode)
+      : source_(std::move(source)), destination_(std::move(destination)), type_(type), size_(size), mode_(mode) {}
+
+  /// A file that cannot be sent: the receiver reports it and asks for the next.
+  file_header(std::string source, error failure) : source_(std::move(source)), failure_(std::move(failure)) {}
+
+  const std::string& source() const noexcept { return source_; }
+  const std::string& destination() const noexcept { return destination_; }
+  file_type type() const noexcept { return type_; }
+  std::uint64_t size() const noexcept { return size_; }
+  unsigned mode() const noexcept { return mode_; }
+  const std::optional<error>& failure() const noexcept { return failure_; }
+
+ private:
+  std::string source_;
+  std::string destination_;
+  file_type type_ = file_type::other;
+  std::uint64_t size_ = 0;
+  unsigned mode_ = 0;
+  std::optional<error> failure_;
+};
+
+/// Files one after another, pulled by the side that writes them. Never more than one piece of one file in memory.
+class file_source {
+ public:
+  file_source() = default;
+  file_source(const file_source&) = delete;
+  file_source& operator=(const file_source&) = delete;
+  virtual ~file_source() = default;
+
+  /// Goes on to the next file, past what was not read of this one; nothing at the end.
+  virtual awaitable<std::optional<file_header>> next() = 0;
+  /// At most `most` bytes of the current file; empty at its end. Throws `error` where it cannot be read on: the file
+  /// has failed, and `next()` goes on.
+  virtual awaitable<bytes> read(std::size_t most) = 0;
+};
+
+/// What to fetch, and under which name: for `get_files`.
+class file_request {
+ public:
+  file_request(std::string path, std::string destination)
+      : path_(std::move(path)), destination_(std::move(destination)) {}
+  /// One regular file, relative to the workspace.
+  const std::string& path() const noexcept { return path_; }
+  /// What `file_header::destination` shall say.
+  const std::string& destination() const noexcept { return destination_; }
+
+ private:
+  std::string path_;
+  std::string destination_;
+};
+
+/// An environment that takes and gives many files of any size in one trip, streamed.
+///
+/// * `put_files(source)` writes each file whole or not at all, with its mode, makes missing folders, reports each
+///   failure and goes on. The caller keeps `source` until the awaitable completes.
+/// * `get_files(requests)` yields a source of those files in that order; it must not outlive the environment.
+template <class E>
+concept bulk_file_environment =
+    code_exec_environment<E> && requires(E& e, file_source& source, std::vector<file_request> requests) {
+      { e.put_files(source) } -> awaitable_of<transfer>;
+      { e.get_files(std::move(requests)) } -> awaitable_of<std::unique_ptr<file_source>>;
+    };
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/warden/wire.hpp ----
+
+
+#include <cstddef>
+#include <cstdint>
+
+/// What goes over the wire between a host and its warden: numbers alone, shared by `protocol.hpp` and by the program,
+/// which has no standard library. Everything is little-endian.
+///
+/// A frame is `u32 length | u8 type | u32 job | payload`, where `length` counts the payload. A string is `u32 length`,
+/// its bytes, and a NUL that the length does not count; a list of strings is `u32 count` and the strings.
+/// Job 0 is the warden itself. The host numbers its jobs and requests as it likes, each number once at a time.
+namespace cofferdam::inline v0::wire {
+
+inline constexpr std::uint32_t magic = 0x4d444643;  // "CFDM"
+inline constexpr std::uint16_t version = 1;
+inline constexpr std::size_t header_size = 9;
+/// The longest payload of any frame but `spawn`.
+inline constexpr std::size_t longest_payload = 64 * 1024;
+/// Linux takes at most 6 MiB of words and variables; with what goes around them.
+inline constexpr std::size_t longest_spawn = 6 * 1024 * 1024 + 256 * 1024;
+/// Words and variables of a command, and paths to try, in all.
+inline constexpr std::uint32_t most_strings = 256 * 1024;
+/// Bytes of standard input a job may have on their way before the first `input_credit`.
+inline constexpr std::uint32_t input_window = 64 * 1024;
+inline constexpr std::uint32_t keep_id = 0xffffffff;  ///< no change of uid or gid
+
+/// What a frame is. Bit 7 says: from the warden.
+enum class frame_type : std::uint8_t {
+  // host to warden
+  configure = 0x01,  ///< job 0, once, first: u32 flags, u32 lease_ms (0: none), string root ("": none); see configure_flag
+  spawn = 0x02,      ///< see spawn_flag
+  input = 0x03,      ///< bytes, within the credit
+  input_end = 0x04,  ///< nothing
+  signal = 0x05,     ///< u8 scope, u8 number
+  kill = 0x06,       ///< u32 grace_ms: SIGTERM to all, the grace, SIGKILL; without a grace SIGKILL at once
+  credit = 0x07,     ///< u8 stream (1 or 2), u32 bytes more
+  resize = 0x08,     ///< u16 rows, u16 columns
+  ping = 0x09,       ///< at most 64 bytes, which come back; renews the lease
+  kill_all = 0x0a,   ///< job 0: `kill` without grace for every job
+
+  // File operations, beneath the root that `configure` named, one after another; at most file_window bytes of requests
+  // may wait for their answers. Each frame is answered by one `reply` with its number, in the order of the requests;
+  // `reply_data` may come before it, of no use where the reply tells an error. Errors and limits stand beside
+  // most_unfinished.
+  stat = 0x20,            ///< string path; a link at its end is not followed. Reply: an entry
+  list = 0x21,            ///< string path, u8 recursive. Data: entries, each with its path from there as a string
+  read = 0x22,            ///< string path, u64 offset, u64 most. Data: bytes; reply: u64 size of the file, u32 mode
+  write = 0x23,           ///< string path, u32 mode (or keep_mode), u8 exclusive: begins the file of this number
+  write_data = 0x24,      ///< bytes. Where they cannot be written the file is given up
+  write_commit = 0x25,    ///< nothing: the file takes its name. Reply: u64 size
+  write_abort = 0x26,     ///< nothing: the file goes
+  make_directory = 0x27,  ///< string path, u32 mode of all that are made; fine where it is there
+  remove = 0x28,          ///< string path, with all that is beneath
+  rename = 0x29,          ///< string from, string to; replaces a file there, or an empty directory
+  set_mode = 0x2a,        ///< string path, u32 mode; a link at its end is refused
+
+  // warden to host
+  hello = 0x80,   ///< u32 magic, u16 version, u16 machine (ELF e_machine), u32 pid, uid, gid, capabilities, most_jobs
+  output = 0x82,  ///< bytes
+  error_output = 0x83,    ///< bytes
+  exited = 0x84,          ///< see exit_how
+  done = 0x85,            ///< u64 dropped bytes of output, u64 of error output: nothing of the job is left
+  failed = 0x86,          ///< u8 fail_stage, i32 errno: nothing ran
+  pong = 0x87,            ///< what `ping` held
+  input_credit = 0x88,    ///< u32 bytes more
+  stuck = 0x89,           ///< u32 processes that SIGKILL has not ended within 2 s; it is tried on
+  protocol_error = 0x8a,  ///< u8 wire_fault, u8 type of the frame: the last frame; everything is killed
+
+  worker_lost =
+      0x8b,  ///< job 0: u32 count: so many file requests, the oldest, have no answer; the next one starts afresh
+
+  reply = 0xa0,       ///< i32 errno (0: done), then what the request says
+  reply_data = 0xa1,  ///< bytes of a file, or whole entries of a list, at most longest_payload; `reply` follows
+};
+
+enum class fault : std::uint8_t { unknown_type = 1, too_long, malformed, unexpected, too_much_input, descriptors };
+
+/// The fixed part of `spawn`: u32 flags, u32 uid, u32 gid, u64 timeout_ms (0: none), u32 grace_ms, u32 linger_ms,
+/// u64 output_cap (0: none), u32 window, u16 rows, u16 columns. Then u32 count of limits, each
+/// `u32 resource, u64 soft, u64 hard`; string directory; lists: paths to try, words, variables.
+///
+/// `linger_ms`: how long what a command left behind may go on, once it has ended, before it is killed.
+/// `output_cap`: bytes of each stream that are sent; the rest is counted. `window`: the first credit of each stream.
+inline constexpr std::size_t spawn_fixed_size = 4 + 4 + 4 + 8 + 4 + 4 + 8 + 4 + 2 + 2;
+
+enum spawn_flag : std::uint32_t {
+  spawn_descriptors = 1,  ///< three descriptors come with the frame: standard input, output, error
+  spawn_directory = 2,    ///< and one more, after them: the directory to start in
+  spawn_open_input = 4,   ///< keep standard input open for `input`; else it is /dev/null
+  spawn_merge = 8,        ///< error output goes where output goes
+  spawn_terminal = 16,    ///< a terminal: made by the warden, or descriptor 0 where descriptors come
+  spawn_keep = 32,        ///< what the command leaves behind may go on
+  spawn_scope = 64,       ///< Landlock: no signals and no abstract sockets to anyone outside
+  spawn_no_new_privileges = 128,
+  spawn_all_flags = 255,
+};
+
+/// What `hello` says the kernel can do here.
+enum capability : std::uint32_t {
+  capability_scope = 1,        ///< Landlock with scopes (6.12)
+  capability_descriptors = 2,  ///< the stream is a socket that carries descriptors
+  capability_openat2 = 4,      ///< else file operations walk component by component
+  capability_children = 8,     ///< /proc/PID/task/TID/children; else all of /proc is read
+  capability_adopts = 32,     ///< orphans of a command come to us; else (some emulators) those that fork twice are lost
+  capability_processes = 16,  ///< /proc is there; without it what leaves its group is not seen until it ends
+};
+
+/// `exited`: u8 how, i32 code, u8 reason, u64 wall_us, u64 user_us, u64 system_us, u64 peak_kib, u32 oom_kills, u8 left.
+inline constexpr std::size_t exited_size = 1 + 4 + 1 + 8 + 8 + 8 + 8 + 4 + 1;
+enum class exit_how : std::uint8_t {
+  exited = 0,    ///< code: 0 to 255
+  signaled = 1,  ///< code: the signal
+  lost = 2,      ///< its supervisor was killed, so nobody knows
+};
+/// Whether the warden had ended it by then.
+enum class exit_reason : std::uint8_t { none = 0, timeout = 1, killed = 2, lease = 3 };
+
+enum class fail_stage : std::uint8_t {
+  limit = 1,       ///< the warden's own: too many jobs, no descriptor, no memory
+  supervisor = 2,  ///< no process for the supervisor
+  pipe = 3,
+  terminal = 4,
+  directory = 5,
+  fork = 6,
+  descriptors = 7,
+  session = 8,
+  identity = 9,  ///< setgroups, setgid, setuid
+  limits = 10,   ///< setrlimit
+  scope = 11,    ///< Landlock
+  exec = 12,
+};
+
+/// Whom `signal` is for.
+enum class signal_scope : std::uint8_t { leader = 0, group = 1, tree = 2 };
+
+/// The flags of `configure`.
+enum configure_flag : std::uint32_t {
+  configure_component_walk = 1,  ///< file operations walk component by component even where the kernel has openat2
+  configure_identity = 2,        ///< u32 uid, u32 gid follow: whom file operations are done as
+};
+
+// What the files' `reply` says beyond what the kernel has to say of the names. EINVAL: the payload is malformed, there
+// is no root, the path is empty or absolute, or the root itself where a name in it is needed. EXDEV, ELOOP: it leads
+// out, by `..` or by a link, or in circles. ENAMETOOLONG: more than 4095 bytes, or 255 in one name; also an entry of a
+// list that does not fit a frame. EISDIR, ENXIO: a directory; a FIFO, socket or device, where a regular file is needed.
+// EOPNOTSUPP: two file systems, or a mode that cannot be set here. EFBIG: a list beyond its limits. EIO: also a tree
+// that was moved while it was listed. EBUSY: the number has an unfinished file. EMFILE: too many have. EBADF: this one
+// has none.
+inline constexpr std::size_t file_window = 512 * 1024;                    ///< of requests, with their headers
+inline constexpr std::uint32_t most_unfinished = 8;                       ///< files at a time, each with its number
+inline constexpr std::uint32_t keep_mode = 0xffffffff;                    ///< that of the file replaced, else 0644
+inline constexpr std::uint64_t most_read = 1024 * 1024;                   ///< bytes of one `read`; more is cut
+inline constexpr std::uint64_t most_listed = 4'000'000;                   ///< entries of one `list`
+inline constexpr std::uint64_t most_listed_bytes = 512ULL * 1024 * 1024;  ///< the same in bytes, as they are sent
+
+/// An entry: u8 type (as file_type: regular, directory, symlink, other), u32 mode, u64 size, i64 mtime_s, u32 mtime_ns.
+/// `reply` to `stat` has one; `reply_data` of `list` has many, each followed by its name as a string.
+inline constexpr std::size_t entry_fixed_size = 1 + 4 + 8 + 8 + 4;
+
+}  // namespace cofferdam::inline v0::wire
+
+// ---- cofferdam/warden/protocol.hpp ----
 
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <stdexcept>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::docker {
+// The frames of wire.hpp as bytes and back, without any input or output of its own.
 
-namespace detail {
+namespace cofferdam::inline v0::wire {
 
-// One pattern, compiled. Runs over a path once, however many stars it has.
-class ignore_pattern {
+/// A frame that has arrived whole.
+class frame {
  public:
-  ignore_pattern(std::string_view pattern, bool brings_back) : brings_back_(brings_back) { compile(pattern); }
+  frame(frame_type type, std::uint32_t job, bytes_view payload) : type_(type), job_(job), payload_(payload) {}
+  frame_type type() const noexcept { return type_; }
+  std::uint32_t job() const noexcept { return job_; }
+  /// Valid until the decoder that gave it is used again.
+  bytes_view payload() const noexcept { return payload_; }
 
-  bool brings_back() const noexcept { return brings_back_; }
+ private:
+  frame_type type_;
+  std::uint32_t job_;
+  bytes_view payload_;
+};
 
-  // Whether it matches the path, or a directory above.
-  bool matches_path_or_above(const std::vector<char32_t>& path) const {
-    std::vector<char> now(tokens_.size() + 1, 0);
-    std::vector<char> next(tokens_.size() + 1, 0);
-    now[0] = 1;
-    for (std::size_t at = 0;; ++at) {
-      bool alive = false;
-      for (std::size_t i = 0; i < tokens_.size(); ++i) {  // what matches nothing at all only leads forward
-        if (!now[i]) continue;
-        alive = true;
-        const kind what = tokens_[i].what;
-        if (what == kind::star || what == kind::anything || what == kind::directories) now[i + 1] = 1;
-        if (what == kind::directories) now[i + 2] = 1;
-      }
-      if (now.back() && (at == path.size() || path[at] == U'/')) return true;
-      if (at == path.size() || !alive) return false;
-      std::fill(next.begin(), next.end(), char{0});
-      for (std::size_t i = 0; i < tokens_.size(); ++i)
-        if (now[i]) consume(i, path[at], next);
-      now.swap(next);
+/// What the other side sent is not what it may send.
+inline error violation(const std::string& what) {
+  return error(errc::provider_lost, "the warden's stream cannot be understood: " + what);
+}
+
+/// Takes a stream apart into frames, wherever it is cut.
+class frame_decoder {
+ public:
+  /// \param most  the longest payload that is taken.
+  explicit frame_decoder(std::size_t most = longest_payload) : most_(most) {}
+
+  /// Where the next bytes of the stream go; never empty. Ends the life of the last frame.
+  std::span<std::byte> room() {
+    if (begin_ != 0) {
+      std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+      end_ -= begin_;
+      begin_ = 0;
     }
+    const std::size_t wanted = std::max(needed_, end_ + 4096);
+    if (buffer_.size() < wanted) buffer_.resize(std::max(wanted, std::size_t{128} * 1024));
+    return std::span(buffer_).subspan(end_);
   }
 
-  static constexpr char32_t raw_byte = 0x110000;  // above all code points: a byte that is not UTF-8
+  /// \param count  how many bytes have been put into `room()`.
+  void arrived(std::size_t count) noexcept { end_ += count; }
 
-  static std::vector<char32_t> characters_of(std::string_view text) {
-    std::vector<char32_t> characters;
-    characters.reserve(text.size());
-    while (!text.empty()) {
-      const utf8_unit unit = decode_utf8(text);
-      if (!unit.valid()) {
-        characters.push_back(raw_byte + static_cast<unsigned char>(text.front()));
-        text.remove_prefix(1);
-      } else {
-        characters.push_back(unit.code_point());
-        text.remove_prefix(unit.size());
-      }
-    }
-    return characters;
+  /// The next whole frame; nothing where more has to arrive.
+  /// \throws error{errc::provider_lost} for a frame longer than it may be; then the stream has no more frames.
+  std::optional<frame> next() {
+    if (end_ - begin_ < header_size) return std::nullopt;
+    const std::byte* at = buffer_.data() + begin_;
+    std::uint32_t size = 0;
+    std::uint32_t job = 0;
+    std::memcpy(&size, at, sizeof size);
+    std::memcpy(&job, at + 5, sizeof job);
+    if (size > most_) throw violation("a frame of " + std::to_string(size) + " bytes");
+    needed_ = header_size + size;
+    if (end_ - begin_ < needed_) return std::nullopt;
+    begin_ += needed_;
+    needed_ = 0;
+    return frame(static_cast<frame_type>(at[4]), job, bytes_view(at + header_size, size));
+  }
+
+  /// Bytes of a frame that is not whole.
+  std::size_t pending() const noexcept { return end_ - begin_; }
+
+ private:
+  bytes buffer_;
+  std::size_t most_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::size_t needed_ = 0;
+};
+
+/// Takes the values of a payload one after another.
+class payload_reader {
+ public:
+  explicit payload_reader(const frame& from) : rest_(from.payload()), type_(static_cast<unsigned>(from.type())) {}
+
+  /// \throws error{errc::provider_lost} where the payload is too short.
+  template <class T>
+  T number() {
+    T value{};
+    if (rest_.size() < sizeof value) throw malformed();
+    std::memcpy(&value, rest_.data(), sizeof value);
+    rest_ = rest_.subspan(sizeof value);
+    return value;
+  }
+  std::string text() {
+    const std::size_t size = number<std::uint32_t>();
+    if (rest_.size() <= size || rest_[size] != std::byte{0}) throw malformed();
+    std::string value(as_text(rest_.first(size)));
+    rest_ = rest_.subspan(size + 1);
+    return value;
+  }
+  bool empty() const noexcept { return rest_.empty(); }
+  /// \throws error{errc::provider_lost} where something is left.
+  void finish() const {
+    if (!rest_.empty()) throw malformed();
   }
 
  private:
-  enum class kind {
-    literal,      // one character
-    any,          // one character but a slash
-    set,          // one of some characters
-    star,         // any number of characters but slashes
-    anything,     // any number of characters
-    directories,  // nothing, or what the next token takes
-    inside,       // characters up to a slash, any number of times
-  };
-  struct token {
-    kind what = kind::literal;
-    char32_t character = 0;
-    bool negated = false;
-    std::vector<std::pair<char32_t, char32_t>> ranges;
-  };
+  error malformed() const { return violation("a malformed frame of type " + std::to_string(type_)); }
 
-  void consume(std::size_t i, char32_t character, std::vector<char>& next) const {
-    const token& one = tokens_[i];
-    switch (one.what) {
-      case kind::literal: next[i + 1] |= static_cast<char>(one.character == character); break;
-      case kind::any: next[i + 1] |= static_cast<char>(character != U'/'); break;
-      case kind::set: next[i + 1] |= static_cast<char>(in_set(one, character)); break;
-      case kind::star: next[i] |= static_cast<char>(character != U'/'); break;
-      case kind::anything: next[i] = 1; break;
-      case kind::directories: break;
-      case kind::inside:
-        next[i] = 1;
-        next[i + 1] |= static_cast<char>(character == U'/');
-        break;
-    }
-  }
-
-  static bool in_set(const token& one, char32_t character) {
-    const bool found = std::any_of(one.ranges.begin(), one.ranges.end(), [character](const auto& range) {
-      return range.first <= character && character <= range.second;
-    });
-    return found != one.negated;
-  }
-
-  void add(kind what, char32_t character = 0) {
-    token one;
-    one.what = what;
-    one.character = character;
-    tokens_.push_back(std::move(one));
-  }
-
-  void compile(std::string_view pattern) {
-    const std::vector<char32_t> text = characters_of(pattern);
-    // `**.log` is an ending, in any folder, as long as nothing else in it is special.
-    const bool plain_rest = pattern.starts_with("**") && pattern.find_first_of("*?[]\\", 2) == std::string_view::npos;
-    for (std::size_t at = 0; at < text.size();) {
-      const char32_t c = text[at++];
-      if (c == U'*' && at < text.size() && text[at] == U'*') {
-        ++at;
-        const bool slash = at < text.size() && text[at] == U'/';
-        if (slash) ++at;
-        if (at == text.size() || (at == 2 && plain_rest)) {
-          add(kind::anything);
-        } else {
-          add(kind::directories);
-          add(kind::inside);
-        }
-      } else if (c == U'*') {
-        add(kind::star);
-      } else if (c == U'?') {
-        add(kind::any);
-      } else if (c == U'[') {
-        at = add_set(text, at);
-      } else if (c == U'\\') {
-        if (at == text.size()) throw std::invalid_argument("ends with a backslash");
-        add(kind::literal, text[at++]);
-      } else {
-        add(kind::literal, c);
-      }
-    }
-  }
-
-  // Behind the `[`. Returns where the `]` has been passed.
-  std::size_t add_set(const std::vector<char32_t>& text, std::size_t at) {
-    token one;
-    one.what = kind::set;
-    if (at < text.size() && text[at] == U'^') {
-      one.negated = true;
-      ++at;
-    }
-    while (at < text.size() && (text[at] != U']' || one.ranges.empty())) {
-      const char32_t low = set_member(text, at);
-      char32_t high = low;
-      if (at < text.size() && text[at] == U'-') {
-        ++at;
-        high = set_member(text, at);
-      }
-      if (high < low) throw std::invalid_argument("has a range in [] that goes backwards");
-      one.ranges.emplace_back(low, high);
-    }
-    if (at == text.size()) throw std::invalid_argument("has a [ without its ]");
-    tokens_.push_back(std::move(one));
-    return at + 1;
-  }
-
-  static char32_t set_member(const std::vector<char32_t>& text, std::size_t& at) {
-    if (at < text.size() && text[at] == U'\\') {
-      ++at;
-    } else if (at < text.size() && (text[at] == U'-' || text[at] == U']')) {
-      throw std::invalid_argument("has a '-' or ']' in [] that no backslash stands before");
-    }
-    if (at == text.size()) throw std::invalid_argument("has a [ without its ]");
-    return text[at++];
-  }
-
-  std::vector<token> tokens_;
-  bool brings_back_;
+  bytes_view rest_;
+  unsigned type_;
 };
 
-// What Go calls white space, as UTF-8.
-inline std::string_view trimmed(std::string_view text) {
-  constexpr std::array<std::string_view, 25> blanks{" ",
-                                                    "\t",
-                                                    "\n",
-                                                    "\v",
-                                                    "\f",
-                                                    "\r",
-                                                    "\xc2\x85",
-                                                    "\xc2\xa0",
-                                                    "\xe1\x9a\x80",
-                                                    "\xe2\x80\x80",
-                                                    "\xe2\x80\x81",
-                                                    "\xe2\x80\x82",
-                                                    "\xe2\x80\x83",
-                                                    "\xe2\x80\x84",
-                                                    "\xe2\x80\x85",
-                                                    "\xe2\x80\x86",
-                                                    "\xe2\x80\x87",
-                                                    "\xe2\x80\x88",
-                                                    "\xe2\x80\x89",
-                                                    "\xe2\x80\x8a",
-                                                    "\xe2\x80\xa8",
-                                                    "\xe2\x80\xa9",
-                                                    "\xe2\x80\xaf",
-                                                    "\xe2\x81\x9f",
-                                                    "\xe3\x80\x80"};
-  for (bool again = true; again;) {
-    again = false;
-    for (const std::string_view blank : blanks) {
-      if (text.starts_with(blank)) text.remove_prefix(blank.size()), again = true;
-      if (text.ends_with(blank)) text.remove_suffix(blank.size()), again = true;
+/// Puts one frame together.
+class frame_writer {
+ public:
+  frame_writer(frame_type type, std::uint32_t job) : bytes_(header_size) {
+    bytes_[4] = static_cast<std::byte>(type);
+    std::memcpy(bytes_.data() + 5, &job, sizeof job);
+  }
+  template <class T>
+  frame_writer& number(T value) {
+    const auto* at = reinterpret_cast<const std::byte*>(&value);
+    bytes_.insert(bytes_.end(), at, at + sizeof value);
+    return *this;
+  }
+  /// \param value  without a NUL.
+  frame_writer& text(std::string_view value) {
+    number(static_cast<std::uint32_t>(value.size()));
+    data(as_bytes(value));
+    bytes_.push_back(std::byte{0});
+    return *this;
+  }
+  frame_writer& texts(const std::vector<std::string>& values) {
+    number(static_cast<std::uint32_t>(values.size()));
+    for (const std::string& value : values) text(value);
+    return *this;
+  }
+  frame_writer& data(bytes_view value) {
+    bytes_.insert(bytes_.end(), value.begin(), value.end());
+    return *this;
+  }
+  /// Gives the frame another number.
+  frame_writer& renumbered(std::uint32_t job) {
+    std::memcpy(bytes_.data() + 5, &job, sizeof job);
+    return *this;
+  }
+  /// The frame; the writer is empty afterwards.
+  bytes take() {
+    const auto size = static_cast<std::uint32_t>(bytes_.size() - header_size);
+    std::memcpy(bytes_.data(), &size, sizeof size);
+    return std::move(bytes_);
+  }
+
+ private:
+  bytes bytes_;
+};
+
+/// What a warden says of itself, its first frame.
+class hello {
+ public:
+  /// \throws error{errc::provider_lost} where this is no warden, or one of another version.
+  explicit hello(const frame& from) {
+    if (from.type() != frame_type::hello) throw violation("its first frame is no greeting");
+    payload_reader values(from);
+    if (values.number<std::uint32_t>() != magic) throw violation("its first frame is no greeting");
+    if (const auto theirs = values.number<std::uint16_t>(); theirs != version)
+      throw violation("it speaks version " + std::to_string(theirs) + ", we speak " + std::to_string(version) +
+                      "; use the warden of this library");
+    machine_ = values.number<std::uint16_t>();
+    pid_ = values.number<std::uint32_t>();
+    uid_ = values.number<std::uint32_t>();
+    gid_ = values.number<std::uint32_t>();
+    capabilities_ = values.number<std::uint32_t>();
+    most_jobs_ = values.number<std::uint32_t>();
+    values.finish();
+  }
+  /// ELF's number of its machine: 62 x86-64, 183 aarch64.
+  std::uint16_t machine() const noexcept { return machine_; }
+  std::uint32_t pid() const noexcept { return pid_; }
+  std::uint32_t uid() const noexcept { return uid_; }
+  std::uint32_t gid() const noexcept { return gid_; }
+  bool can(capability what) const noexcept { return (capabilities_ & what) != 0; }
+  std::uint32_t most_jobs() const noexcept { return most_jobs_; }
+
+ private:
+  std::uint16_t machine_ = 0;
+  std::uint32_t pid_ = 0;
+  std::uint32_t uid_ = 0;
+  std::uint32_t gid_ = 0;
+  std::uint32_t capabilities_ = 0;
+  std::uint32_t most_jobs_ = 0;
+};
+
+/// How a command ended.
+class exited {
+ public:
+  explicit exited(const frame& from) {
+    payload_reader values(from);
+    how = static_cast<exit_how>(values.number<std::uint8_t>());
+    code = values.number<std::int32_t>();
+    reason = static_cast<exit_reason>(values.number<std::uint8_t>());
+    wall_us = values.number<std::uint64_t>();
+    user_us = values.number<std::uint64_t>();
+    system_us = values.number<std::uint64_t>();
+    peak_kib = values.number<std::uint64_t>();
+    oom_kills = values.number<std::uint32_t>();
+    left = values.number<std::uint8_t>() != 0;
+    values.finish();
+    if (how > exit_how::lost) throw violation("a command that ended in a way nobody knows");
+  }
+  exit_how how;
+  std::int32_t code;
+  exit_reason reason;
+  std::uint64_t wall_us;
+  std::uint64_t user_us;
+  std::uint64_t system_us;
+  std::uint64_t peak_kib;
+  std::uint32_t oom_kills;
+  bool left;
+};
+
+/// A limit of the kernel's on a process (setrlimit(2)).
+class resource_limit {
+ public:
+  /// \param resource  RLIMIT_NPROC and its like.
+  resource_limit(int resource, std::uint64_t soft, std::uint64_t hard)
+      : resource_(static_cast<std::uint32_t>(resource)), soft_(soft), hard_(hard) {}
+  std::uint32_t resource() const noexcept { return resource_; }
+  std::uint64_t soft() const noexcept { return soft_; }
+  std::uint64_t hard() const noexcept { return hard_; }
+
+ private:
+  std::uint32_t resource_;
+  std::uint64_t soft_;
+  std::uint64_t hard_;
+};
+
+/// What a command is to be: the payload of `spawn`.
+class spawn_order {
+ public:
+  std::uint32_t flags = 0;
+  std::uint32_t uid = keep_id;
+  std::uint32_t gid = keep_id;
+  std::uint64_t timeout_ms = 0;
+  std::uint32_t grace_ms = 0;
+  std::uint32_t linger_ms = 0;
+  std::uint64_t output_cap = 0;
+  std::uint32_t window = 256 * 1024;
+  std::uint16_t rows = 0;
+  std::uint16_t columns = 0;
+  std::vector<resource_limit> limits;  ///< at most 16
+  std::string directory;
+
+  /// The whole frame; empty where it would be longer than Linux could take.
+  bytes encode(std::uint32_t job, const std::vector<std::string>& candidates, const std::vector<std::string>& words,
+               const std::vector<std::string>& variables) const {
+    frame_writer to(frame_type::spawn, job);
+    to.number(flags).number(uid).number(gid).number(timeout_ms).number(grace_ms).number(linger_ms);
+    to.number(output_cap).number(window).number(rows).number(columns);
+    to.number(static_cast<std::uint32_t>(limits.size()));
+    for (const resource_limit& each : limits) to.number(each.resource()).number(each.soft()).number(each.hard());
+    to.text(directory).texts(candidates).texts(words).texts(variables);
+    bytes whole = to.take();
+    if (whole.size() - header_size > longest_spawn || words.size() + variables.size() > most_strings) return {};
+    return whole;
+  }
+};
+
+}  // namespace cofferdam::inline v0::wire
+
+// ---- cofferdam/warden/detail/link.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/buffer.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/error.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/post.hpp>
+#include <asio/use_awaitable.hpp>
+#include <asio/write.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace cofferdam::inline v0 {
+
+/// A stream of bytes that coroutines read and write, as `byte_stream` is one: `read_some` yields 0 at the end, `write`
+/// writes everything, `close` ends what is under way.
+template <class Stream>
+concept coroutine_stream = requires(Stream& stream, std::span<std::byte> into, bytes_view data) {
+  { stream.read_some(into) } -> awaitable_of<std::size_t>;
+  { stream.write(data) } -> awaitable_of<void>;
+  stream.close();
+};
+
+}  // namespace cofferdam::inline v0
+
+namespace cofferdam::inline v0::detail {
+
+/// Hears what arrives over a link. Kept alive by the link while it is open.
+class link_listener {
+ public:
+  virtual void frame_arrived(const wire::frame& arrived) = 0;
+  /// The last call: the stream has ended, or cannot be understood.
+  virtual void link_lost(const error& reason) = 0;
+
+ protected:
+  ~link_listener() = default;
+};
+
+/// A stream to a warden. One executor.
+class warden_link {
+ public:
+  warden_link() = default;
+  warden_link(const warden_link&) = delete;
+  warden_link& operator=(const warden_link&) = delete;
+  virtual ~warden_link() = default;
+
+  /// Begins to read.
+  virtual void start(std::shared_ptr<link_listener> listener) = 0;
+  /// Sends a frame, in order, without waiting. \param descriptors  borrowed; copied where they cannot go at once.
+  virtual void send(bytes frame, std::span<const int> descriptors) = 0;
+  /// Whether `send` takes descriptors.
+  virtual bool carries_descriptors() const noexcept = 0;
+  /// Nothing is sent or heard any more; the other side sees the end of the stream.
+  virtual void close() noexcept = 0;
+
+ protected:
+  enum class delivery { all, turn_is_over, ended };
+
+  /// Hands over whole frames: all that are there, but no more in one turn than leaves the loop's timers their time.
+  static delivery deliver(wire::frame_decoder& decoder, link_listener& listener, const bool& open, int& turn) {
+    try {
+      for (; open; --turn) {
+        if (turn == 0) return delivery::turn_is_over;
+        const std::optional<wire::frame> arrived = decoder.next();
+        if (!arrived) return delivery::all;
+        listener.frame_arrived(*arrived);
+      }
+    } catch (const error& reason) {
+      if (open) listener.link_lost(reason);
+    }
+    return delivery::ended;
+  }
+
+  static constexpr int frames_in_turn = 64;
+
+  static error ended(std::error_code cause) {
+    return error(errc::provider_lost,
+                 std::string("the warden is gone: its stream has ended") + (cause ? ": " + cause.message() : ""),
+                 cause);
+  }
+};
+
+/// A connected Unix socket, which carries descriptors too.
+class socket_link final : public warden_link, public std::enable_shared_from_this<socket_link> {
+ public:
+  /// \param socket  non-blocking.
+  socket_link(const asio::any_io_executor& executor, unique_fd socket) : socket_(executor) {
+    socket_.assign(socket.get());
+    socket.release();
+  }
+
+  void start(std::shared_ptr<link_listener> listener) override {
+    listener_ = std::move(listener);
+    read_later();
+  }
+
+  void send(bytes frame, std::span<const int> descriptors) override {
+    if (!open_) return;
+    if (queue_.empty()) {
+      const ssize_t sent = send_now(frame, descriptors);
+      if (sent == static_cast<ssize_t>(frame.size())) return;
+      if (sent < 0 && !is_full(errno)) return;  // it is gone: reading tells
+      outgoing rest{std::move(frame), sent > 0 ? static_cast<std::size_t>(sent) : 0, {}};
+      if (sent <= 0) rest.descriptors = copied(descriptors);
+      queue_.push_back(std::move(rest));
+      write_later();
+      return;
+    }
+    queue_.push_back(outgoing{std::move(frame), 0, copied(descriptors)});
+  }
+
+  bool carries_descriptors() const noexcept override { return true; }
+
+  void close() noexcept override {
+    if (!std::exchange(open_, false)) return;
+    // A program that this one has forked may hold the socket too; the warden is to see the end all the same.
+    ::shutdown(socket_.native_handle(), SHUT_RDWR);
+    std::error_code ignored;  // a socket
+    socket_.close(ignored);
+    listener_.reset();
+    queue_.clear();
+  }
+
+ private:
+  struct outgoing {
+    bytes frame;
+    std::size_t sent;
+    std::vector<unique_fd> descriptors;
+  };
+
+  /// Whether a later try may succeed: no room, or (for all but root) too many descriptors on their way.
+  static bool is_full(int number) noexcept {
+    return number == EAGAIN || number == ETOOMANYREFS || number == ENOBUFS || number == ENOMEM;
+  }
+
+  static std::vector<unique_fd> copied(std::span<const int> descriptors) {
+    std::vector<unique_fd> copies;
+    for (const int fd : descriptors) copies.push_back(usable(unique_fd(::fcntl(fd, F_DUPFD_CLOEXEC, 3)), "dup"));
+    return copies;
+  }
+
+  ssize_t send_now(bytes_view data, std::span<const int> descriptors) noexcept {
+    iovec vector{const_cast<std::byte*>(data.data()), data.size()};
+    msghdr message{};
+    message.msg_iov = &vector;
+    message.msg_iovlen = 1;
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(4 * sizeof(int))> control{};
+    if (!descriptors.empty()) {
+      message.msg_control = control.data();
+      message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
+      cmsghdr* header = CMSG_FIRSTHDR(&message);
+      header->cmsg_level = SOL_SOCKET;
+      header->cmsg_type = SCM_RIGHTS;
+      header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+      std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
+    }
+    ssize_t sent = 0;
+    do {
+      sent = ::sendmsg(socket_.native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    } while (sent < 0 && errno == EINTR);
+    return sent;
+  }
+
+  void write_later() {
+    socket_.async_wait(asio::posix::stream_descriptor::wait_write,
+                       [self = shared_from_this()](std::error_code failure) {
+                         if (!failure) self->write_queued();
+                       });
+  }
+
+  void write_queued() {
+    while (open_ && !queue_.empty()) {
+      outgoing& first = queue_.front();
+      std::array<int, 4> raw{};
+      std::transform(first.descriptors.begin(), first.descriptors.end(), raw.begin(),
+                     [](const unique_fd& fd) { return fd.get(); });
+      const ssize_t sent = send_now(bytes_view(first.frame).subspan(first.sent),
+                                    std::span<const int>(raw.data(), first.descriptors.size()));
+      if (sent < 0) {
+        if (is_full(errno)) write_later();
+        return;
+      }
+      first.descriptors.clear();
+      first.sent += static_cast<std::size_t>(sent);
+      if (first.sent == first.frame.size()) queue_.pop_front();
     }
   }
-  return text;
+
+  void read_later() {
+    socket_.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](std::error_code failure) {
+      if (failure != asio::error::operation_aborted) self->read(failure);
+    });
+  }
+
+  void read(std::error_code failure) {
+    const std::shared_ptr<link_listener> listener = listener_;
+    for (int turn = frames_in_turn; open_;) {
+      const delivery how = deliver(decoder_, *listener, open_, turn);
+      if (how == delivery::ended) return;
+      if (how == delivery::turn_is_over) {
+        asio::post(socket_.get_executor(), [self = shared_from_this()] { self->read({}); });
+        return;
+      }
+      ssize_t got = -1;
+      if (!failure) {
+        const std::span<std::byte> room = decoder_.room();
+        do {
+          got = ::recv(socket_.native_handle(), room.data(), room.size(), MSG_DONTWAIT);
+        } while (got < 0 && errno == EINTR);
+        if (got < 0 && errno == EAGAIN) break;
+        if (got < 0) failure = std::error_code(errno, std::system_category());
+      }
+      if (got <= 0) return listener->link_lost(ended(failure));
+      decoder_.arrived(static_cast<std::size_t>(got));
+    }
+    if (open_) read_later();
+  }
+
+  asio::posix::stream_descriptor socket_;
+  std::shared_ptr<link_listener> listener_;
+  wire::frame_decoder decoder_;
+  std::deque<outgoing> queue_;
+  bool open_ = true;
+};
+
+/// Any stream of Asio's, or of somebody else who models `AsyncReadStream` and `AsyncWriteStream` and has `close()`.
+template <class Stream>
+class stream_link final : public warden_link, public std::enable_shared_from_this<stream_link<Stream>> {
+ public:
+  explicit stream_link(Stream stream) : stream_(std::move(stream)) {}
+
+  void start(std::shared_ptr<link_listener> listener) override {
+    listener_ = std::move(listener);
+    read_later();
+  }
+
+  void send(bytes frame, std::span<const int>) override {
+    if (!open_) return;
+    queue_.push_back(std::move(frame));
+    if (queue_.size() == 1) write_next();
+  }
+
+  bool carries_descriptors() const noexcept override { return false; }
+
+  void close() noexcept override {
+    open_ = false;
+    try {
+      stream_.close();
+    } catch (const std::system_error&) {  // it is closed all the same
+    }
+    listener_.reset();
+  }
+
+ private:
+  void write_next() {
+    asio::async_write(stream_, asio::buffer(queue_.front()),
+                      [self = this->shared_from_this()](std::error_code failure, std::size_t) {
+                        if (!self->open_ || failure) return;  // reading tells
+                        self->queue_.pop_front();
+                        if (!self->queue_.empty()) self->write_next();
+                      });
+  }
+
+  void read_later() {
+    const std::span<std::byte> room = decoder_.room();
+    stream_.async_read_some(
+        asio::buffer(room.data(), room.size()),
+        [self = this->shared_from_this()](std::error_code failure, std::size_t count) { self->read(failure, count); });
+  }
+
+  void read(std::error_code failure, std::size_t count) {
+    if (!open_) return;
+    const std::shared_ptr<link_listener> listener = listener_;
+    decoder_.arrived(count);
+    int turn = frames_in_turn;
+    const delivery how = deliver(decoder_, *listener, open_, turn);
+    if (how == delivery::ended) return;
+    if (how == delivery::turn_is_over) {
+      asio::post(stream_.get_executor(), [self = this->shared_from_this(), failure] { self->read(failure, 0); });
+      return;
+    }
+    if (failure) return listener->link_lost(ended(failure == asio::error::eof ? std::error_code() : failure));
+    if (open_) read_later();
+  }
+
+  Stream stream_;
+  std::shared_ptr<link_listener> listener_;
+  wire::frame_decoder decoder_;
+  std::deque<bytes> queue_;
+  bool open_ = true;
+};
+
+/// Any stream of coroutines. One reads, one at a time writes; both end with the stream.
+template <coroutine_stream Stream>
+class coroutine_link final : public warden_link, public std::enable_shared_from_this<coroutine_link<Stream>> {
+ public:
+  coroutine_link(asio::any_io_executor executor, Stream stream)
+      : executor_(std::move(executor)), stream_(std::move(stream)) {}
+
+  void start(std::shared_ptr<link_listener> listener) override {
+    listener_ = std::move(listener);
+    const auto self = this->shared_from_this();
+    auto ended = [self](std::exception_ptr failure) { self->lose(failure); };
+    asio::co_spawn(executor_, read(self), std::move(ended));
+  }
+
+  void send(bytes frame, std::span<const int>) override {
+    if (!open_) return;
+    if (queued_.empty())
+      queued_ = std::move(frame);
+    else
+      queued_.insert(queued_.end(), frame.begin(), frame.end());
+    if (std::exchange(writing_, true)) return;
+    const auto self = this->shared_from_this();
+    auto ended = [self](std::exception_ptr failure) {
+      self->writing_ = false;
+      if (failure) self->lose(failure);
+    };
+    asio::co_spawn(executor_, write(self), std::move(ended));
+  }
+
+  bool carries_descriptors() const noexcept override { return false; }
+
+  void close() noexcept override {
+    open_ = false;
+    stream_.close();
+    listener_.reset();
+    queued_.clear();
+  }
+
+ private:
+  static awaitable<void> read(std::shared_ptr<coroutine_link> self) {
+    while (self->open_) {
+      const std::span<std::byte> room = self->decoder_.room();
+      const std::size_t got = co_await self->stream_.read_some(room);
+      const std::shared_ptr<link_listener> listener = self->listener_;
+      if (!self->open_) co_return;
+      if (got == 0) {
+        listener->link_lost(warden_link::ended({}));
+        co_return;
+      }
+      self->decoder_.arrived(got);
+      for (;;) {
+        int turn = warden_link::frames_in_turn;
+        const auto how = warden_link::deliver(self->decoder_, *listener, self->open_, turn);
+        if (how == warden_link::delivery::ended) co_return;
+        if (how == warden_link::delivery::all) break;
+        co_await asio::post(asio::use_awaitable);
+      }
+    }
+  }
+
+  static awaitable<void> write(std::shared_ptr<coroutine_link> self) {
+    while (self->open_ && !self->queued_.empty()) {
+      // What is queued meanwhile goes together, the next time.
+      const bytes going = std::exchange(self->queued_, bytes());
+      co_await self->stream_.write(going);
+    }
+  }
+
+  void lose(const std::exception_ptr& failure) {
+    if (!open_ || !failure) return;
+    const std::shared_ptr<link_listener> listener = listener_;
+    try {
+      std::rethrow_exception(failure);
+    } catch (const error& reason) {
+      listener->link_lost(
+          error(errc::provider_lost, std::string("the warden is gone: ") + reason.what(), reason.cause()));
+    } catch (const std::system_error& reason) {
+      listener->link_lost(ended(reason.code()));
+    } catch (const std::exception& reason) {
+      listener->link_lost(error(errc::provider_lost, std::string("the warden is lost: ") + reason.what()));
+    }
+  }
+
+  asio::any_io_executor executor_;
+  Stream stream_;
+  std::shared_ptr<link_listener> listener_;
+  wire::frame_decoder decoder_;
+  bytes queued_;
+  bool writing_ = false;
+  bool open_ = true;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/warden/detail/warden_command.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/post.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+/// Where the commands of a session put their frames.
+class frame_sink {
+ public:
+  virtual void send(bytes frame) = 0;
+
+ protected:
+  ~frame_sink() = default;
+};
+
+/// Output that arrives in frames: what has arrived and is not read yet, at most the window.
+class framed_output final : public output_end {
+ public:
+  framed_output(const asio::any_io_executor& executor, std::shared_ptr<frame_sink> sink, std::uint32_t job,
+                std::uint8_t stream)
+      : executor_(executor), sink_(std::move(sink)), job_(job), stream_(stream) {}
+
+  ssize_t read(std::byte* to, std::size_t most) noexcept override {
+    const std::size_t count = std::min(most, data_.size() - begin_);
+    if (count == 0) return ended_ ? 0 : -1;
+    std::copy_n(data_.begin() + static_cast<std::ptrdiff_t>(begin_), count, to);
+    begin_ += count;
+    taken_ += count;
+    if (begin_ == data_.size()) {
+      data_.clear();
+      begin_ = 0;
+    }
+    return static_cast<ssize_t>(count);
+  }
+  std::size_t waiting() noexcept override { return data_.size() - begin_; }
+  void wait(std::shared_ptr<end_listener> listener, std::size_t index) override {
+    give_credit();
+    listener_ = std::move(listener);
+    index_ = index;
+    if (ended_ || begin_ != data_.size()) ready_later();
+  }
+  void close() noexcept override {
+    ended_ = true;
+    data_.clear();
+    begin_ = 0;
+    listener_.reset();
+  }
+
+  void arrived(bytes_view piece) {
+    if (ended_) {
+      taken_ += piece.size();
+      give_credit();
+      return;
+    }
+    data_.insert(data_.end(), piece.begin(), piece.end());
+    ready();
+  }
+  void end() {
+    ended_ = true;
+    ready();
+  }
+
+ private:
+  void ready() {
+    if (const std::shared_ptr<end_listener> listener = std::exchange(listener_, nullptr))
+      listener->output_ready(index_, {});
+  }
+  void ready_later() {
+    const std::weak_ptr<end_listener> waiting = listener_;
+    asio::post(executor_, [this, waiting] {
+      if (waiting.lock()) ready();  // whoever waits owns us
+    });
+  }
+  void give_credit() {
+    if (taken_ == 0) return;
+    wire::frame_writer frame(wire::frame_type::credit, job_);
+    sink_->send(frame.number(stream_).number(static_cast<std::uint32_t>(taken_)).take());
+    taken_ = 0;
+  }
+
+  asio::any_io_executor executor_;
+  std::shared_ptr<frame_sink> sink_;
+  std::uint32_t job_;
+  std::uint8_t stream_;
+  bytes data_;
+  std::size_t begin_ = 0;
+  std::size_t taken_ = 0;
+  std::shared_ptr<end_listener> listener_;
+  std::size_t index_ = 0;
+  bool ended_ = false;
+};
+
+/// Input that leaves in frames, as far as the warden has room for it.
+class framed_input final : public input_end {
+ public:
+  framed_input(std::shared_ptr<frame_sink> sink, std::uint32_t job, bool open)
+      : sink_(std::move(sink)), job_(job), open_(open) {}
+
+  bool is_open() const noexcept override { return open_; }
+  ssize_t write(bytes_view data) override {
+    if (!open_) return -2;
+    const std::size_t count = std::min<std::size_t>({data.size(), credit_, wire::longest_payload / 2});
+    if (count == 0) return -1;
+    credit_ -= static_cast<std::uint32_t>(count);
+    sink_->send(wire::frame_writer(wire::frame_type::input, job_).data(data.first(count)).take());
+    return static_cast<ssize_t>(count);
+  }
+  void wait(std::shared_ptr<end_listener> listener) override { listener_ = std::move(listener); }
+  void close() noexcept override {
+    listener_.reset();
+    if (!std::exchange(open_, false)) return;
+    try {
+      sink_->send(wire::frame_writer(wire::frame_type::input_end, job_).take());
+    } catch (const std::bad_alloc&) {  // it ends with the command at the latest
+    }
+  }
+
+  void more(std::uint32_t credit) {
+    credit_ += credit;
+    if (const std::shared_ptr<end_listener> listener = std::exchange(listener_, nullptr)) listener->input_ready({});
+  }
+
+ private:
+  std::shared_ptr<frame_sink> sink_;
+  std::uint32_t job_;
+  bool open_;
+  std::uint32_t credit_ = wire::input_window;
+  std::shared_ptr<end_listener> listener_;
+};
+
+/// A command that a warden runs: signalled through it, its end learned from it. Its streams are pipes of ours, or frames.
+class warden_command final : public running_command {
+ public:
+  warden_command(const asio::any_io_executor& executor, std::shared_ptr<command_registry> registry,
+                 const command_limits& limits, std::shared_ptr<frame_sink> sink, std::uint32_t job, std::string program)
+      : running_command(executor, std::move(registry), limits, std::chrono::steady_clock::now()),
+        executor_(executor),
+        sink_(std::move(sink)),
+        job_(job),
+        program_(std::move(program)) {}
+
+  /// Streams over pipes, or a terminal, whose other ends the command is given.
+  void connect_to(command_pipes& pipes) { connect_pipes(executor_, pipes); }
+
+  /// Streams in frames.
+  void connect_frames(bool has_input) {
+    auto in = std::make_unique<framed_input>(sink_, job_, has_input);
+    auto out = std::make_unique<framed_output>(executor_, sink_, job_, std::uint8_t{1});
+    std::unique_ptr<framed_output> err;  // a terminal has one output
+    if (!limits().terminal) err = std::make_unique<framed_output>(executor_, sink_, job_, std::uint8_t{2});
+    framed_in_ = in.get();
+    framed_out_[0] = out.get();
+    framed_out_[1] = err.get();
+    connect(std::move(in), std::move(out), std::move(err));
+  }
+
+  void begin(bytes content) { begin_input(std::move(content)); }
+
+  /// What a list of what goes on shows.
+  const std::string& title() const noexcept { return title_; }
+  void title(std::string text) { title_ = std::move(text); }
+
+  void send(int number) noexcept override {
+    if (gone_) return;
+    try {
+      wire::frame_writer frame(wire::frame_type::signal, job_);
+      sink_->send(frame.number(static_cast<std::uint8_t>(wire::signal_scope::group))
+                      .number(static_cast<std::uint8_t>(number))
+                      .take());
+    } catch (const std::bad_alloc&) {  // as a signal that came too late
+    }
+  }
+
+  void end(end_reason reason) override {
+    if (gone_ || ended_by() != end_reason::none) return;
+    if (!finished()) ended_by(reason);
+    send_kill(limits().grace);
+  }
+
+  void kill() noexcept override {
+    if (gone_) return;
+    try {
+      send_kill(std::chrono::milliseconds(0));
+    } catch (const std::bad_alloc&) {  // its limit ends it, or the end of the session
+    }
+  }
+
+  // ---- what the session hears ----
+
+  void on_output(std::size_t index, bytes_view piece) {
+    if (framed_out_[index] != nullptr) framed_out_[index]->arrived(piece);
+  }
+  void on_input_credit(std::uint32_t credit) {
+    if (framed_in_ != nullptr) framed_in_->more(credit);
+  }
+
+  void on_exited(const wire::exited& how) {
+    command_result& all = mutable_result();
+    status_known_ = how.how != wire::exit_how::lost;
+    if (how.how == wire::exit_how::exited) all.exit_code(how.code);
+    if (how.how == wire::exit_how::signaled) all.term_signal(how.code);
+    if (status_known_) {
+      all.cpu_time(std::chrono::microseconds(how.user_us + how.system_us));
+      all.peak_memory(how.peak_kib * 1024U);
+    }
+    if (how.reason == wire::exit_reason::timeout && ended_by() == end_reason::none) ended_by(end_reason::timeout);
+    if (how.oom_kills != 0) {
+      all.kind(error_kind::out_of_memory);
+      all.reason("The command was ended because it used more memory than there is for it");
+      all.advice("Work on less data at a time, or allow more memory.");
+    }
+    close_input();
+    if (how.left && limits().keeps_background && how.reason == wire::exit_reason::none &&
+        ended_by() == end_reason::none) {
+      all.left_running(true);
+      part();
+    } else {
+      take_what_is_there();
+    }
+  }
+
+  /// Nothing of it is left.
+  void on_done() {
+    gone_ = true;
+    end_frames();
+    conclude();
+  }
+
+  void on_failed(wire::fail_stage stage, int number) {
+    gone_ = true;
+    status_known_ = true;
+    const std::error_code cause(number, std::system_category());
+    mutable_result() = refuse_unstarted(program_, spawn_stage_of(stage), cause);
+    end_frames();
+    conclude();
+  }
+
+  void on_lost(const error& reason) {
+    if (gone_) return;
+    take_what_is_there();
+    on_lost_quietly(reason.with_partial(partial()));
+  }
+  void on_lost_quietly(const error& reason) {
+    if (std::exchange(gone_, true)) return;
+    fail(reason);
+    end_frames();
+    conclude();
+  }
+
+ private:
+  static spawn_stage spawn_stage_of(wire::fail_stage stage) noexcept {
+    switch (stage) {
+      case wire::fail_stage::limit:
+      case wire::fail_stage::supervisor:
+      case wire::fail_stage::fork: return spawn_stage::clone;
+      case wire::fail_stage::directory: return spawn_stage::directory;
+      case wire::fail_stage::exec: return spawn_stage::exec;
+      default: return spawn_stage::descriptors;
+    }
+  }
+
+  void send_size(terminal_size size) override {
+    wire::frame_writer frame(wire::frame_type::resize, job_);
+    sink_->send(frame.number(size.rows()).number(size.columns()).take());
+  }
+
+  void send_kill(std::chrono::milliseconds grace) {
+    wire::frame_writer frame(wire::frame_type::kill, job_);
+    sink_->send(frame.number(static_cast<std::uint32_t>(std::clamp<std::int64_t>(grace.count(), 0, 3600'000))).take());
+  }
+
+  void end_frames() {
+    for (framed_output* each : framed_out_)
+      if (each != nullptr) each->end();
+  }
+
+  void outputs_changed() override {
+    if (gone_ && outputs_ended()) conclude();
+    finish_parted();
+  }
+  void on_finished() noexcept override {}
+  void describe_unknown_status(command_result& result) override {
+    result.kind(error_kind::execution_error);
+    result.reason("The command killed the process that watched it, so nobody knows how it ended");
+    result.advice("Do not kill processes that you have not started.");
+  }
+
+  asio::any_io_executor executor_;
+  std::shared_ptr<frame_sink> sink_;
+  std::uint32_t job_;
+  std::string program_;
+  std::string title_;
+  framed_input* framed_in_ = nullptr;
+  framed_output* framed_out_[2] = {nullptr, nullptr};
+  bool gone_ = false;  // nothing of it runs
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/core/file_operations.hpp ----
+
+
+#include <algorithm>
+#include <charconv>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+// Each function takes the environment's own member where there is one. Where there is none it runs a command in the
+// environment (POSIX sh, find, stat as coreutils and BusyBox have it, mkdir, rm, mv): names travel as arguments with
+// `./` before them, so that none is read as an option or by the shell, and come back separated by NUL.
+//
+// A layer always has the members, so the commands are only ever run by the backend at the bottom: an allowlist neither
+// refuses them nor lets anything pass for them.
+
+namespace cofferdam::inline v0 {
+
+namespace detail {
+
+/// The base of every layer, so that a layer which lost an operation is an error and not a fallback that goes round it.
+class layer_tag {};
+
+template <class E>
+inline constexpr bool is_layer = std::derived_from<E, layer_tag>;
+
+/// The most output a listing by commands may have: some 200,000 names.
+inline constexpr std::size_t longest_listing = 16 * 1024 * 1024;
+
+inline std::string below_workspace(std::string_view path) {
+  const std::string inside = workspace_path_or_root(path);
+  return inside == "." ? "./" : "./" + inside;
 }
 
-// The shortest path that means the same: `./a/./b/../1.txt` becomes `a/1.txt`, without looking at any file.
-inline std::string cleaned_path(std::string_view path) {
-  const bool rooted = path.starts_with('/');
-  std::vector<std::string_view> parts;
-  for (std::size_t at = 0; at <= path.size();) {
-    const std::size_t slash = std::min(path.find('/', at), path.size());
-    const std::string_view part = path.substr(at, slash - at);
-    at = slash + 1;
-    if (part.empty() || part == ".") continue;
-    if (part != "..")
-      parts.push_back(part);
-    else if (!parts.empty() && parts.back() != "..")
-      parts.pop_back();
-    else if (!rooted)
-      parts.push_back(part);
+/// Turns what a file command said into an error; `doing` is what was tried.
+[[noreturn]] inline void throw_file_failure(const command_result& result, std::string_view doing,
+                                            std::string_view path) {
+  const std::string said = one_line(result.err().text());
+  const std::string sentence =
+      std::string(doing) + " '" + one_line(path) + "': " + (said.empty() ? result.reason() : said);
+  if (said.find("No such file") != std::string::npos) throw error(errc::not_found, sentence);
+  if (said.find("Permission denied") != std::string::npos || said.find("not permitted") != std::string::npos)
+    throw error(errc::permission_denied, sentence);
+  if (said.find("Not a directory") != std::string::npos) throw error(errc::not_a_directory, sentence);
+  if (said.find("File exists") != std::string::npos) throw error(errc::already_exists, sentence);
+  throw error(errc::io_error, sentence, result.cause());
+}
+
+inline constexpr std::string_view describe_script =
+    "for f do if [ -L \"$f\" ]; then t=l; elif [ -d \"$f\" ]; then t=d; elif [ -f \"$f\" ]; then t=f; "
+    "elif [ -e \"$f\" ]; then t=o; else echo 'No such file' >&2; exit 1; fi; "
+    "printf '%s %s %s\\0' \"$t\" \"$(stat -c '%s %a' \"$f\")\" \"$f\"; done";
+
+inline constexpr std::string_view list_script =
+    "if [ ! -e \"$1\" ]; then echo 'No such file' >&2; exit 1; fi; "
+    "if [ ! -d \"$1\" ]; then echo 'Not a directory' >&2; exit 1; fi; "
+    "exec find -H \"$1\" -mindepth 1 -exec sh -c \"$2\" sh {} +";
+
+/// Reads the records that `describe_script` writes: "type size mode path\0".
+inline std::vector<entry> parse_descriptions(std::string_view text, std::size_t prefix_length, std::string_view path) {
+  std::vector<entry> entries;
+  const auto broken = [&] {
+    return error(errc::io_error, "list '" + one_line(path) + "': the environment's answer cannot be read");
+  };
+  while (!text.empty()) {
+    const std::size_t end = text.find('\0');
+    if (end == std::string_view::npos) throw broken();
+    const std::string_view record = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    if (record.size() < 2 || record[1] != ' ') throw broken();
+    std::uint64_t size = 0;
+    unsigned mode = 0;
+    const char* const last = record.data() + record.size();
+    const std::from_chars_result after_size = std::from_chars(record.data() + 2, last, size);
+    if (after_size.ec != std::errc{} || after_size.ptr == last) throw broken();
+    const std::from_chars_result after_mode = std::from_chars(after_size.ptr + 1, last, mode, 8);
+    if (after_mode.ec != std::errc{} || after_mode.ptr == last) throw broken();
+    const std::string_view name(after_mode.ptr + 1, static_cast<std::size_t>(last - after_mode.ptr - 1));
+    if (name.size() < prefix_length) throw broken();
+    file_type type = file_type::other;
+    if (record[0] == 'f') type = file_type::regular;
+    if (record[0] == 'd') type = file_type::directory;
+    if (record[0] == 'l') type = file_type::symlink;
+    std::string shown(name.substr(prefix_length));
+    if (shown.empty()) shown = ".";
+    entries.emplace_back(std::move(shown), type, type == file_type::regular ? size : 0, mode & 0777U);
   }
-  std::string clean = rooted ? "/" : "";
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0) clean += '/';
-    clean += parts[i];
-  }
-  return clean.empty() ? "." : clean;
+  std::sort(entries.begin(), entries.end(), [](const entry& a, const entry& b) { return a.path() < b.path(); });
+  return entries;
+}
+
+inline command file_command(std::vector<std::string> words) {
+  return argv(std::move(words)).keep_output(longest_listing);
+}
+
+template <class E>
+awaitable<entry> stat_by_command(E& environment, std::string path) {
+  std::vector<std::string> words{"sh", "-c", std::string(describe_script), "sh", below_workspace(path)};
+  command_result result = co_await environment.run_command(file_command(std::move(words)));
+  if (!result.ok()) throw_file_failure(result, "stat", path);
+  std::vector<entry> found = parse_descriptions(as_text(result.out().head()), 2, path);
+  if (found.size() != 1)
+    throw error(errc::io_error, "stat '" + one_line(path) + "': the environment's answer cannot be read");
+  co_return std::move(found.front());
+}
+
+template <class E>
+awaitable<std::vector<entry>> list_by_command(E& environment, std::string path) {
+  const std::string start = below_workspace(path);
+  const std::size_t prefix = start == "./" ? 2 : start.size() + 1;
+  std::vector<std::string> words{"sh", "-c", std::string(list_script), "sh", start, std::string(describe_script)};
+  command_result result = co_await environment.run_command(file_command(std::move(words)));
+  if (!result.ok()) throw_file_failure(result, "list", path);
+  if (result.out().cut() != 0)
+    throw error(errc::too_large, "list '" + one_line(path) + "': more names than fit in 16 MiB; list a subdirectory");
+  co_return parse_descriptions(as_text(result.out().head()), prefix, path);
+}
+
+/// Runs a file command that has no answer but its success.
+template <class E>
+awaitable<void> change_by_command(E& environment, std::vector<std::string> words, std::string doing, std::string path) {
+  command_result result = co_await environment.run_command(file_command(std::move(words)));
+  if (!result.ok()) throw_file_failure(result, doing, path);
+}
+
+template <class E>
+awaitable<void> remove_by_command(E& environment, std::string path) {
+  std::vector<std::string> words{"sh", "-c",
+                                 "if [ ! -e \"$1\" ] && [ ! -L \"$1\" ]; then echo 'No such file' >&2; exit 1; fi; "
+                                 "exec rm -rf \"$1\"",
+                                 "sh", below_workspace(path)};
+  co_await change_by_command(environment, std::move(words), "remove", std::move(path));
 }
 
 }  // namespace detail
 
-/// The rules of a `.dockerignore`: which files of a context folder are not sent to the builder. The daemon does not
-/// apply them: who sends the context has to.
-///
-/// One pattern a line, from the first to the last; the last that matches a path, or a directory above it, decides. A
-/// line whose first character is `#` is a comment. Blanks around a pattern go. `!` before it brings back what an
-/// earlier one left out. `./a//b/../c/` is `a/c`, and so is `/a/c`.
-///
-/// ```
-/// "*"    any characters of one name        "?"   one of them        "\x"  x itself
-/// "**"   at the end: everything; before "/" or a name: any number of folders, also none;
-///        first, and all behind it plain: any start
-/// "[...]", "[^...]"   one character (not) listed, "a-z" a range, "\]" and "\-" themselves
-/// ```
-/// Case matters. Dots are nothing special. There is no "[!...]" and no "[:alpha:]".
-/// \par Cost    `ignored`: the product of the path's length and that of all patterns, at most.
-/// \par Source  moby/patternmatcher and its `ignorefile`; docs.docker.com, "dockerignore"; specs/docker.md 4.2.
-class docker_ignore {
- public:
-  /// The longest file that is read: 1 MiB. The longest pattern: 4095 bytes.
-  static constexpr std::size_t most_bytes = std::size_t{1024} * 1024;
+/// What stands at `path`. Does not follow a symbolic link at the end.
+/// \param path  relative to the workspace, without `..`; the caller keeps `environment` until the awaitable completes.
+/// \throws error{errc::not_found} where there is nothing; error{errc::outside_workspace}, error{errc::invalid_argument}.
+template <code_exec_environment E>
+awaitable<entry> stat(E& environment, std::string path) {
+  if constexpr (requires { environment.stat(std::move(path)); }) {
+    return environment.stat(std::move(path));
+  } else {
+    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost stat(): write it beside read_file");
+    return detail::stat_by_command(environment, std::move(path));
+  }
+}
 
-  /// Leaves nothing out.
-  docker_ignore() = default;
+/// Whether anything stands at `path`, a dangling symbolic link included.
+template <code_exec_environment E>
+awaitable<bool> exists(E& environment, std::string path) {
+  try {
+    co_await stat(environment, std::move(path));
+  } catch (const error& failure) {
+    if (failure.code() == errc::not_found || failure.code() == errc::not_a_directory) co_return false;
+    throw;
+  }
+  co_return true;
+}
 
-  /// \param  text  the file.
-  /// \throws       error{errc::invalid_argument}, with the line's number: a `!` alone, a `[` without its end, a
-  ///               backslash at the end, a pattern or a file that is too long.
-  explicit docker_ignore(std::string_view text) {
-    if (text.size() > most_bytes)
-      throw error(errc::invalid_argument, "docker: a .dockerignore of more than 1048576 bytes is not read");
-    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-    std::size_t number = 0;
-    while (!text.empty()) {
-      const std::size_t end = std::min(text.find('\n'), text.size());
-      const std::string_view line = text.substr(0, end);
-      text.remove_prefix(std::min(end + 1, text.size()));
-      ++number;
-      if (line.starts_with('#')) continue;
+/// Whether a directory stands at `path`. A symbolic link is none.
+template <code_exec_environment E>
+awaitable<bool> is_directory(E& environment, std::string path) {
+  try {
+    entry found = co_await stat(environment, std::move(path));
+    co_return found.is_directory();
+  } catch (const error& failure) {
+    if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
+  }
+  co_return false;
+}
+
+/// Everything beneath the directory `path`, at every depth, as paths relative to it, in byte order. Symbolic links are
+/// listed and not entered.
+/// \param path  "." lists the whole workspace.
+/// \throws error{errc::not_found}, error{errc::not_a_directory}; error{errc::too_large} rather than a list cut short.
+template <code_exec_environment E>
+awaitable<std::vector<entry>> list(E& environment, std::string path) {
+  if constexpr (requires { environment.list(std::move(path)); }) {
+    return environment.list(std::move(path));
+  } else {
+    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost list(): write it beside read_file");
+    return detail::list_by_command(environment, std::move(path));
+  }
+}
+
+/// Makes a directory and its parents; no error where it is there already.
+template <code_exec_environment E>
+awaitable<void> make_directory(E& environment, std::string path) {
+  if constexpr (requires { environment.make_directory(std::move(path)); }) {
+    return environment.make_directory(std::move(path));
+  } else {
+    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost make_directory(): write it beside write_file");
+    std::vector<std::string> words{"mkdir", "-p", detail::below_workspace(path)};
+    return detail::change_by_command(environment, std::move(words), "make directory", std::move(path));
+  }
+}
+
+/// Removes a file, or a directory with all it holds. Symbolic links are removed, not followed.
+/// \throws error{errc::not_found} where there is nothing.
+template <code_exec_environment E>
+awaitable<void> remove(E& environment, std::string path) {
+  if constexpr (requires { environment.remove(std::move(path)); }) {
+    return environment.remove(std::move(path));
+  } else {
+    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost remove(): write it beside write_file");
+    return detail::remove_by_command(environment, std::move(path));
+  }
+}
+
+/// Gives a file or directory another name; replaces a file that has it already.
+template <code_exec_environment E>
+awaitable<void> rename(E& environment, std::string from, std::string to) {
+  if constexpr (requires { environment.rename(std::move(from), std::move(to)); }) {
+    return environment.rename(std::move(from), std::move(to));
+  } else {
+    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost rename(): write it beside write_file");
+    std::vector<std::string> words{"mv", "-f", "-T", detail::below_workspace(from), detail::below_workspace(to)};
+    return detail::change_by_command(environment, std::move(words), "rename", std::move(from));
+  }
+}
+
+/// The whole of a text file, as it is: not checked to be UTF-8.
+/// \param most  bytes; a longer file is error{errc::too_large}.
+template <code_exec_environment E>
+awaitable<std::string> read_text(E& environment, std::string path, std::size_t most = 16 * 1024 * 1024) {
+  bytes content = co_await environment.read_file(std::move(path), most);
+  co_return std::string(as_text(content));
+}
+
+/// Writes a text file, whole or not at all.
+template <code_exec_environment E>
+awaitable<void> write_text(E& environment, std::string path, std::string text) {
+  co_await environment.write_file(std::move(path), as_bytes(text));
+}
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/core/file_transfer.hpp ----
+
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+// As in file_operations.hpp: the environment's own member where there is one, else one file at a time by read_file and
+// write_file, and by commands for what those cannot do. A layer always has the members.
+
+namespace cofferdam::inline v0 {
+
+namespace detail {
+
+/// The largest file for an environment that takes and gives files only whole: it passes through memory.
+inline constexpr std::size_t largest_whole_file = std::size_t{256} * 1024 * 1024;
+
+/// The piece that files are moved in.
+inline constexpr std::size_t file_piece = 256 * 1024;
+
+/// Whether a failure is that of the whole transfer and not of one file.
+inline bool ends_transfer(const error& failure) noexcept {
+  return failure.code() == errc::cancelled || failure.code() == errc::environment_closed ||
+         failure.code() == errc::provider_lost;
+}
+
+/// Takes the files of a source one after another: reports each failure and goes on.
+/// \param put  `awaitable<transferred_file>(const file_header&)`: puts one, whose content the source now gives.
+template <class Put>
+awaitable<transfer> put_each(file_source& source, Put put) {
+  transfer report;
+  for (;;) {
+    const std::optional<file_header> header = co_await source.next();
+    if (!header) co_return report;
+    std::optional<error> failure = header->failure();
+    if (!failure) {
       try {
-        add(detail::trimmed(line));
-      } catch (const std::invalid_argument& why) {
-        throw error(errc::invalid_argument, "docker: line " + std::to_string(number) + " of .dockerignore, \"" +
-                                                one_line(line, 100) + "\", " + why.what());
+        transferred_file done = co_await put(*header);
+        report.add(std::move(done));
+      } catch (const error& reason) {
+        if (ends_transfer(reason)) throw;
+        failure = reason;
       }
     }
+    if (failure) report.add(failed_file(header->source(), std::move(*failure)));
+  }
+}
+
+/// Sets a mode that has an x bit. The operations of an environment have none for it, so this is a command.
+template <class E>
+awaitable<void> make_executable(E& environment, std::string path, unsigned mode) {
+  std::string digits;
+  for (int shift = 6; shift >= 0; shift -= 3) digits += static_cast<char>('0' + ((mode >> shift) & 7U));
+  command change = argv("chmod", digits, "./" + path);
+  command_result result = co_await environment.run_command(std::move(change));
+  if (result.ok()) co_return;
+  std::string why = one_line(result.err().text());
+  if (why.empty()) why = result.reason();
+  throw error(errc::permission_denied,
+              "put " + shown_path(path) + ": the file is there, but could not be made executable: " + why);
+}
+
+template <class E>
+awaitable<transferred_file> put_whole(E& environment, file_source& source, const file_header& header) {
+  const std::string path = workspace_path(header.destination());
+  if (header.type() == file_type::directory) {
+    co_await make_directory(environment, path);
+    co_return transferred_file(header.source(), path, 0);
+  }
+  bytes content;
+  for (;;) {
+    const bytes piece = co_await source.read(file_piece);
+    if (piece.empty()) break;
+    if (piece.size() > largest_whole_file - content.size())
+      throw error(errc::too_large, "put " + shown_path(header.source()) + ": longer than " +
+                                       std::to_string(largest_whole_file) +
+                                       " bytes, the most for an environment that takes files only whole");
+    content.insert(content.end(), piece.begin(), piece.end());
+  }
+  const bytes_view view(content);
+  co_await environment.write_file(path, view);
+  constexpr unsigned executable = 0111;
+  if ((header.mode() & executable) != 0) co_await make_executable(environment, path, header.mode() & 0777U);
+  co_return transferred_file(header.source(), path, content.size());
+}
+
+template <class E>
+awaitable<transfer> put_one_by_one(E& environment, file_source& source) {
+  return put_each(
+      source, [&environment, &source](const file_header& header) { return put_whole(environment, source, header); });
+}
+
+/// Files of an environment that gives them only whole.
+template <class E>
+class whole_file_source final : public file_source {
+ public:
+  whole_file_source(E& environment, std::vector<file_request> requests)
+      : environment_(environment), requests_(std::move(requests)) {}
+
+  awaitable<std::optional<file_header>> next() override {
+    content_.clear();
+    sent_ = 0;
+    if (at_ == requests_.size()) co_return std::nullopt;
+    const file_request& wanted = requests_[at_++];
+    std::optional<file_header> header;
+    try {
+      const entry found = co_await stat(environment_, wanted.path());
+      content_ = co_await environment_.read_file(wanted.path(), largest_whole_file);
+      // A link's own bits say nothing of the file behind it.
+      const unsigned mode = found.type() == file_type::symlink ? 0644U : found.mode();
+      header.emplace(wanted.path(), wanted.destination(), file_type::regular, content_.size(), mode);
+    } catch (const error& failure) {
+      if (ends_transfer(failure)) throw;
+      header.emplace(wanted.path(), failure);
+    }
+    co_return header;
   }
 
-  /// Whether a file or directory is left out.
-  /// \param path  relative to the context, `/`-separated, clean: neither `.` nor `..`, no slash at either end.
-  bool ignored(std::string_view path) const {
-    const std::vector<char32_t> characters = detail::ignore_pattern::characters_of(path);
-    bool out = false;
-    for (const detail::ignore_pattern& pattern : patterns_)
-      if (pattern.brings_back() == out && pattern.matches_path_or_above(characters)) out = !out;
-    return out;
+  awaitable<bytes> read(std::size_t most) override {
+    const std::size_t count = std::min(most, content_.size() - sent_);
+    const auto start = content_.begin() + static_cast<std::ptrdiff_t>(sent_);
+    sent_ += count;
+    co_return bytes(start, start + static_cast<std::ptrdiff_t>(count));
   }
-
-  /// Whether a directory is left out with all it holds, so that nobody has to look inside.
-  bool ignores_all_of(std::string_view directory) const { return !brings_back_ && ignored(directory); }
 
  private:
-  void add(std::string_view pattern) {
-    if (pattern.empty()) return;
-    if (pattern.size() > 4095) throw std::invalid_argument("is longer than 4095 bytes");
-    const bool brings_back = pattern.front() == '!';
-    if (brings_back) pattern = detail::trimmed(pattern.substr(1));
-    if (pattern.empty()) throw std::invalid_argument("has a '!' and no pattern behind it");
-    std::string clean = detail::cleaned_path(pattern);
-    if (clean.size() > 1 && clean.front() == '/') clean.erase(0, 1);
-    if (brings_back && clean == "/") throw std::invalid_argument("has a '!' and no pattern behind it");
-    patterns_.emplace_back(clean, brings_back);
-    brings_back_ = brings_back_ || brings_back;
-  }
-
-  std::vector<detail::ignore_pattern> patterns_;
-  bool brings_back_ = false;
+  E& environment_;
+  std::vector<file_request> requests_;
+  std::size_t at_ = 0;
+  bytes content_;
+  std::size_t sent_ = 0;
 };
 
-}  // namespace cofferdam::inline v0::docker
+template <class E>
+awaitable<std::unique_ptr<file_source>> get_one_by_one(E& environment, std::vector<file_request> requests) {
+  co_return std::make_unique<whole_file_source<E>>(environment, std::move(requests));
+}
+
+}  // namespace detail
+
+/// Writes everything a source has into an environment, in one trip where it can; else one file of at most 256 MiB at a
+/// time, with modes that have an x bit set by `chmod`. Reports each failure and goes on.
+/// \param environment, source  kept by the caller until the awaitable completes.
+/// \throws error{errc::cancelled}, error{errc::environment_closed}, error{errc::provider_lost}.
+template <code_exec_environment E>
+awaitable<transfer> put_files(E& environment, file_source& source) {
+  if constexpr (requires { environment.put_files(source); }) {
+    return environment.put_files(source);
+  } else {
+    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost put_files(): write it beside write_file");
+    return detail::put_one_by_one(environment, source);
+  }
+}
+
+/// Regular files of an environment, as a source that must not outlive it: streamed where the environment can, else one
+/// whole file of at most 256 MiB at a time.
+template <code_exec_environment E>
+awaitable<std::unique_ptr<file_source>> get_files(E& environment, std::vector<file_request> requests) {
+  if constexpr (requires { environment.get_files(std::move(requests)); }) {
+    return environment.get_files(std::move(requests));
+  } else {
+    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost get_files(): write it beside read_file");
+    return detail::get_one_by_one(environment, std::move(requests));
+  }
+}
+
+}  // namespace cofferdam::inline v0
 
 // ---- cofferdam/os/atomic_file.hpp ----
 
@@ -16163,2386 +18226,6 @@ class directory {
 
 }  // namespace cofferdam::inline v0
 
-// ---- cofferdam/backends/docker/dockerfile_context.hpp ----
-
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline v0::docker {
-
-/// One file, folder or symbolic link of a build's context.
-class context_entry {
- public:
-  context_entry(entry what, std::string target) : what_(std::move(what)), target_(std::move(target)) {}
-
-  /// Relative to the context, on the host and in the archive; any bytes but NUL.
-  const std::string& path() const noexcept { return what_.path(); }
-  /// regular, directory or symlink.
-  file_type type() const noexcept { return what_.type(); }
-  /// Bytes, when it was looked at; a file may have grown meanwhile.
-  std::uint64_t size() const noexcept { return what_.size(); }
-  unsigned mode() const noexcept { return what_.mode(); }
-  /// What a symbolic link says; it may lead anywhere, for it is sent as a link.
-  const std::string& target() const noexcept { return target_; }
-
- private:
-  entry what_;
-  std::string target_;
-};
-
-/// How much a context may be.
-class context_limit {
- public:
-  context_limit() = default;
-  /// \param bytes  of all files together. Default 16 GiB.
-  context_limit& bytes(std::uint64_t count) & {
-    bytes_ = count;
-    return *this;
-  }
-  context_limit&& bytes(std::uint64_t count) && { return std::move(bytes(count)); }
-  /// \param count  names that are looked at. Default 1,000,000.
-  context_limit& files(std::size_t count) & {
-    files_ = count;
-    return *this;
-  }
-  context_limit&& files(std::size_t count) && { return std::move(files(count)); }
-
-  std::uint64_t bytes() const noexcept { return bytes_; }
-  std::size_t files() const noexcept { return files_; }
-
- private:
-  std::uint64_t bytes_ = std::uint64_t{16} << 30;
-  std::size_t files_ = 1'000'000;
-};
-
-/// Which files of a context folder go into a build, found out in steps; nothing of them is read but the rules.
-///
-/// The rules are those of `<Dockerfile>.dockerignore` next to the Dockerfile, else of `.dockerignore` in the context.
-/// The Dockerfile and the file with the rules are always among the entries: the daemon leaves them out of the image
-/// itself where the rules say so. A Dockerfile outside the context is not an entry; its content comes with
-/// `extra_content()`.
-///
-/// Symbolic links are entries of their own and never followed; sockets, FIFOs and devices are left out.
-/// \par Threads  one at a time. All members are synchronous; `step` does a bounded piece of the work.
-/// \par Source   docker/cli `cli/command/image/build`; specs/docker.md 4 and 4.2.
-class dockerfile_context {
- public:
-  /// \param context     a folder of this machine.
-  /// \param dockerfile  as it lies on this machine, also outside of the context; empty for `Dockerfile` in the context.
-  /// \throws            error{errc::not_found, not_a_directory, not_a_file, permission_denied, io_error};
-  ///                    error{errc::invalid_argument} for rules that cannot be read;
-  ///                    error{errc::too_large} for a Dockerfile or rules of more than 1 MiB.
-  explicit dockerfile_context(const std::filesystem::path& context, const std::filesystem::path& dockerfile = {},
-                              context_limit limit = context_limit())
-      : folder_(directory::open(context)), limit_(limit) {
-    const std::filesystem::path file = dockerfile.empty() ? context / "Dockerfile" : dockerfile;
-    const std::filesystem::path real_folder = real(context);
-    const std::filesystem::path real_file = real(file);
-    const std::filesystem::path inside = real_file.lexically_relative(real_folder);
-    if (!inside.empty() && *inside.begin() != ".." && inside != ".") {
-      name_ = inside.generic_string();
-      static_cast<void>(folder_.open_file(name_));
-    } else {
-      extra_ = text_of(file_reader::open_host(real_file.string()));
-      name_ = unused_name();
-    }
-    find_rules(file);
-    walk_.emplace(folder_.walk(".", list_limit().entries(limit.files())));
-  }
-
-  /// Looks at about `most` names more. True when nothing is left to do; then `entries` is whole.
-  /// \throws error{errc::too_large} at the limit; permission_denied for a folder that cannot be read and is not left
-  ///         out; not_found where the Dockerfile has vanished.
-  bool step(std::size_t most = 1024) {
-    if (!walk_) return true;
-    for (std::size_t done = 0; done < most; ++done) {
-      std::optional<entry> found = walk_->next();
-      if (!found) {
-        finish();
-        return true;
-      }
-      look_at(std::move(*found));
-    }
-    return false;
-  }
-
-  /// The folder, held open: files are to be opened beneath it, `link_policy::refuse`.
-  const directory& folder() const noexcept { return folder_; }
-  /// What is sent, in byte order of the paths, so that the same files make the same archive. A folder that is left out
-  /// is not there even where something in it is.
-  const std::vector<context_entry>& entries() const noexcept { return entries_; }
-  /// Of all files, bytes.
-  std::uint64_t total_bytes() const noexcept { return total_; }
-  /// What the daemon is told the Dockerfile is called, relative to the archive.
-  const std::string& dockerfile() const noexcept { return name_; }
-  /// The content of a Dockerfile from outside the context, to be sent under the name `dockerfile()`.
-  const std::optional<std::string>& extra_content() const noexcept { return extra_; }
-  /// The rules that were applied, relative to the context; empty where there are none in it.
-  const std::string& rules() const noexcept { return rules_name_; }
-
- private:
-  static constexpr std::size_t most_text = std::size_t{1024} * 1024;
-
-  static std::filesystem::path real(const std::filesystem::path& path) {
-    std::error_code failure;
-    std::filesystem::path found = std::filesystem::canonical(path, failure);
-    if (!failure) return found;
-    const bool missing = failure == std::errc::no_such_file_or_directory || failure == std::errc::not_a_directory;
-    throw error(missing ? errc::not_found : errc::io_error,
-                "docker: build: " + cofferdam::detail::shown_path(path.native()) + ": " +
-                    (missing ? std::string("there is no such file") : failure.message()) +
-                    "; name the Dockerfile and the folder of its context",
-                failure);
-  }
-
-  static std::string text_of(file_reader reader) {
-    const bytes content = reader.read_rest(most_text);
-    return std::string(as_text(content));
-  }
-
-  bool is_there(const std::string& path) const {
-    try {
-      static_cast<void>(folder_.stat(path));
-      return true;
-    } catch (const error& failure) {
-      if (failure.code() == errc::not_found || failure.code() == errc::not_a_directory) return false;
-      throw;
-    }
-  }
-
-  std::string unused_name() const {
-    std::string name = ".cofferdam.Dockerfile";
-    while (is_there(name)) name += ".x";
-    return name;
-  }
-
-  void find_rules(const std::filesystem::path& dockerfile) {
-    if (extra_) {
-      std::error_code ignored;
-      std::filesystem::path beside = dockerfile;
-      beside += ".dockerignore";
-      if (std::filesystem::is_regular_file(beside, ignored)) {
-        ignore_ = docker_ignore(text_of(file_reader::open_host(beside.string())));
-        return;
-      }
-    } else if (is_there(name_ + ".dockerignore")) {
-      rules_name_ = name_ + ".dockerignore";
-    }
-    if (rules_name_.empty() && is_there(".dockerignore")) rules_name_ = ".dockerignore";
-    if (!rules_name_.empty()) ignore_ = docker_ignore(text_of(folder_.open_file(rules_name_)));
-  }
-
-  bool is_needed(std::string_view path) const { return (!extra_ && path == name_) || path == rules_name_; }
-
-  bool leads_to_needed(std::string_view path) const {
-    const auto is_above = [path](std::string_view below) {
-      return below.size() > path.size() && below.starts_with(path) && below[path.size()] == '/';
-    };
-    return (!extra_ && is_above(name_)) || is_above(rules_name_);
-  }
-
-  void look_at(entry found) {
-    if (found.type() == file_type::other) return;
-    if (found.is_directory() && !leads_to_needed(found.path()) && ignore_.ignores_all_of(found.path())) {
-      walk_->skip();
-      return;
-    }
-    if (!is_needed(found.path()) && ignore_.ignored(found.path())) return;
-    std::string target;
-    if (found.type() == file_type::symlink) target = folder_.link_target(found.path());
-    if (found.size() > limit_.bytes() - total_)
-      throw error(errc::too_large, "docker: build: the context is more than the " + std::to_string(limit_.bytes()) +
-                                       " bytes that were allowed; name what it does not need in .dockerignore");
-    total_ += found.size();
-    entries_.emplace_back(std::move(found), std::move(target));
-  }
-
-  void finish() {
-    walk_.reset();
-    std::sort(entries_.begin(), entries_.end(),
-              [](const context_entry& a, const context_entry& b) { return a.path() < b.path(); });
-    const bool has_dockerfile = extra_ || std::any_of(entries_.begin(), entries_.end(),
-                                                      [this](const auto& one) { return one.path() == name_; });
-    if (!has_dockerfile)
-      throw error(errc::not_found, "docker: build: the Dockerfile " + cofferdam::detail::shown_path(name_) +
-                                       " was removed while the context was looked at");
-  }
-
-  directory folder_;
-  context_limit limit_;
-  std::string name_;
-  std::optional<std::string> extra_;
-  std::string rules_name_;
-  docker_ignore ignore_;
-  std::optional<tree_walk> walk_;
-  std::vector<context_entry> entries_;
-  std::uint64_t total_ = 0;
-};
-
-}  // namespace cofferdam::inline v0::docker
-
-// ---- cofferdam/core/transfer.hpp ----
-
-
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline v0 {
-
-/// One file that arrived.
-class transferred_file {
- public:
-  transferred_file(std::string source, std::string destination, std::uint64_t size)
-      : source_(std::move(source)), destination_(std::move(destination)), size_(size) {}
-  /// Where it came from, as its side names it.
-  const std::string& source() const noexcept { return source_; }
-  /// Where it is now, as its side names it: relative to the workspace inside, a host path outside.
-  const std::string& destination() const noexcept { return destination_; }
-  /// Bytes.
-  std::uint64_t size() const noexcept { return size_; }
-
- private:
-  std::string source_;
-  std::string destination_;
-  std::uint64_t size_;
-};
-
-/// One file that did not arrive, and why.
-class failed_file {
- public:
-  failed_file(std::string source, error reason) : source_(std::move(source)), reason_(std::move(reason)) {}
-  const std::string& source() const noexcept { return source_; }
-  const error& reason() const noexcept { return reason_; }
-
- private:
-  std::string source_;
-  error reason_;
-};
-
-/// What became of every file that was to be moved: a failure of one does not stop the others.
-class transfer {
- public:
-  /// Nothing failed.
-  bool ok() const noexcept { return failed_.empty(); }
-  const std::vector<transferred_file>& files() const noexcept { return files_; }
-  const std::vector<failed_file>& failed() const noexcept { return failed_; }
-
-  void add(transferred_file file) { files_.push_back(std::move(file)); }
-  void add(failed_file file) { failed_.push_back(std::move(file)); }
-
- private:
-  std::vector<transferred_file> files_;
-  std::vector<failed_file> failed_;
-};
-
-}  // namespace cofferdam::inline v0
-
-// ---- cofferdam/core/bulk_file_environment.hpp ----
-
-
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline v0 {
-
-/// The head of one file in a stream of files.
-class file_header {
- public:
-  /// \param source       where it comes from, as its side names it (for reports only).
-  /// \param destination  where it goes, relative to the root of the receiving side.
-  /// \param type         a regular file or a directory.
-  /// \param size         bytes, as known at the start; the content that follows decides.
-  /// \param mode         permission bits, 0 to 0777.
-  file_header(std::string source, std::string destination, file_type type, std::uint64_t size, unsigned mode)
-      : source_(std::move(source)), destination_(std::move(destination)), type_(type), size_(size), mode_(mode) {}
-
-  /// A file that cannot be sent: the receiver reports it and asks for the next.
-  file_header(std::string source, error failure) : source_(std::move(source)), failure_(std::move(failure)) {}
-
-  const std::string& source() const noexcept { return source_; }
-  const std::string& destination() const noexcept { return destination_; }
-  file_type type() const noexcept { return type_; }
-  std::uint64_t size() const noexcept { return size_; }
-  unsigned mode() const noexcept { return mode_; }
-  const std::optional<error>& failure() const noexcept { return failure_; }
-
- private:
-  std::string source_;
-  std::string destination_;
-  file_type type_ = file_type::other;
-  std::uint64_t size_ = 0;
-  unsigned mode_ = 0;
-  std::optional<error> failure_;
-};
-
-/// Files one after another, pulled by the side that writes them. Never more than one piece of one file in memory.
-class file_source {
- public:
-  file_source() = default;
-  file_source(const file_source&) = delete;
-  file_source& operator=(const file_source&) = delete;
-  virtual ~file_source() = default;
-
-  /// Goes on to the next file, past what was not read of this one; nothing at the end.
-  virtual awaitable<std::optional<file_header>> next() = 0;
-  /// At most `most` bytes of the current file; empty at its end. Throws `error` where it cannot be read on: the file
-  /// has failed, and `next()` goes on.
-  virtual awaitable<bytes> read(std::size_t most) = 0;
-};
-
-/// What to fetch, and under which name: for `get_files`.
-class file_request {
- public:
-  file_request(std::string path, std::string destination)
-      : path_(std::move(path)), destination_(std::move(destination)) {}
-  /// One regular file, relative to the workspace.
-  const std::string& path() const noexcept { return path_; }
-  /// What `file_header::destination` shall say.
-  const std::string& destination() const noexcept { return destination_; }
-
- private:
-  std::string path_;
-  std::string destination_;
-};
-
-/// An environment that takes and gives many files of any size in one trip, streamed.
-///
-/// * `put_files(source)` writes each file whole or not at all, with its mode, makes missing folders, reports each
-///   failure and goes on. The caller keeps `source` until the awaitable completes.
-/// * `get_files(requests)` yields a source of those files in that order; it must not outlive the environment.
-template <class E>
-concept bulk_file_environment =
-    code_exec_environment<E> && requires(E& e, file_source& source, std::vector<file_request> requests) {
-      { e.put_files(source) } -> awaitable_of<transfer>;
-      { e.get_files(std::move(requests)) } -> awaitable_of<std::unique_ptr<file_source>>;
-    };
-
-}  // namespace cofferdam::inline v0
-
-// ---- cofferdam/core/file_operations.hpp ----
-
-
-#include <algorithm>
-#include <charconv>
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-// Each function takes the environment's own member where there is one. Where there is none it runs a command in the
-// environment (POSIX sh, find, stat as coreutils and BusyBox have it, mkdir, rm, mv): names travel as arguments with
-// `./` before them, so that none is read as an option or by the shell, and come back separated by NUL.
-//
-// A layer always has the members, so the commands are only ever run by the backend at the bottom: an allowlist neither
-// refuses them nor lets anything pass for them.
-
-namespace cofferdam::inline v0 {
-
-namespace detail {
-
-/// The base of every layer, so that a layer which lost an operation is an error and not a fallback that goes round it.
-class layer_tag {};
-
-template <class E>
-inline constexpr bool is_layer = std::derived_from<E, layer_tag>;
-
-/// The most output a listing by commands may have: some 200,000 names.
-inline constexpr std::size_t longest_listing = 16 * 1024 * 1024;
-
-inline std::string below_workspace(std::string_view path) {
-  const std::string inside = workspace_path_or_root(path);
-  return inside == "." ? "./" : "./" + inside;
-}
-
-/// Turns what a file command said into an error; `doing` is what was tried.
-[[noreturn]] inline void throw_file_failure(const command_result& result, std::string_view doing,
-                                            std::string_view path) {
-  const std::string said = one_line(result.err().text());
-  const std::string sentence =
-      std::string(doing) + " '" + one_line(path) + "': " + (said.empty() ? result.reason() : said);
-  if (said.find("No such file") != std::string::npos) throw error(errc::not_found, sentence);
-  if (said.find("Permission denied") != std::string::npos || said.find("not permitted") != std::string::npos)
-    throw error(errc::permission_denied, sentence);
-  if (said.find("Not a directory") != std::string::npos) throw error(errc::not_a_directory, sentence);
-  if (said.find("File exists") != std::string::npos) throw error(errc::already_exists, sentence);
-  throw error(errc::io_error, sentence, result.cause());
-}
-
-inline constexpr std::string_view describe_script =
-    "for f do if [ -L \"$f\" ]; then t=l; elif [ -d \"$f\" ]; then t=d; elif [ -f \"$f\" ]; then t=f; "
-    "elif [ -e \"$f\" ]; then t=o; else echo 'No such file' >&2; exit 1; fi; "
-    "printf '%s %s %s\\0' \"$t\" \"$(stat -c '%s %a' \"$f\")\" \"$f\"; done";
-
-inline constexpr std::string_view list_script =
-    "if [ ! -e \"$1\" ]; then echo 'No such file' >&2; exit 1; fi; "
-    "if [ ! -d \"$1\" ]; then echo 'Not a directory' >&2; exit 1; fi; "
-    "exec find -H \"$1\" -mindepth 1 -exec sh -c \"$2\" sh {} +";
-
-/// Reads the records that `describe_script` writes: "type size mode path\0".
-inline std::vector<entry> parse_descriptions(std::string_view text, std::size_t prefix_length, std::string_view path) {
-  std::vector<entry> entries;
-  const auto broken = [&] {
-    return error(errc::io_error, "list '" + one_line(path) + "': the environment's answer cannot be read");
-  };
-  while (!text.empty()) {
-    const std::size_t end = text.find('\0');
-    if (end == std::string_view::npos) throw broken();
-    const std::string_view record = text.substr(0, end);
-    text.remove_prefix(end + 1);
-    if (record.size() < 2 || record[1] != ' ') throw broken();
-    std::uint64_t size = 0;
-    unsigned mode = 0;
-    const char* const last = record.data() + record.size();
-    const std::from_chars_result after_size = std::from_chars(record.data() + 2, last, size);
-    if (after_size.ec != std::errc{} || after_size.ptr == last) throw broken();
-    const std::from_chars_result after_mode = std::from_chars(after_size.ptr + 1, last, mode, 8);
-    if (after_mode.ec != std::errc{} || after_mode.ptr == last) throw broken();
-    const std::string_view name(after_mode.ptr + 1, static_cast<std::size_t>(last - after_mode.ptr - 1));
-    if (name.size() < prefix_length) throw broken();
-    file_type type = file_type::other;
-    if (record[0] == 'f') type = file_type::regular;
-    if (record[0] == 'd') type = file_type::directory;
-    if (record[0] == 'l') type = file_type::symlink;
-    std::string shown(name.substr(prefix_length));
-    if (shown.empty()) shown = ".";
-    entries.emplace_back(std::move(shown), type, type == file_type::regular ? size : 0, mode & 0777U);
-  }
-  std::sort(entries.begin(), entries.end(), [](const entry& a, const entry& b) { return a.path() < b.path(); });
-  return entries;
-}
-
-inline command file_command(std::vector<std::string> words) {
-  return argv(std::move(words)).keep_output(longest_listing);
-}
-
-template <class E>
-awaitable<entry> stat_by_command(E& environment, std::string path) {
-  std::vector<std::string> words{"sh", "-c", std::string(describe_script), "sh", below_workspace(path)};
-  command_result result = co_await environment.run_command(file_command(std::move(words)));
-  if (!result.ok()) throw_file_failure(result, "stat", path);
-  std::vector<entry> found = parse_descriptions(as_text(result.out().head()), 2, path);
-  if (found.size() != 1)
-    throw error(errc::io_error, "stat '" + one_line(path) + "': the environment's answer cannot be read");
-  co_return std::move(found.front());
-}
-
-template <class E>
-awaitable<std::vector<entry>> list_by_command(E& environment, std::string path) {
-  const std::string start = below_workspace(path);
-  const std::size_t prefix = start == "./" ? 2 : start.size() + 1;
-  std::vector<std::string> words{"sh", "-c", std::string(list_script), "sh", start, std::string(describe_script)};
-  command_result result = co_await environment.run_command(file_command(std::move(words)));
-  if (!result.ok()) throw_file_failure(result, "list", path);
-  if (result.out().cut() != 0)
-    throw error(errc::too_large, "list '" + one_line(path) + "': more names than fit in 16 MiB; list a subdirectory");
-  co_return parse_descriptions(as_text(result.out().head()), prefix, path);
-}
-
-/// Runs a file command that has no answer but its success.
-template <class E>
-awaitable<void> change_by_command(E& environment, std::vector<std::string> words, std::string doing, std::string path) {
-  command_result result = co_await environment.run_command(file_command(std::move(words)));
-  if (!result.ok()) throw_file_failure(result, doing, path);
-}
-
-template <class E>
-awaitable<void> remove_by_command(E& environment, std::string path) {
-  std::vector<std::string> words{"sh", "-c",
-                                 "if [ ! -e \"$1\" ] && [ ! -L \"$1\" ]; then echo 'No such file' >&2; exit 1; fi; "
-                                 "exec rm -rf \"$1\"",
-                                 "sh", below_workspace(path)};
-  co_await change_by_command(environment, std::move(words), "remove", std::move(path));
-}
-
-}  // namespace detail
-
-/// What stands at `path`. Does not follow a symbolic link at the end.
-/// \param path  relative to the workspace, without `..`; the caller keeps `environment` until the awaitable completes.
-/// \throws error{errc::not_found} where there is nothing; error{errc::outside_workspace}, error{errc::invalid_argument}.
-template <code_exec_environment E>
-awaitable<entry> stat(E& environment, std::string path) {
-  if constexpr (requires { environment.stat(std::move(path)); }) {
-    return environment.stat(std::move(path));
-  } else {
-    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost stat(): write it beside read_file");
-    return detail::stat_by_command(environment, std::move(path));
-  }
-}
-
-/// Whether anything stands at `path`, a dangling symbolic link included.
-template <code_exec_environment E>
-awaitable<bool> exists(E& environment, std::string path) {
-  try {
-    co_await stat(environment, std::move(path));
-  } catch (const error& failure) {
-    if (failure.code() == errc::not_found || failure.code() == errc::not_a_directory) co_return false;
-    throw;
-  }
-  co_return true;
-}
-
-/// Whether a directory stands at `path`. A symbolic link is none.
-template <code_exec_environment E>
-awaitable<bool> is_directory(E& environment, std::string path) {
-  try {
-    entry found = co_await stat(environment, std::move(path));
-    co_return found.is_directory();
-  } catch (const error& failure) {
-    if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
-  }
-  co_return false;
-}
-
-/// Everything beneath the directory `path`, at every depth, as paths relative to it, in byte order. Symbolic links are
-/// listed and not entered.
-/// \param path  "." lists the whole workspace.
-/// \throws error{errc::not_found}, error{errc::not_a_directory}; error{errc::too_large} rather than a list cut short.
-template <code_exec_environment E>
-awaitable<std::vector<entry>> list(E& environment, std::string path) {
-  if constexpr (requires { environment.list(std::move(path)); }) {
-    return environment.list(std::move(path));
-  } else {
-    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost list(): write it beside read_file");
-    return detail::list_by_command(environment, std::move(path));
-  }
-}
-
-/// Makes a directory and its parents; no error where it is there already.
-template <code_exec_environment E>
-awaitable<void> make_directory(E& environment, std::string path) {
-  if constexpr (requires { environment.make_directory(std::move(path)); }) {
-    return environment.make_directory(std::move(path));
-  } else {
-    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost make_directory(): write it beside write_file");
-    std::vector<std::string> words{"mkdir", "-p", detail::below_workspace(path)};
-    return detail::change_by_command(environment, std::move(words), "make directory", std::move(path));
-  }
-}
-
-/// Removes a file, or a directory with all it holds. Symbolic links are removed, not followed.
-/// \throws error{errc::not_found} where there is nothing.
-template <code_exec_environment E>
-awaitable<void> remove(E& environment, std::string path) {
-  if constexpr (requires { environment.remove(std::move(path)); }) {
-    return environment.remove(std::move(path));
-  } else {
-    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost remove(): write it beside write_file");
-    return detail::remove_by_command(environment, std::move(path));
-  }
-}
-
-/// Gives a file or directory another name; replaces a file that has it already.
-template <code_exec_environment E>
-awaitable<void> rename(E& environment, std::string from, std::string to) {
-  if constexpr (requires { environment.rename(std::move(from), std::move(to)); }) {
-    return environment.rename(std::move(from), std::move(to));
-  } else {
-    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost rename(): write it beside write_file");
-    std::vector<std::string> words{"mv", "-f", "-T", detail::below_workspace(from), detail::below_workspace(to)};
-    return detail::change_by_command(environment, std::move(words), "rename", std::move(from));
-  }
-}
-
-/// The whole of a text file, as it is: not checked to be UTF-8.
-/// \param most  bytes; a longer file is error{errc::too_large}.
-template <code_exec_environment E>
-awaitable<std::string> read_text(E& environment, std::string path, std::size_t most = 16 * 1024 * 1024) {
-  bytes content = co_await environment.read_file(std::move(path), most);
-  co_return std::string(as_text(content));
-}
-
-/// Writes a text file, whole or not at all.
-template <code_exec_environment E>
-awaitable<void> write_text(E& environment, std::string path, std::string text) {
-  co_await environment.write_file(std::move(path), as_bytes(text));
-}
-
-}  // namespace cofferdam::inline v0
-
-// ---- cofferdam/core/file_transfer.hpp ----
-
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-// As in file_operations.hpp: the environment's own member where there is one, else one file at a time by read_file and
-// write_file, and by commands for what those cannot do. A layer always has the members.
-
-namespace cofferdam::inline v0 {
-
-namespace detail {
-
-/// The largest file for an environment that takes and gives files only whole: it passes through memory.
-inline constexpr std::size_t largest_whole_file = std::size_t{256} * 1024 * 1024;
-
-/// The piece that files are moved in.
-inline constexpr std::size_t file_piece = 256 * 1024;
-
-/// Whether a failure is that of the whole transfer and not of one file.
-inline bool ends_transfer(const error& failure) noexcept {
-  return failure.code() == errc::cancelled || failure.code() == errc::environment_closed ||
-         failure.code() == errc::provider_lost;
-}
-
-/// Takes the files of a source one after another: reports each failure and goes on.
-/// \param put  `awaitable<transferred_file>(const file_header&)`: puts one, whose content the source now gives.
-template <class Put>
-awaitable<transfer> put_each(file_source& source, Put put) {
-  transfer report;
-  for (;;) {
-    const std::optional<file_header> header = co_await source.next();
-    if (!header) co_return report;
-    std::optional<error> failure = header->failure();
-    if (!failure) {
-      try {
-        transferred_file done = co_await put(*header);
-        report.add(std::move(done));
-      } catch (const error& reason) {
-        if (ends_transfer(reason)) throw;
-        failure = reason;
-      }
-    }
-    if (failure) report.add(failed_file(header->source(), std::move(*failure)));
-  }
-}
-
-/// Sets a mode that has an x bit. The operations of an environment have none for it, so this is a command.
-template <class E>
-awaitable<void> make_executable(E& environment, std::string path, unsigned mode) {
-  std::string digits;
-  for (int shift = 6; shift >= 0; shift -= 3) digits += static_cast<char>('0' + ((mode >> shift) & 7U));
-  command change = argv("chmod", digits, "./" + path);
-  command_result result = co_await environment.run_command(std::move(change));
-  if (result.ok()) co_return;
-  std::string why = one_line(result.err().text());
-  if (why.empty()) why = result.reason();
-  throw error(errc::permission_denied,
-              "put " + shown_path(path) + ": the file is there, but could not be made executable: " + why);
-}
-
-template <class E>
-awaitable<transferred_file> put_whole(E& environment, file_source& source, const file_header& header) {
-  const std::string path = workspace_path(header.destination());
-  if (header.type() == file_type::directory) {
-    co_await make_directory(environment, path);
-    co_return transferred_file(header.source(), path, 0);
-  }
-  bytes content;
-  for (;;) {
-    const bytes piece = co_await source.read(file_piece);
-    if (piece.empty()) break;
-    if (piece.size() > largest_whole_file - content.size())
-      throw error(errc::too_large, "put " + shown_path(header.source()) + ": longer than " +
-                                       std::to_string(largest_whole_file) +
-                                       " bytes, the most for an environment that takes files only whole");
-    content.insert(content.end(), piece.begin(), piece.end());
-  }
-  const bytes_view view(content);
-  co_await environment.write_file(path, view);
-  constexpr unsigned executable = 0111;
-  if ((header.mode() & executable) != 0) co_await make_executable(environment, path, header.mode() & 0777U);
-  co_return transferred_file(header.source(), path, content.size());
-}
-
-template <class E>
-awaitable<transfer> put_one_by_one(E& environment, file_source& source) {
-  return put_each(
-      source, [&environment, &source](const file_header& header) { return put_whole(environment, source, header); });
-}
-
-/// Files of an environment that gives them only whole.
-template <class E>
-class whole_file_source final : public file_source {
- public:
-  whole_file_source(E& environment, std::vector<file_request> requests)
-      : environment_(environment), requests_(std::move(requests)) {}
-
-  awaitable<std::optional<file_header>> next() override {
-    content_.clear();
-    sent_ = 0;
-    if (at_ == requests_.size()) co_return std::nullopt;
-    const file_request& wanted = requests_[at_++];
-    std::optional<file_header> header;
-    try {
-      const entry found = co_await stat(environment_, wanted.path());
-      content_ = co_await environment_.read_file(wanted.path(), largest_whole_file);
-      // A link's own bits say nothing of the file behind it.
-      const unsigned mode = found.type() == file_type::symlink ? 0644U : found.mode();
-      header.emplace(wanted.path(), wanted.destination(), file_type::regular, content_.size(), mode);
-    } catch (const error& failure) {
-      if (ends_transfer(failure)) throw;
-      header.emplace(wanted.path(), failure);
-    }
-    co_return header;
-  }
-
-  awaitable<bytes> read(std::size_t most) override {
-    const std::size_t count = std::min(most, content_.size() - sent_);
-    const auto start = content_.begin() + static_cast<std::ptrdiff_t>(sent_);
-    sent_ += count;
-    co_return bytes(start, start + static_cast<std::ptrdiff_t>(count));
-  }
-
- private:
-  E& environment_;
-  std::vector<file_request> requests_;
-  std::size_t at_ = 0;
-  bytes content_;
-  std::size_t sent_ = 0;
-};
-
-template <class E>
-awaitable<std::unique_ptr<file_source>> get_one_by_one(E& environment, std::vector<file_request> requests) {
-  co_return std::make_unique<whole_file_source<E>>(environment, std::move(requests));
-}
-
-}  // namespace detail
-
-/// Writes everything a source has into an environment, in one trip where it can; else one file of at most 256 MiB at a
-/// time, with modes that have an x bit set by `chmod`. Reports each failure and goes on.
-/// \param environment, source  kept by the caller until the awaitable completes.
-/// \throws error{errc::cancelled}, error{errc::environment_closed}, error{errc::provider_lost}.
-template <code_exec_environment E>
-awaitable<transfer> put_files(E& environment, file_source& source) {
-  if constexpr (requires { environment.put_files(source); }) {
-    return environment.put_files(source);
-  } else {
-    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost put_files(): write it beside write_file");
-    return detail::put_one_by_one(environment, source);
-  }
-}
-
-/// Regular files of an environment, as a source that must not outlive it: streamed where the environment can, else one
-/// whole file of at most 256 MiB at a time.
-template <code_exec_environment E>
-awaitable<std::unique_ptr<file_source>> get_files(E& environment, std::vector<file_request> requests) {
-  if constexpr (requires { environment.get_files(std::move(requests)); }) {
-    return environment.get_files(std::move(requests));
-  } else {
-    static_assert(!detail::is_layer<E>, "cofferdam: this layer lost get_files(): write it beside read_file");
-    return detail::get_one_by_one(environment, std::move(requests));
-  }
-}
-
-}  // namespace cofferdam::inline v0
-
-// ---- cofferdam/os/workspace_files.hpp ----
-
-
-#include <asio/cancellation_state.hpp>
-#include <asio/post.hpp>
-#include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline v0 {
-
-namespace detail {
-
-/// The most that is read or written before others have a turn.
-inline constexpr std::size_t file_turn = 1024 * 1024;
-
-/// The same for names that are listed or removed.
-inline constexpr std::size_t names_a_turn = 512;
-
-/// Lets whatever else waits on the executor run. Throws error{errc::cancelled} where we have been cancelled.
-inline awaitable<void> yield_turn(std::string doing) {
-  co_await asio::post(asio::use_awaitable);
-  const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-  if (state.cancelled() != asio::cancellation_type::none) throw error(errc::cancelled, doing + ": cancelled");
-}
-
-/// Files of a directory, one after another, for `put_files` elsewhere.
-class directory_source final : public file_source {
- public:
-  directory_source(std::shared_ptr<const directory> root, std::vector<file_request> requests)
-      : root_(std::move(root)), requests_(std::move(requests)) {}
-
-  awaitable<std::optional<file_header>> next() override {
-    reader_.reset();
-    if (at_ == requests_.size()) co_return std::nullopt;
-    const file_request& wanted = requests_[at_++];
-    std::optional<file_header> header;
-    try {
-      const entry found = root_->stat(wanted.path());
-      if (found.is_directory()) {
-        header.emplace(wanted.path(), wanted.destination(), file_type::directory, 0, found.mode());
-      } else {
-        reader_.emplace(root_->open_file(wanted.path()));
-        header.emplace(wanted.path(), wanted.destination(), file_type::regular, reader_->size(), reader_->mode());
-      }
-    } catch (const error& failure) {
-      header.emplace(wanted.path(), failure);
-    }
-    co_return header;
-  }
-
-  awaitable<bytes> read(std::size_t most) override {
-    if (!reader_) co_return bytes();
-    co_await yield_turn("read '" + reader_->path() + "'");
-    co_return reader_->read(std::min(most, file_turn));
-  }
-
- private:
-  std::shared_ptr<const directory> root_;
-  std::vector<file_request> requests_;
-  std::size_t at_ = 0;
-  std::optional<file_reader> reader_;
-};
-
-}  // namespace detail
-
-/// The files of a workspace that lies on this machine: the file half of an environment, for the backends whose guests
-/// work in a host directory. Everything happens beneath a held directory descriptor, by the kernel's own rules, so that
-/// a guest which swaps names meanwhile leads nowhere. Big files move in turns of at most 1 MiB.
-/// \par Threads  one executor at a time.
-class workspace_files {
- public:
-  /// \param root      the workspace.
-  /// \param path      its absolute path as the guest sees it: paths beneath it are understood too.
-  /// \param staging   where unfinished files lie, on the same file system; none: beside their targets.
-  workspace_files(directory root, std::string path, std::optional<directory> staging)
-      : root_(std::make_shared<const directory>(std::move(root))),
-        path_(std::move(path)),
-        staging_(std::move(staging)) {}
-
-  const directory& root() const noexcept { return *root_; }
-
-  /// The path as it is beneath the root, or "." for the root itself.
-  std::string beneath(std::string_view path) const { return workspace_path_or_root(path, path_); }
-
-  awaitable<bytes> read_file(std::string path, std::size_t most) {
-    const std::string clean = workspace_path(path, path_);
-    file_reader reader = root_->open_file(clean);
-    if (reader.size() <= detail::file_turn) co_return reader.read_rest(most);
-    if (reader.size() > most) throw reader.larger_than(most);
-    bytes content;
-    content.reserve(reader.size());
-    for (;;) {
-      const bytes piece = reader.read(detail::file_turn);
-      if (piece.empty()) co_return content;
-      if (piece.size() > most - content.size()) throw reader.larger_than(most);
-      content.insert(content.end(), piece.begin(), piece.end());
-      co_await detail::yield_turn("read '" + path + "'");
-    }
-  }
-
-  awaitable<void> write_file(std::string path, bytes_view content) {
-    const std::string clean = workspace_path(path, path_);
-    atomic_file file = create(clean);
-    while (!content.empty()) {
-      const bytes_view piece = content.first(std::min(content.size(), detail::file_turn));
-      file.write(piece);
-      content = content.subspan(piece.size());
-      if (!content.empty()) co_await detail::yield_turn("write '" + path + "'");
-    }
-    file.commit();
-  }
-
-  awaitable<entry> stat(std::string path) { co_return root_->stat(beneath(path)); }
-  awaitable<std::vector<entry>> list(std::string path) {
-    tree_walk walk = root_->walk(beneath(path));
-    std::vector<entry> entries;
-    while (std::optional<entry> found = walk.next()) {
-      entries.push_back(std::move(*found));
-      if (entries.size() % detail::names_a_turn != 0) continue;
-      co_await detail::yield_turn("list '" + path + "'");
-    }
-    directory::sort_entries(entries);
-    co_return entries;
-  }
-  awaitable<void> make_directory(std::string path) {
-    root_->make_directory(beneath(path));
-    co_return;
-  }
-  awaitable<void> remove(std::string path) {
-    tree_removal removal = root_->removal(workspace_path(path, path_));
-    for (;;) {
-      const bool done = removal.step(detail::names_a_turn);
-      if (done) co_return;
-      co_await detail::yield_turn("remove '" + path + "'");
-    }
-  }
-  awaitable<void> rename(std::string from, std::string to) {
-    root_->rename(workspace_path(from, path_), workspace_path(to, path_));
-    co_return;
-  }
-
-  awaitable<transfer> put_files(file_source& source) {
-    return detail::put_each(source, [this, &source](const file_header& header) { return put_one(source, header); });
-  }
-
-  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
-    std::vector<file_request> clean;
-    clean.reserve(requests.size());
-    for (const file_request& request : requests) clean.emplace_back(beneath(request.path()), request.destination());
-    co_return std::make_unique<detail::directory_source>(root_, std::move(clean));
-  }
-
- private:
-  atomic_file create(const std::string& path) const {
-    return staging_ ? root_->create_file(path, *staging_) : root_->create_file(path);
-  }
-
-  awaitable<transferred_file> put_one(file_source& source, const file_header& header) {
-    const std::string clean = workspace_path(header.destination(), path_);
-    if (header.type() == file_type::directory) {
-      root_->make_directory(clean);
-      root_->set_mode(clean, header.mode());
-      co_return transferred_file(header.source(), clean, 0);
-    }
-    atomic_file file = create(clean);
-    std::uint64_t size = 0;
-    for (;;) {
-      const bytes piece = co_await source.read(detail::file_turn);
-      if (piece.empty()) break;
-      file.write(piece);
-      size += piece.size();
-    }
-    file.commit(header.mode());
-    co_return transferred_file(header.source(), clean, size);
-  }
-
-  std::shared_ptr<const directory> root_;
-  std::string path_;
-  std::optional<directory> staging_;
-};
-
-}  // namespace cofferdam::inline v0
-
-// ---- cofferdam/backends/docker/detail/image_build.hpp ----
-
-
-#include <boost/json.hpp>
-
-#include <algorithm>
-#include <cstddef>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline v0::docker::detail {
-
-/// A build's context as an archive, made piece by piece while it is sent. What changes on the disk meanwhile is sent as it
-/// is found, within the size it had: a file that has shrunk fails the build.
-class context_archive {
- public:
-  explicit context_archive(std::shared_ptr<dockerfile_context> context) : context_(std::move(context)) {}
-
-  /// The next piece; empty at the end.
-  awaitable<bytes> next() {
-    bytes piece;
-    while (piece.size() < piece_size && !ended_) {
-      if (reader_) {
-        read(piece);
-      } else if (at_ < context_->entries().size()) {
-        begin(piece, context_->entries()[at_]);
-        ++at_;
-      } else if (!extra_sent_) {
-        extra_sent_ = true;
-        add_extra(piece);
-      } else {
-        append(piece, writer_.end());
-        ended_ = true;
-      }
-    }
-    co_await cofferdam::detail::yield_turn("docker: sending the build's context");
-    co_return piece;
-  }
-
- private:
-  static constexpr std::size_t piece_size = std::size_t{256} * 1024;
-
-  static void append(bytes& to, const bytes& what) { to.insert(to.end(), what.begin(), what.end()); }
-
-  void begin(bytes& piece, const context_entry& one) {
-    switch (one.type()) {
-      case file_type::directory: {
-        tar_entry head(one.path(), tar_type::directory);
-        append(piece, writer_.head(head.mode(one.mode())));
-        append(piece, writer_.padding());
-        return;
-      }
-      case file_type::symlink: {
-        tar_entry head(one.path(), tar_type::symlink);
-        append(piece, writer_.head(head.link(one.target()).mode(0777)));
-        append(piece, writer_.padding());
-        return;
-      }
-      default: break;
-    }
-    reader_.emplace(context_->folder().open_file(one.path(), link_policy::refuse));
-    tar_entry head(one.path(), tar_type::regular);
-    left_ = reader_->size();
-    append(piece, writer_.head(head.mode(reader_->mode()).size(left_)));
-  }
-
-  void read(bytes& piece) {
-    if (left_ != 0) {
-      bytes content = reader_->read(std::min<std::uint64_t>(left_, piece_size));
-      if (content.empty())
-        throw error(errc::io_error, "docker: '" + reader_->path() + "' became shorter while it was sent to the build");
-      if (content.size() > left_) content.resize(static_cast<std::size_t>(left_));  // it grows: as long as it was
-      left_ -= content.size();
-      writer_.data(content.size());
-      append(piece, content);
-    }
-    if (left_ != 0) return;
-    append(piece, writer_.padding());
-    reader_.reset();
-  }
-
-  void add_extra(bytes& piece) {
-    if (!context_->extra_content()) return;
-    const std::string& content = *context_->extra_content();
-    tar_entry head(context_->dockerfile(), tar_type::regular);
-    append(piece, writer_.head(head.size(content.size())));
-    const bytes_view raw = as_bytes(content);
-    piece.insert(piece.end(), raw.begin(), raw.end());
-    writer_.data(content.size());
-    append(piece, writer_.padding());
-  }
-
-  std::shared_ptr<dockerfile_context> context_;
-  tar_writer writer_;
-  std::size_t at_ = 0;
-  std::optional<file_reader> reader_;
-  std::uint64_t left_ = 0;
-  bool extra_sent_ = false;
-  bool ended_ = false;
-};
-
-/// Builds an image; the daemon's cache makes that quick where nothing has changed.
-/// \return  the image.
-/// \throws  what `dockerfile_context` throws for the context; error{errc::provider_failed} where a line of the Dockerfile
-///          fails, with the daemon's reason.
-inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_request wanted, container_options options,
-                                         progress_function tell) {
-  auto context = std::make_shared<dockerfile_context>(wanted.context(), wanted.dockerfile());
-  while (!context->step()) co_await cofferdam::detail::yield_turn("docker: looking at the build's context");
-  boost::json::object arguments;
-  for (const auto& [name, value] : wanted.arguments()) arguments[json_key(name)] = json_text(value);
-  // One name a recipe, so that a new build takes the place of the old one.
-  std::string key = wanted.context().string() + "\n" + wanted.dockerfile().string() + "\n" + wanted.target();
-  key += "\n" + boost::json::serialize(arguments);
-  const std::string name = "cofferdam-build:" + sha256_hex(key).substr(0, 32);
-  std::string path = "/build?rm=1&forcerm=1&t=" + encoded(name) + "&dockerfile=" + encoded(context->dockerfile());
-  path += "&buildargs=" + encoded(boost::json::serialize(arguments));
-  if (!wanted.target().empty()) path += "&target=" + encoded(wanted.target());
-  if (!wanted.network().empty()) path += "&networkmode=" + encoded(wanted.network());
-  if (!options.platform().empty()) path += "&platform=" + encoded(options.platform());
-  if (options.pull() == pull_policy::always) path += "&pull=1";
-  const api_call doing = api->call("build an image from", wanted.context().string());
-  auto archive = std::make_shared<context_archive>(std::move(context));
-  http_request what = api->request("POST", path);
-  http_body::source pieces = [archive] { return archive->next(); };
-  what.field("Content-Type", "application/x-tar").body(http_body(std::move(pieces)));
-  http_limits limits = patient();
-  limits.idle(std::nullopt);  // a line of the Dockerfile may be silent for as long as it likes
-  http_exchange answer = co_await api->stream(std::move(what), doing, limits);
-  std::string id = co_await follow_progress(std::move(answer), doing, std::move(tell));
-  std::optional<image> made = co_await find_image(api, id.empty() ? name : id);
-  if (!made)
-    throw error(errc::provider_failed, doing.failed() + ": the daemon said that it was built, and has no such image");
-  co_return std::move(*made);
-}
-
-/// The same; of all who want the same recipe's image at the same time, one builds it.
-inline awaitable<image> build_image(std::shared_ptr<engine> api, build_request wanted, container_options options,
-                                    host_view, progress_function tell) {
-  const std::string key = "build " + api->address() + " " + wanted.context().string() + " " +
-                          wanted.dockerfile().string() + " " + wanted.target();
-  for (;;) {
-    shared_round::turn turn = co_await shared_round::join(key, "building an image");
-    if (!turn.is_mine()) continue;  // then the daemon has it, and building it again takes a moment
-    image made = co_await build_image_once(api, wanted, options, tell);
-    turn.done();
-    co_return made;
-  }
-}
-
-}  // namespace cofferdam::inline v0::docker::detail
-
-// ---- cofferdam/backends/docker/detail/leftovers.hpp ----
-
-
-#include <boost/json.hpp>
-
-#include <memory>
-#include <mutex>
-#include <set>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline v0::docker::detail {
-
-/// Removes the containers that dead processes of this host have left, and no others: by the label, never by the name
-/// alone.
-/// \return  how many.
-inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
-  static const std::vector<int> gone{404, 409};
-  boost::json::object filters;
-  boost::json::array labels;
-  labels.push_back(json_text(owner_label_key));
-  filters["label"] = std::move(labels);
-  http_request what = api->request("GET", "/containers/json?all=1&filters=" + encoded(boost::json::serialize(filters)));
-  const api_call doing = api->call("list the containers");
-  http_response answer = co_await api->ask(std::move(what), doing);
-  std::error_code failure;
-  const std::string_view text = answer.text();
-  const boost::json::value listed = boost::json::parse(boost::json::string_view(text.data(), text.size()), failure);
-  int removed = 0;
-  const boost::json::array* const all = failure ? nullptr : listed.if_array();
-  if (all == nullptr) throw error(errc::provider_failed, doing.failed() + ": the daemon's answer is no list");
-  for (const boost::json::value& each : *all) {
-    const boost::json::object* const one = each.if_object();
-    if (one == nullptr) continue;
-    const boost::json::object* const its_labels = object_at(*one, "Labels");
-    const boost::json::array* const names = array_at(*one, "Names");
-    if (its_labels == nullptr || names == nullptr || names->empty() || !names->front().is_string()) continue;
-    const boost::json::string& first = names->front().get_string();
-    std::string_view name(first.data(), first.size());
-    if (name.starts_with('/')) name.remove_prefix(1);
-    if (!is_left_over(text_at(*its_labels, owner_label_key), name, here)) continue;
-    http_request drop = api->request("DELETE", "/containers/" + encoded(text_at(*one, "Id")) + "?force=1&v=1");
-    co_await api->ask(std::move(drop), api->call("remove the container", std::string(name)), gone);
-    ++removed;
-  }
-  co_return removed;
-}
-
-/// The same, the first time in this process that a daemon is used.
-inline awaitable<void> sweep_once(std::shared_ptr<engine> api, owner here) {
-  static std::mutex mutex;
-  static std::set<std::string> swept;
-  {
-    const std::lock_guard lock(mutex);
-    if (!swept.insert(api->address()).second) co_return;
-  }
-  try {
-    co_await sweep(api, std::move(here));
-  } catch (const error& failure) {
-    // What others have left is no reason not to go on; but a daemon that is lost will say so again.
-    if (failure.code() == errc::cancelled) throw;
-  }
-}
-
-}  // namespace cofferdam::inline v0::docker::detail
-
-// ---- cofferdam/core/short_pause.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
-
-#include <chrono>
-#include <system_error>
-
-namespace cofferdam::inline v0::detail {
-
-/// For what has to be looked at again and again, because nothing tells when it has changed.
-inline awaitable<void> short_pause(asio::any_io_executor executor) {
-  asio::steady_timer timer(executor, std::chrono::milliseconds(5));
-  std::error_code ignored;  // woken early is fine: the caller looks again
-  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-}
-
-}  // namespace cofferdam::inline v0::detail
-
-// ---- cofferdam/warden/wire.hpp ----
-
-
-#include <cstddef>
-#include <cstdint>
-
-/// What goes over the wire between a host and its warden: numbers alone, shared by `protocol.hpp` and by the program,
-/// which has no standard library. Everything is little-endian.
-///
-/// A frame is `u32 length | u8 type | u32 job | payload`, where `length` counts the payload. A string is `u32 length`,
-/// its bytes, and a NUL that the length does not count; a list of strings is `u32 count` and the strings.
-/// Job 0 is the warden itself. The host numbers its jobs and requests as it likes, each number once at a time.
-namespace cofferdam::inline v0::wire {
-
-inline constexpr std::uint32_t magic = 0x4d444643;  // "CFDM"
-inline constexpr std::uint16_t version = 1;
-inline constexpr std::size_t header_size = 9;
-/// The longest payload of any frame but `spawn`.
-inline constexpr std::size_t longest_payload = 64 * 1024;
-/// Linux takes at most 6 MiB of words and variables; with what goes around them.
-inline constexpr std::size_t longest_spawn = 6 * 1024 * 1024 + 256 * 1024;
-/// Words and variables of a command, and paths to try, in all.
-inline constexpr std::uint32_t most_strings = 256 * 1024;
-/// Bytes of standard input a job may have on their way before the first `input_credit`.
-inline constexpr std::uint32_t input_window = 64 * 1024;
-inline constexpr std::uint32_t keep_id = 0xffffffff;  ///< no change of uid or gid
-
-/// What a frame is. Bit 7 says: from the warden.
-enum class frame_type : std::uint8_t {
-  // host to warden
-  configure = 0x01,  ///< job 0, once, first: u32 flags, u32 lease_ms (0: none), string root ("": none); see configure_flag
-  spawn = 0x02,      ///< see spawn_flag
-  input = 0x03,      ///< bytes, within the credit
-  input_end = 0x04,  ///< nothing
-  signal = 0x05,     ///< u8 scope, u8 number
-  kill = 0x06,       ///< u32 grace_ms: SIGTERM to all, the grace, SIGKILL; without a grace SIGKILL at once
-  credit = 0x07,     ///< u8 stream (1 or 2), u32 bytes more
-  resize = 0x08,     ///< u16 rows, u16 columns
-  ping = 0x09,       ///< at most 64 bytes, which come back; renews the lease
-  kill_all = 0x0a,   ///< job 0: `kill` without grace for every job
-
-  // File operations, beneath the root that `configure` named, one after another; at most file_window bytes of requests
-  // may wait for their answers. Each frame is answered by one `reply` with its number, in the order of the requests;
-  // `reply_data` may come before it, of no use where the reply tells an error. Errors and limits stand beside
-  // most_unfinished.
-  stat = 0x20,            ///< string path; a link at its end is not followed. Reply: an entry
-  list = 0x21,            ///< string path, u8 recursive. Data: entries, each with its path from there as a string
-  read = 0x22,            ///< string path, u64 offset, u64 most. Data: bytes; reply: u64 size of the file, u32 mode
-  write = 0x23,           ///< string path, u32 mode (or keep_mode), u8 exclusive: begins the file of this number
-  write_data = 0x24,      ///< bytes. Where they cannot be written the file is given up
-  write_commit = 0x25,    ///< nothing: the file takes its name. Reply: u64 size
-  write_abort = 0x26,     ///< nothing: the file goes
-  make_directory = 0x27,  ///< string path, u32 mode of all that are made; fine where it is there
-  remove = 0x28,          ///< string path, with all that is beneath
-  rename = 0x29,          ///< string from, string to; replaces a file there, or an empty directory
-  set_mode = 0x2a,        ///< string path, u32 mode; a link at its end is refused
-
-  // warden to host
-  hello = 0x80,   ///< u32 magic, u16 version, u16 machine (ELF e_machine), u32 pid, uid, gid, capabilities, most_jobs
-  output = 0x82,  ///< bytes
-  error_output = 0x83,    ///< bytes
-  exited = 0x84,          ///< see exit_how
-  done = 0x85,            ///< u64 dropped bytes of output, u64 of error output: nothing of the job is left
-  failed = 0x86,          ///< u8 fail_stage, i32 errno: nothing ran
-  pong = 0x87,            ///< what `ping` held
-  input_credit = 0x88,    ///< u32 bytes more
-  stuck = 0x89,           ///< u32 processes that SIGKILL has not ended within 2 s; it is tried on
-  protocol_error = 0x8a,  ///< u8 wire_fault, u8 type of the frame: the last frame; everything is killed
-
-  worker_lost =
-      0x8b,  ///< job 0: u32 count: so many file requests, the oldest, have no answer; the next one starts afresh
-
-  reply = 0xa0,       ///< i32 errno (0: done), then what the request says
-  reply_data = 0xa1,  ///< bytes of a file, or whole entries of a list, at most longest_payload; `reply` follows
-};
-
-enum class fault : std::uint8_t { unknown_type = 1, too_long, malformed, unexpected, too_much_input, descriptors };
-
-/// The fixed part of `spawn`: u32 flags, u32 uid, u32 gid, u64 timeout_ms (0: none), u32 grace_ms, u32 linger_ms,
-/// u64 output_cap (0: none), u32 window, u16 rows, u16 columns. Then u32 count of limits, each
-/// `u32 resource, u64 soft, u64 hard`; string directory; lists: paths to try, words, variables.
-///
-/// `linger_ms`: how long what a command left behind may go on, once it has ended, before it is killed.
-/// `output_cap`: bytes of each stream that are sent; the rest is counted. `window`: the first credit of each stream.
-inline constexpr std::size_t spawn_fixed_size = 4 + 4 + 4 + 8 + 4 + 4 + 8 + 4 + 2 + 2;
-
-enum spawn_flag : std::uint32_t {
-  spawn_descriptors = 1,  ///< three descriptors come with the frame: standard input, output, error
-  spawn_directory = 2,    ///< and one more, after them: the directory to start in
-  spawn_open_input = 4,   ///< keep standard input open for `input`; else it is /dev/null
-  spawn_merge = 8,        ///< error output goes where output goes
-  spawn_terminal = 16,    ///< a terminal: made by the warden, or descriptor 0 where descriptors come
-  spawn_keep = 32,        ///< what the command leaves behind may go on
-  spawn_scope = 64,       ///< Landlock: no signals and no abstract sockets to anyone outside
-  spawn_no_new_privileges = 128,
-  spawn_all_flags = 255,
-};
-
-/// What `hello` says the kernel can do here.
-enum capability : std::uint32_t {
-  capability_scope = 1,        ///< Landlock with scopes (6.12)
-  capability_descriptors = 2,  ///< the stream is a socket that carries descriptors
-  capability_openat2 = 4,      ///< else file operations walk component by component
-  capability_children = 8,     ///< /proc/PID/task/TID/children; else all of /proc is read
-  capability_adopts = 32,     ///< orphans of a command come to us; else (some emulators) those that fork twice are lost
-  capability_processes = 16,  ///< /proc is there; without it what leaves its group is not seen until it ends
-};
-
-/// `exited`: u8 how, i32 code, u8 reason, u64 wall_us, u64 user_us, u64 system_us, u64 peak_kib, u32 oom_kills, u8 left.
-inline constexpr std::size_t exited_size = 1 + 4 + 1 + 8 + 8 + 8 + 8 + 4 + 1;
-enum class exit_how : std::uint8_t {
-  exited = 0,    ///< code: 0 to 255
-  signaled = 1,  ///< code: the signal
-  lost = 2,      ///< its supervisor was killed, so nobody knows
-};
-/// Whether the warden had ended it by then.
-enum class exit_reason : std::uint8_t { none = 0, timeout = 1, killed = 2, lease = 3 };
-
-enum class fail_stage : std::uint8_t {
-  limit = 1,       ///< the warden's own: too many jobs, no descriptor, no memory
-  supervisor = 2,  ///< no process for the supervisor
-  pipe = 3,
-  terminal = 4,
-  directory = 5,
-  fork = 6,
-  descriptors = 7,
-  session = 8,
-  identity = 9,  ///< setgroups, setgid, setuid
-  limits = 10,   ///< setrlimit
-  scope = 11,    ///< Landlock
-  exec = 12,
-};
-
-/// Whom `signal` is for.
-enum class signal_scope : std::uint8_t { leader = 0, group = 1, tree = 2 };
-
-/// The flags of `configure`.
-enum configure_flag : std::uint32_t {
-  configure_component_walk = 1,  ///< file operations walk component by component even where the kernel has openat2
-  configure_identity = 2,        ///< u32 uid, u32 gid follow: whom file operations are done as
-};
-
-// What the files' `reply` says beyond what the kernel has to say of the names. EINVAL: the payload is malformed, there
-// is no root, the path is empty or absolute, or the root itself where a name in it is needed. EXDEV, ELOOP: it leads
-// out, by `..` or by a link, or in circles. ENAMETOOLONG: more than 4095 bytes, or 255 in one name; also an entry of a
-// list that does not fit a frame. EISDIR, ENXIO: a directory; a FIFO, socket or device, where a regular file is needed.
-// EOPNOTSUPP: two file systems, or a mode that cannot be set here. EFBIG: a list beyond its limits. EIO: also a tree
-// that was moved while it was listed. EBUSY: the number has an unfinished file. EMFILE: too many have. EBADF: this one
-// has none.
-inline constexpr std::size_t file_window = 512 * 1024;                    ///< of requests, with their headers
-inline constexpr std::uint32_t most_unfinished = 8;                       ///< files at a time, each with its number
-inline constexpr std::uint32_t keep_mode = 0xffffffff;                    ///< that of the file replaced, else 0644
-inline constexpr std::uint64_t most_read = 1024 * 1024;                   ///< bytes of one `read`; more is cut
-inline constexpr std::uint64_t most_listed = 4'000'000;                   ///< entries of one `list`
-inline constexpr std::uint64_t most_listed_bytes = 512ULL * 1024 * 1024;  ///< the same in bytes, as they are sent
-
-/// An entry: u8 type (as file_type: regular, directory, symlink, other), u32 mode, u64 size, i64 mtime_s, u32 mtime_ns.
-/// `reply` to `stat` has one; `reply_data` of `list` has many, each followed by its name as a string.
-inline constexpr std::size_t entry_fixed_size = 1 + 4 + 8 + 8 + 4;
-
-}  // namespace cofferdam::inline v0::wire
-
-// ---- cofferdam/warden/protocol.hpp ----
-
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-// The frames of wire.hpp as bytes and back, without any input or output of its own.
-
-namespace cofferdam::inline v0::wire {
-
-/// A frame that has arrived whole.
-class frame {
- public:
-  frame(frame_type type, std::uint32_t job, bytes_view payload) : type_(type), job_(job), payload_(payload) {}
-  frame_type type() const noexcept { return type_; }
-  std::uint32_t job() const noexcept { return job_; }
-  /// Valid until the decoder that gave it is used again.
-  bytes_view payload() const noexcept { return payload_; }
-
- private:
-  frame_type type_;
-  std::uint32_t job_;
-  bytes_view payload_;
-};
-
-/// What the other side sent is not what it may send.
-inline error violation(const std::string& what) {
-  return error(errc::provider_lost, "the warden's stream cannot be understood: " + what);
-}
-
-/// Takes a stream apart into frames, wherever it is cut.
-class frame_decoder {
- public:
-  /// \param most  the longest payload that is taken.
-  explicit frame_decoder(std::size_t most = longest_payload) : most_(most) {}
-
-  /// Where the next bytes of the stream go; never empty. Ends the life of the last frame.
-  std::span<std::byte> room() {
-    if (begin_ != 0) {
-      std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
-      end_ -= begin_;
-      begin_ = 0;
-    }
-    const std::size_t wanted = std::max(needed_, end_ + 4096);
-    if (buffer_.size() < wanted) buffer_.resize(std::max(wanted, std::size_t{128} * 1024));
-    return std::span(buffer_).subspan(end_);
-  }
-
-  /// \param count  how many bytes have been put into `room()`.
-  void arrived(std::size_t count) noexcept { end_ += count; }
-
-  /// The next whole frame; nothing where more has to arrive.
-  /// \throws error{errc::provider_lost} for a frame longer than it may be; then the stream has no more frames.
-  std::optional<frame> next() {
-    if (end_ - begin_ < header_size) return std::nullopt;
-    const std::byte* at = buffer_.data() + begin_;
-    std::uint32_t size = 0;
-    std::uint32_t job = 0;
-    std::memcpy(&size, at, sizeof size);
-    std::memcpy(&job, at + 5, sizeof job);
-    if (size > most_) throw violation("a frame of " + std::to_string(size) + " bytes");
-    needed_ = header_size + size;
-    if (end_ - begin_ < needed_) return std::nullopt;
-    begin_ += needed_;
-    needed_ = 0;
-    return frame(static_cast<frame_type>(at[4]), job, bytes_view(at + header_size, size));
-  }
-
-  /// Bytes of a frame that is not whole.
-  std::size_t pending() const noexcept { return end_ - begin_; }
-
- private:
-  bytes buffer_;
-  std::size_t most_;
-  std::size_t begin_ = 0;
-  std::size_t end_ = 0;
-  std::size_t needed_ = 0;
-};
-
-/// Takes the values of a payload one after another.
-class payload_reader {
- public:
-  explicit payload_reader(const frame& from) : rest_(from.payload()), type_(static_cast<unsigned>(from.type())) {}
-
-  /// \throws error{errc::provider_lost} where the payload is too short.
-  template <class T>
-  T number() {
-    T value{};
-    if (rest_.size() < sizeof value) throw malformed();
-    std::memcpy(&value, rest_.data(), sizeof value);
-    rest_ = rest_.subspan(sizeof value);
-    return value;
-  }
-  std::string text() {
-    const std::size_t size = number<std::uint32_t>();
-    if (rest_.size() <= size || rest_[size] != std::byte{0}) throw malformed();
-    std::string value(as_text(rest_.first(size)));
-    rest_ = rest_.subspan(size + 1);
-    return value;
-  }
-  bool empty() const noexcept { return rest_.empty(); }
-  /// \throws error{errc::provider_lost} where something is left.
-  void finish() const {
-    if (!rest_.empty()) throw malformed();
-  }
-
- private:
-  error malformed() const { return violation("a malformed frame of type " + std::to_string(type_)); }
-
-  bytes_view rest_;
-  unsigned type_;
-};
-
-/// Puts one frame together.
-class frame_writer {
- public:
-  frame_writer(frame_type type, std::uint32_t job) : bytes_(header_size) {
-    bytes_[4] = static_cast<std::byte>(type);
-    std::memcpy(bytes_.data() + 5, &job, sizeof job);
-  }
-  template <class T>
-  frame_writer& number(T value) {
-    const auto* at = reinterpret_cast<const std::byte*>(&value);
-    bytes_.insert(bytes_.end(), at, at + sizeof value);
-    return *this;
-  }
-  /// \param value  without a NUL.
-  frame_writer& text(std::string_view value) {
-    number(static_cast<std::uint32_t>(value.size()));
-    data(as_bytes(value));
-    bytes_.push_back(std::byte{0});
-    return *this;
-  }
-  frame_writer& texts(const std::vector<std::string>& values) {
-    number(static_cast<std::uint32_t>(values.size()));
-    for (const std::string& value : values) text(value);
-    return *this;
-  }
-  frame_writer& data(bytes_view value) {
-    bytes_.insert(bytes_.end(), value.begin(), value.end());
-    return *this;
-  }
-  /// Gives the frame another number.
-  frame_writer& renumbered(std::uint32_t job) {
-    std::memcpy(bytes_.data() + 5, &job, sizeof job);
-    return *this;
-  }
-  /// The frame; the writer is empty afterwards.
-  bytes take() {
-    const auto size = static_cast<std::uint32_t>(bytes_.size() - header_size);
-    std::memcpy(bytes_.data(), &size, sizeof size);
-    return std::move(bytes_);
-  }
-
- private:
-  bytes bytes_;
-};
-
-/// What a warden says of itself, its first frame.
-class hello {
- public:
-  /// \throws error{errc::provider_lost} where this is no warden, or one of another version.
-  explicit hello(const frame& from) {
-    if (from.type() != frame_type::hello) throw violation("its first frame is no greeting");
-    payload_reader values(from);
-    if (values.number<std::uint32_t>() != magic) throw violation("its first frame is no greeting");
-    if (const auto theirs = values.number<std::uint16_t>(); theirs != version)
-      throw violation("it speaks version " + std::to_string(theirs) + ", we speak " + std::to_string(version) +
-                      "; use the warden of this library");
-    machine_ = values.number<std::uint16_t>();
-    pid_ = values.number<std::uint32_t>();
-    uid_ = values.number<std::uint32_t>();
-    gid_ = values.number<std::uint32_t>();
-    capabilities_ = values.number<std::uint32_t>();
-    most_jobs_ = values.number<std::uint32_t>();
-    values.finish();
-  }
-  /// ELF's number of its machine: 62 x86-64, 183 aarch64.
-  std::uint16_t machine() const noexcept { return machine_; }
-  std::uint32_t pid() const noexcept { return pid_; }
-  std::uint32_t uid() const noexcept { return uid_; }
-  std::uint32_t gid() const noexcept { return gid_; }
-  bool can(capability what) const noexcept { return (capabilities_ & what) != 0; }
-  std::uint32_t most_jobs() const noexcept { return most_jobs_; }
-
- private:
-  std::uint16_t machine_ = 0;
-  std::uint32_t pid_ = 0;
-  std::uint32_t uid_ = 0;
-  std::uint32_t gid_ = 0;
-  std::uint32_t capabilities_ = 0;
-  std::uint32_t most_jobs_ = 0;
-};
-
-/// How a command ended.
-class exited {
- public:
-  explicit exited(const frame& from) {
-    payload_reader values(from);
-    how = static_cast<exit_how>(values.number<std::uint8_t>());
-    code = values.number<std::int32_t>();
-    reason = static_cast<exit_reason>(values.number<std::uint8_t>());
-    wall_us = values.number<std::uint64_t>();
-    user_us = values.number<std::uint64_t>();
-    system_us = values.number<std::uint64_t>();
-    peak_kib = values.number<std::uint64_t>();
-    oom_kills = values.number<std::uint32_t>();
-    left = values.number<std::uint8_t>() != 0;
-    values.finish();
-    if (how > exit_how::lost) throw violation("a command that ended in a way nobody knows");
-  }
-  exit_how how;
-  std::int32_t code;
-  exit_reason reason;
-  std::uint64_t wall_us;
-  std::uint64_t user_us;
-  std::uint64_t system_us;
-  std::uint64_t peak_kib;
-  std::uint32_t oom_kills;
-  bool left;
-};
-
-/// A limit of the kernel's on a process (setrlimit(2)).
-class resource_limit {
- public:
-  /// \param resource  RLIMIT_NPROC and its like.
-  resource_limit(int resource, std::uint64_t soft, std::uint64_t hard)
-      : resource_(static_cast<std::uint32_t>(resource)), soft_(soft), hard_(hard) {}
-  std::uint32_t resource() const noexcept { return resource_; }
-  std::uint64_t soft() const noexcept { return soft_; }
-  std::uint64_t hard() const noexcept { return hard_; }
-
- private:
-  std::uint32_t resource_;
-  std::uint64_t soft_;
-  std::uint64_t hard_;
-};
-
-/// What a command is to be: the payload of `spawn`.
-class spawn_order {
- public:
-  std::uint32_t flags = 0;
-  std::uint32_t uid = keep_id;
-  std::uint32_t gid = keep_id;
-  std::uint64_t timeout_ms = 0;
-  std::uint32_t grace_ms = 0;
-  std::uint32_t linger_ms = 0;
-  std::uint64_t output_cap = 0;
-  std::uint32_t window = 256 * 1024;
-  std::uint16_t rows = 0;
-  std::uint16_t columns = 0;
-  std::vector<resource_limit> limits;  ///< at most 16
-  std::string directory;
-
-  /// The whole frame; empty where it would be longer than Linux could take.
-  bytes encode(std::uint32_t job, const std::vector<std::string>& candidates, const std::vector<std::string>& words,
-               const std::vector<std::string>& variables) const {
-    frame_writer to(frame_type::spawn, job);
-    to.number(flags).number(uid).number(gid).number(timeout_ms).number(grace_ms).number(linger_ms);
-    to.number(output_cap).number(window).number(rows).number(columns);
-    to.number(static_cast<std::uint32_t>(limits.size()));
-    for (const resource_limit& each : limits) to.number(each.resource()).number(each.soft()).number(each.hard());
-    to.text(directory).texts(candidates).texts(words).texts(variables);
-    bytes whole = to.take();
-    if (whole.size() - header_size > longest_spawn || words.size() + variables.size() > most_strings) return {};
-    return whole;
-  }
-};
-
-}  // namespace cofferdam::inline v0::wire
-
-// ---- cofferdam/warden/detail/link.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/buffer.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/error.hpp>
-#include <asio/posix/stream_descriptor.hpp>
-#include <asio/post.hpp>
-#include <asio/use_awaitable.hpp>
-#include <asio/write.hpp>
-
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstddef>
-#include <cstring>
-#include <deque>
-#include <exception>
-#include <memory>
-#include <span>
-#include <string>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-#include <sys/socket.h>
-#include <sys/uio.h>
-#include <unistd.h>
-
-namespace cofferdam::inline v0 {
-
-/// A stream of bytes that coroutines read and write, as `byte_stream` is one: `read_some` yields 0 at the end, `write`
-/// writes everything, `close` ends what is under way.
-template <class Stream>
-concept coroutine_stream = requires(Stream& stream, std::span<std::byte> into, bytes_view data) {
-  { stream.read_some(into) } -> awaitable_of<std::size_t>;
-  { stream.write(data) } -> awaitable_of<void>;
-  stream.close();
-};
-
-}  // namespace cofferdam::inline v0
-
-namespace cofferdam::inline v0::detail {
-
-/// Hears what arrives over a link. Kept alive by the link while it is open.
-class link_listener {
- public:
-  virtual void frame_arrived(const wire::frame& arrived) = 0;
-  /// The last call: the stream has ended, or cannot be understood.
-  virtual void link_lost(const error& reason) = 0;
-
- protected:
-  ~link_listener() = default;
-};
-
-/// A stream to a warden. One executor.
-class warden_link {
- public:
-  warden_link() = default;
-  warden_link(const warden_link&) = delete;
-  warden_link& operator=(const warden_link&) = delete;
-  virtual ~warden_link() = default;
-
-  /// Begins to read.
-  virtual void start(std::shared_ptr<link_listener> listener) = 0;
-  /// Sends a frame, in order, without waiting. \param descriptors  borrowed; copied where they cannot go at once.
-  virtual void send(bytes frame, std::span<const int> descriptors) = 0;
-  /// Whether `send` takes descriptors.
-  virtual bool carries_descriptors() const noexcept = 0;
-  /// Nothing is sent or heard any more; the other side sees the end of the stream.
-  virtual void close() noexcept = 0;
-
- protected:
-  enum class delivery { all, turn_is_over, ended };
-
-  /// Hands over whole frames: all that are there, but no more in one turn than leaves the loop's timers their time.
-  static delivery deliver(wire::frame_decoder& decoder, link_listener& listener, const bool& open, int& turn) {
-    try {
-      for (; open; --turn) {
-        if (turn == 0) return delivery::turn_is_over;
-        const std::optional<wire::frame> arrived = decoder.next();
-        if (!arrived) return delivery::all;
-        listener.frame_arrived(*arrived);
-      }
-    } catch (const error& reason) {
-      if (open) listener.link_lost(reason);
-    }
-    return delivery::ended;
-  }
-
-  static constexpr int frames_in_turn = 64;
-
-  static error ended(std::error_code cause) {
-    return error(errc::provider_lost,
-                 std::string("the warden is gone: its stream has ended") + (cause ? ": " + cause.message() : ""),
-                 cause);
-  }
-};
-
-/// A connected Unix socket, which carries descriptors too.
-class socket_link final : public warden_link, public std::enable_shared_from_this<socket_link> {
- public:
-  /// \param socket  non-blocking.
-  socket_link(const asio::any_io_executor& executor, unique_fd socket) : socket_(executor) {
-    socket_.assign(socket.get());
-    socket.release();
-  }
-
-  void start(std::shared_ptr<link_listener> listener) override {
-    listener_ = std::move(listener);
-    read_later();
-  }
-
-  void send(bytes frame, std::span<const int> descriptors) override {
-    if (!open_) return;
-    if (queue_.empty()) {
-      const ssize_t sent = send_now(frame, descriptors);
-      if (sent == static_cast<ssize_t>(frame.size())) return;
-      if (sent < 0 && !is_full(errno)) return;  // it is gone: reading tells
-      outgoing rest{std::move(frame), sent > 0 ? static_cast<std::size_t>(sent) : 0, {}};
-      if (sent <= 0) rest.descriptors = copied(descriptors);
-      queue_.push_back(std::move(rest));
-      write_later();
-      return;
-    }
-    queue_.push_back(outgoing{std::move(frame), 0, copied(descriptors)});
-  }
-
-  bool carries_descriptors() const noexcept override { return true; }
-
-  void close() noexcept override {
-    if (!std::exchange(open_, false)) return;
-    // A program that this one has forked may hold the socket too; the warden is to see the end all the same.
-    ::shutdown(socket_.native_handle(), SHUT_RDWR);
-    std::error_code ignored;  // a socket
-    socket_.close(ignored);
-    listener_.reset();
-    queue_.clear();
-  }
-
- private:
-  struct outgoing {
-    bytes frame;
-    std::size_t sent;
-    std::vector<unique_fd> descriptors;
-  };
-
-  /// Whether a later try may succeed: no room, or (for all but root) too many descriptors on their way.
-  static bool is_full(int number) noexcept {
-    return number == EAGAIN || number == ETOOMANYREFS || number == ENOBUFS || number == ENOMEM;
-  }
-
-  static std::vector<unique_fd> copied(std::span<const int> descriptors) {
-    std::vector<unique_fd> copies;
-    for (const int fd : descriptors) copies.push_back(usable(unique_fd(::fcntl(fd, F_DUPFD_CLOEXEC, 3)), "dup"));
-    return copies;
-  }
-
-  ssize_t send_now(bytes_view data, std::span<const int> descriptors) noexcept {
-    iovec vector{const_cast<std::byte*>(data.data()), data.size()};
-    msghdr message{};
-    message.msg_iov = &vector;
-    message.msg_iovlen = 1;
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(4 * sizeof(int))> control{};
-    if (!descriptors.empty()) {
-      message.msg_control = control.data();
-      message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
-      cmsghdr* header = CMSG_FIRSTHDR(&message);
-      header->cmsg_level = SOL_SOCKET;
-      header->cmsg_type = SCM_RIGHTS;
-      header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
-      std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
-    }
-    ssize_t sent = 0;
-    do {
-      sent = ::sendmsg(socket_.native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-    } while (sent < 0 && errno == EINTR);
-    return sent;
-  }
-
-  void write_later() {
-    socket_.async_wait(asio::posix::stream_descriptor::wait_write,
-                       [self = shared_from_this()](std::error_code failure) {
-                         if (!failure) self->write_queued();
-                       });
-  }
-
-  void write_queued() {
-    while (open_ && !queue_.empty()) {
-      outgoing& first = queue_.front();
-      std::array<int, 4> raw{};
-      std::transform(first.descriptors.begin(), first.descriptors.end(), raw.begin(),
-                     [](const unique_fd& fd) { return fd.get(); });
-      const ssize_t sent = send_now(bytes_view(first.frame).subspan(first.sent),
-                                    std::span<const int>(raw.data(), first.descriptors.size()));
-      if (sent < 0) {
-        if (is_full(errno)) write_later();
-        return;
-      }
-      first.descriptors.clear();
-      first.sent += static_cast<std::size_t>(sent);
-      if (first.sent == first.frame.size()) queue_.pop_front();
-    }
-  }
-
-  void read_later() {
-    socket_.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](std::error_code failure) {
-      if (failure != asio::error::operation_aborted) self->read(failure);
-    });
-  }
-
-  void read(std::error_code failure) {
-    const std::shared_ptr<link_listener> listener = listener_;
-    for (int turn = frames_in_turn; open_;) {
-      const delivery how = deliver(decoder_, *listener, open_, turn);
-      if (how == delivery::ended) return;
-      if (how == delivery::turn_is_over) {
-        asio::post(socket_.get_executor(), [self = shared_from_this()] { self->read({}); });
-        return;
-      }
-      ssize_t got = -1;
-      if (!failure) {
-        const std::span<std::byte> room = decoder_.room();
-        do {
-          got = ::recv(socket_.native_handle(), room.data(), room.size(), MSG_DONTWAIT);
-        } while (got < 0 && errno == EINTR);
-        if (got < 0 && errno == EAGAIN) break;
-        if (got < 0) failure = std::error_code(errno, std::system_category());
-      }
-      if (got <= 0) return listener->link_lost(ended(failure));
-      decoder_.arrived(static_cast<std::size_t>(got));
-    }
-    if (open_) read_later();
-  }
-
-  asio::posix::stream_descriptor socket_;
-  std::shared_ptr<link_listener> listener_;
-  wire::frame_decoder decoder_;
-  std::deque<outgoing> queue_;
-  bool open_ = true;
-};
-
-/// Any stream of Asio's, or of somebody else who models `AsyncReadStream` and `AsyncWriteStream` and has `close()`.
-template <class Stream>
-class stream_link final : public warden_link, public std::enable_shared_from_this<stream_link<Stream>> {
- public:
-  explicit stream_link(Stream stream) : stream_(std::move(stream)) {}
-
-  void start(std::shared_ptr<link_listener> listener) override {
-    listener_ = std::move(listener);
-    read_later();
-  }
-
-  void send(bytes frame, std::span<const int>) override {
-    if (!open_) return;
-    queue_.push_back(std::move(frame));
-    if (queue_.size() == 1) write_next();
-  }
-
-  bool carries_descriptors() const noexcept override { return false; }
-
-  void close() noexcept override {
-    open_ = false;
-    try {
-      stream_.close();
-    } catch (const std::system_error&) {  // it is closed all the same
-    }
-    listener_.reset();
-  }
-
- private:
-  void write_next() {
-    asio::async_write(stream_, asio::buffer(queue_.front()),
-                      [self = this->shared_from_this()](std::error_code failure, std::size_t) {
-                        if (!self->open_ || failure) return;  // reading tells
-                        self->queue_.pop_front();
-                        if (!self->queue_.empty()) self->write_next();
-                      });
-  }
-
-  void read_later() {
-    const std::span<std::byte> room = decoder_.room();
-    stream_.async_read_some(
-        asio::buffer(room.data(), room.size()),
-        [self = this->shared_from_this()](std::error_code failure, std::size_t count) { self->read(failure, count); });
-  }
-
-  void read(std::error_code failure, std::size_t count) {
-    if (!open_) return;
-    const std::shared_ptr<link_listener> listener = listener_;
-    decoder_.arrived(count);
-    int turn = frames_in_turn;
-    const delivery how = deliver(decoder_, *listener, open_, turn);
-    if (how == delivery::ended) return;
-    if (how == delivery::turn_is_over) {
-      asio::post(stream_.get_executor(), [self = this->shared_from_this(), failure] { self->read(failure, 0); });
-      return;
-    }
-    if (failure) return listener->link_lost(ended(failure == asio::error::eof ? std::error_code() : failure));
-    if (open_) read_later();
-  }
-
-  Stream stream_;
-  std::shared_ptr<link_listener> listener_;
-  wire::frame_decoder decoder_;
-  std::deque<bytes> queue_;
-  bool open_ = true;
-};
-
-/// Any stream of coroutines. One reads, one at a time writes; both end with the stream.
-template <coroutine_stream Stream>
-class coroutine_link final : public warden_link, public std::enable_shared_from_this<coroutine_link<Stream>> {
- public:
-  coroutine_link(asio::any_io_executor executor, Stream stream)
-      : executor_(std::move(executor)), stream_(std::move(stream)) {}
-
-  void start(std::shared_ptr<link_listener> listener) override {
-    listener_ = std::move(listener);
-    const auto self = this->shared_from_this();
-    asio::co_spawn(executor_, read(self), [self](std::exception_ptr failure) { self->lose(failure); });
-  }
-
-  void send(bytes frame, std::span<const int>) override {
-    if (!open_) return;
-    if (queued_.empty())
-      queued_ = std::move(frame);
-    else
-      queued_.insert(queued_.end(), frame.begin(), frame.end());
-    if (std::exchange(writing_, true)) return;
-    const auto self = this->shared_from_this();
-    asio::co_spawn(executor_, write(self), [self](std::exception_ptr failure) {
-      self->writing_ = false;
-      if (failure) self->lose(failure);
-    });
-  }
-
-  bool carries_descriptors() const noexcept override { return false; }
-
-  void close() noexcept override {
-    open_ = false;
-    stream_.close();
-    listener_.reset();
-    queued_.clear();
-  }
-
- private:
-  static awaitable<void> read(std::shared_ptr<coroutine_link> self) {
-    while (self->open_) {
-      const std::span<std::byte> room = self->decoder_.room();
-      const std::size_t got = co_await self->stream_.read_some(room);
-      const std::shared_ptr<link_listener> listener = self->listener_;
-      if (!self->open_) co_return;
-      if (got == 0) {
-        listener->link_lost(warden_link::ended({}));
-        co_return;
-      }
-      self->decoder_.arrived(got);
-      for (;;) {
-        int turn = warden_link::frames_in_turn;
-        const auto how = warden_link::deliver(self->decoder_, *listener, self->open_, turn);
-        if (how == warden_link::delivery::ended) co_return;
-        if (how == warden_link::delivery::all) break;
-        co_await asio::post(asio::use_awaitable);
-      }
-    }
-  }
-
-  static awaitable<void> write(std::shared_ptr<coroutine_link> self) {
-    while (self->open_ && !self->queued_.empty()) {
-      // What is queued meanwhile goes together, the next time.
-      const bytes going = std::exchange(self->queued_, bytes());
-      co_await self->stream_.write(going);
-    }
-  }
-
-  void lose(const std::exception_ptr& failure) {
-    if (!open_ || !failure) return;
-    const std::shared_ptr<link_listener> listener = listener_;
-    try {
-      std::rethrow_exception(failure);
-    } catch (const error& reason) {
-      listener->link_lost(
-          error(errc::provider_lost, std::string("the warden is gone: ") + reason.what(), reason.cause()));
-    } catch (const std::system_error& reason) {
-      listener->link_lost(ended(reason.code()));
-    } catch (const std::exception& reason) {
-      listener->link_lost(error(errc::provider_lost, std::string("the warden is lost: ") + reason.what()));
-    }
-  }
-
-  asio::any_io_executor executor_;
-  Stream stream_;
-  std::shared_ptr<link_listener> listener_;
-  wire::frame_decoder decoder_;
-  bytes queued_;
-  bool writing_ = false;
-  bool open_ = true;
-};
-
-}  // namespace cofferdam::inline v0::detail
-
-// ---- cofferdam/warden/detail/warden_command.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/post.hpp>
-
-#include <algorithm>
-#include <chrono>
-#include <csignal>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <system_error>
-#include <utility>
-
-namespace cofferdam::inline v0::detail {
-
-/// Where the commands of a session put their frames.
-class frame_sink {
- public:
-  virtual void send(bytes frame) = 0;
-
- protected:
-  ~frame_sink() = default;
-};
-
-/// Output that arrives in frames: what has arrived and is not read yet, at most the window.
-class framed_output final : public output_end {
- public:
-  framed_output(const asio::any_io_executor& executor, std::shared_ptr<frame_sink> sink, std::uint32_t job,
-                std::uint8_t stream)
-      : executor_(executor), sink_(std::move(sink)), job_(job), stream_(stream) {}
-
-  ssize_t read(std::byte* to, std::size_t most) noexcept override {
-    const std::size_t count = std::min(most, data_.size() - begin_);
-    if (count == 0) return ended_ ? 0 : -1;
-    std::copy_n(data_.begin() + static_cast<std::ptrdiff_t>(begin_), count, to);
-    begin_ += count;
-    taken_ += count;
-    if (begin_ == data_.size()) {
-      data_.clear();
-      begin_ = 0;
-    }
-    return static_cast<ssize_t>(count);
-  }
-  std::size_t waiting() noexcept override { return data_.size() - begin_; }
-  void wait(std::shared_ptr<end_listener> listener, std::size_t index) override {
-    give_credit();
-    listener_ = std::move(listener);
-    index_ = index;
-    if (ended_ || begin_ != data_.size()) ready_later();
-  }
-  void close() noexcept override {
-    ended_ = true;
-    data_.clear();
-    begin_ = 0;
-    listener_.reset();
-  }
-
-  void arrived(bytes_view piece) {
-    if (ended_) {
-      taken_ += piece.size();
-      give_credit();
-      return;
-    }
-    data_.insert(data_.end(), piece.begin(), piece.end());
-    ready();
-  }
-  void end() {
-    ended_ = true;
-    ready();
-  }
-
- private:
-  void ready() {
-    if (const std::shared_ptr<end_listener> listener = std::exchange(listener_, nullptr))
-      listener->output_ready(index_, {});
-  }
-  void ready_later() {
-    const std::weak_ptr<end_listener> waiting = listener_;
-    asio::post(executor_, [this, waiting] {
-      if (waiting.lock()) ready();  // whoever waits owns us
-    });
-  }
-  void give_credit() {
-    if (taken_ == 0) return;
-    wire::frame_writer frame(wire::frame_type::credit, job_);
-    sink_->send(frame.number(stream_).number(static_cast<std::uint32_t>(taken_)).take());
-    taken_ = 0;
-  }
-
-  asio::any_io_executor executor_;
-  std::shared_ptr<frame_sink> sink_;
-  std::uint32_t job_;
-  std::uint8_t stream_;
-  bytes data_;
-  std::size_t begin_ = 0;
-  std::size_t taken_ = 0;
-  std::shared_ptr<end_listener> listener_;
-  std::size_t index_ = 0;
-  bool ended_ = false;
-};
-
-/// Input that leaves in frames, as far as the warden has room for it.
-class framed_input final : public input_end {
- public:
-  framed_input(std::shared_ptr<frame_sink> sink, std::uint32_t job, bool open)
-      : sink_(std::move(sink)), job_(job), open_(open) {}
-
-  bool is_open() const noexcept override { return open_; }
-  ssize_t write(bytes_view data) override {
-    if (!open_) return -2;
-    const std::size_t count = std::min<std::size_t>({data.size(), credit_, wire::longest_payload / 2});
-    if (count == 0) return -1;
-    credit_ -= static_cast<std::uint32_t>(count);
-    sink_->send(wire::frame_writer(wire::frame_type::input, job_).data(data.first(count)).take());
-    return static_cast<ssize_t>(count);
-  }
-  void wait(std::shared_ptr<end_listener> listener) override { listener_ = std::move(listener); }
-  void close() noexcept override {
-    listener_.reset();
-    if (!std::exchange(open_, false)) return;
-    try {
-      sink_->send(wire::frame_writer(wire::frame_type::input_end, job_).take());
-    } catch (const std::bad_alloc&) {  // it ends with the command at the latest
-    }
-  }
-
-  void more(std::uint32_t credit) {
-    credit_ += credit;
-    if (const std::shared_ptr<end_listener> listener = std::exchange(listener_, nullptr)) listener->input_ready({});
-  }
-
- private:
-  std::shared_ptr<frame_sink> sink_;
-  std::uint32_t job_;
-  bool open_;
-  std::uint32_t credit_ = wire::input_window;
-  std::shared_ptr<end_listener> listener_;
-};
-
-/// A command that a warden runs: signalled through it, its end learned from it. Its streams are pipes of ours, or frames.
-class warden_command final : public running_command {
- public:
-  warden_command(const asio::any_io_executor& executor, std::shared_ptr<command_registry> registry,
-                 const command_limits& limits, std::shared_ptr<frame_sink> sink, std::uint32_t job, std::string program)
-      : running_command(executor, std::move(registry), limits, std::chrono::steady_clock::now()),
-        executor_(executor),
-        sink_(std::move(sink)),
-        job_(job),
-        program_(std::move(program)) {}
-
-  /// Streams over pipes, or a terminal, whose other ends the command is given.
-  void connect_to(command_pipes& pipes) { connect_pipes(executor_, pipes); }
-
-  /// Streams in frames.
-  void connect_frames(bool has_input) {
-    auto in = std::make_unique<framed_input>(sink_, job_, has_input);
-    auto out = std::make_unique<framed_output>(executor_, sink_, job_, std::uint8_t{1});
-    std::unique_ptr<framed_output> err;  // a terminal has one output
-    if (!limits().terminal) err = std::make_unique<framed_output>(executor_, sink_, job_, std::uint8_t{2});
-    framed_in_ = in.get();
-    framed_out_[0] = out.get();
-    framed_out_[1] = err.get();
-    connect(std::move(in), std::move(out), std::move(err));
-  }
-
-  void begin(bytes content) { begin_input(std::move(content)); }
-
-  /// What a list of what goes on shows.
-  const std::string& title() const noexcept { return title_; }
-  void title(std::string text) { title_ = std::move(text); }
-
-  void send(int number) noexcept override {
-    if (gone_) return;
-    try {
-      wire::frame_writer frame(wire::frame_type::signal, job_);
-      sink_->send(frame.number(static_cast<std::uint8_t>(wire::signal_scope::group))
-                      .number(static_cast<std::uint8_t>(number))
-                      .take());
-    } catch (const std::bad_alloc&) {  // as a signal that came too late
-    }
-  }
-
-  void end(end_reason reason) override {
-    if (gone_ || ended_by() != end_reason::none) return;
-    if (!finished()) ended_by(reason);
-    send_kill(limits().grace);
-  }
-
-  void kill() noexcept override {
-    if (gone_) return;
-    try {
-      send_kill(std::chrono::milliseconds(0));
-    } catch (const std::bad_alloc&) {  // its limit ends it, or the end of the session
-    }
-  }
-
-  // ---- what the session hears ----
-
-  void on_output(std::size_t index, bytes_view piece) {
-    if (framed_out_[index] != nullptr) framed_out_[index]->arrived(piece);
-  }
-  void on_input_credit(std::uint32_t credit) {
-    if (framed_in_ != nullptr) framed_in_->more(credit);
-  }
-
-  void on_exited(const wire::exited& how) {
-    command_result& all = mutable_result();
-    status_known_ = how.how != wire::exit_how::lost;
-    if (how.how == wire::exit_how::exited) all.exit_code(how.code);
-    if (how.how == wire::exit_how::signaled) all.term_signal(how.code);
-    if (status_known_) {
-      all.cpu_time(std::chrono::microseconds(how.user_us + how.system_us));
-      all.peak_memory(how.peak_kib * 1024U);
-    }
-    if (how.reason == wire::exit_reason::timeout && ended_by() == end_reason::none) ended_by(end_reason::timeout);
-    if (how.oom_kills != 0) {
-      all.kind(error_kind::out_of_memory);
-      all.reason("The command was ended because it used more memory than there is for it");
-      all.advice("Work on less data at a time, or allow more memory.");
-    }
-    close_input();
-    if (how.left && limits().keeps_background && how.reason == wire::exit_reason::none &&
-        ended_by() == end_reason::none) {
-      all.left_running(true);
-      part();
-    } else {
-      take_what_is_there();
-    }
-  }
-
-  /// Nothing of it is left.
-  void on_done() {
-    gone_ = true;
-    end_frames();
-    conclude();
-  }
-
-  void on_failed(wire::fail_stage stage, int number) {
-    gone_ = true;
-    status_known_ = true;
-    const std::error_code cause(number, std::system_category());
-    mutable_result() = refuse_unstarted(program_, spawn_stage_of(stage), cause);
-    end_frames();
-    conclude();
-  }
-
-  void on_lost(const error& reason) {
-    if (gone_) return;
-    take_what_is_there();
-    on_lost_quietly(reason.with_partial(partial()));
-  }
-  void on_lost_quietly(const error& reason) {
-    if (std::exchange(gone_, true)) return;
-    fail(reason);
-    end_frames();
-    conclude();
-  }
-
- private:
-  static spawn_stage spawn_stage_of(wire::fail_stage stage) noexcept {
-    switch (stage) {
-      case wire::fail_stage::limit:
-      case wire::fail_stage::supervisor:
-      case wire::fail_stage::fork: return spawn_stage::clone;
-      case wire::fail_stage::directory: return spawn_stage::directory;
-      case wire::fail_stage::exec: return spawn_stage::exec;
-      default: return spawn_stage::descriptors;
-    }
-  }
-
-  void send_size(terminal_size size) override {
-    wire::frame_writer frame(wire::frame_type::resize, job_);
-    sink_->send(frame.number(size.rows()).number(size.columns()).take());
-  }
-
-  void send_kill(std::chrono::milliseconds grace) {
-    wire::frame_writer frame(wire::frame_type::kill, job_);
-    sink_->send(frame.number(static_cast<std::uint32_t>(std::clamp<std::int64_t>(grace.count(), 0, 3600'000))).take());
-  }
-
-  void end_frames() {
-    for (framed_output* each : framed_out_)
-      if (each != nullptr) each->end();
-  }
-
-  void outputs_changed() override {
-    if (gone_ && outputs_ended()) conclude();
-    finish_parted();
-  }
-  void on_finished() noexcept override {}
-  void describe_unknown_status(command_result& result) override {
-    result.kind(error_kind::execution_error);
-    result.reason("The command killed the process that watched it, so nobody knows how it ended");
-    result.advice("Do not kill processes that you have not started.");
-  }
-
-  asio::any_io_executor executor_;
-  std::shared_ptr<frame_sink> sink_;
-  std::uint32_t job_;
-  std::string program_;
-  std::string title_;
-  framed_input* framed_in_ = nullptr;
-  framed_output* framed_out_[2] = {nullptr, nullptr};
-  bool gone_ = false;  // nothing of it runs
-};
-
-}  // namespace cofferdam::inline v0::detail
-
 // ---- cofferdam/core/allotment.hpp ----
 
 
@@ -18746,6 +18429,9 @@ class file_requests {
 
   /// The files that may be unfinished at a time.
   allotment& files() noexcept { return files_; }
+
+  /// Whether none is under way.
+  bool empty() const noexcept { return sent_.empty(); }
 
   /// Sends a request, once there is room for it, and does not wait for the answer.
   /// \throws error{errc::cancelled}: it was not sent; or what the session was lost for.
@@ -19382,7 +19068,10 @@ class warden_keeper final : public command_keeper, public link_listener, public 
     return warden_files(self, self->requests_, self->settings_.root);
   }
 
-  void send(bytes frame) override { link_->send(std::move(frame), {}); }
+  void send(bytes frame) override {
+    watch_heart();
+    link_->send(std::move(frame), {});
+  }
 
   std::vector<background_command> background() const {
     std::vector<background_command> all;
@@ -19551,12 +19240,13 @@ class warden_keeper final : public command_keeper, public link_listener, public 
     is_silent_ = true;
     link_->send(wire::frame_writer(wire::frame_type::ping, 0).take(), {});
     heartbeat_.expires_after(settings_.heartbeat);
-    heartbeat_.async_wait([self = std::static_pointer_cast<warden_keeper>(shared_from_this())](std::error_code failure) {
-      self->beats_ = false;
-      if (failure || self->lost_) return;
-      if (self->is_silent_ && self->settings_.silent) self->settings_.silent();
-      if (!self->jobs_.empty()) self->watch_heart();
-    });
+    heartbeat_.async_wait(
+        [self = std::static_pointer_cast<warden_keeper>(shared_from_this())](std::error_code failure) {
+          self->beats_ = false;
+          if (failure || self->lost_) return;
+          if (self->is_silent_ && self->settings_.silent) self->settings_.silent();
+          if (!self->jobs_.empty() || !self->requests_->empty()) self->watch_heart();
+        });
   }
 
   void renew_lease() {
@@ -19733,6 +19423,2183 @@ class warden_session {
 
 }  // namespace cofferdam::inline v0
 
+// ---- cofferdam/backends/docker/detail/adopted_container.hpp ----
+
+
+#include <boost/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::docker::detail {
+
+/// A container that somebody else made.
+class adopted_container {
+ public:
+  std::string id;
+  std::string name;
+  std::string user;     ///< its own; empty: root
+  std::string machine;  ///< empty where nobody knows
+  std::vector<std::string> variables;
+  bool has_read_only_root = false;
+  std::vector<std::string> mounts;  ///< where something else than its own files is
+
+  /// Whether the archive calls see what its processes see there.
+  bool reaches(std::string_view path) const {
+    return !has_read_only_root && std::none_of(mounts.begin(), mounts.end(), [path](const std::string& one) {
+      return cofferdam::detail::is_beneath(path, one);
+    });
+  }
+};
+
+/// \throws error{errc::not_found}: there is none; error{errc::provider_failed}: it does not run.
+inline awaitable<adopted_container> look_at(std::shared_ptr<engine> api, std::string name) {
+  static const std::vector<int> absent{404};
+  const api_call doing = api->call("look at the container", name);
+  http_request what = api->request("GET", "/containers/" + encoded(name) + "/json");
+  http_response answer = co_await api->ask(std::move(what), doing, absent);
+  if (answer.status() == 404)
+    throw error(errc::not_found, "docker: the daemon at " + api->address() + " has no container \"" +
+                                     one_line(name, 120) + "\"; `docker ps` lists those that run");
+  const boost::json::object seen = engine::object_of(answer, doing);
+  adopted_container found;
+  found.id = std::string(text_at(seen, "Id"));
+  found.name = std::string(text_at(seen, "Name"));
+  if (found.name.starts_with('/')) found.name.erase(0, 1);
+  const boost::json::object* const state = object_at(seen, "State");
+  if (state == nullptr || !is_true_at(*state, "Running") || is_true_at(*state, "Paused"))
+    throw error(errc::provider_failed,
+                "docker: the container \"" + one_line(name, 120) + "\" does not run, or is paused; start it first");
+  if (const boost::json::object* const config = object_at(seen, "Config")) {
+    found.user = std::string(text_at(*config, "User"));
+    if (const boost::json::array* const all = array_at(*config, "Env"))
+      for (const boost::json::value& each : *all)
+        if (const boost::json::string* const text = each.if_string())
+          found.variables.emplace_back(text->data(), text->size());
+  }
+  if (const boost::json::object* const host = object_at(seen, "HostConfig")) {
+    found.has_read_only_root = is_true_at(*host, "ReadonlyRootfs");
+    if (const boost::json::object* const all = object_at(*host, "Tmpfs"))
+      for (const auto& each : *all) found.mounts.emplace_back(each.key().data(), each.key().size());
+  }
+  if (const boost::json::array* const all = array_at(seen, "Mounts"))
+    for (const boost::json::value& each : *all)
+      if (const boost::json::object* const one = each.if_object())
+        found.mounts.emplace_back(text_at(*one, "Destination"));
+  for (const char* const each : {"/dev", "/proc", "/sys"}) found.mounts.emplace_back(each);
+  const std::optional<image> its_image = co_await find_image(api, std::string(text_at(seen, "Image")));
+  if (its_image) found.machine = its_image->architecture;
+  co_return found;
+}
+
+/// The user of its commands, in numbers.
+inline awaitable<user_ids> ids_in(std::shared_ptr<engine> api, std::string id, std::string user) {
+  if (user.empty()) user = "0:0";
+  const std::string passwd = co_await small_file(api, id, "/etc/passwd");
+  const std::string group = co_await small_file(api, id, "/etc/group");
+  co_return resolve_user(user, passwd, group);
+}
+
+/// Makes the workspace where there is none; what is in it stays.
+inline awaitable<void> ensure_workspace(std::shared_ptr<exec_place> place, adopted_container there, std::string path,
+                                        user_ids ids) {
+  constexpr std::int64_t directory_bit = std::int64_t{1} << 31;
+  const std::shared_ptr<engine> api = place->api();
+  const std::optional<boost::json::object> found = co_await stat_in_container(api, there.id, path);
+  if (found) {
+    const std::int64_t mode = number_at(*found, "mode").value_or(0);
+    const bool is_link = !text_at(*found, "linkTarget").empty();
+    if ((mode & directory_bit) == 0 && !is_link)
+      throw error(errc::not_a_directory, "docker: what is at \"" + one_line(path, 200) + "\" in the container \"" +
+                                             there.name + "\" is no directory, so it cannot be the workspace");
+    co_return;
+  }
+  if (there.reaches(path)) {
+    co_await give_workspace(api, there.id, path, ids);
+    co_return;
+  }
+  std::vector<std::string> words{"/bin/sh", "-c", "mkdir -p -- \"$1\" && cd -- \"$1\"", "sh", path};
+  const bool made = co_await exec_place::try_out(place, std::move(words), bytes());
+  if (!made)
+    throw error(errc::not_found, "docker: the container \"" + there.name + "\" has no \"" + one_line(path, 200) +
+                                     "\", and it cannot be made; name another working_directory");
+}
+
+/// Puts the warden into a folder of its own.
+/// \return  whether it is there.
+inline awaitable<bool> put_warden(std::shared_ptr<exec_place> place, adopted_container there, warden_image warden,
+                                  user_ids ids, std::string above, std::string folder, bool by_archive) {
+  const auto* const data = reinterpret_cast<const std::byte*>(warden.program().data());
+  const bytes_view program(data, warden.program().size());
+  if (!by_archive) {
+    std::vector<std::string> words{"/bin/sh", "-c",
+                                   "umask 077; mkdir -- \"$1\" && cat >\"$1/warden\" && chmod 700 \"$1/warden\"", "sh",
+                                   above + "/" + folder};
+    const bool done = co_await exec_place::try_out(place, std::move(words), bytes(program.begin(), program.end()));
+    co_return done;
+  }
+  const std::optional<boost::json::object> found = co_await stat_in_container(place->api(), there.id, above);
+  if (!found) co_return false;
+  tar_writer writer;
+  bytes archive;
+  const auto add = [&archive](const bytes& more) { archive.insert(archive.end(), more.begin(), more.end()); };
+  tar_entry directory(folder, tar_type::directory);
+  directory.mode(0700).owner(ids.uid(), ids.gid());
+  add(writer.head(directory));
+  add(writer.padding());
+  tar_entry file(folder + "/warden", tar_type::regular);
+  file.mode(0700).owner(ids.uid(), ids.gid()).size(program.size());
+  add(writer.head(file));
+  archive.insert(archive.end(), program.begin(), program.end());
+  writer.data(program.size());
+  add(writer.padding());
+  add(writer.end());
+  co_await put_archive(place->api(), there.id, above, std::move(archive));
+  co_return true;
+}
+
+inline awaitable<warden_session> start_adopted(std::shared_ptr<exec_place> place, std::string program,
+                                               warden_settings settings) {
+  std::vector<std::string> words{std::move(program)};
+  std::string exec = co_await exec_place::create(place, std::move(words), std::vector<std::string>(), true, false);
+  byte_stream raw = co_await exec_place::start(place, std::move(exec), false);
+  attached_stream stream(std::move(raw));
+  warden_session met = co_await warden_session::open(place->api()->executor(), std::move(stream), std::move(settings));
+  co_return met;
+}
+
+/// Takes the warden's file away again; it does that itself, since the container may have nothing that could. What runs
+/// does not need it any more.
+inline awaitable<void> take_away(std::shared_ptr<exec_place> place, std::string above, std::string folder) {
+  std::optional<error> failure;
+  try {
+    warden_settings settings;
+    settings.root = above;
+    warden_session second = co_await start_adopted(place, above + "/" + folder + "/warden", std::move(settings));
+    co_await second.remove(folder);
+    co_await second.close();
+    co_return;
+  } catch (const error& reason) {
+    failure = reason;
+  }
+  if (failure->code() == errc::cancelled) throw *failure;
+  try {
+    std::vector<std::string> words{"rm", "-rf", "--", above + "/" + folder};
+    co_await exec_place::do_quietly(place, std::move(words));
+  } catch (const error& reason) {  // a file of 20 KiB stays
+    if (reason.code() == errc::cancelled) throw;
+  }
+}
+
+/// Brings a warden into the container and starts it: wherever that can be done.
+/// \throws error{errc::unsupported}: nowhere.
+inline awaitable<warden_session> bring_warden(std::shared_ptr<exec_place> place, adopted_container there,
+                                              warden_image warden, user_ids ids, warden_settings settings) {
+  std::optional<error> last;
+  const std::vector<std::string> folders{"/tmp", "/var/tmp", settings.root, "/dev/shm", "/run"};
+  for (const bool by_archive : {true, false}) {
+    for (const std::string& above : folders) {
+      if (by_archive && !there.reaches(above)) continue;
+      const std::string folder = ".cofferdam-" + random_name();
+      bool is_there = false;
+      try {
+        is_there = co_await put_warden(place, there, warden, ids, above, folder, by_archive);
+        if (!is_there) continue;
+        warden_session met = co_await start_adopted(place, above + "/" + folder + "/warden", settings);
+        co_await take_away(place, above, folder);
+        co_return met;
+      } catch (const error& failure) {
+        if (failure.code() == errc::cancelled || failure.code() == errc::not_found) throw;
+        last = failure;
+      }
+      if (is_there) co_await take_away(place, above, folder);
+    }
+  }
+  throw error(errc::unsupported, "docker: a warden cannot be brought into the container \"" + there.name + "\": " +
+                                     (last ? std::string(last->what()) : "nothing in it can be written and executed"));
+}
+
+}  // namespace cofferdam::inline v0::docker::detail
+
+// ---- cofferdam/backends/docker/detail/exec_command.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/post.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <boost/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::docker::detail {
+
+/// Output that has arrived and is not read yet.
+class exec_output final : public cofferdam::detail::output_end {
+ public:
+  /// \param more  is told when there is room again.
+  exec_output(const asio::any_io_executor& executor, asio::steady_timer& more) : executor_(executor), more_(more) {}
+
+  ssize_t read(std::byte* to, std::size_t most) noexcept override {
+    const std::size_t count = std::min(most, waiting());
+    if (count == 0) return ended_ ? 0 : -1;
+    std::copy_n(data_.begin() + static_cast<std::ptrdiff_t>(begin_), count, to);
+    begin_ += count;
+    if (begin_ == data_.size()) {
+      data_.clear();
+      begin_ = 0;
+    }
+    more_.cancel();
+    return static_cast<ssize_t>(count);
+  }
+  std::size_t waiting() noexcept override { return data_.size() - begin_; }
+  void wait(std::shared_ptr<cofferdam::detail::end_listener> listener, std::size_t index) override {
+    listener_ = std::move(listener);
+    index_ = index;
+    if (!ended_ && waiting() == 0) return;
+    const std::weak_ptr<cofferdam::detail::end_listener> is_there = listener_;
+    asio::post(executor_, [this, is_there] {
+      if (is_there.lock()) ready();  // whoever waits owns us
+    });
+  }
+  void close() noexcept override {
+    ended_ = true;
+    data_.clear();
+    begin_ = 0;
+    listener_.reset();
+    more_.cancel();
+  }
+
+  void arrived(std::string_view piece) {
+    if (ended_) return;
+    const bytes_view view = as_bytes(piece);
+    data_.insert(data_.end(), view.begin(), view.end());
+    ready();
+  }
+  void end() {
+    ended_ = true;
+    ready();
+  }
+
+ private:
+  void ready() {
+    if (const auto listener = std::exchange(listener_, nullptr)) listener->output_ready(index_, {});
+  }
+
+  asio::any_io_executor executor_;
+  asio::steady_timer& more_;
+  bytes data_;
+  std::size_t begin_ = 0;
+  std::shared_ptr<cofferdam::detail::end_listener> listener_;
+  std::size_t index_ = 0;
+  bool ended_ = false;
+};
+
+/// Input that is on its way.
+class exec_input final : public cofferdam::detail::input_end {
+ public:
+  /// \param changed  is told of everything that is new.
+  exec_input(asio::steady_timer& changed, bool open) : changed_(changed), open_(open) {}
+
+  bool is_open() const noexcept override { return open_; }
+  ssize_t write(bytes_view data) override {
+    if (!open_) return -2;
+    const std::size_t count = std::min(data.size(), window - std::min(window, data_.size()));
+    if (count == 0) return -1;
+    data_.insert(data_.end(), data.begin(), data.begin() + static_cast<std::ptrdiff_t>(count));
+    changed_.cancel();
+    return static_cast<ssize_t>(count);
+  }
+  void wait(std::shared_ptr<cofferdam::detail::end_listener> listener) override { listener_ = std::move(listener); }
+  void close() noexcept override {
+    listener_.reset();
+    open_ = false;
+    changed_.cancel();
+  }
+
+  /// What is to be written next.
+  bytes take() {
+    bytes taken = std::exchange(data_, bytes());
+    if (const auto listener = std::exchange(listener_, nullptr)) listener->input_ready({});
+    return taken;
+  }
+  bool empty() const noexcept { return data_.empty(); }
+
+ private:
+  static constexpr std::size_t window = 256 * 1024;
+
+  asio::steady_timer& changed_;
+  bool open_;
+  bytes data_;
+  std::shared_ptr<cofferdam::detail::end_listener> listener_;
+};
+
+/// A command that is an exec of its own. One coroutine carries its output, one its input, one ends it.
+///
+/// What it is told by marks (see `exec_script`) is known at once; the daemon itself says when the stream ends, which takes
+/// 2 s where something outside the command's session still holds an output.
+class exec_command final : public cofferdam::detail::running_command {
+ public:
+  using end_reason = cofferdam::detail::end_reason;
+
+  /// \param program  for sentences.
+  exec_command(const asio::any_io_executor& executor, std::shared_ptr<cofferdam::detail::command_registry> registry,
+               const cofferdam::detail::command_limits& limits, std::shared_ptr<exec_place> place, exec_order order,
+               const std::string& mark, std::string tag, std::string program, bool has_input)
+      : running_command(executor, std::move(registry), limits, std::chrono::steady_clock::now()),
+        executor_(executor),
+        place_(std::move(place)),
+        order_(std::move(order)),
+        tag_(std::move(tag)),
+        program_(std::move(program)),
+        has_input_(has_input || limits.terminal),
+        filters_{marked_output(mark), marked_output(mark)},
+        limit_(executor),
+        room_(executor, never),
+        fed_(executor, never),
+        moved_(executor, never) {
+    auto in = std::make_unique<exec_input>(fed_, has_input_);
+    auto out = std::make_unique<exec_output>(executor, room_);
+    std::unique_ptr<exec_output> err;  // a terminal has one output
+    if (!limits.terminal) err = std::make_unique<exec_output>(executor, room_);
+    in_ = in.get();
+    outputs_[0] = out.get();
+    outputs_[1] = err.get();
+    connect(std::move(in), std::move(out), std::move(err));
+  }
+
+  /// Begins all of it.
+  void begin(bytes content) {
+    const auto self = shared();
+    if (limits().timeout) {
+      limit_.expires_after(*limits().timeout);
+      limit_.async_wait([self](std::error_code failure) {
+        if (!failure && !self->finished()) self->end(end_reason::timeout);
+      });
+    }
+    auto ended = [self](std::exception_ptr failure) { self->carried(failure); };
+    asio::co_spawn(executor_, live(self), std::move(ended));
+    begin_input(std::move(content));
+  }
+
+  void send(int number) noexcept override {
+    if (over_ || !begun_) return;
+    try {
+      const auto self = shared();
+      const char scope = limits().terminal ? 't' : 'g';
+      auto sent = [self](std::exception_ptr) {};  // as a signal that came too late
+      asio::co_spawn(executor_, exec_place::signal(place_, number, process_, scope, std::string()), std::move(sent));
+    } catch (const std::exception&) {
+    }
+  }
+
+  void end(end_reason reason) override {
+    if (over_ || ended_by() != end_reason::none) return;
+    if (!finished()) ended_by(reason);
+    begin_end();
+  }
+
+  void kill() noexcept override {
+    if (over_) return;
+    at_once_ = true;
+    try {
+      begin_end();
+    } catch (const std::exception&) {  // its limit ends it, or the end of the container
+    }
+    moved_.cancel();
+  }
+
+  /// The container is gone.
+  void lose(const error& reason) {
+    if (over_) return;
+    take_what_is_there();
+    fail(reason.with_partial(partial()));
+    stream_.close();
+    room_.cancel();
+    moved_.cancel();
+    conclude_all();
+  }
+
+ private:
+  static constexpr std::chrono::steady_clock::time_point never = std::chrono::steady_clock::time_point::max();
+  static constexpr std::size_t window = 64 * 1024;
+
+  std::shared_ptr<exec_command> shared() { return std::static_pointer_cast<exec_command>(shared_from_this()); }
+
+  static awaitable<void> woken(asio::steady_timer& by) {
+    std::error_code ignored;
+    co_await by.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+  }
+
+  static awaitable<void> live(std::shared_ptr<exec_command> self) {
+    co_await exec_place::until_may_begin(self->place_);
+    if (self->over_) co_return;
+    if (self->ender_ != ender::none) {  // it was over before it began
+      self->stream_over_ = true;
+      co_await self->until_ended();
+      self->conclude_all();
+      co_return;
+    }
+    self->has_left_ = true;
+    self->ends_before_ = self->place_->ends();
+    self->place_->nudge();
+    const bool terminal = self->limits().terminal;
+    self->exec_ = co_await exec_place::create(self->place_, self->order_.words(), self->order_.variables(),
+                                              self->has_input_, terminal);
+    byte_stream stream = co_await exec_place::start(self->place_, self->exec_, terminal);
+    if (self->over_) co_return;
+    self->stream_ = std::move(stream);
+    auto fed = [self](std::exception_ptr) { self->close_input(); };
+    if (self->has_input_) asio::co_spawn(self->executor_, feed(self), std::move(fed));
+    std::exception_ptr failure;
+    try {
+      co_await self->carry();
+    } catch (const error&) {
+      failure = std::current_exception();
+    }
+    if (self->over_) co_return;
+    self->stream_over_ = true;
+    self->moved_.cancel();
+    self->finish_filters();
+    self->close_input();
+    if (!self->has_ended_) {
+      const bool known = self->ended_by() != end_reason::none || self->ender_ != ender::none;
+      if (failure && !known) std::rethrow_exception(failure);
+      if (!known) co_await self->ask_daemon();
+    }
+    if (self->over_) co_return;
+    self->stream_.close();
+    co_await self->until_ended();
+    self->conclude_all();
+  }
+
+  /// Takes the output in, as fast as it is read.
+  awaitable<void> carry() {
+    const auto buffer = std::make_unique<std::array<std::byte, 64 * 1024>>();
+    while (!has_ended_ && ender_ != ender::done) {
+      if (held() >= window) {
+        co_await woken(room_);
+        continue;
+      }
+      const std::size_t got = co_await stream_.read_some(std::span(*buffer));
+      if (over_) co_return;
+      if (got == 0) {
+        if (!limits().terminal) frames_.finish();
+        co_return;
+      }
+      arrived(as_text(bytes_view(buffer->data(), got)));
+    }
+  }
+
+  std::size_t held() const {
+    std::size_t all = outputs_[0]->waiting();
+    if (outputs_[1] != nullptr) all += outputs_[1]->waiting();
+    return all;
+  }
+
+  void arrived(std::string_view content) {
+    if (limits().terminal) {
+      filter(0, content);
+      return;
+    }
+    while (const std::optional<stream_piece> piece = frames_.next(content))
+      filter(piece->channel() == stream_channel::output ? 0 : 1, piece->content());
+  }
+
+  void filter(std::size_t index, std::string_view content) {
+    filters_[index].feed(
+        content, [&](std::string_view own) { take(index, own); }, [&](const exec_mark& mark) { noted(index, mark); });
+  }
+
+  void finish_filters() {
+    for (std::size_t index = 0; index < 2; ++index)
+      filters_[index].finish([&](std::string_view own) { take(index, own); });
+  }
+
+  void take(std::size_t index, std::string_view own) {
+    if (!seen_begin_[index]) {  // before the command: the daemon's own words
+      if (said_.size() < most_said) said_.append(own.substr(0, most_said - said_.size()));
+    } else if (!seen_end_[index] && outputs_[index] != nullptr) {
+      outputs_[index]->arrived(own);
+    }
+  }
+
+  void noted(std::size_t index, const exec_mark& mark) {
+    if (mark.what == exec_mark::kind::begun) {
+      seen_begin_[index] = true;
+      if (!std::exchange(begun_, true)) process_ = mark.number;
+      moved_.cancel();
+      return;
+    }
+    if (std::exchange(seen_end_[index], true)) return;
+    if (!last_) last_ = mark;
+    if (limits().terminal) seen_end_[1] = true;
+    if (!seen_end_[0] || !seen_end_[1]) return;
+    has_ended_ = true;
+    status_known_ = true;
+    if (last_->what == exec_mark::kind::failed)
+      unstarted(last_->reason);
+    else
+      set_status(static_cast<int>(last_->number), last_->signaled, last_->out_of_memory);
+  }
+
+  void set_status(int number, bool signaled, bool out_of_memory) {
+    command_result& all = mutable_result();
+    if (signaled)
+      all.term_signal(number - 128);
+    else
+      all.exit_code(number);
+    if (out_of_memory) {
+      all.kind(error_kind::out_of_memory);
+      all.reason("The command was ended because it used more memory than there is for it");
+      all.advice("Work on less data at a time, or allow more memory.");
+    }
+  }
+
+  void unstarted(std::string_view reason) {
+    int number = EACCES;
+    if (reason == "n" || reason == "dn") number = ENOENT;
+    if (reason == "g") number = ENOEXEC;
+    if (reason == "l") number = E2BIG;
+    const spawn_stage stage = reason.starts_with('d') ? spawn_stage::directory : spawn_stage::exec;
+    mutable_result() = cofferdam::refuse_unstarted(program_, stage, std::error_code(number, std::system_category()));
+  }
+
+  /// The stream has ended, and nothing has told why.
+  awaitable<void> ask_daemon() {
+    const std::optional<boost::json::object> seen = co_await exec_place::inspect(place_, exec_);
+    if (over_) co_return;
+    if (place_->ends() != ends_before_) {
+      ended_with_another();
+      co_return;
+    }
+    const bool runs = co_await exec_place::is_running(place_);
+    if (over_) co_return;
+    if (!runs || !seen) {
+      place_->lose(error(errc::provider_lost, "docker: the container " + place_->name() +
+                                                  " is gone, or nobody knows of the command any more"));
+      co_return;
+    }
+    const std::optional<std::int64_t> code = number_at(*seen, "ExitCode");
+    if (!begun_) {
+      refuse(code.value_or(-1));
+    } else if (limits().terminal && code && *code >= 0 && *code <= 255) {
+      status_known_ = true;
+      set_status(static_cast<int>(*code), false, false);
+    }
+  }
+
+  /// The daemon could not start it; what it wrote says why.
+  void refuse(std::int64_t code) {
+    status_known_ = true;
+    command_result& all = mutable_result();
+    std::string why = said_.empty() ? "exit code " + std::to_string(code) : one_line(said_, 400);
+    if (said_.find("argument list too long") != std::string::npos) {
+      unstarted("l");
+      return;
+    }
+    const bool no_shell = said_.find("\"/bin/sh\"") != std::string::npos;
+    all = command_result::refused(error_kind::execution_error, "The daemon could not run " + program_ + ": " + why,
+                                  no_shell ? "Without a warden, commands need a /bin/sh in the container." : "");
+  }
+
+  /// USR1 spares nobody.
+  void ended_with_another() {
+    status_known_ = true;
+    command_result& all = mutable_result();
+    all.term_signal(SIGKILL);
+    all.kind(error_kind::execution_error);
+    all.reason("It was ended together with another command of the container");
+    all.advice("Without a warden, a time limit or a cancellation ends all that runs there. Run it again.");
+    all.cause(std::make_error_code(std::errc::interrupted));
+  }
+
+  static awaitable<void> feed(std::shared_ptr<exec_command> self) {
+    bool line_start = true;
+    for (;;) {
+      const bytes going = self->in_->take();
+      if (self->over_ || self->stream_over_) co_return;
+      if (!going.empty()) {
+        co_await self->stream_.write(going);
+        line_start = going.back() == std::byte{'\n'};
+        continue;
+      }
+      if (!self->in_->empty()) continue;
+      if (!self->in_->is_open()) break;
+      co_await woken(self->fed_);
+    }
+    if (self->limits().terminal) {
+      // In the middle of a line the first ^D only hands the line over.
+      std::string_view ends = "\x04\x04";
+      if (line_start) ends.remove_prefix(1);
+      co_await self->stream_.write(as_bytes(ends));
+    } else {
+      co_await self->stream_.shutdown_send();
+    }
+  }
+
+  // ---- the end ----
+
+  enum class ender { none, works, done };
+
+  void begin_end() {
+    if (ender_ != ender::none) return;
+    ender_ = ender::works;
+    place_->expect_end();
+    const auto self = shared();
+    auto finished = [self](std::exception_ptr failure) {
+      self->place_->end_expected();
+      self->ender_ = ender::done;
+      if (failure && !self->over_) self->place_->lose(lost_by(failure));
+      if (!self->stream_over_) self->stream_.close();
+      self->room_.cancel();
+      self->moved_.cancel();
+    };
+    asio::co_spawn(executor_, finish_off(self), std::move(finished));
+  }
+
+  /// SIGTERM, the grace, and then everything that is left.
+  static awaitable<void> finish_off(std::shared_ptr<exec_command> self) {
+    while (!self->begun_ && !self->stream_over_ && !self->over_) {
+      if (!self->has_left_) co_return;  // it still waits for its turn, and will not take it
+      co_await woken(self->moved_);
+    }
+    if (!self->begun_ || self->over_) co_return;
+    const char scope = self->limits().terminal ? 't' : 's';
+    if (!self->at_once_ && !self->stream_over_) {
+      co_await exec_place::signal(self->place_, SIGTERM, self->process_, scope, std::string());
+      const auto limit = std::chrono::steady_clock::now() + self->limits().grace;
+      while (!self->at_once_ && !self->stream_over_ && !self->over_ && std::chrono::steady_clock::now() < limit) {
+        self->moved_.expires_at(limit);
+        co_await woken(self->moved_);
+      }
+      self->moved_.expires_at(never);
+    }
+    if (self->over_) co_return;
+    if (self->place_->has_lease())
+      co_await exec_place::end_everything(self->place_);
+    else
+      co_await exec_place::signal(self->place_, SIGKILL, self->process_, 'a', self->tag_);
+    // What it had written is still on its way.
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+    while (!self->stream_over_ && !self->over_ && self->held() < window && std::chrono::steady_clock::now() < limit) {
+      self->moved_.expires_at(limit);
+      co_await woken(self->moved_);
+    }
+    self->moved_.expires_at(never);
+  }
+
+  awaitable<void> until_ended() {
+    while (ender_ == ender::works && !over_) co_await woken(moved_);
+  }
+
+  static error lost_by(const std::exception_ptr& failure) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const error& reason) {
+      if (reason.code() == errc::provider_lost) return reason;
+      return error(errc::provider_lost, reason.what(), reason.cause());
+    } catch (const std::exception& reason) {
+      return error(errc::provider_lost, std::string("docker: ") + reason.what());
+    }
+  }
+
+  /// The coroutine that carries it has ended.
+  void carried(const std::exception_ptr& failure) {
+    if (over_) return;
+    if (failure) {
+      const error reason = lost_by(failure);
+      take_what_is_there();
+      fail(reason.with_partial(partial()));
+    }
+    conclude_all();
+  }
+
+  void conclude_all() {
+    if (std::exchange(over_, true)) return;
+    stream_over_ = true;
+    limit_.cancel();
+    moved_.cancel();
+    close_input();
+    for (exec_output* each : outputs_)
+      if (each != nullptr) each->end();
+    conclude();
+  }
+
+  void send_size(terminal_size size) override {
+    if (exec_.empty() || over_) return;
+    const auto self = shared();
+    auto resized = [self](std::exception_ptr) {};  // as one that came too late
+    asio::co_spawn(executor_, exec_place::resize(place_, exec_, size.rows(), size.columns()), std::move(resized));
+  }
+
+  void outputs_changed() override {
+    if (over_ && outputs_ended()) conclude();
+  }
+  void on_finished() noexcept override {}
+  void describe_unknown_status(command_result& result) override {
+    result.kind(error_kind::execution_error);
+    result.reason("The command killed the process that watched it, so nobody knows how it ended");
+    result.advice("Do not kill processes that you have not started.");
+  }
+
+  static constexpr std::size_t most_said = 4096;
+
+  asio::any_io_executor executor_;
+  std::shared_ptr<exec_place> place_;
+  exec_order order_;
+  std::string tag_;
+  std::string program_;
+  bool has_input_;
+  std::array<marked_output, 2> filters_;
+  multiplexed_stream frames_;
+  asio::steady_timer limit_;
+  asio::steady_timer room_;  // never expire; cancelling them wakes whoever waits
+  asio::steady_timer fed_;
+  asio::steady_timer moved_;
+  byte_stream stream_;
+  std::string exec_;
+  std::string said_;
+  exec_input* in_ = nullptr;
+  std::array<exec_output*, 2> outputs_{};
+  std::array<bool, 2> seen_begin_{};
+  std::array<bool, 2> seen_end_{};
+  std::optional<exec_mark> last_;
+  long process_ = 0;
+  int ends_before_ = 0;
+  ender ender_ = ender::none;
+  bool has_left_ = false;     // for the daemon
+  bool begun_ = false;        // its own process says so
+  bool has_ended_ = false;    // and how it has ended
+  bool stream_over_ = false;  // no output comes any more
+  bool at_once_ = false;
+  bool over_ = false;
+};
+
+}  // namespace cofferdam::inline v0::docker::detail
+
+// ---- cofferdam/backends/docker/detail/exec_keeper.hpp ----
+
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::docker::detail {
+
+/// Starts commands as execs.
+class exec_keeper final : public cofferdam::detail::command_keeper {
+ public:
+  exec_keeper(std::shared_ptr<exec_place> place, command_settings settings)
+      : command_keeper(place->api()->executor(), std::move(settings)), place_(std::move(place)) {}
+
+  /// What ends the container ends all commands. The first thing after construction.
+  void watch() {
+    place_->on_lost([weak = weak_from_this()](const error& reason) {
+      const auto self = std::static_pointer_cast<exec_keeper>(weak.lock());
+      if (!self) return;
+      for (const auto& one : self->living()) std::static_pointer_cast<exec_command>(one)->lose(reason);
+    });
+  }
+
+  /// Whoever awaits something gets `reason`.
+  void give_up(const error& reason) noexcept {
+    const auto kept = shared_from_this();
+    abandon();
+    if (!place_->has_lease()) return;  // the container goes on, so each is ended on its own
+    try {
+      for (const auto& one : living()) std::static_pointer_cast<exec_command>(one)->lose(reason);
+    } catch (const std::exception&) {  // no memory: they end with the container
+    }
+    place_->close();
+  }
+
+  const exec_place& place() const noexcept { return *place_; }
+  void check_open() const {
+    require_open();
+    if (place_->lost()) throw *place_->lost();
+  }
+
+ private:
+  launched launch(command& c, spawn_request& request) override {
+    check_open();
+    if (c.background() == background_policy::keep)
+      throw error(
+          errc::unsupported,
+          "docker: without a warden, what a command leaves running cannot be kept; start it as a command of its "
+          "own, or use an image that there is a warden for");
+    launched outcome;
+    // Names that no shell could set.
+    for (const std::string& each : request.variables)
+      if (!is_valid_utf8(each) && !is_identifier(each.substr(0, each.find('='))))
+        throw error(errc::invalid_argument,
+                    "docker: without a warden, a variable whose value is not UTF-8 needs a plain "
+                    "name of letters, digits and '_'");
+    const auto limits = limits_of(c);
+    std::vector<std::string> words = request.words;
+    if (c.is_shell()) words.front() = request.candidates.front();
+    std::string size;
+    if (c.terminal()) size = std::to_string(c.terminal()->rows()) + " " + std::to_string(c.terminal()->columns());
+    const std::string mark = "\x1e" + random_name() + random_name();
+    std::string tag;
+    if (!place_->has_lease()) {
+      tag = "COFFERDAM_COMMAND=" + random_name();
+      request.variables.push_back(tag);
+    }
+    exec_order order(mark, request.directory_path, size, seconds(limits.linger), request.variables, words);
+    std::size_t all = 0;
+    for (const std::string& each : order.words()) {
+      all += each.size() + 1;
+      if (each.size() >= command::longest_string) all = most_words;  // Linux would not say a word
+    }
+    for (const std::string& each : order.variables()) {
+      all += each.size() + 1;
+      if (each.size() >= command::longest_string) all = most_words;
+    }
+    if (all >= most_words) {
+      outcome.refusal =
+          refuse_unstarted(shown_program(c), spawn_stage::exec, std::error_code(E2BIG, std::system_category()));
+      return outcome;
+    }
+    const bool has_input = c.input() || c.has_open_input();
+    auto one = std::make_shared<exec_command>(executor(), registry(), limits, place_, std::move(order), mark,
+                                              std::move(tag), shown_program(c), has_input);
+    one->begin(c.take_input());
+    outcome.running = std::move(one);
+    return outcome;
+  }
+
+  static constexpr std::size_t most_words = std::size_t{2} * 1024 * 1024 - 64 * 1024;
+
+  static bool is_identifier(std::string_view name) {
+    return !name.empty() && !(name.front() >= '0' && name.front() <= '9') &&
+           std::all_of(name.begin(), name.end(), [](char c) {
+             return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+           });
+  }
+
+  static std::string seconds(std::chrono::milliseconds time) {
+    const std::string rest = std::to_string(1000 + time.count() % 1000).substr(1);
+    return std::to_string(time.count() / 1000) + "." + rest;
+  }
+
+  std::shared_ptr<exec_place> place_;
+};
+
+}  // namespace cofferdam::inline v0::docker::detail
+
+// ---- cofferdam/backends/docker/detail/exec_session.hpp ----
+
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::docker::detail {
+
+/// The files of a container without a warden, by commands: an environment with no more than the four members, so that
+/// the free functions of `file_operations.hpp` do the rest. A value, kept by the coroutines that use it.
+///
+/// Each operation is an exec or more. A path is looked at before it is used, and not held: a command that changes it
+/// meanwhile is not noticed. It could not reach more by that than it can itself.
+class exec_files {
+ public:
+  exec_files(std::shared_ptr<exec_keeper> keeper, std::string root, std::vector<std::string> variables)
+      : keeper_(std::move(keeper)), root_(std::move(root)), variables_(std::move(variables)) {}
+
+  const std::string& root() const noexcept { return root_; }
+
+  /// The end of another command ends these too; what they do can be done again.
+  awaitable<command_result> run_command(command c) {
+    if (!c.timeout()) c.timeout(no_timeout);
+    for (int turn = 0;; ++turn) {
+      command again = c;
+      spawn_request request = request_for(again, "/bin/sh", variables_);
+      request.directory_path = root_;
+      command_result result =
+          co_await cofferdam::detail::command_keeper::run(keeper_, std::move(again), std::move(request));
+      const bool was_ended = result.cause() == std::errc::interrupted;
+      if (!was_ended || turn == most_turns) co_return result;
+    }
+  }
+
+  awaitable<bytes> read_file(std::string path, std::size_t most) {
+    const std::string clean = workspace_path(path, root_);
+    const std::size_t clamped = std::min(most, most_size);
+    std::vector<std::string> words{"/bin/sh", "-c",         std::string(read_script),
+                                   "sh",      "./" + clean, std::to_string(clamped)};
+    command ask = argv(std::move(words));
+    ask.keep_output(std::max<std::size_t>(clamped, 4096));
+    command_result result = co_await run_command(std::move(ask));
+    check(result, "read", clean, most);
+    if (result.out().total() > most) throw too_large(clean, most);
+    co_return result.out().head();
+  }
+
+  awaitable<void> write_file(std::string path, bytes_view content) {
+    const std::string clean = workspace_path(path, root_);
+    std::vector<std::string> words{"/bin/sh",
+                                   "-c",
+                                   std::string(write_script),
+                                   "sh",
+                                   "./" + clean,
+                                   ".cofferdam-" + random_name(),
+                                   std::to_string(content.size())};
+    command put = argv(std::move(words));
+    put.input(bytes(content.begin(), content.end()));
+    command_result result = co_await run_command(std::move(put));
+    check(result, "write", clean, 0);
+  }
+
+  /// \throws as an environment does for a working directory.
+  awaitable<std::string> directory_path(std::string path) {
+    const std::string clean = workspace_path_or_root(path, root_);
+    if (clean == ".") co_return root_;
+    std::vector<std::string> words{"/bin/sh", "-c", std::string(enter_script), "sh", "./" + clean};
+    command look = argv(std::move(words));
+    command_result result = co_await run_command(std::move(look));
+    check(result, "enter", clean, 0);
+    co_return root_ == "/" ? "/" + clean : root_ + "/" + clean;
+  }
+
+  awaitable<void> close() { co_return; }
+
+ private:
+  static constexpr int most_turns = 5;
+  static constexpr std::size_t most_size = std::size_t{1} << 60U;
+
+  // Each ends with one of these where it cannot go on.
+  static constexpr int is_missing = 41;
+  static constexpr int is_outside = 42;
+  static constexpr int is_no_file = 43;
+  static constexpr int is_longer = 44;
+  static constexpr int is_denied = 45;
+  static constexpr int is_no_directory = 46;
+  static constexpr int is_incomplete = 47;
+
+  static constexpr std::string_view read_script = R"sh(r=$(pwd -P); r=${r%/}
+if [ ! -e "$1" ]; then [ -L "$1" ] && [ "$(readlink -f "$1")" = "" ] && exit 42; fi
+t=$(readlink -f "$1") || exit 41
+case $t in "$r"/*) ;; *) exit 42 ;; esac
+[ -d "$1" ] && exit 43
+if [ ! -e "$1" ]; then p=${1%/*}; [ -e "$p" ] && [ ! -d "$p" ] && exit 46; exit 41; fi
+[ -f "$1" ] || exit 43
+[ -r "$1" ] || exit 45
+s=$(stat -L -c %s "$1") || exit 45
+[ "$s" -gt "$2" ] && exit 44
+exec cat "$1")sh";
+
+  static constexpr std::string_view write_script = R"sh(r=$(pwd -P); r=${r%/}
+p=${1%/*}
+g=$p
+while [ ! -e "$g" ] && [ ! -L "$g" ]; do g=${g%/*}; done
+t=$(readlink -f "$g") || exit 42
+case $t/ in "$r"/*) ;; *) exit 42 ;; esac
+[ -d "$g" ] || exit 46
+mkdir -p "$p" || exit 1
+if [ ! -L "$1" ]; then [ -e "$1" ] && [ ! -f "$1" ] && exit 43; fi
+m=
+[ -f "$1" ] && [ ! -L "$1" ] && m=$(stat -c %a "$1")
+f=$p/$2
+cat >"$f" || { rm -f "$f"; exit 1; }
+[ "$(stat -c %s "$f")" = "$3" ] || { rm -f "$f"; exit 47; }
+[ "$m" ] && chmod "$m" "$f"
+mv -f -T "$f" "$1" || { rm -f "$f"; exit 1; })sh";
+
+  static constexpr std::string_view enter_script = R"sh(r=$(pwd -P); r=${r%/}
+[ -e "$1" ] || { [ -L "$1" ] && [ ! -e "$1" ] && exit 41; exit 41; }
+[ -d "$1" ] || exit 46
+t=$(cd "$1" && pwd -P) || exit 45
+case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
+
+  static error too_large(const std::string& path, std::size_t most) {
+    return error(errc::too_large,
+                 "read " + cofferdam::detail::shown_path(path) + ": longer than " + std::to_string(most) + " bytes");
+  }
+
+  static void check(const command_result& result, const char* doing, const std::string& path, std::size_t most) {
+    using cofferdam::detail::path_error;
+    if (result.ok()) return;
+    const std::string what = std::string(doing) + " " + cofferdam::detail::shown_path(path) + ": ";
+    switch (result.exit_code()) {
+      case is_missing: throw path_error(ENOENT, doing, path);
+      case is_outside: throw error(errc::outside_workspace, what + "a symbolic link leads out of the workspace");
+      case is_no_file: throw error(errc::not_a_file, what + "not a regular file");
+      case is_longer: throw too_large(path, most);
+      case is_denied: throw path_error(EACCES, doing, path);
+      case is_no_directory: throw path_error(ENOTDIR, doing, path);
+      case is_incomplete: throw error(errc::io_error, what + "not all of it arrived");
+      default: cofferdam::detail::throw_file_failure(result, doing, path);
+    }
+  }
+
+  std::shared_ptr<exec_keeper> keeper_;
+  std::string root_;
+  std::vector<std::string> variables_;
+};
+
+/// Commands and files of a container without a warden: what `warden_session` is for one with a warden.
+class exec_session {
+ public:
+  exec_session(std::shared_ptr<exec_place> place, command_settings settings, std::string root,
+               std::vector<std::string> variables)
+      : keeper_(std::make_shared<exec_keeper>(std::move(place), std::move(settings))),
+        root_(std::move(root)),
+        variables_(std::move(variables)) {
+    keeper_->watch();
+  }
+  exec_session(exec_session&&) noexcept = default;
+  exec_session& operator=(exec_session&&) noexcept = default;
+  exec_session(const exec_session&) = delete;
+  exec_session& operator=(const exec_session&) = delete;
+  ~exec_session() { abandon(); }
+
+  awaitable<command_result> run(command c, spawn_request request) {
+    return cofferdam::detail::command_keeper::run(keeper_, std::move(c), std::move(request));
+  }
+  awaitable<process> start(command c, spawn_request request) {
+    return cofferdam::detail::command_keeper::start(keeper_, std::move(c), std::move(request));
+  }
+
+  std::vector<background_command> background() const { return {}; }
+  awaitable<void> end_background(std::uint32_t number) {
+    throw error(errc::not_found, "end_background: nothing is left of a command " + std::to_string(number));
+    co_return;
+  }
+
+  awaitable<std::string> directory_path(std::string path) { return directory_of(files(), std::move(path)); }
+  awaitable<bytes> read_file(std::string path, std::size_t most) { return read(files(), std::move(path), most); }
+  awaitable<void> write_file(std::string path, bytes_view content) { return write(files(), std::move(path), content); }
+  awaitable<entry> stat(std::string path) { return stat_of(files(), std::move(path)); }
+  awaitable<std::vector<entry>> list(std::string path) { return list_of(files(), std::move(path)); }
+  awaitable<void> make_directory(std::string path) { return make(files(), std::move(path)); }
+  awaitable<void> remove(std::string path) { return remove_in(files(), std::move(path)); }
+  awaitable<void> rename(std::string from, std::string to) {
+    return rename_in(files(), std::move(from), std::move(to));
+  }
+  awaitable<transfer> put_files(file_source& source) { return put(files(), source); }
+  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
+    std::unique_ptr<file_source> source = std::make_unique<owning_source>(files(), std::move(requests));
+    co_return source;
+  }
+
+  /// Ends every command and waits for that. Not cancelled.
+  awaitable<void> close() {
+    return cofferdam::detail::shielded([keeper = keeper_] { return cofferdam::detail::command_keeper::close(keeper); });
+  }
+  void lose(const error& reason) noexcept {
+    if (keeper_) keeper_->give_up(reason);
+  }
+  void abandon() noexcept {
+    if (keeper_) keeper_->give_up(closed_);
+  }
+
+ private:
+  /// Has its own environment with it.
+  class owning_source final : public file_source {
+   public:
+    owning_source(exec_files files, std::vector<file_request> requests)
+        : files_(std::move(files)), inner_(files_, std::move(requests)) {}
+    awaitable<std::optional<file_header>> next() override { return inner_.next(); }
+    awaitable<bytes> read(std::size_t most) override { return inner_.read(most); }
+
+   private:
+    exec_files files_;
+    cofferdam::detail::whole_file_source<exec_files> inner_;
+  };
+
+  exec_files files() const {
+    keeper_->check_open();
+    return exec_files(keeper_, root_, variables_);
+  }
+
+  static awaitable<std::string> directory_of(exec_files files, std::string path) {
+    std::string found = co_await files.directory_path(std::move(path));
+    co_return found;
+  }
+  static awaitable<bytes> read(exec_files files, std::string path, std::size_t most) {
+    bytes content = co_await files.read_file(std::move(path), most);
+    co_return content;
+  }
+  static awaitable<void> write(exec_files files, std::string path, bytes_view content) {
+    co_await files.write_file(std::move(path), content);
+  }
+  static awaitable<entry> stat_of(exec_files files, std::string path) {
+    entry found = co_await cofferdam::stat(files, workspace_path_or_root(path, files.root()));
+    co_return found;
+  }
+  static awaitable<std::vector<entry>> list_of(exec_files files, std::string path) {
+    std::vector<entry> found = co_await cofferdam::list(files, workspace_path_or_root(path, files.root()));
+    co_return found;
+  }
+  static awaitable<void> make(exec_files files, std::string path) {
+    co_await cofferdam::make_directory(files, workspace_path_or_root(path, files.root()));
+  }
+  static awaitable<void> remove_in(exec_files files, std::string path) {
+    co_await cofferdam::remove(files, workspace_path(path, files.root()));
+  }
+  static awaitable<void> rename_in(exec_files files, std::string from, std::string to) {
+    std::string target = workspace_path(to, files.root());
+    co_await cofferdam::rename(files, workspace_path(from, files.root()), std::move(target));
+  }
+  static awaitable<transfer> put(exec_files files, file_source& source) {
+    transfer report = co_await cofferdam::detail::put_one_by_one(files, source);
+    co_return report;
+  }
+
+  std::shared_ptr<exec_keeper> keeper_;
+  std::string root_;
+  std::vector<std::string> variables_;
+  error closed_{errc::environment_closed, "the environment is closed"};  // made while there is memory
+};
+
+}  // namespace cofferdam::inline v0::docker::detail
+
+// ---- cofferdam/backends/docker/docker_ignore.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::docker {
+
+namespace detail {
+
+// One pattern, compiled. Runs over a path once, however many stars it has.
+class ignore_pattern {
+ public:
+  ignore_pattern(std::string_view pattern, bool brings_back) : brings_back_(brings_back) { compile(pattern); }
+
+  bool brings_back() const noexcept { return brings_back_; }
+
+  // Whether it matches the path, or a directory above.
+  bool matches_path_or_above(const std::vector<char32_t>& path) const {
+    std::vector<char> now(tokens_.size() + 1, 0);
+    std::vector<char> next(tokens_.size() + 1, 0);
+    now[0] = 1;
+    for (std::size_t at = 0;; ++at) {
+      bool alive = false;
+      for (std::size_t i = 0; i < tokens_.size(); ++i) {  // what matches nothing at all only leads forward
+        if (!now[i]) continue;
+        alive = true;
+        const kind what = tokens_[i].what;
+        if (what == kind::star || what == kind::anything || what == kind::directories) now[i + 1] = 1;
+        if (what == kind::directories) now[i + 2] = 1;
+      }
+      if (now.back() && (at == path.size() || path[at] == U'/')) return true;
+      if (at == path.size() || !alive) return false;
+      std::fill(next.begin(), next.end(), char{0});
+      for (std::size_t i = 0; i < tokens_.size(); ++i)
+        if (now[i]) consume(i, path[at], next);
+      now.swap(next);
+    }
+  }
+
+  static constexpr char32_t raw_byte = 0x110000;  // above all code points: a byte that is not UTF-8
+
+  static std::vector<char32_t> characters_of(std::string_view text) {
+    std::vector<char32_t> characters;
+    characters.reserve(text.size());
+    while (!text.empty()) {
+      const utf8_unit unit = decode_utf8(text);
+      if (!unit.valid()) {
+        characters.push_back(raw_byte + static_cast<unsigned char>(text.front()));
+        text.remove_prefix(1);
+      } else {
+        characters.push_back(unit.code_point());
+        text.remove_prefix(unit.size());
+      }
+    }
+    return characters;
+  }
+
+ private:
+  enum class kind {
+    literal,      // one character
+    any,          // one character but a slash
+    set,          // one of some characters
+    star,         // any number of characters but slashes
+    anything,     // any number of characters
+    directories,  // nothing, or what the next token takes
+    inside,       // characters up to a slash, any number of times
+  };
+  struct token {
+    kind what = kind::literal;
+    char32_t character = 0;
+    bool negated = false;
+    std::vector<std::pair<char32_t, char32_t>> ranges;
+  };
+
+  void consume(std::size_t i, char32_t character, std::vector<char>& next) const {
+    const token& one = tokens_[i];
+    switch (one.what) {
+      case kind::literal: next[i + 1] |= static_cast<char>(one.character == character); break;
+      case kind::any: next[i + 1] |= static_cast<char>(character != U'/'); break;
+      case kind::set: next[i + 1] |= static_cast<char>(in_set(one, character)); break;
+      case kind::star: next[i] |= static_cast<char>(character != U'/'); break;
+      case kind::anything: next[i] = 1; break;
+      case kind::directories: break;
+      case kind::inside:
+        next[i] = 1;
+        next[i + 1] |= static_cast<char>(character == U'/');
+        break;
+    }
+  }
+
+  static bool in_set(const token& one, char32_t character) {
+    const bool found = std::any_of(one.ranges.begin(), one.ranges.end(), [character](const auto& range) {
+      return range.first <= character && character <= range.second;
+    });
+    return found != one.negated;
+  }
+
+  void add(kind what, char32_t character = 0) {
+    token one;
+    one.what = what;
+    one.character = character;
+    tokens_.push_back(std::move(one));
+  }
+
+  void compile(std::string_view pattern) {
+    const std::vector<char32_t> text = characters_of(pattern);
+    // `**.log` is an ending, in any folder, as long as nothing else in it is special.
+    const bool plain_rest = pattern.starts_with("**") && pattern.find_first_of("*?[]\\", 2) == std::string_view::npos;
+    for (std::size_t at = 0; at < text.size();) {
+      const char32_t c = text[at++];
+      if (c == U'*' && at < text.size() && text[at] == U'*') {
+        ++at;
+        const bool slash = at < text.size() && text[at] == U'/';
+        if (slash) ++at;
+        if (at == text.size() || (at == 2 && plain_rest)) {
+          add(kind::anything);
+        } else {
+          add(kind::directories);
+          add(kind::inside);
+        }
+      } else if (c == U'*') {
+        add(kind::star);
+      } else if (c == U'?') {
+        add(kind::any);
+      } else if (c == U'[') {
+        at = add_set(text, at);
+      } else if (c == U'\\') {
+        if (at == text.size()) throw std::invalid_argument("ends with a backslash");
+        add(kind::literal, text[at++]);
+      } else {
+        add(kind::literal, c);
+      }
+    }
+  }
+
+  // Behind the `[`. Returns where the `]` has been passed.
+  std::size_t add_set(const std::vector<char32_t>& text, std::size_t at) {
+    token one;
+    one.what = kind::set;
+    if (at < text.size() && text[at] == U'^') {
+      one.negated = true;
+      ++at;
+    }
+    while (at < text.size() && (text[at] != U']' || one.ranges.empty())) {
+      const char32_t low = set_member(text, at);
+      char32_t high = low;
+      if (at < text.size() && text[at] == U'-') {
+        ++at;
+        high = set_member(text, at);
+      }
+      if (high < low) throw std::invalid_argument("has a range in [] that goes backwards");
+      one.ranges.emplace_back(low, high);
+    }
+    if (at == text.size()) throw std::invalid_argument("has a [ without its ]");
+    tokens_.push_back(std::move(one));
+    return at + 1;
+  }
+
+  static char32_t set_member(const std::vector<char32_t>& text, std::size_t& at) {
+    if (at < text.size() && text[at] == U'\\') {
+      ++at;
+    } else if (at < text.size() && (text[at] == U'-' || text[at] == U']')) {
+      throw std::invalid_argument("has a '-' or ']' in [] that no backslash stands before");
+    }
+    if (at == text.size()) throw std::invalid_argument("has a [ without its ]");
+    return text[at++];
+  }
+
+  std::vector<token> tokens_;
+  bool brings_back_;
+};
+
+// What Go calls white space, as UTF-8.
+inline std::string_view trimmed(std::string_view text) {
+  constexpr std::array<std::string_view, 25> blanks{" ",
+                                                    "\t",
+                                                    "\n",
+                                                    "\v",
+                                                    "\f",
+                                                    "\r",
+                                                    "\xc2\x85",
+                                                    "\xc2\xa0",
+                                                    "\xe1\x9a\x80",
+                                                    "\xe2\x80\x80",
+                                                    "\xe2\x80\x81",
+                                                    "\xe2\x80\x82",
+                                                    "\xe2\x80\x83",
+                                                    "\xe2\x80\x84",
+                                                    "\xe2\x80\x85",
+                                                    "\xe2\x80\x86",
+                                                    "\xe2\x80\x87",
+                                                    "\xe2\x80\x88",
+                                                    "\xe2\x80\x89",
+                                                    "\xe2\x80\x8a",
+                                                    "\xe2\x80\xa8",
+                                                    "\xe2\x80\xa9",
+                                                    "\xe2\x80\xaf",
+                                                    "\xe2\x81\x9f",
+                                                    "\xe3\x80\x80"};
+  for (bool again = true; again;) {
+    again = false;
+    for (const std::string_view blank : blanks) {
+      if (text.starts_with(blank)) text.remove_prefix(blank.size()), again = true;
+      if (text.ends_with(blank)) text.remove_suffix(blank.size()), again = true;
+    }
+  }
+  return text;
+}
+
+// The shortest path that means the same: `./a/./b/../1.txt` becomes `a/1.txt`, without looking at any file.
+inline std::string cleaned_path(std::string_view path) {
+  const bool rooted = path.starts_with('/');
+  std::vector<std::string_view> parts;
+  for (std::size_t at = 0; at <= path.size();) {
+    const std::size_t slash = std::min(path.find('/', at), path.size());
+    const std::string_view part = path.substr(at, slash - at);
+    at = slash + 1;
+    if (part.empty() || part == ".") continue;
+    if (part != "..")
+      parts.push_back(part);
+    else if (!parts.empty() && parts.back() != "..")
+      parts.pop_back();
+    else if (!rooted)
+      parts.push_back(part);
+  }
+  std::string clean = rooted ? "/" : "";
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) clean += '/';
+    clean += parts[i];
+  }
+  return clean.empty() ? "." : clean;
+}
+
+}  // namespace detail
+
+/// The rules of a `.dockerignore`: which files of a context folder are not sent to the builder. The daemon does not
+/// apply them: who sends the context has to.
+///
+/// One pattern a line, from the first to the last; the last that matches a path, or a directory above it, decides. A
+/// line whose first character is `#` is a comment. Blanks around a pattern go. `!` before it brings back what an
+/// earlier one left out. `./a//b/../c/` is `a/c`, and so is `/a/c`.
+///
+/// ```
+/// "*"    any characters of one name        "?"   one of them        "\x"  x itself
+/// "**"   at the end: everything; before "/" or a name: any number of folders, also none;
+///        first, and all behind it plain: any start
+/// "[...]", "[^...]"   one character (not) listed, "a-z" a range, "\]" and "\-" themselves
+/// ```
+/// Case matters. Dots are nothing special. There is no "[!...]" and no "[:alpha:]".
+/// \par Cost    `ignored`: the product of the path's length and that of all patterns, at most.
+/// \par Source  moby/patternmatcher and its `ignorefile`; docs.docker.com, "dockerignore"; specs/docker.md 4.2.
+class docker_ignore {
+ public:
+  /// The longest file that is read: 1 MiB. The longest pattern: 4095 bytes.
+  static constexpr std::size_t most_bytes = std::size_t{1024} * 1024;
+
+  /// Leaves nothing out.
+  docker_ignore() = default;
+
+  /// \param  text  the file.
+  /// \throws       error{errc::invalid_argument}, with the line's number: a `!` alone, a `[` without its end, a
+  ///               backslash at the end, a pattern or a file that is too long.
+  explicit docker_ignore(std::string_view text) {
+    if (text.size() > most_bytes)
+      throw error(errc::invalid_argument, "docker: a .dockerignore of more than 1048576 bytes is not read");
+    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+    std::size_t number = 0;
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      const std::string_view line = text.substr(0, end);
+      text.remove_prefix(std::min(end + 1, text.size()));
+      ++number;
+      if (line.starts_with('#')) continue;
+      try {
+        add(detail::trimmed(line));
+      } catch (const std::invalid_argument& why) {
+        throw error(errc::invalid_argument, "docker: line " + std::to_string(number) + " of .dockerignore, \"" +
+                                                one_line(line, 100) + "\", " + why.what());
+      }
+    }
+  }
+
+  /// Whether a file or directory is left out.
+  /// \param path  relative to the context, `/`-separated, clean: neither `.` nor `..`, no slash at either end.
+  bool ignored(std::string_view path) const {
+    const std::vector<char32_t> characters = detail::ignore_pattern::characters_of(path);
+    bool out = false;
+    for (const detail::ignore_pattern& pattern : patterns_)
+      if (pattern.brings_back() == out && pattern.matches_path_or_above(characters)) out = !out;
+    return out;
+  }
+
+  /// Whether a directory is left out with all it holds, so that nobody has to look inside.
+  bool ignores_all_of(std::string_view directory) const { return !brings_back_ && ignored(directory); }
+
+ private:
+  void add(std::string_view pattern) {
+    if (pattern.empty()) return;
+    if (pattern.size() > 4095) throw std::invalid_argument("is longer than 4095 bytes");
+    const bool brings_back = pattern.front() == '!';
+    if (brings_back) pattern = detail::trimmed(pattern.substr(1));
+    if (pattern.empty()) throw std::invalid_argument("has a '!' and no pattern behind it");
+    std::string clean = detail::cleaned_path(pattern);
+    if (clean.size() > 1 && clean.front() == '/') clean.erase(0, 1);
+    if (brings_back && clean == "/") throw std::invalid_argument("has a '!' and no pattern behind it");
+    patterns_.emplace_back(clean, brings_back);
+    brings_back_ = brings_back_ || brings_back;
+  }
+
+  std::vector<detail::ignore_pattern> patterns_;
+  bool brings_back_ = false;
+};
+
+}  // namespace cofferdam::inline v0::docker
+
+// ---- cofferdam/backends/docker/dockerfile_context.hpp ----
+
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::docker {
+
+/// One file, folder or symbolic link of a build's context.
+class context_entry {
+ public:
+  context_entry(entry what, std::string target) : what_(std::move(what)), target_(std::move(target)) {}
+
+  /// Relative to the context, on the host and in the archive; any bytes but NUL.
+  const std::string& path() const noexcept { return what_.path(); }
+  /// regular, directory or symlink.
+  file_type type() const noexcept { return what_.type(); }
+  /// Bytes, when it was looked at; a file may have grown meanwhile.
+  std::uint64_t size() const noexcept { return what_.size(); }
+  unsigned mode() const noexcept { return what_.mode(); }
+  /// What a symbolic link says; it may lead anywhere, for it is sent as a link.
+  const std::string& target() const noexcept { return target_; }
+
+ private:
+  entry what_;
+  std::string target_;
+};
+
+/// How much a context may be.
+class context_limit {
+ public:
+  context_limit() = default;
+  /// \param bytes  of all files together. Default 16 GiB.
+  context_limit& bytes(std::uint64_t count) & {
+    bytes_ = count;
+    return *this;
+  }
+  context_limit&& bytes(std::uint64_t count) && { return std::move(bytes(count)); }
+  /// \param count  names that are looked at. Default 1,000,000.
+  context_limit& files(std::size_t count) & {
+    files_ = count;
+    return *this;
+  }
+  context_limit&& files(std::size_t count) && { return std::move(files(count)); }
+
+  std::uint64_t bytes() const noexcept { return bytes_; }
+  std::size_t files() const noexcept { return files_; }
+
+ private:
+  std::uint64_t bytes_ = std::uint64_t{16} << 30;
+  std::size_t files_ = 1'000'000;
+};
+
+/// Which files of a context folder go into a build, found out in steps; nothing of them is read but the rules.
+///
+/// The rules are those of `<Dockerfile>.dockerignore` next to the Dockerfile, else of `.dockerignore` in the context.
+/// The Dockerfile and the file with the rules are always among the entries: the daemon leaves them out of the image
+/// itself where the rules say so. A Dockerfile outside the context is not an entry; its content comes with
+/// `extra_content()`.
+///
+/// Symbolic links are entries of their own and never followed; sockets, FIFOs and devices are left out.
+/// \par Threads  one at a time. All members are synchronous; `step` does a bounded piece of the work.
+/// \par Source   docker/cli `cli/command/image/build`; specs/docker.md 4 and 4.2.
+class dockerfile_context {
+ public:
+  /// \param context     a folder of this machine.
+  /// \param dockerfile  as it lies on this machine, also outside of the context; empty for `Dockerfile` in the context.
+  /// \throws            error{errc::not_found, not_a_directory, not_a_file, permission_denied, io_error};
+  ///                    error{errc::invalid_argument} for rules that cannot be read;
+  ///                    error{errc::too_large} for a Dockerfile or rules of more than 1 MiB.
+  explicit dockerfile_context(const std::filesystem::path& context, const std::filesystem::path& dockerfile = {},
+                              context_limit limit = context_limit())
+      : folder_(directory::open(context)), limit_(limit) {
+    const std::filesystem::path file = dockerfile.empty() ? context / "Dockerfile" : dockerfile;
+    const std::filesystem::path real_folder = real(context);
+    const std::filesystem::path real_file = real(file);
+    const std::filesystem::path inside = real_file.lexically_relative(real_folder);
+    if (!inside.empty() && *inside.begin() != ".." && inside != ".") {
+      name_ = inside.generic_string();
+      static_cast<void>(folder_.open_file(name_));
+    } else {
+      extra_ = text_of(file_reader::open_host(real_file.string()));
+      name_ = unused_name();
+    }
+    find_rules(file);
+    walk_.emplace(folder_.walk(".", list_limit().entries(limit.files())));
+  }
+
+  /// Looks at about `most` names more. True when nothing is left to do; then `entries` is whole.
+  /// \throws error{errc::too_large} at the limit; permission_denied for a folder that cannot be read and is not left
+  ///         out; not_found where the Dockerfile has vanished.
+  bool step(std::size_t most = 1024) {
+    if (!walk_) return true;
+    for (std::size_t done = 0; done < most; ++done) {
+      std::optional<entry> found = walk_->next();
+      if (!found) {
+        finish();
+        return true;
+      }
+      look_at(std::move(*found));
+    }
+    return false;
+  }
+
+  /// The folder, held open: files are to be opened beneath it, `link_policy::refuse`.
+  const directory& folder() const noexcept { return folder_; }
+  /// What is sent, in byte order of the paths, so that the same files make the same archive. A folder that is left out
+  /// is not there even where something in it is.
+  const std::vector<context_entry>& entries() const noexcept { return entries_; }
+  /// Of all files, bytes.
+  std::uint64_t total_bytes() const noexcept { return total_; }
+  /// What the daemon is told the Dockerfile is called, relative to the archive.
+  const std::string& dockerfile() const noexcept { return name_; }
+  /// The content of a Dockerfile from outside the context, to be sent under the name `dockerfile()`.
+  const std::optional<std::string>& extra_content() const noexcept { return extra_; }
+  /// The rules that were applied, relative to the context; empty where there are none in it.
+  const std::string& rules() const noexcept { return rules_name_; }
+
+ private:
+  static constexpr std::size_t most_text = std::size_t{1024} * 1024;
+
+  static std::filesystem::path real(const std::filesystem::path& path) {
+    std::error_code failure;
+    std::filesystem::path found = std::filesystem::canonical(path, failure);
+    if (!failure) return found;
+    const bool missing = failure == std::errc::no_such_file_or_directory || failure == std::errc::not_a_directory;
+    throw error(missing ? errc::not_found : errc::io_error,
+                "docker: build: " + cofferdam::detail::shown_path(path.native()) + ": " +
+                    (missing ? std::string("there is no such file") : failure.message()) +
+                    "; name the Dockerfile and the folder of its context",
+                failure);
+  }
+
+  static std::string text_of(file_reader reader) {
+    const bytes content = reader.read_rest(most_text);
+    return std::string(as_text(content));
+  }
+
+  bool is_there(const std::string& path) const {
+    try {
+      static_cast<void>(folder_.stat(path));
+      return true;
+    } catch (const error& failure) {
+      if (failure.code() == errc::not_found || failure.code() == errc::not_a_directory) return false;
+      throw;
+    }
+  }
+
+  std::string unused_name() const {
+    std::string name = ".cofferdam.Dockerfile";
+    while (is_there(name)) name += ".x";
+    return name;
+  }
+
+  void find_rules(const std::filesystem::path& dockerfile) {
+    if (extra_) {
+      std::error_code ignored;
+      std::filesystem::path beside = dockerfile;
+      beside += ".dockerignore";
+      if (std::filesystem::is_regular_file(beside, ignored)) {
+        ignore_ = docker_ignore(text_of(file_reader::open_host(beside.string())));
+        return;
+      }
+    } else if (is_there(name_ + ".dockerignore")) {
+      rules_name_ = name_ + ".dockerignore";
+    }
+    if (rules_name_.empty() && is_there(".dockerignore")) rules_name_ = ".dockerignore";
+    if (!rules_name_.empty()) ignore_ = docker_ignore(text_of(folder_.open_file(rules_name_)));
+  }
+
+  bool is_needed(std::string_view path) const { return (!extra_ && path == name_) || path == rules_name_; }
+
+  bool leads_to_needed(std::string_view path) const {
+    const auto is_above = [path](std::string_view below) {
+      return below.size() > path.size() && below.starts_with(path) && below[path.size()] == '/';
+    };
+    return (!extra_ && is_above(name_)) || is_above(rules_name_);
+  }
+
+  void look_at(entry found) {
+    if (found.type() == file_type::other) return;
+    if (found.is_directory() && !leads_to_needed(found.path()) && ignore_.ignores_all_of(found.path())) {
+      walk_->skip();
+      return;
+    }
+    if (!is_needed(found.path()) && ignore_.ignored(found.path())) return;
+    std::string target;
+    if (found.type() == file_type::symlink) target = folder_.link_target(found.path());
+    if (found.size() > limit_.bytes() - total_)
+      throw error(errc::too_large, "docker: build: the context is more than the " + std::to_string(limit_.bytes()) +
+                                       " bytes that were allowed; name what it does not need in .dockerignore");
+    total_ += found.size();
+    entries_.emplace_back(std::move(found), std::move(target));
+  }
+
+  void finish() {
+    walk_.reset();
+    std::sort(entries_.begin(), entries_.end(),
+              [](const context_entry& a, const context_entry& b) { return a.path() < b.path(); });
+    const bool has_dockerfile = extra_ || std::any_of(entries_.begin(), entries_.end(),
+                                                      [this](const auto& one) { return one.path() == name_; });
+    if (!has_dockerfile)
+      throw error(errc::not_found, "docker: build: the Dockerfile " + cofferdam::detail::shown_path(name_) +
+                                       " was removed while the context was looked at");
+  }
+
+  directory folder_;
+  context_limit limit_;
+  std::string name_;
+  std::optional<std::string> extra_;
+  std::string rules_name_;
+  docker_ignore ignore_;
+  std::optional<tree_walk> walk_;
+  std::vector<context_entry> entries_;
+  std::uint64_t total_ = 0;
+};
+
+}  // namespace cofferdam::inline v0::docker
+
+// ---- cofferdam/os/workspace_files.hpp ----
+
+
+#include <asio/cancellation_state.hpp>
+#include <asio/post.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+namespace detail {
+
+/// The most that is read or written before others have a turn.
+inline constexpr std::size_t file_turn = 1024 * 1024;
+
+/// The same for names that are listed or removed.
+inline constexpr std::size_t names_a_turn = 512;
+
+/// Lets whatever else waits on the executor run. Throws error{errc::cancelled} where we have been cancelled.
+inline awaitable<void> yield_turn(std::string doing) {
+  co_await asio::post(asio::use_awaitable);
+  const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+  if (state.cancelled() != asio::cancellation_type::none) throw error(errc::cancelled, doing + ": cancelled");
+}
+
+/// Files of a directory, one after another, for `put_files` elsewhere.
+class directory_source final : public file_source {
+ public:
+  directory_source(std::shared_ptr<const directory> root, std::vector<file_request> requests)
+      : root_(std::move(root)), requests_(std::move(requests)) {}
+
+  awaitable<std::optional<file_header>> next() override {
+    reader_.reset();
+    if (at_ == requests_.size()) co_return std::nullopt;
+    const file_request& wanted = requests_[at_++];
+    std::optional<file_header> header;
+    try {
+      const entry found = root_->stat(wanted.path());
+      if (found.is_directory()) {
+        header.emplace(wanted.path(), wanted.destination(), file_type::directory, 0, found.mode());
+      } else {
+        reader_.emplace(root_->open_file(wanted.path()));
+        header.emplace(wanted.path(), wanted.destination(), file_type::regular, reader_->size(), reader_->mode());
+      }
+    } catch (const error& failure) {
+      header.emplace(wanted.path(), failure);
+    }
+    co_return header;
+  }
+
+  awaitable<bytes> read(std::size_t most) override {
+    if (!reader_) co_return bytes();
+    co_await yield_turn("read '" + reader_->path() + "'");
+    co_return reader_->read(std::min(most, file_turn));
+  }
+
+ private:
+  std::shared_ptr<const directory> root_;
+  std::vector<file_request> requests_;
+  std::size_t at_ = 0;
+  std::optional<file_reader> reader_;
+};
+
+}  // namespace detail
+
+/// The files of a workspace that lies on this machine: the file half of an environment, for the backends whose guests
+/// work in a host directory. Everything happens beneath a held directory descriptor, by the kernel's own rules, so that
+/// a guest which swaps names meanwhile leads nowhere. Big files move in turns of at most 1 MiB.
+/// \par Threads  one executor at a time.
+class workspace_files {
+ public:
+  /// \param root      the workspace.
+  /// \param path      its absolute path as the guest sees it: paths beneath it are understood too.
+  /// \param staging   where unfinished files lie, on the same file system; none: beside their targets.
+  workspace_files(directory root, std::string path, std::optional<directory> staging)
+      : root_(std::make_shared<const directory>(std::move(root))),
+        path_(std::move(path)),
+        staging_(std::move(staging)) {}
+
+  const directory& root() const noexcept { return *root_; }
+
+  /// The path as it is beneath the root, or "." for the root itself.
+  std::string beneath(std::string_view path) const { return workspace_path_or_root(path, path_); }
+
+  awaitable<bytes> read_file(std::string path, std::size_t most) {
+    const std::string clean = workspace_path(path, path_);
+    file_reader reader = root_->open_file(clean);
+    if (reader.size() <= detail::file_turn) co_return reader.read_rest(most);
+    if (reader.size() > most) throw reader.larger_than(most);
+    bytes content;
+    content.reserve(reader.size());
+    for (;;) {
+      const bytes piece = reader.read(detail::file_turn);
+      if (piece.empty()) co_return content;
+      if (piece.size() > most - content.size()) throw reader.larger_than(most);
+      content.insert(content.end(), piece.begin(), piece.end());
+      co_await detail::yield_turn("read '" + path + "'");
+    }
+  }
+
+  awaitable<void> write_file(std::string path, bytes_view content) {
+    const std::string clean = workspace_path(path, path_);
+    atomic_file file = create(clean);
+    while (!content.empty()) {
+      const bytes_view piece = content.first(std::min(content.size(), detail::file_turn));
+      file.write(piece);
+      content = content.subspan(piece.size());
+      if (!content.empty()) co_await detail::yield_turn("write '" + path + "'");
+    }
+    file.commit();
+  }
+
+  awaitable<entry> stat(std::string path) { co_return root_->stat(beneath(path)); }
+  awaitable<std::vector<entry>> list(std::string path) {
+    tree_walk walk = root_->walk(beneath(path));
+    std::vector<entry> entries;
+    while (std::optional<entry> found = walk.next()) {
+      entries.push_back(std::move(*found));
+      if (entries.size() % detail::names_a_turn != 0) continue;
+      co_await detail::yield_turn("list '" + path + "'");
+    }
+    directory::sort_entries(entries);
+    co_return entries;
+  }
+  awaitable<void> make_directory(std::string path) {
+    root_->make_directory(beneath(path));
+    co_return;
+  }
+  awaitable<void> remove(std::string path) {
+    tree_removal removal = root_->removal(workspace_path(path, path_));
+    for (;;) {
+      const bool done = removal.step(detail::names_a_turn);
+      if (done) co_return;
+      co_await detail::yield_turn("remove '" + path + "'");
+    }
+  }
+  awaitable<void> rename(std::string from, std::string to) {
+    root_->rename(workspace_path(from, path_), workspace_path(to, path_));
+    co_return;
+  }
+
+  awaitable<transfer> put_files(file_source& source) {
+    return detail::put_each(source, [this, &source](const file_header& header) { return put_one(source, header); });
+  }
+
+  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
+    std::vector<file_request> clean;
+    clean.reserve(requests.size());
+    for (const file_request& request : requests) clean.emplace_back(beneath(request.path()), request.destination());
+    co_return std::make_unique<detail::directory_source>(root_, std::move(clean));
+  }
+
+ private:
+  atomic_file create(const std::string& path) const {
+    return staging_ ? root_->create_file(path, *staging_) : root_->create_file(path);
+  }
+
+  awaitable<transferred_file> put_one(file_source& source, const file_header& header) {
+    const std::string clean = workspace_path(header.destination(), path_);
+    if (header.type() == file_type::directory) {
+      root_->make_directory(clean);
+      root_->set_mode(clean, header.mode());
+      co_return transferred_file(header.source(), clean, 0);
+    }
+    atomic_file file = create(clean);
+    std::uint64_t size = 0;
+    for (;;) {
+      const bytes piece = co_await source.read(detail::file_turn);
+      if (piece.empty()) break;
+      file.write(piece);
+      size += piece.size();
+    }
+    file.commit(header.mode());
+    co_return transferred_file(header.source(), clean, size);
+  }
+
+  std::shared_ptr<const directory> root_;
+  std::string path_;
+  std::optional<directory> staging_;
+};
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/backends/docker/detail/image_build.hpp ----
+
+
+#include <boost/json.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline v0::docker::detail {
+
+/// A build's context as an archive, made piece by piece while it is sent. What changes on the disk meanwhile is sent as it
+/// is found, within the size it had: a file that has shrunk fails the build.
+class context_archive {
+ public:
+  explicit context_archive(std::shared_ptr<dockerfile_context> context) : context_(std::move(context)) {}
+
+  /// The next piece; empty at the end.
+  awaitable<bytes> next() {
+    bytes piece;
+    while (piece.size() < piece_size && !ended_) {
+      if (reader_) {
+        read(piece);
+      } else if (at_ < context_->entries().size()) {
+        begin(piece, context_->entries()[at_]);
+        ++at_;
+      } else if (!extra_sent_) {
+        extra_sent_ = true;
+        add_extra(piece);
+      } else {
+        append(piece, writer_.end());
+        ended_ = true;
+      }
+    }
+    co_await cofferdam::detail::yield_turn("docker: sending the build's context");
+    co_return piece;
+  }
+
+ private:
+  static constexpr std::size_t piece_size = std::size_t{256} * 1024;
+
+  static void append(bytes& to, const bytes& what) { to.insert(to.end(), what.begin(), what.end()); }
+
+  void begin(bytes& piece, const context_entry& one) {
+    switch (one.type()) {
+      case file_type::directory: {
+        tar_entry head(one.path(), tar_type::directory);
+        append(piece, writer_.head(head.mode(one.mode())));
+        append(piece, writer_.padding());
+        return;
+      }
+      case file_type::symlink: {
+        tar_entry head(one.path(), tar_type::symlink);
+        append(piece, writer_.head(head.link(one.target()).mode(0777)));
+        append(piece, writer_.padding());
+        return;
+      }
+      default: break;
+    }
+    reader_.emplace(context_->folder().open_file(one.path(), link_policy::refuse));
+    tar_entry head(one.path(), tar_type::regular);
+    left_ = reader_->size();
+    append(piece, writer_.head(head.mode(reader_->mode()).size(left_)));
+  }
+
+  void read(bytes& piece) {
+    if (left_ != 0) {
+      bytes content = reader_->read(std::min<std::uint64_t>(left_, piece_size));
+      if (content.empty())
+        throw error(errc::io_error, "docker: '" + reader_->path() + "' became shorter while it was sent to the build");
+      if (content.size() > left_) content.resize(static_cast<std::size_t>(left_));  // it grows: as long as it was
+      left_ -= content.size();
+      writer_.data(content.size());
+      append(piece, content);
+    }
+    if (left_ != 0) return;
+    append(piece, writer_.padding());
+    reader_.reset();
+  }
+
+  void add_extra(bytes& piece) {
+    if (!context_->extra_content()) return;
+    const std::string& content = *context_->extra_content();
+    tar_entry head(context_->dockerfile(), tar_type::regular);
+    append(piece, writer_.head(head.size(content.size())));
+    const bytes_view raw = as_bytes(content);
+    piece.insert(piece.end(), raw.begin(), raw.end());
+    writer_.data(content.size());
+    append(piece, writer_.padding());
+  }
+
+  std::shared_ptr<dockerfile_context> context_;
+  tar_writer writer_;
+  std::size_t at_ = 0;
+  std::optional<file_reader> reader_;
+  std::uint64_t left_ = 0;
+  bool extra_sent_ = false;
+  bool ended_ = false;
+};
+
+/// Builds an image; the daemon's cache makes that quick where nothing has changed.
+/// \return  the image.
+/// \throws  what `dockerfile_context` throws for the context; error{errc::provider_failed} where a line of the Dockerfile
+///          fails, with the daemon's reason.
+inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_request wanted, container_options options,
+                                         progress_function tell) {
+  auto context = std::make_shared<dockerfile_context>(wanted.context(), wanted.dockerfile());
+  while (!context->step()) co_await cofferdam::detail::yield_turn("docker: looking at the build's context");
+  boost::json::object arguments;
+  for (const auto& [name, value] : wanted.arguments()) arguments[json_key(name)] = json_text(value);
+  // One name a recipe, so that a new build takes the place of the old one.
+  std::string key = wanted.context().string() + "\n" + wanted.dockerfile().string() + "\n" + wanted.target();
+  key += "\n" + boost::json::serialize(arguments);
+  const std::string name = "cofferdam-build:" + sha256_hex(key).substr(0, 32);
+  std::string path = "/build?rm=1&forcerm=1&t=" + encoded(name) + "&dockerfile=" + encoded(context->dockerfile());
+  path += "&buildargs=" + encoded(boost::json::serialize(arguments));
+  if (!wanted.target().empty()) path += "&target=" + encoded(wanted.target());
+  if (!wanted.network().empty()) path += "&networkmode=" + encoded(wanted.network());
+  if (!options.platform().empty()) path += "&platform=" + encoded(options.platform());
+  if (options.pull() == pull_policy::always) path += "&pull=1";
+  const api_call doing = api->call("build an image from", wanted.context().string());
+  auto archive = std::make_shared<context_archive>(std::move(context));
+  http_request what = api->request("POST", path);
+  http_body::source pieces = [archive] { return archive->next(); };
+  what.field("Content-Type", "application/x-tar").body(http_body(std::move(pieces)));
+  http_limits limits = patient();
+  limits.idle(std::nullopt);  // a line of the Dockerfile may be silent for as long as it likes
+  http_exchange answer = co_await api->stream(std::move(what), doing, limits);
+  std::string id = co_await follow_progress(std::move(answer), doing, std::move(tell));
+  if (id.empty()) id = name;
+  std::optional<image> made = co_await find_image(api, id);
+  if (!made)
+    throw error(errc::provider_failed, doing.failed() + ": the daemon said that it was built, and has no such image");
+  co_return std::move(*made);
+}
+
+/// The same; of all who want the same recipe's image at the same time, one builds it.
+inline awaitable<image> build_image(std::shared_ptr<engine> api, build_request wanted, container_options options,
+                                    host_view, progress_function tell) {
+  const std::string key = "build " + api->address() + " " + wanted.context().string() + " " +
+                          wanted.dockerfile().string() + " " + wanted.target();
+  for (;;) {
+    shared_round::turn turn = co_await shared_round::join(key, "building an image");
+    if (!turn.is_mine()) continue;  // then the daemon has it, and building it again takes a moment
+    image made = co_await build_image_once(api, wanted, options, tell);
+    turn.done();
+    co_return made;
+  }
+}
+
+}  // namespace cofferdam::inline v0::docker::detail
+
+// ---- cofferdam/backends/docker/detail/leftovers.hpp ----
+
+
+#include <boost/json.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::docker::detail {
+
+/// Removes the containers that dead processes of this host have left, and no others: by the label, never by the name
+/// alone.
+/// \return  how many.
+inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
+  static const std::vector<int> gone{404, 409};
+  boost::json::object filters;
+  boost::json::array labels;
+  labels.push_back(json_text(owner_label_key));
+  filters["label"] = std::move(labels);
+  http_request what = api->request("GET", "/containers/json?all=1&filters=" + encoded(boost::json::serialize(filters)));
+  const api_call doing = api->call("list the containers");
+  http_response answer = co_await api->ask(std::move(what), doing);
+  std::error_code failure;
+  const std::string_view text = answer.text();
+  const boost::json::value listed = boost::json::parse(boost::json::string_view(text.data(), text.size()), failure);
+  int removed = 0;
+  const boost::json::array* const all = failure ? nullptr : listed.if_array();
+  if (all == nullptr) throw error(errc::provider_failed, doing.failed() + ": the daemon's answer is no list");
+  for (const boost::json::value& each : *all) {
+    const boost::json::object* const one = each.if_object();
+    if (one == nullptr) continue;
+    const boost::json::object* const its_labels = object_at(*one, "Labels");
+    const boost::json::array* const names = array_at(*one, "Names");
+    if (its_labels == nullptr || names == nullptr || names->empty() || !names->front().is_string()) continue;
+    const boost::json::string& first = names->front().get_string();
+    std::string_view name(first.data(), first.size());
+    if (name.starts_with('/')) name.remove_prefix(1);
+    if (!is_left_over(text_at(*its_labels, owner_label_key), name, here)) continue;
+    http_request drop = api->request("DELETE", "/containers/" + encoded(text_at(*one, "Id")) + "?force=1&v=1");
+    try {
+      co_await api->ask(std::move(drop), api->call("remove the container", std::string(name)), gone);
+      ++removed;
+    } catch (const error& failure) {  // one that cannot be removed keeps no other
+      if (failure.cause().category() != docker::http_status_category()) throw;
+    }
+  }
+  co_return removed;
+}
+
+/// The same, the first time in this process that a daemon is used; a process that was forked is another.
+inline awaitable<void> sweep_once(std::shared_ptr<engine> api, owner here) {
+  static std::mutex mutex;
+  static std::set<std::pair<std::int64_t, std::string>> swept;
+  {
+    const std::lock_guard lock(mutex);
+    if (!swept.emplace(here.pid(), api->address()).second) co_return;
+  }
+  const std::int64_t me = here.pid();
+  try {
+    co_await sweep(api, std::move(here));
+  } catch (const error& failure) {
+    {
+      const std::lock_guard lock(mutex);
+      swept.erase({me, api->address()});  // the next one tries again
+    }
+    // What others have left is no reason not to go on; but a daemon that is lost will say so again.
+    if (failure.code() == errc::cancelled) throw;
+  }
+}
+
+}  // namespace cofferdam::inline v0::docker::detail
+
+// ---- cofferdam/backends/docker/way.hpp ----
+
+
+namespace cofferdam::inline v0::docker {
+
+/// How commands get into a container.
+///
+/// By execs, with no program of the library's own in the container, a command takes some 60 ms and not 1, and:
+/// * A time limit, a cancellation and a `process` that is dropped end *everything* that runs in a container of ours, other
+///   commands included: those end with `error_kind::execution_error`, `cause()` std::errc::interrupted, and can be run
+///   again. In a container that somebody else made, they end what the command started, unless that has both left its
+///   session and cleared its environment.
+/// * When a command has ended, what is left of its *session* is ended; what has left it goes on, and can hold up the next
+///   commands for some seconds where it still has the command's output open. A hostile command can make it seem that it
+///   has ended, which comes to the same. `background_policy::keep` is error{errc::unsupported}.
+/// * Death by SIGINT or SIGPIPE looks like exit code 130 or 141. With a terminal, and where the container's /bin/sh is
+///   bash, every death by a signal looks like exit code 128 and its number. A file that is no program and has no `#!`
+///   line may be run as a script by the container's sh.
+/// * The container needs /bin/sh (dash, BusyBox's, or bash), and for files cat, stat, readlink, mv, mkdir, find.
+/// * Command lines, not variables, are in the daemon's events; variables whose names are no shell names do not arrive.
+/// \par Source  specs/docker.md 6, 8 and 9.
+enum class way {
+  automatic,  ///< by a warden where there is one for the image's machine, else by execs
+  warden,     ///< by a warden; error{errc::unsupported} where that cannot be
+  exec,       ///< each command is an exec of the daemon's
+};
+
+}  // namespace cofferdam::inline v0::docker
+
 // ---- cofferdam/backends/docker/detail/sandbox.hpp ----
 
 
@@ -19753,6 +21620,7 @@ class warden_session {
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace cofferdam::inline v0::docker::detail {
@@ -19767,9 +21635,14 @@ class sandbox_settings {
   command_settings commands;
   std::string shell;
   progress_function progress;
+  /// For how long the container may hear nothing of this program. Where the daemon itself is killed, nobody tells the
+  /// warden that its stream has ended.
+  std::chrono::milliseconds lease{std::chrono::minutes(2)};
+  way by = way::automatic;
+  std::string adopted;  ///< a container that is not ours; or else `name` or `build`
 };
 
-/// A container of ours, with a warden for its first program. The coroutines of its commands share it.
+/// A container that commands run in: one of ours, or one that was there. The coroutines of its commands share it.
 class sandbox : public std::enable_shared_from_this<sandbox> {
  public:
   static awaitable<std::shared_ptr<sandbox>> open(asio::any_io_executor executor,
@@ -19779,14 +21652,19 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     auto one = std::make_shared<sandbox>(std::move(api), std::move(settings));
     std::exception_ptr failure;
     try {
-      co_await one->make(host);
+      if (one->is_adopted()) {
+        co_await one->adopt(host);
+      } else {
+        co_await one->make(host);
+      }
     } catch (...) {
       failure = std::current_exception();
     }
     if (!failure) co_return one;
     const bool throws = co_await asio::this_coro::throw_if_cancelled();
     co_await asio::this_coro::throw_if_cancelled(false);
-    co_await cofferdam::detail::shielded([one] { return one->discard(); });
+    const auto discards = [one] { return one->discard(); };
+    co_await cofferdam::detail::shielded(std::ref(discards));
     co_await asio::this_coro::throw_if_cancelled(throws);
     std::rethrow_exception(failure);
   }
@@ -19796,19 +21674,23 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   sandbox(const sandbox&) = delete;
   sandbox& operator=(const sandbox&) = delete;
 
-  warden_session& session() {
+  /// Does something with whatever runs the commands.
+  template <class Work>
+  auto with_session(Work work) {
     require_open();
-    return *session_;
+    if (auto* const met = std::get_if<warden_session>(&session_)) return work(*met);
+    return work(std::get<exec_session>(session_));
   }
   const std::string& name() const noexcept { return name_; }
-  const std::string& id() const noexcept { return id_; }
+  const std::string& id() const noexcept { return is_adopted() ? adopted_ : id_; }
 
   static awaitable<command_result> run(std::shared_ptr<sandbox> self, command c) {
     self->require_open();
     std::optional<command_result> refusal = refuse_invalid(c);
     if (refusal) co_return std::move(*refusal);
     spawn_request request = co_await self->request_of(c);
-    command_result result = co_await self->session_->run(std::move(c), std::move(request));
+    command_result result = co_await self->with_session(
+        [&c, &request](auto& session) { return session.run(std::move(c), std::move(request)); });
     co_return result;
   }
 
@@ -19817,17 +21699,18 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     std::optional<command_result> refusal = refuse_invalid(c);
     if (refusal) co_return process::finished(std::move(*refusal));
     spawn_request request = co_await self->request_of(c);
-    process running = co_await self->session_->start(std::move(c), std::move(request));
+    process running = co_await self->with_session(
+        [&c, &request](auto& session) { return session.start(std::move(c), std::move(request)); });
     co_return running;
   }
 
   /// The connection ends, and with it the container.
   void abandon() noexcept {
     closing_ = true;
-    if (session_) session_->abandon();
+    abandon_session();
   }
 
-  /// Everything ends, and the container is gone when this is done. A second call waits for the first.
+  /// Everything ends, and the container is gone when this is done, unless it is not ours. A second call waits for the first.
   static awaitable<void> close(std::shared_ptr<sandbox> self) {
     if (self->closing_) {
       while (!self->closed_) co_await cofferdam::detail::short_pause(self->api_->executor());
@@ -19836,9 +21719,14 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     self->closing_ = true;
     std::exception_ptr failure;
     try {
-      // Nothing in it may go on, so nobody is asked to end by himself: the container goes, and all that is in it.
-      self->session_->abandon();
-      co_await self->remove();
+      if (self->is_adopted()) {
+        if (auto* const met = std::get_if<warden_session>(&self->session_)) co_await met->close();
+        if (auto* const execs = std::get_if<exec_session>(&self->session_)) co_await execs->close();
+      } else {
+        // Nothing in it may go on, so nobody is asked to end by himself: the container goes, and all that is in it.
+        self->abandon_session();
+        co_await self->remove();
+      }
       co_await self->api_->close();
     } catch (...) {
       failure = std::current_exception();
@@ -19852,7 +21740,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   static constexpr std::string_view warden_at = "/.cofferdam/warden";
 
   void require_open() const {
-    if (closing_ || !session_)
+    if (closing_ || !has_session())
       throw error(errc::environment_closed, "docker: the environment is closed; open another one");
   }
 
@@ -19864,20 +21752,22 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     } else {
       image_ = co_await ensure_image(api_, *settings_->name, settings_->options, host, settings_->progress);
     }
+    const bool by_warden = takes_warden(image_->architecture);
     const warden_image warden = warden_image_for(image_->architecture);
-    if (warden.program().empty())
-      throw error(errc::unsupported, "docker: the image is for \"" + one_line(image_->architecture, 40) +
-                                         "\", and there is a warden for amd64 and arm64 only");
     const boost::json::object info = co_await api_->get("/info", api_->call("ask the daemon what it can do"));
     name_ = "cofferdam-" + random_name();
-    create_request wanted(image_->id, name_, {std::string(warden_at)}, settings_->options);
+    std::vector<std::string> first{std::string(warden_at)};
+    if (!by_warden) first = {"/bin/sh", "-c", std::string(lease_script)};
+    create_request wanted(image_->id, name_, std::move(first), settings_->options);
     wanted.reaps().image_user(image_->user).owned_by(here, host_name());
-    wanted.programs(warden_volume_name(warden), programs_at);
+    if (by_warden) wanted.programs(warden_volume_name(warden), programs_at);
     if (api_->location().transport() == daemon_transport::unix_socket) wanted.daemon_socket(api_->location().path());
     if (const std::optional<std::int64_t> count = number_at(info, "NCPU"))
       wanted.host_cpus(static_cast<unsigned>(std::max<std::int64_t>(*count, 0)));
     const std::string user = wanted.guest_user();
-    const user_ids ids = co_await ids_of(api_, *image_, user, here);
+    user_ids ids = co_await ids_of(api_, *image_, user, here);
+    // An image may call root by another name. Only who asks for root gets it.
+    if (ids.is_root() && settings_->options.user().empty()) ids = user_ids(1000, 1000);
     wanted.guest_ids(ids.uid(), ids.gid());
     if (!ids.is_root()) wanted.commands(command_user::set_by_first);
 
@@ -19890,24 +21780,113 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
         co_await api_->get("/containers/" + id_ + "/json", api_->call("look at the container", name_));
     const container_check check = check_container(body, made, api_->kind());
     check.require();
-    co_await ensure_warden(api_, id_, warden, image_->id, here);
+    if (by_warden) co_await ensure_warden(api_, id_, warden, image_->id, here);
     if (!settings_->options.has_read_only_root() && !settings_->options.has_at(settings_->options.working_directory()))
       co_await give_workspace(api_, id_, settings_->options.working_directory(), ids);
     byte_stream raw = co_await attach();
-    co_await start_it();
-    co_await meet(std::move(raw), ids, check.walls());
+    co_await start_it(by_warden);
     variables_ = base_variables(host);
+    if (by_warden) {
+      co_await meet(std::move(raw), ids, check.walls());
+    } else {
+      do_without(std::move(raw), ids, check.walls());
+    }
     shell_ = co_await find_shell();
+  }
+
+  bool takes_warden(std::string_view machine) const {
+    if (settings_->by == way::exec) return false;
+    const bool there_is_one = !warden_image_for(machine).program().empty();
+    if (settings_->by == way::warden && !there_is_one)
+      throw error(errc::unsupported, "docker: the container is for \"" + one_line(machine, 40) +
+                                         "\", and there is a warden for amd64 and arm64 only");
+    return there_is_one;
+  }
+
+  bool has_session() const noexcept { return !std::holds_alternative<std::monostate>(session_); }
+
+  void abandon_session() noexcept {
+    if (auto* const met = std::get_if<warden_session>(&session_)) met->abandon();
+    if (auto* const execs = std::get_if<exec_session>(&session_)) execs->abandon();
+  }
+
+  bool is_adopted() const noexcept { return !settings_->adopted.empty(); }
+
+  /// Takes a container as it is.
+  awaitable<void> adopt(host_view host) {
+    adopted_container there = co_await look_at(api_, settings_->adopted);
+    adopted_ = there.id;
+    name_ = there.name;
+    boost::json::object said;
+    said["Id"] = json_text(there.id);  // shells are looked for in each container anew
+    image_.emplace(said);
+    image_->variables = there.variables;
+    variables_ = base_variables(host);
+    if (there.machine.empty()) {
+      const boost::json::object info = co_await api_->get("/info", api_->call("ask the daemon what it is"));
+      there.machine = std::string(text_at(info, "Architecture"));
+    }
+    const std::string& wanted = settings_->options.user();
+    const std::string& user = wanted.empty() ? there.user : wanted;
+    const user_ids ids = co_await ids_in(api_, there.id, user);
+    const std::string root = settings_->options.working_directory();
+    auto place = std::make_shared<exec_place>(api_, there.id, there.name, wanted);
+    co_await ensure_workspace(place, there, root, ids);
+    protections walls;  // what else there is, its maker knows
+    std::optional<error> reason;
+    if (takes_warden(there.machine)) {
+      try {
+        warden_settings settings = settings_for_warden(root);
+        walls.set(protection::process_tree, "everything the command started");
+        walls.set(protection::host_death, "everything the commands started");
+        settings.commands.walls = std::make_shared<const protections>(walls);
+        const warden_image warden = warden_image_for(there.machine);
+        warden_session met = co_await bring_warden(place, there, warden, ids, std::move(settings));
+        session_.emplace<warden_session>(std::move(met));
+      } catch (const error& failure) {
+        if (failure.code() != errc::unsupported || settings_->by == way::warden) throw;
+        reason = failure;
+      }
+    }
+    if (!has_session()) {
+      walls.set(protection::process_tree, "the command's session, and what has its variables");
+      walls.set(protection::host_death, "none");
+      command_settings commands = settings_->commands;
+      commands.walls = std::make_shared<const protections>(walls);
+      session_.emplace<exec_session>(std::move(place), std::move(commands), root, variables_);
+    }
+    shell_ = co_await find_shell();
+  }
+
+  warden_settings settings_for_warden(std::string root) {
+    warden_settings settings;
+    settings.commands = settings_->commands;
+    settings.greeting_timeout = std::chrono::seconds(30);
+    settings.heartbeat = std::chrono::milliseconds(500);
+    settings.lease = settings_->lease;
+    settings.silent = [weak = weak_from_this()] {
+      if (const std::shared_ptr<sandbox> self = weak.lock()) self->look_after();
+    };
+    settings.root = std::move(root);
+    return settings;
   }
 
   awaitable<void> create(const create_request& wanted, const boost::json::object& body) {
     http_request what = api_->request("POST", "/containers/create?" + wanted.query());
     what.content("application/json", boost::json::serialize(body));
     const api_call doing = api_->call("create a container of the image", image_->id);
-    http_response answer = co_await api_->ask(std::move(what), doing);
+    in_doubt_ = true;
+    http_response answer;
+    try {
+      answer = co_await api_->ask(std::move(what), doing);
+    } catch (const error& reason) {
+      in_doubt_ = leaves_in_doubt(reason);
+      throw;
+    }
     const boost::json::object made = engine::object_of(answer, doing);
     id_ = text_at(made, "Id");
-    if (id_.empty()) throw error(errc::provider_failed, doing.failed() + ": the daemon's answer has no Id");
+    in_doubt_ = id_.empty();
+    if (in_doubt_) throw error(errc::provider_failed, doing.failed() + ": the daemon's answer has no Id");
   }
 
   awaitable<byte_stream> attach() {
@@ -19915,21 +21894,36 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     return api_->upgrade(std::move(what), api_->call("attach to the container", name_));
   }
 
-  awaitable<void> start_it() {
+  awaitable<void> start_it(bool by_warden) {
     http_request what = api_->request("POST", "/containers/" + id_ + "/start");
     const http_limits limits = http_limits().head(std::chrono::minutes(2));
-    co_await api_->ask_within(std::move(what), api_->call("start the container", name_), limits, std::vector<int>());
+    try {
+      co_await api_->ask_within(std::move(what), api_->call("start the container", name_), limits, std::vector<int>());
+    } catch (const error& failure) {
+      if (by_warden || std::string_view(failure.what()).find("/bin/sh") == std::string_view::npos) throw;
+      throw error(errc::unsupported,
+                  std::string("docker: without a warden, the image needs a /bin/sh: ") + failure.what(),
+                  failure.cause());
+    }
+  }
+
+  /// Commands are execs; the first program is the lease, and ends them all.
+  void do_without(byte_stream raw, user_ids ids, protections walls) {
+    walls.set(protection::process_tree,
+              "the command's session; a time limit or a cancellation ends everything in the container");
+    walls.set(protection::host_death, "everything: the container ends with the connection");
+    walls.set(protection::signals, "the processes of the container");
+    command_settings commands = settings_->commands;
+    commands.walls = std::make_shared<const protections>(std::move(walls));
+    const std::string user = std::to_string(ids.uid()) + ":" + std::to_string(ids.gid());
+    auto place = std::make_shared<exec_place>(api_, id_, name_, user);
+    place->hold(std::move(raw));
+    session_.emplace<exec_session>(std::move(place), std::move(commands), settings_->options.working_directory(),
+                                   variables_);
   }
 
   awaitable<void> meet(byte_stream raw, user_ids ids, protections walls) {
-    warden_settings settings;
-    settings.commands = settings_->commands;
-    settings.greeting_timeout = std::chrono::seconds(30);
-    settings.heartbeat = std::chrono::milliseconds(500);
-    settings.silent = [weak = weak_from_this()] {
-      if (const std::shared_ptr<sandbox> self = weak.lock()) self->look_after();
-    };
-    settings.root = settings_->options.working_directory();
+    warden_settings settings = settings_for_warden(settings_->options.working_directory());
     if (!ids.is_root()) {
       settings.uid = ids.uid();
       settings.gid = ids.gid();
@@ -19938,9 +21932,9 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     walls.set(protection::host_death, "everything: the container ends with the connection");
     walls.set(protection::signals, "the processes of the container");
     settings.commands.walls = std::make_shared<const protections>(std::move(walls));
-    attached_stream stream(std::move(raw));
+    attached_stream stream(std::move(raw), "the container " + name_ + " (" + api_->address() + ")");
     warden_session met = co_await warden_session::open(api_->executor(), std::move(stream), std::move(settings));
-    session_.emplace(std::move(met));
+    session_.emplace<warden_session>(std::move(met));
   }
 
   /// What every command finds in its environment: the image's variables, ours where it has none, those of the options.
@@ -19963,27 +21957,29 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   void look_after() {
     if (std::exchange(looks_, true)) return;
     const auto self = shared_from_this();
-    asio::co_spawn(api_->executor(), look(self), [self](std::exception_ptr) { self->looks_ = false; });
+    auto looked = [self](std::exception_ptr) { self->looks_ = false; };
+    asio::co_spawn(api_->executor(), look(self), std::move(looked));
   }
 
   static awaitable<void> look(std::shared_ptr<sandbox> self) {
     boost::json::object seen;
     std::optional<error> failure;
     try {
-      seen = co_await self->api_->get("/containers/" + self->id_ + "/json",
+      seen = co_await self->api_->get("/containers/" + self->id() + "/json",
                                       self->api_->call("look at the container", self->name_));
     } catch (const error& reason) {
       failure = reason;
     }
-    if (!self->session_ || self->closing_) co_return;
+    auto* const session = std::get_if<warden_session>(&self->session_);
+    if (session == nullptr || self->closing_) co_return;
     if (failure) {
-      if (failure->code() == errc::provider_lost) self->session_->lose(*failure);
+      if (failure->code() == errc::provider_lost) session->lose(*failure);
       co_return;
     }
     const boost::json::object* const state = object_at(seen, "State");
     if (state != nullptr && is_true_at(*state, "Paused"))
-      self->session_->lose(error(errc::provider_lost, "docker: somebody has paused the container " + self->name_ +
-                                                          "; what ran in it is given up"));
+      session->lose(error(errc::provider_lost,
+                          "docker: somebody has paused the container " + self->name_ + "; what ran in it is given up"));
   }
 
   /// bash where the image has it, else what stands at /bin/sh.
@@ -19999,7 +21995,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     command probe = argv("/bin/bash", "-c", ":");
     spawn_request request = request_for(probe, "/bin/bash", variables_);
     request.directory_path = "/";
-    command_result result = co_await session_->run(std::move(probe), std::move(request));
+    command_result result = co_await with_session(
+        [&probe, &request](auto& session) { return session.run(std::move(probe), std::move(request)); });
     const std::string shell = result.ok() ? "/bin/bash" : "/bin/sh";
     const std::lock_guard lock(mutex);
     known.insert_or_assign(image_->id, shell);
@@ -20008,7 +22005,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
 
   awaitable<spawn_request> request_of(const command& c) {
     spawn_request request = request_for(c, shell_, variables_);
-    request.directory_path = co_await session_->directory_path(c.working_directory());
+    request.directory_path =
+        co_await with_session([&c](auto& session) { return session.directory_path(c.working_directory()); });
     co_return request;
   }
 
@@ -20016,34 +22014,25 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   awaitable<void> discard() {
     closing_ = closed_ = true;
     try {
-      if (session_) session_->abandon();
-      if (!id_.empty()) co_await remove();
+      abandon_session();
+      if (!id_.empty() || in_doubt_) co_await remove();
       co_await api_->close();
     } catch (const error&) {  // `open` has a better reason to tell; what is left goes with the next sweep
     }
   }
 
-  awaitable<void> remove() {
-    static const std::vector<int> gone{404, 409};  // it is being removed already
-    http_request what = api_->request("DELETE", "/containers/" + id_ + "?force=1&v=1");
-    http_response answer = co_await api_->ask(std::move(what), api_->call("remove the container", name_), gone);
-    if (answer.status() != 409) co_return;
-    for (int i = 0; i < 200; ++i) {  // "removal in progress": until it is over
-      http_request look = api_->request("GET", "/containers/" + id_ + "/json");
-      http_response seen = co_await api_->ask(std::move(look), api_->call("look at the container", name_), gone);
-      if (seen.status() == 404) co_return;
-      co_await cofferdam::detail::short_pause(api_->executor());
-    }
-  }
+  awaitable<void> remove() { return remove_container(api_, in_doubt_ ? name_ : id_, name_, in_doubt_); }
 
   std::shared_ptr<engine> api_;
   std::shared_ptr<const sandbox_settings> settings_;
   std::optional<image> image_;
   std::string name_;
-  std::string id_;
-  std::optional<warden_session> session_;
+  std::string id_;       // one that is to be removed
+  std::string adopted_;  // one that is not
+  std::variant<std::monostate, warden_session, exec_session> session_;
   std::vector<std::string> variables_;
   std::string shell_;
+  bool in_doubt_ = false;  // whether there is a container, and which, is not known
   bool looks_ = false;
   bool closing_ = false;
   bool closed_ = false;
@@ -20071,9 +22060,10 @@ namespace cofferdam::inline v0::docker {
 
 /// An open container. Models every refinement but `suspendable_environment`.
 ///
-/// Its first program is a warden of the library's own, which starts, watches and ends the commands; the connection to it
-/// is the container's life: where this program dies, or the environment is dropped without `close()`, the container is gone
-/// a moment later, and everything in it. Movable while idle.
+/// The first program of a container of ours is a warden of the library's own, which starts, watches and ends the commands,
+/// or, by execs, a shell that holds it (see `way`); the connection to it is the container's life: where this program dies,
+/// or the environment is dropped without `close()`, the container is gone a moment later, and everything in it. Movable
+/// while idle.
 /// \par Threads  the executor it was opened on.
 class environment {
  public:
@@ -20100,31 +22090,49 @@ class environment {
   /// \throws as `run_command`.
   awaitable<process> start(command c) { return detail::sandbox::start(get(), std::move(c)); }
 
-  awaitable<bytes> read_file(std::string path, std::size_t most) { return session().read_file(std::move(path), most); }
-  awaitable<void> write_file(std::string path, bytes_view content) {
-    return session().write_file(std::move(path), content);
+  awaitable<bytes> read_file(std::string path, std::size_t most) {
+    return get()->with_session([&](auto& session) { return session.read_file(std::move(path), most); });
   }
-  awaitable<entry> stat(std::string path) { return session().stat(std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path) { return session().list(std::move(path)); }
-  awaitable<void> make_directory(std::string path) { return session().make_directory(std::move(path)); }
-  awaitable<void> remove(std::string path) { return session().remove(std::move(path)); }
-  awaitable<void> rename(std::string from, std::string to) { return session().rename(std::move(from), std::move(to)); }
-  awaitable<transfer> put_files(file_source& source) { return session().put_files(source); }
+  awaitable<void> write_file(std::string path, bytes_view content) {
+    return get()->with_session([&](auto& session) { return session.write_file(std::move(path), content); });
+  }
+  awaitable<entry> stat(std::string path) {
+    return get()->with_session([&](auto& session) { return session.stat(std::move(path)); });
+  }
+  awaitable<std::vector<entry>> list(std::string path) {
+    return get()->with_session([&](auto& session) { return session.list(std::move(path)); });
+  }
+  awaitable<void> make_directory(std::string path) {
+    return get()->with_session([&](auto& session) { return session.make_directory(std::move(path)); });
+  }
+  awaitable<void> remove(std::string path) {
+    return get()->with_session([&](auto& session) { return session.remove(std::move(path)); });
+  }
+  awaitable<void> rename(std::string from, std::string to) {
+    return get()->with_session([&](auto& session) { return session.rename(std::move(from), std::move(to)); });
+  }
+  awaitable<transfer> put_files(file_source& source) {
+    return get()->with_session([&](auto& session) { return session.put_files(source); });
+  }
   awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
-    return session().get_files(std::move(requests));
+    return get()->with_session([&](auto& session) { return session.get_files(std::move(requests)); });
   }
 
   /// What commands with `background_policy::keep` have left running, oldest first.
-  std::vector<background_command> background() { return session().background(); }
+  std::vector<background_command> background() {
+    return get()->with_session([](auto& session) { return session.background(); });
+  }
   /// Ends what such a command has left: SIGTERM, the grace, SIGKILL, and waits for that. Not cancelled.
   /// \throws error{errc::not_found} where nothing is left of it; error{errc::environment_closed}.
-  awaitable<void> end_background(std::uint32_t number) { return session().end_background(number); }
+  awaitable<void> end_background(std::uint32_t number) {
+    return get()->with_session([number](auto& session) { return session.end_background(number); });
+  }
 
   /// What the daemon calls the container: a name of ours, and its id.
   const std::string& container_name() const { return get()->name(); }
   const std::string& container_id() const { return get()->id(); }
 
-  /// Ends everything and removes the container; whoever awaits a command gets error{errc::environment_closed}. Not
+  /// Ends everything and removes the container (one that was adopted only loses what our commands started); whoever awaits a command gets error{errc::environment_closed}. Not
   /// cancelled; a second call waits for the first.
   /// \throws error{errc::provider_lost} where the daemon cannot be asked any more: then the container ends by itself.
   awaitable<void> close() {
@@ -20137,7 +22145,6 @@ class environment {
     if (!inside_) throw error(errc::environment_closed, "docker: the environment was moved from");
     return inside_;
   }
-  warden_session& session() const { return get()->session(); }
 
   std::shared_ptr<detail::sandbox> inside_;
 };
@@ -20162,6 +22169,11 @@ class provider {
   /// Which daemon. Default: what the docker command would use (DOCKER_HOST, the current context, the usual sockets).
   provider&& daemon(daemon_choice choice) && {
     return with([&](detail::sandbox_settings& to) { to.daemon = std::move(choice); });
+  }
+  /// How commands get into the container. Default: by a warden where there is one for its machine, else by execs; results
+  /// say in `walls()` what holds then.
+  provider&& by(way how) && {
+    return with([&](detail::sandbox_settings& to) { to.by = how; });
   }
   /// Hears how far a pull or a build is. Called on the executor of whoever opens.
   provider&& progress(std::function<void(const progress_event&)> tell) && {
@@ -20194,7 +22206,7 @@ class provider {
   /// Makes a container; pulls or builds its image first where that is needed, once for all who want it at the same time.
   /// The first time that a process uses a daemon it also removes what dead processes of this host have left there.
   /// \throws error{errc::provider_failed, permission_denied} where no daemon can be used; error{errc::not_found} for an
-  ///         image that is nowhere; error{errc::unsupported} for one of a machine that there is no warden for;
+  ///         image that is nowhere; error{errc::unsupported} where commands cannot get in (see `way`);
   ///         error{errc::provider_failed} where the daemon did not do what it was asked; error{errc::cancelled}. Nothing is
   ///         left behind.
   awaitable<environment> open() const { return open_with(settings_); }
@@ -20240,6 +22252,30 @@ inline provider from_dockerfile(build_request build) {
 /// The same by the folder with the Dockerfile alone.
 inline provider from_dockerfile(std::filesystem::path context) {
   return from_dockerfile(build_request(std::move(context)));
+}
+
+/// Commands in a container that somebody else has made and that runs. It is never stopped, removed, or set up otherwise:
+/// `close()` ends what our commands have started, and the container goes on. Several may be open in one container.
+///
+/// A warden is put into a private folder (of /tmp, or where else something can be written and executed), started by an
+/// exec, and its file taken away again at once; where that cannot be, commands are execs (see `way`). Of the options only
+/// `user`, `working_directory` (made where it is missing, and never emptied) and the variables mean anything; a user who
+/// is not given is the container's own. HOME is the workspace.
+///
+/// What stands around the commands is for the container's maker to say: `walls()` names only what this library does.
+/// Limits: a process of the same user can kill the warden (`kill -9 -1`; our commands cannot where Landlock holds them,
+/// Linux 6.12), which is error{errc::provider_lost}, and then, as by execs when this program dies, what runs may run on;
+/// the container's end is error{errc::provider_lost} too.
+/// \param name_or_id  as the docker command takes them.
+/// \throws error{errc::invalid_argument} for what is neither. `open` throws error{errc::not_found} where there is no such
+///         container, or no workspace and none can be made; error{errc::provider_failed} where it does not run.
+inline provider in_container(std::string_view name_or_id) {
+  if (!detail::is_engine_name(name_or_id))
+    throw error(errc::invalid_argument,
+                "docker: " + detail::quoted(name_or_id) + " is neither the name nor the id of a container");
+  auto settings = std::make_shared<detail::sandbox_settings>();
+  settings->adopted = std::string(name_or_id);
+  return provider(std::move(settings));
 }
 
 }  // namespace cofferdam::inline v0::docker

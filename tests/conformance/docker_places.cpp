@@ -20,6 +20,14 @@ cofferdam::any_provider container_of(const char* image, cofferdam::docker::conta
                           .daemon(docker::daemon_choice().address(address == nullptr ? "" : address)));
 }
 
+cofferdam::any_provider by_execs(const char* image) {
+  using namespace cofferdam;
+  const char* const address = std::getenv("COFFERDAM_TEST_DOCKER");
+  return any_provider(docker::from_image(image)
+                          .by(docker::way::exec)
+                          .daemon(docker::daemon_choice().address(address == nullptr ? "" : address)));
+}
+
 }  // namespace
 
 std::vector<place> docker_places() {
@@ -36,6 +44,12 @@ std::vector<place> docker_places() {
   add("docker_user", "cofferdam-test/user", container_options().writable_root());
   add("docker_entrypoint", "cofferdam-test/entrypoint", container_options(), commands_only);
   add("docker_root", "cofferdam-test/busybox", container_options().user("0:0"), commands_only);
+  // A shell does not say that its child died by SIGINT or SIGPIPE; the daemon holds a mebibyte of output that nobody reads.
+  const std::string by_no_exec = "*every_deadly_signal_arrives:*a_command_nobody_reads_from_waits_and_loses_nothing";
+  all.push_back({"docker_exec", [] { return by_execs("cofferdam-test/debian"); }, by_no_exec, "COFFERDAM_TEST_DOCKER"});
+  // And BusyBox's sh runs a file that is no program as a script.
+  all.push_back({"docker_exec_busybox", [] { return by_execs("cofferdam-test/busybox"); },
+                 by_no_exec + ":*what_cannot_be_executed_says_why", "COFFERDAM_TEST_DOCKER"});
   return all;
 }
 

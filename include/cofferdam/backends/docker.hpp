@@ -8,6 +8,7 @@
 #include <cofferdam/backends/docker/find_daemon.hpp>
 #include <cofferdam/backends/docker/image_name.hpp>
 #include <cofferdam/backends/docker/progress_stream.hpp>
+#include <cofferdam/backends/docker/way.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bulk_file_environment.hpp>
 #include <cofferdam/core/bytes.hpp>
@@ -37,9 +38,10 @@ namespace cofferdam::inline v0::docker {
 
 /// An open container. Models every refinement but `suspendable_environment`.
 ///
-/// Its first program is a warden of the library's own, which starts, watches and ends the commands; the connection to it
-/// is the container's life: where this program dies, or the environment is dropped without `close()`, the container is gone
-/// a moment later, and everything in it. Movable while idle.
+/// The first program of a container of ours is a warden of the library's own, which starts, watches and ends the commands,
+/// or, by execs, a shell that holds it (see `way`); the connection to it is the container's life: where this program dies,
+/// or the environment is dropped without `close()`, the container is gone a moment later, and everything in it. Movable
+/// while idle.
 /// \par Threads  the executor it was opened on.
 class environment {
  public:
@@ -66,31 +68,49 @@ class environment {
   /// \throws as `run_command`.
   awaitable<process> start(command c) { return detail::sandbox::start(get(), std::move(c)); }
 
-  awaitable<bytes> read_file(std::string path, std::size_t most) { return session().read_file(std::move(path), most); }
-  awaitable<void> write_file(std::string path, bytes_view content) {
-    return session().write_file(std::move(path), content);
+  awaitable<bytes> read_file(std::string path, std::size_t most) {
+    return get()->with_session([&](auto& session) { return session.read_file(std::move(path), most); });
   }
-  awaitable<entry> stat(std::string path) { return session().stat(std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path) { return session().list(std::move(path)); }
-  awaitable<void> make_directory(std::string path) { return session().make_directory(std::move(path)); }
-  awaitable<void> remove(std::string path) { return session().remove(std::move(path)); }
-  awaitable<void> rename(std::string from, std::string to) { return session().rename(std::move(from), std::move(to)); }
-  awaitable<transfer> put_files(file_source& source) { return session().put_files(source); }
+  awaitable<void> write_file(std::string path, bytes_view content) {
+    return get()->with_session([&](auto& session) { return session.write_file(std::move(path), content); });
+  }
+  awaitable<entry> stat(std::string path) {
+    return get()->with_session([&](auto& session) { return session.stat(std::move(path)); });
+  }
+  awaitable<std::vector<entry>> list(std::string path) {
+    return get()->with_session([&](auto& session) { return session.list(std::move(path)); });
+  }
+  awaitable<void> make_directory(std::string path) {
+    return get()->with_session([&](auto& session) { return session.make_directory(std::move(path)); });
+  }
+  awaitable<void> remove(std::string path) {
+    return get()->with_session([&](auto& session) { return session.remove(std::move(path)); });
+  }
+  awaitable<void> rename(std::string from, std::string to) {
+    return get()->with_session([&](auto& session) { return session.rename(std::move(from), std::move(to)); });
+  }
+  awaitable<transfer> put_files(file_source& source) {
+    return get()->with_session([&](auto& session) { return session.put_files(source); });
+  }
   awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
-    return session().get_files(std::move(requests));
+    return get()->with_session([&](auto& session) { return session.get_files(std::move(requests)); });
   }
 
   /// What commands with `background_policy::keep` have left running, oldest first.
-  std::vector<background_command> background() { return session().background(); }
+  std::vector<background_command> background() {
+    return get()->with_session([](auto& session) { return session.background(); });
+  }
   /// Ends what such a command has left: SIGTERM, the grace, SIGKILL, and waits for that. Not cancelled.
   /// \throws error{errc::not_found} where nothing is left of it; error{errc::environment_closed}.
-  awaitable<void> end_background(std::uint32_t number) { return session().end_background(number); }
+  awaitable<void> end_background(std::uint32_t number) {
+    return get()->with_session([number](auto& session) { return session.end_background(number); });
+  }
 
   /// What the daemon calls the container: a name of ours, and its id.
   const std::string& container_name() const { return get()->name(); }
   const std::string& container_id() const { return get()->id(); }
 
-  /// Ends everything and removes the container; whoever awaits a command gets error{errc::environment_closed}. Not
+  /// Ends everything and removes the container (one that was adopted only loses what our commands started); whoever awaits a command gets error{errc::environment_closed}. Not
   /// cancelled; a second call waits for the first.
   /// \throws error{errc::provider_lost} where the daemon cannot be asked any more: then the container ends by itself.
   awaitable<void> close() {
@@ -103,7 +123,6 @@ class environment {
     if (!inside_) throw error(errc::environment_closed, "docker: the environment was moved from");
     return inside_;
   }
-  warden_session& session() const { return get()->session(); }
 
   std::shared_ptr<detail::sandbox> inside_;
 };
@@ -128,6 +147,11 @@ class provider {
   /// Which daemon. Default: what the docker command would use (DOCKER_HOST, the current context, the usual sockets).
   provider&& daemon(daemon_choice choice) && {
     return with([&](detail::sandbox_settings& to) { to.daemon = std::move(choice); });
+  }
+  /// How commands get into the container. Default: by a warden where there is one for its machine, else by execs; results
+  /// say in `walls()` what holds then.
+  provider&& by(way how) && {
+    return with([&](detail::sandbox_settings& to) { to.by = how; });
   }
   /// Hears how far a pull or a build is. Called on the executor of whoever opens.
   provider&& progress(std::function<void(const progress_event&)> tell) && {
@@ -160,7 +184,7 @@ class provider {
   /// Makes a container; pulls or builds its image first where that is needed, once for all who want it at the same time.
   /// The first time that a process uses a daemon it also removes what dead processes of this host have left there.
   /// \throws error{errc::provider_failed, permission_denied} where no daemon can be used; error{errc::not_found} for an
-  ///         image that is nowhere; error{errc::unsupported} for one of a machine that there is no warden for;
+  ///         image that is nowhere; error{errc::unsupported} where commands cannot get in (see `way`);
   ///         error{errc::provider_failed} where the daemon did not do what it was asked; error{errc::cancelled}. Nothing is
   ///         left behind.
   awaitable<environment> open() const { return open_with(settings_); }
@@ -206,6 +230,30 @@ inline provider from_dockerfile(build_request build) {
 /// The same by the folder with the Dockerfile alone.
 inline provider from_dockerfile(std::filesystem::path context) {
   return from_dockerfile(build_request(std::move(context)));
+}
+
+/// Commands in a container that somebody else has made and that runs. It is never stopped, removed, or set up otherwise:
+/// `close()` ends what our commands have started, and the container goes on. Several may be open in one container.
+///
+/// A warden is put into a private folder (of /tmp, or where else something can be written and executed), started by an
+/// exec, and its file taken away again at once; where that cannot be, commands are execs (see `way`). Of the options only
+/// `user`, `working_directory` (made where it is missing, and never emptied) and the variables mean anything; a user who
+/// is not given is the container's own. HOME is the workspace.
+///
+/// What stands around the commands is for the container's maker to say: `walls()` names only what this library does.
+/// Limits: a process of the same user can kill the warden (`kill -9 -1`; our commands cannot where Landlock holds them,
+/// Linux 6.12), which is error{errc::provider_lost}, and then, as by execs when this program dies, what runs may run on;
+/// the container's end is error{errc::provider_lost} too.
+/// \param name_or_id  as the docker command takes them.
+/// \throws error{errc::invalid_argument} for what is neither. `open` throws error{errc::not_found} where there is no such
+///         container, or no workspace and none can be made; error{errc::provider_failed} where it does not run.
+inline provider in_container(std::string_view name_or_id) {
+  if (!detail::is_engine_name(name_or_id))
+    throw error(errc::invalid_argument,
+                "docker: " + detail::quoted(name_or_id) + " is neither the name nor the id of a container");
+  auto settings = std::make_shared<detail::sandbox_settings>();
+  settings->adopted = std::string(name_or_id);
+  return provider(std::move(settings));
 }
 
 }  // namespace cofferdam::inline v0::docker

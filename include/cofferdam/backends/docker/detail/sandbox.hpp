@@ -5,8 +5,12 @@
 #include <cofferdam/backends/docker/container_check.hpp>
 #include <cofferdam/backends/docker/container_options.hpp>
 #include <cofferdam/backends/docker/create_request.hpp>
+#include <cofferdam/backends/docker/detail/adopted_container.hpp>
 #include <cofferdam/backends/docker/detail/attached_stream.hpp>
 #include <cofferdam/backends/docker/detail/engine.hpp>
+#include <cofferdam/backends/docker/detail/exec_place.hpp>
+#include <cofferdam/backends/docker/detail/exec_script.hpp>
+#include <cofferdam/backends/docker/detail/exec_session.hpp>
 #include <cofferdam/backends/docker/detail/guest_user.hpp>
 #include <cofferdam/backends/docker/detail/image_build.hpp>
 #include <cofferdam/backends/docker/detail/images.hpp>
@@ -16,6 +20,7 @@
 #include <cofferdam/backends/docker/find_daemon.hpp>
 #include <cofferdam/backends/docker/host_view.hpp>
 #include <cofferdam/backends/docker/owner.hpp>
+#include <cofferdam/backends/docker/way.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
@@ -47,6 +52,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace cofferdam::inline v0::docker::detail {
@@ -64,9 +70,11 @@ class sandbox_settings {
   /// For how long the container may hear nothing of this program. Where the daemon itself is killed, nobody tells the
   /// warden that its stream has ended.
   std::chrono::milliseconds lease{std::chrono::minutes(2)};
+  way by = way::automatic;
+  std::string adopted;  ///< a container that is not ours; or else `name` or `build`
 };
 
-/// A container of ours, with a warden for its first program. The coroutines of its commands share it.
+/// A container that commands run in: one of ours, or one that was there. The coroutines of its commands share it.
 class sandbox : public std::enable_shared_from_this<sandbox> {
  public:
   static awaitable<std::shared_ptr<sandbox>> open(asio::any_io_executor executor,
@@ -76,7 +84,11 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     auto one = std::make_shared<sandbox>(std::move(api), std::move(settings));
     std::exception_ptr failure;
     try {
-      co_await one->make(host);
+      if (one->is_adopted()) {
+        co_await one->adopt(host);
+      } else {
+        co_await one->make(host);
+      }
     } catch (...) {
       failure = std::current_exception();
     }
@@ -94,19 +106,23 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   sandbox(const sandbox&) = delete;
   sandbox& operator=(const sandbox&) = delete;
 
-  warden_session& session() {
+  /// Does something with whatever runs the commands.
+  template <class Work>
+  auto with_session(Work work) {
     require_open();
-    return *session_;
+    if (auto* const met = std::get_if<warden_session>(&session_)) return work(*met);
+    return work(std::get<exec_session>(session_));
   }
   const std::string& name() const noexcept { return name_; }
-  const std::string& id() const noexcept { return id_; }
+  const std::string& id() const noexcept { return is_adopted() ? adopted_ : id_; }
 
   static awaitable<command_result> run(std::shared_ptr<sandbox> self, command c) {
     self->require_open();
     std::optional<command_result> refusal = refuse_invalid(c);
     if (refusal) co_return std::move(*refusal);
     spawn_request request = co_await self->request_of(c);
-    command_result result = co_await self->session_->run(std::move(c), std::move(request));
+    command_result result = co_await self->with_session(
+        [&c, &request](auto& session) { return session.run(std::move(c), std::move(request)); });
     co_return result;
   }
 
@@ -115,17 +131,18 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     std::optional<command_result> refusal = refuse_invalid(c);
     if (refusal) co_return process::finished(std::move(*refusal));
     spawn_request request = co_await self->request_of(c);
-    process running = co_await self->session_->start(std::move(c), std::move(request));
+    process running = co_await self->with_session(
+        [&c, &request](auto& session) { return session.start(std::move(c), std::move(request)); });
     co_return running;
   }
 
   /// The connection ends, and with it the container.
   void abandon() noexcept {
     closing_ = true;
-    if (session_) session_->abandon();
+    abandon_session();
   }
 
-  /// Everything ends, and the container is gone when this is done. A second call waits for the first.
+  /// Everything ends, and the container is gone when this is done, unless it is not ours. A second call waits for the first.
   static awaitable<void> close(std::shared_ptr<sandbox> self) {
     if (self->closing_) {
       while (!self->closed_) co_await cofferdam::detail::short_pause(self->api_->executor());
@@ -134,9 +151,14 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     self->closing_ = true;
     std::exception_ptr failure;
     try {
-      // Nothing in it may go on, so nobody is asked to end by himself: the container goes, and all that is in it.
-      self->session_->abandon();
-      co_await self->remove();
+      if (self->is_adopted()) {
+        if (auto* const met = std::get_if<warden_session>(&self->session_)) co_await met->close();
+        if (auto* const execs = std::get_if<exec_session>(&self->session_)) co_await execs->close();
+      } else {
+        // Nothing in it may go on, so nobody is asked to end by himself: the container goes, and all that is in it.
+        self->abandon_session();
+        co_await self->remove();
+      }
       co_await self->api_->close();
     } catch (...) {
       failure = std::current_exception();
@@ -150,7 +172,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   static constexpr std::string_view warden_at = "/.cofferdam/warden";
 
   void require_open() const {
-    if (closing_ || !session_)
+    if (closing_ || !has_session())
       throw error(errc::environment_closed, "docker: the environment is closed; open another one");
   }
 
@@ -162,15 +184,15 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     } else {
       image_ = co_await ensure_image(api_, *settings_->name, settings_->options, host, settings_->progress);
     }
+    const bool by_warden = takes_warden(image_->architecture);
     const warden_image warden = warden_image_for(image_->architecture);
-    if (warden.program().empty())
-      throw error(errc::unsupported, "docker: the image is for \"" + one_line(image_->architecture, 40) +
-                                         "\", and there is a warden for amd64 and arm64 only");
     const boost::json::object info = co_await api_->get("/info", api_->call("ask the daemon what it can do"));
     name_ = "cofferdam-" + random_name();
-    create_request wanted(image_->id, name_, {std::string(warden_at)}, settings_->options);
+    std::vector<std::string> first{std::string(warden_at)};
+    if (!by_warden) first = {"/bin/sh", "-c", std::string(lease_script)};
+    create_request wanted(image_->id, name_, std::move(first), settings_->options);
     wanted.reaps().image_user(image_->user).owned_by(here, host_name());
-    wanted.programs(warden_volume_name(warden), programs_at);
+    if (by_warden) wanted.programs(warden_volume_name(warden), programs_at);
     if (api_->location().transport() == daemon_transport::unix_socket) wanted.daemon_socket(api_->location().path());
     if (const std::optional<std::int64_t> count = number_at(info, "NCPU"))
       wanted.host_cpus(static_cast<unsigned>(std::max<std::int64_t>(*count, 0)));
@@ -190,14 +212,95 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
         co_await api_->get("/containers/" + id_ + "/json", api_->call("look at the container", name_));
     const container_check check = check_container(body, made, api_->kind());
     check.require();
-    co_await ensure_warden(api_, id_, warden, image_->id, here);
+    if (by_warden) co_await ensure_warden(api_, id_, warden, image_->id, here);
     if (!settings_->options.has_read_only_root() && !settings_->options.has_at(settings_->options.working_directory()))
       co_await give_workspace(api_, id_, settings_->options.working_directory(), ids);
     byte_stream raw = co_await attach();
-    co_await start_it();
-    co_await meet(std::move(raw), ids, check.walls());
+    co_await start_it(by_warden);
     variables_ = base_variables(host);
+    if (by_warden) {
+      co_await meet(std::move(raw), ids, check.walls());
+    } else {
+      do_without(std::move(raw), ids, check.walls());
+    }
     shell_ = co_await find_shell();
+  }
+
+  bool takes_warden(std::string_view machine) const {
+    if (settings_->by == way::exec) return false;
+    const bool there_is_one = !warden_image_for(machine).program().empty();
+    if (settings_->by == way::warden && !there_is_one)
+      throw error(errc::unsupported, "docker: the container is for \"" + one_line(machine, 40) +
+                                         "\", and there is a warden for amd64 and arm64 only");
+    return there_is_one;
+  }
+
+  bool has_session() const noexcept { return !std::holds_alternative<std::monostate>(session_); }
+
+  void abandon_session() noexcept {
+    if (auto* const met = std::get_if<warden_session>(&session_)) met->abandon();
+    if (auto* const execs = std::get_if<exec_session>(&session_)) execs->abandon();
+  }
+
+  bool is_adopted() const noexcept { return !settings_->adopted.empty(); }
+
+  /// Takes a container as it is.
+  awaitable<void> adopt(host_view host) {
+    adopted_container there = co_await look_at(api_, settings_->adopted);
+    adopted_ = there.id;
+    name_ = there.name;
+    boost::json::object said;
+    said["Id"] = json_text(there.id);  // shells are looked for in each container anew
+    image_.emplace(said);
+    image_->variables = there.variables;
+    variables_ = base_variables(host);
+    if (there.machine.empty()) {
+      const boost::json::object info = co_await api_->get("/info", api_->call("ask the daemon what it is"));
+      there.machine = std::string(text_at(info, "Architecture"));
+    }
+    const std::string& wanted = settings_->options.user();
+    const std::string& user = wanted.empty() ? there.user : wanted;
+    const user_ids ids = co_await ids_in(api_, there.id, user);
+    const std::string root = settings_->options.working_directory();
+    auto place = std::make_shared<exec_place>(api_, there.id, there.name, wanted);
+    co_await ensure_workspace(place, there, root, ids);
+    protections walls;  // what else there is, its maker knows
+    std::optional<error> reason;
+    if (takes_warden(there.machine)) {
+      try {
+        warden_settings settings = settings_for_warden(root);
+        walls.set(protection::process_tree, "everything the command started");
+        walls.set(protection::host_death, "everything the commands started");
+        settings.commands.walls = std::make_shared<const protections>(walls);
+        const warden_image warden = warden_image_for(there.machine);
+        warden_session met = co_await bring_warden(place, there, warden, ids, std::move(settings));
+        session_.emplace<warden_session>(std::move(met));
+      } catch (const error& failure) {
+        if (failure.code() != errc::unsupported || settings_->by == way::warden) throw;
+        reason = failure;
+      }
+    }
+    if (!has_session()) {
+      walls.set(protection::process_tree, "the command's session, and what has its variables");
+      walls.set(protection::host_death, "none");
+      command_settings commands = settings_->commands;
+      commands.walls = std::make_shared<const protections>(walls);
+      session_.emplace<exec_session>(std::move(place), std::move(commands), root, variables_);
+    }
+    shell_ = co_await find_shell();
+  }
+
+  warden_settings settings_for_warden(std::string root) {
+    warden_settings settings;
+    settings.commands = settings_->commands;
+    settings.greeting_timeout = std::chrono::seconds(30);
+    settings.heartbeat = std::chrono::milliseconds(500);
+    settings.lease = settings_->lease;
+    settings.silent = [weak = weak_from_this()] {
+      if (const std::shared_ptr<sandbox> self = weak.lock()) self->look_after();
+    };
+    settings.root = std::move(root);
+    return settings;
   }
 
   awaitable<void> create(const create_request& wanted, const boost::json::object& body) {
@@ -223,22 +326,36 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     return api_->upgrade(std::move(what), api_->call("attach to the container", name_));
   }
 
-  awaitable<void> start_it() {
+  awaitable<void> start_it(bool by_warden) {
     http_request what = api_->request("POST", "/containers/" + id_ + "/start");
     const http_limits limits = http_limits().head(std::chrono::minutes(2));
-    co_await api_->ask_within(std::move(what), api_->call("start the container", name_), limits, std::vector<int>());
+    try {
+      co_await api_->ask_within(std::move(what), api_->call("start the container", name_), limits, std::vector<int>());
+    } catch (const error& failure) {
+      if (by_warden || std::string_view(failure.what()).find("/bin/sh") == std::string_view::npos) throw;
+      throw error(errc::unsupported,
+                  std::string("docker: without a warden, the image needs a /bin/sh: ") + failure.what(),
+                  failure.cause());
+    }
+  }
+
+  /// Commands are execs; the first program is the lease, and ends them all.
+  void do_without(byte_stream raw, user_ids ids, protections walls) {
+    walls.set(protection::process_tree,
+              "the command's session; a time limit or a cancellation ends everything in the container");
+    walls.set(protection::host_death, "everything: the container ends with the connection");
+    walls.set(protection::signals, "the processes of the container");
+    command_settings commands = settings_->commands;
+    commands.walls = std::make_shared<const protections>(std::move(walls));
+    const std::string user = std::to_string(ids.uid()) + ":" + std::to_string(ids.gid());
+    auto place = std::make_shared<exec_place>(api_, id_, name_, user);
+    place->hold(std::move(raw));
+    session_.emplace<exec_session>(std::move(place), std::move(commands), settings_->options.working_directory(),
+                                   variables_);
   }
 
   awaitable<void> meet(byte_stream raw, user_ids ids, protections walls) {
-    warden_settings settings;
-    settings.commands = settings_->commands;
-    settings.greeting_timeout = std::chrono::seconds(30);
-    settings.heartbeat = std::chrono::milliseconds(500);
-    settings.lease = settings_->lease;
-    settings.silent = [weak = weak_from_this()] {
-      if (const std::shared_ptr<sandbox> self = weak.lock()) self->look_after();
-    };
-    settings.root = settings_->options.working_directory();
+    warden_settings settings = settings_for_warden(settings_->options.working_directory());
     if (!ids.is_root()) {
       settings.uid = ids.uid();
       settings.gid = ids.gid();
@@ -249,7 +366,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     settings.commands.walls = std::make_shared<const protections>(std::move(walls));
     attached_stream stream(std::move(raw), "the container " + name_ + " (" + api_->address() + ")");
     warden_session met = co_await warden_session::open(api_->executor(), std::move(stream), std::move(settings));
-    session_.emplace(std::move(met));
+    session_.emplace<warden_session>(std::move(met));
   }
 
   /// What every command finds in its environment: the image's variables, ours where it has none, those of the options.
@@ -280,20 +397,21 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     boost::json::object seen;
     std::optional<error> failure;
     try {
-      seen = co_await self->api_->get("/containers/" + self->id_ + "/json",
+      seen = co_await self->api_->get("/containers/" + self->id() + "/json",
                                       self->api_->call("look at the container", self->name_));
     } catch (const error& reason) {
       failure = reason;
     }
-    if (!self->session_ || self->closing_) co_return;
+    auto* const session = std::get_if<warden_session>(&self->session_);
+    if (session == nullptr || self->closing_) co_return;
     if (failure) {
-      if (failure->code() == errc::provider_lost) self->session_->lose(*failure);
+      if (failure->code() == errc::provider_lost) session->lose(*failure);
       co_return;
     }
     const boost::json::object* const state = object_at(seen, "State");
     if (state != nullptr && is_true_at(*state, "Paused"))
-      self->session_->lose(error(errc::provider_lost, "docker: somebody has paused the container " + self->name_ +
-                                                          "; what ran in it is given up"));
+      session->lose(error(errc::provider_lost,
+                          "docker: somebody has paused the container " + self->name_ + "; what ran in it is given up"));
   }
 
   /// bash where the image has it, else what stands at /bin/sh.
@@ -309,7 +427,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     command probe = argv("/bin/bash", "-c", ":");
     spawn_request request = request_for(probe, "/bin/bash", variables_);
     request.directory_path = "/";
-    command_result result = co_await session_->run(std::move(probe), std::move(request));
+    command_result result = co_await with_session(
+        [&probe, &request](auto& session) { return session.run(std::move(probe), std::move(request)); });
     const std::string shell = result.ok() ? "/bin/bash" : "/bin/sh";
     const std::lock_guard lock(mutex);
     known.insert_or_assign(image_->id, shell);
@@ -318,7 +437,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
 
   awaitable<spawn_request> request_of(const command& c) {
     spawn_request request = request_for(c, shell_, variables_);
-    request.directory_path = co_await session_->directory_path(c.working_directory());
+    request.directory_path =
+        co_await with_session([&c](auto& session) { return session.directory_path(c.working_directory()); });
     co_return request;
   }
 
@@ -326,7 +446,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   awaitable<void> discard() {
     closing_ = closed_ = true;
     try {
-      if (session_) session_->abandon();
+      abandon_session();
       if (!id_.empty() || in_doubt_) co_await remove();
       co_await api_->close();
     } catch (const error&) {  // `open` has a better reason to tell; what is left goes with the next sweep
@@ -339,8 +459,9 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   std::shared_ptr<const sandbox_settings> settings_;
   std::optional<image> image_;
   std::string name_;
-  std::string id_;
-  std::optional<warden_session> session_;
+  std::string id_;       // one that is to be removed
+  std::string adopted_;  // one that is not
+  std::variant<std::monostate, warden_session, exec_session> session_;
   std::vector<std::string> variables_;
   std::string shell_;
   bool in_doubt_ = false;  // whether there is a container, and which, is not known

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/docker/detail/attached_stream.hpp>
+#include <cofferdam/backends/docker/detail/engine.hpp>
+#include <cofferdam/backends/docker/detail/exec_place.hpp>
+#include <cofferdam/backends/docker/detail/guest_user.hpp>
+#include <cofferdam/backends/docker/detail/images.hpp>
+#include <cofferdam/backends/docker/detail/json.hpp>
+#include <cofferdam/backends/docker/detail/random_name.hpp>
+#include <cofferdam/backends/docker/detail/warden_volume.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/path_advice.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/net/tar_entry.hpp>
+#include <cofferdam/net/tar_writer.hpp>
+#include <cofferdam/warden/image.hpp>
+#include <cofferdam/warden/session.hpp>
+
+#include <boost/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::docker::detail {
+
+/// A container that somebody else made.
+class adopted_container {
+ public:
+  std::string id;
+  std::string name;
+  std::string user;     ///< its own; empty: root
+  std::string machine;  ///< empty where nobody knows
+  std::vector<std::string> variables;
+  bool has_read_only_root = false;
+  std::vector<std::string> mounts;  ///< where something else than its own files is
+
+  /// Whether the archive calls see what its processes see there.
+  bool reaches(std::string_view path) const {
+    return !has_read_only_root && std::none_of(mounts.begin(), mounts.end(), [path](const std::string& one) {
+      return cofferdam::detail::is_beneath(path, one);
+    });
+  }
+};
+
+/// \throws error{errc::not_found}: there is none; error{errc::provider_failed}: it does not run.
+inline awaitable<adopted_container> look_at(std::shared_ptr<engine> api, std::string name) {
+  static const std::vector<int> absent{404};
+  const api_call doing = api->call("look at the container", name);
+  http_request what = api->request("GET", "/containers/" + encoded(name) + "/json");
+  http_response answer = co_await api->ask(std::move(what), doing, absent);
+  if (answer.status() == 404)
+    throw error(errc::not_found, "docker: the daemon at " + api->address() + " has no container \"" +
+                                     one_line(name, 120) + "\"; `docker ps` lists those that run");
+  const boost::json::object seen = engine::object_of(answer, doing);
+  adopted_container found;
+  found.id = std::string(text_at(seen, "Id"));
+  found.name = std::string(text_at(seen, "Name"));
+  if (found.name.starts_with('/')) found.name.erase(0, 1);
+  const boost::json::object* const state = object_at(seen, "State");
+  if (state == nullptr || !is_true_at(*state, "Running") || is_true_at(*state, "Paused"))
+    throw error(errc::provider_failed,
+                "docker: the container \"" + one_line(name, 120) + "\" does not run, or is paused; start it first");
+  if (const boost::json::object* const config = object_at(seen, "Config")) {
+    found.user = std::string(text_at(*config, "User"));
+    if (const boost::json::array* const all = array_at(*config, "Env"))
+      for (const boost::json::value& each : *all)
+        if (const boost::json::string* const text = each.if_string())
+          found.variables.emplace_back(text->data(), text->size());
+  }
+  if (const boost::json::object* const host = object_at(seen, "HostConfig")) {
+    found.has_read_only_root = is_true_at(*host, "ReadonlyRootfs");
+    if (const boost::json::object* const all = object_at(*host, "Tmpfs"))
+      for (const auto& each : *all) found.mounts.emplace_back(each.key().data(), each.key().size());
+  }
+  if (const boost::json::array* const all = array_at(seen, "Mounts"))
+    for (const boost::json::value& each : *all)
+      if (const boost::json::object* const one = each.if_object())
+        found.mounts.emplace_back(text_at(*one, "Destination"));
+  for (const char* const each : {"/dev", "/proc", "/sys"}) found.mounts.emplace_back(each);
+  const std::optional<image> its_image = co_await find_image(api, std::string(text_at(seen, "Image")));
+  if (its_image) found.machine = its_image->architecture;
+  co_return found;
+}
+
+/// The user of its commands, in numbers.
+inline awaitable<user_ids> ids_in(std::shared_ptr<engine> api, std::string id, std::string user) {
+  if (user.empty()) user = "0:0";
+  const std::string passwd = co_await small_file(api, id, "/etc/passwd");
+  const std::string group = co_await small_file(api, id, "/etc/group");
+  co_return resolve_user(user, passwd, group);
+}
+
+/// Makes the workspace where there is none; what is in it stays.
+inline awaitable<void> ensure_workspace(std::shared_ptr<exec_place> place, adopted_container there, std::string path,
+                                        user_ids ids) {
+  constexpr std::int64_t directory_bit = std::int64_t{1} << 31;
+  const std::shared_ptr<engine> api = place->api();
+  const std::optional<boost::json::object> found = co_await stat_in_container(api, there.id, path);
+  if (found) {
+    const std::int64_t mode = number_at(*found, "mode").value_or(0);
+    const bool is_link = !text_at(*found, "linkTarget").empty();
+    if ((mode & directory_bit) == 0 && !is_link)
+      throw error(errc::not_a_directory, "docker: what is at \"" + one_line(path, 200) + "\" in the container \"" +
+                                             there.name + "\" is no directory, so it cannot be the workspace");
+    co_return;
+  }
+  if (there.reaches(path)) {
+    co_await give_workspace(api, there.id, path, ids);
+    co_return;
+  }
+  std::vector<std::string> words{"/bin/sh", "-c", "mkdir -p -- \"$1\" && cd -- \"$1\"", "sh", path};
+  const bool made = co_await exec_place::try_out(place, std::move(words), bytes());
+  if (!made)
+    throw error(errc::not_found, "docker: the container \"" + there.name + "\" has no \"" + one_line(path, 200) +
+                                     "\", and it cannot be made; name another working_directory");
+}
+
+/// Puts the warden into a folder of its own.
+/// \return  whether it is there.
+inline awaitable<bool> put_warden(std::shared_ptr<exec_place> place, adopted_container there, warden_image warden,
+                                  user_ids ids, std::string above, std::string folder, bool by_archive) {
+  const auto* const data = reinterpret_cast<const std::byte*>(warden.program().data());
+  const bytes_view program(data, warden.program().size());
+  if (!by_archive) {
+    std::vector<std::string> words{"/bin/sh", "-c",
+                                   "umask 077; mkdir -- \"$1\" && cat >\"$1/warden\" && chmod 700 \"$1/warden\"", "sh",
+                                   above + "/" + folder};
+    const bool done = co_await exec_place::try_out(place, std::move(words), bytes(program.begin(), program.end()));
+    co_return done;
+  }
+  const std::optional<boost::json::object> found = co_await stat_in_container(place->api(), there.id, above);
+  if (!found) co_return false;
+  tar_writer writer;
+  bytes archive;
+  const auto add = [&archive](const bytes& more) { archive.insert(archive.end(), more.begin(), more.end()); };
+  tar_entry directory(folder, tar_type::directory);
+  directory.mode(0700).owner(ids.uid(), ids.gid());
+  add(writer.head(directory));
+  add(writer.padding());
+  tar_entry file(folder + "/warden", tar_type::regular);
+  file.mode(0700).owner(ids.uid(), ids.gid()).size(program.size());
+  add(writer.head(file));
+  archive.insert(archive.end(), program.begin(), program.end());
+  writer.data(program.size());
+  add(writer.padding());
+  add(writer.end());
+  co_await put_archive(place->api(), there.id, above, std::move(archive));
+  co_return true;
+}
+
+inline awaitable<warden_session> start_adopted(std::shared_ptr<exec_place> place, std::string program,
+                                               warden_settings settings) {
+  std::vector<std::string> words{std::move(program)};
+  std::string exec = co_await exec_place::create(place, std::move(words), std::vector<std::string>(), true, false);
+  byte_stream raw = co_await exec_place::start(place, std::move(exec), false);
+  attached_stream stream(std::move(raw), "the container " + place->name() + " (" + place->api()->address() + ")");
+  warden_session met = co_await warden_session::open(place->api()->executor(), std::move(stream), std::move(settings));
+  co_return met;
+}
+
+/// Takes the warden's file away again; it does that itself, since the container may have nothing that could. What runs
+/// does not need it any more.
+inline awaitable<void> take_away(std::shared_ptr<exec_place> place, std::string above, std::string folder) {
+  std::optional<error> failure;
+  try {
+    warden_settings settings;
+    settings.root = above;
+    warden_session second = co_await start_adopted(place, above + "/" + folder + "/warden", std::move(settings));
+    co_await second.remove(folder);
+    co_await second.close();
+    co_return;
+  } catch (const error& reason) {
+    failure = reason;
+  }
+  if (failure->code() == errc::cancelled) throw *failure;
+  try {
+    std::vector<std::string> words{"rm", "-rf", "--", above + "/" + folder};
+    co_await exec_place::do_quietly(place, std::move(words));
+  } catch (const error& reason) {  // a file of 20 KiB stays
+    if (reason.code() == errc::cancelled) throw;
+  }
+}
+
+/// Brings a warden into the container and starts it: wherever that can be done.
+/// \throws error{errc::unsupported}: nowhere.
+inline awaitable<warden_session> bring_warden(std::shared_ptr<exec_place> place, adopted_container there,
+                                              warden_image warden, user_ids ids, warden_settings settings) {
+  std::optional<error> last;
+  const std::vector<std::string> folders{"/tmp", "/var/tmp", settings.root, "/dev/shm", "/run"};
+  for (const bool by_archive : {true, false}) {
+    for (const std::string& above : folders) {
+      if (by_archive && !there.reaches(above)) continue;
+      const std::string folder = ".cofferdam-" + random_name();
+      bool is_there = false;
+      try {
+        is_there = co_await put_warden(place, there, warden, ids, above, folder, by_archive);
+        if (!is_there) continue;
+        warden_session met = co_await start_adopted(place, above + "/" + folder + "/warden", settings);
+        co_await take_away(place, above, folder);
+        co_return met;
+      } catch (const error& failure) {
+        if (failure.code() == errc::cancelled || failure.code() == errc::not_found) throw;
+        last = failure;
+      }
+      if (is_there) co_await take_away(place, above, folder);
+    }
+  }
+  throw error(errc::unsupported, "docker: a warden cannot be brought into the container \"" + there.name + "\": " +
+                                     (last ? std::string(last->what()) : "nothing in it can be written and executed"));
+}
+
+}  // namespace cofferdam::inline v0::docker::detail

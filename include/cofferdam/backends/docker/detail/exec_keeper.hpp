@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/docker/detail/exec_command.hpp>
+#include <cofferdam/backends/docker/detail/exec_place.hpp>
+#include <cofferdam/backends/docker/detail/exec_script.hpp>
+#include <cofferdam/backends/docker/detail/random_name.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/os/command_keeper.hpp>
+#include <cofferdam/os/command_request.hpp>
+#include <cofferdam/os/spawn.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::docker::detail {
+
+/// Starts commands as execs.
+class exec_keeper final : public cofferdam::detail::command_keeper {
+ public:
+  exec_keeper(std::shared_ptr<exec_place> place, command_settings settings)
+      : command_keeper(place->api()->executor(), std::move(settings)), place_(std::move(place)) {}
+
+  /// What ends the container ends all commands. The first thing after construction.
+  void watch() {
+    place_->on_lost([weak = weak_from_this()](const error& reason) {
+      const auto self = std::static_pointer_cast<exec_keeper>(weak.lock());
+      if (!self) return;
+      for (const auto& one : self->living()) std::static_pointer_cast<exec_command>(one)->lose(reason);
+    });
+  }
+
+  /// Whoever awaits something gets `reason`.
+  void give_up(const error& reason) noexcept {
+    const auto kept = shared_from_this();
+    abandon();
+    if (!place_->has_lease()) return;  // the container goes on, so each is ended on its own
+    try {
+      for (const auto& one : living()) std::static_pointer_cast<exec_command>(one)->lose(reason);
+    } catch (const std::exception&) {  // no memory: they end with the container
+    }
+    place_->close();
+  }
+
+  const exec_place& place() const noexcept { return *place_; }
+  void check_open() const {
+    require_open();
+    if (place_->lost()) throw *place_->lost();
+  }
+
+ private:
+  launched launch(command& c, spawn_request& request) override {
+    check_open();
+    if (c.background() == background_policy::keep)
+      throw error(
+          errc::unsupported,
+          "docker: without a warden, what a command leaves running cannot be kept; start it as a command of its "
+          "own, or use an image that there is a warden for");
+    launched outcome;
+    // Names that no shell could set.
+    for (const std::string& each : request.variables)
+      if (!is_valid_utf8(each) && !is_identifier(each.substr(0, each.find('='))))
+        throw error(errc::invalid_argument,
+                    "docker: without a warden, a variable whose value is not UTF-8 needs a plain "
+                    "name of letters, digits and '_'");
+    const auto limits = limits_of(c);
+    std::vector<std::string> words = request.words;
+    if (c.is_shell()) words.front() = request.candidates.front();
+    std::string size;
+    if (c.terminal()) size = std::to_string(c.terminal()->rows()) + " " + std::to_string(c.terminal()->columns());
+    const std::string mark = "\x1e" + random_name() + random_name();
+    std::string tag;
+    if (!place_->has_lease()) {
+      tag = "COFFERDAM_COMMAND=" + random_name();
+      request.variables.push_back(tag);
+    }
+    exec_order order(mark, request.directory_path, size, seconds(limits.linger), request.variables, words);
+    std::size_t all = 0;
+    for (const std::string& each : order.words()) {
+      all += each.size() + 1;
+      if (each.size() >= command::longest_string) all = most_words;  // Linux would not say a word
+    }
+    for (const std::string& each : order.variables()) {
+      all += each.size() + 1;
+      if (each.size() >= command::longest_string) all = most_words;
+    }
+    if (all >= most_words) {
+      outcome.refusal =
+          refuse_unstarted(shown_program(c), spawn_stage::exec, std::error_code(E2BIG, std::system_category()));
+      return outcome;
+    }
+    const bool has_input = c.input() || c.has_open_input();
+    auto one = std::make_shared<exec_command>(executor(), registry(), limits, place_, std::move(order), mark,
+                                              std::move(tag), shown_program(c), has_input);
+    one->begin(c.take_input());
+    outcome.running = std::move(one);
+    return outcome;
+  }
+
+  static constexpr std::size_t most_words = std::size_t{2} * 1024 * 1024 - 64 * 1024;
+
+  static bool is_identifier(std::string_view name) {
+    return !name.empty() && !(name.front() >= '0' && name.front() <= '9') &&
+           std::all_of(name.begin(), name.end(), [](char c) {
+             return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+           });
+  }
+
+  static std::string seconds(std::chrono::milliseconds time) {
+    const std::string rest = std::to_string(1000 + time.count() % 1000).substr(1);
+    return std::to_string(time.count() / 1000) + "." + rest;
+  }
+
+  std::shared_ptr<exec_place> place_;
+};
+
+}  // namespace cofferdam::inline v0::docker::detail

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/docker/detail/attached_stream.hpp>
+#include <cofferdam/backends/docker/detail/engine.hpp>
+#include <cofferdam/backends/docker/detail/exec_script.hpp>
+#include <cofferdam/backends/docker/detail/json.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/short_pause.hpp>
+#include <cofferdam/net/byte_stream.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/steady_timer.hpp>
+
+#include <boost/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::docker::detail {
+
+/// A container in which commands are execs: how they are made, and how all of them are ended. Their coroutines share it.
+class exec_place : public std::enable_shared_from_this<exec_place> {
+ public:
+  /// \param user  whom execs run as; empty: the container's own.
+  exec_place(std::shared_ptr<engine> api, std::string id, std::string name, std::string user)
+      : api_(std::move(api)),
+        id_(std::move(id)),
+        name_(std::move(name)),
+        user_(std::move(user)),
+        heartbeat_(api_->executor()) {}
+  exec_place(const exec_place&) = delete;
+  exec_place& operator=(const exec_place&) = delete;
+
+  const std::shared_ptr<engine>& api() const noexcept { return api_; }
+  const std::string& name() const noexcept { return name_; }
+  /// Called once where the container is lost.
+  void on_lost(std::function<void(const error&)> tell) { tell_ = std::move(tell); }
+  const std::optional<error>& lost() const noexcept { return lost_; }
+  /// How many times everything was ended.
+  int ends() const noexcept { return ends_; }
+  /// There is a first program of ours, which can end everything.
+  bool has_lease() const noexcept { return static_cast<bool>(lease_); }
+
+  /// Holds the container by its first program's input and output. It is let go by `close`.
+  void hold(byte_stream raw) {
+    lease_.emplace(std::move(raw), "the container " + name_ + " (" + api_->address() + ")");
+    const auto self = shared_from_this();
+    auto ended = [self](std::exception_ptr failure) { self->lease_over(failure); };
+    asio::co_spawn(api_->executor(), listen(self), std::move(ended));
+    beat();
+  }
+
+  void close() noexcept {
+    closed_ = true;
+    heartbeat_.cancel();
+    if (lease_) lease_->close();
+    tell_ = nullptr;
+  }
+
+  void lose(const error& reason) {
+    if (lost_ || closed_) return;
+    lost_ = reason;
+    heartbeat_.cancel();
+    if (lease_) lease_->close();
+    if (const auto tell = std::exchange(tell_, nullptr)) tell(reason);
+  }
+
+  /// A sign of life: the first program counts how long there was none only where signals disturb it.
+  void nudge() {
+    if (!lease_ || closed_ || lost_ || std::exchange(writing_, true)) return;
+    const auto self = shared_from_this();
+    auto written = [self](std::exception_ptr) { self->writing_ = false; };  // who listens hears of it too
+    asio::co_spawn(api_->executor(), self->lease_->write(as_bytes(std::string_view("\n"))), std::move(written));
+  }
+
+  /// Makes an exec. \return  its id.
+  static awaitable<std::string> create(std::shared_ptr<exec_place> self, std::vector<std::string> words,
+                                       std::vector<std::string> variables, bool has_input, bool has_terminal) {
+    boost::json::object body;
+    body["Cmd"] = texts(words);
+    body["Env"] = texts(variables);
+    body["AttachStdin"] = has_input;
+    body["AttachStdout"] = true;
+    body["AttachStderr"] = true;
+    body["Tty"] = has_terminal;
+    body["WorkingDir"] = "/";
+    if (!self->user_.empty()) body["User"] = json_text(self->user_);
+    http_request what = self->api_->request("POST", "/containers/" + self->id_ + "/exec");
+    what.content("application/json", boost::json::serialize(body));
+    const api_call doing = self->api_->call("run a command in the container", self->name_);
+    http_response answer = co_await self->api_->ask(std::move(what), doing);
+    const boost::json::object made = engine::object_of(answer, doing);
+    std::string id(text_at(made, "Id"));
+    if (id.empty()) throw error(errc::provider_failed, doing.failed() + ": the daemon's answer has no Id");
+    co_return id;
+  }
+
+  /// Starts it: what it reads and writes. That there is an answer does not say that it runs.
+  static awaitable<byte_stream> start(std::shared_ptr<exec_place> self, std::string exec, bool has_terminal) {
+    boost::json::object body;
+    body["Detach"] = false;
+    body["Tty"] = has_terminal;
+    http_request what = self->api_->request("POST", "/exec/" + encoded(exec) + "/start");
+    what.content("application/json", boost::json::serialize(body));
+    byte_stream stream =
+        co_await self->api_->upgrade(std::move(what), self->api_->call("run a command in the container", self->name_));
+    co_return stream;
+  }
+
+  /// What has become of it, once its stream has ended; nothing where nobody knows any more.
+  static awaitable<std::optional<boost::json::object>> inspect(std::shared_ptr<exec_place> self, std::string exec) {
+    static const std::vector<int> absent{404};
+    const api_call doing = self->api_->call("look at a command of the container", self->name_);
+    std::optional<boost::json::object> found;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    for (;;) {
+      http_request what = self->api_->request("GET", "/exec/" + encoded(exec) + "/json");
+      http_response answer = co_await self->api_->ask(std::move(what), doing, absent);
+      if (answer.status() == 404) co_return found;
+      found = engine::object_of(answer, doing);
+      if (!is_true_at(*found, "Running") || std::chrono::steady_clock::now() > end) co_return found;
+      co_await cofferdam::detail::short_pause(self->api_->executor());
+    }
+  }
+
+  static awaitable<void> resize(std::shared_ptr<exec_place> self, std::string exec, unsigned rows, unsigned columns) {
+    static const std::vector<int> fine{404, 409, 500};  // it has ended
+    http_request what = self->api_->request(
+        "POST", "/exec/" + encoded(exec) + "/resize?h=" + std::to_string(rows) + "&w=" + std::to_string(columns));
+    co_await self->api_->ask(std::move(what), self->api_->call("resize a terminal", self->name_), fine);
+  }
+
+  /// Whether the container runs.
+  static awaitable<bool> is_running(std::shared_ptr<exec_place> self) {
+    static const std::vector<int> absent{404};
+    http_request what = self->api_->request("GET", "/containers/" + self->id_ + "/json");
+    const api_call doing = self->api_->call("look at the container", self->name_);
+    http_response answer = co_await self->api_->ask(std::move(what), doing, absent);
+    if (answer.status() == 404) co_return false;
+    const boost::json::object seen = engine::object_of(answer, doing);
+    const boost::json::object* const state = object_at(seen, "State");
+    co_return state != nullptr&& is_true_at(*state, "Running");
+  }
+
+  /// A small command of our own, to its end; what it says is not wanted.
+  static awaitable<void> do_quietly(std::shared_ptr<exec_place> self, std::vector<std::string> words) {
+    std::string exec = co_await create(self, std::move(words), std::vector<std::string>(), false, false);
+    byte_stream stream = co_await start(self, std::move(exec), false);
+    std::array<std::byte, 512> ignored;
+    for (;;) {
+      const std::size_t got = co_await stream.read_some(std::span(ignored));
+      if (got == 0) break;
+    }
+  }
+
+  /// The same with input, and whether it went well.
+  static awaitable<bool> try_out(std::shared_ptr<exec_place> self, std::vector<std::string> words, bytes input) {
+    std::string exec = co_await create(self, std::move(words), std::vector<std::string>(), true, false);
+    byte_stream stream = co_await start(self, exec, false);
+    try {
+      co_await stream.write(input);
+      co_await stream.shutdown_send();
+    } catch (const error& failure) {  // it did not want all of it
+      if (failure.code() == errc::cancelled) throw;
+    }
+    std::array<std::byte, 512> ignored;
+    for (;;) {
+      const std::size_t got = co_await stream.read_some(std::span(ignored));
+      if (got == 0) break;
+    }
+    const std::optional<boost::json::object> seen = co_await inspect(self, exec);
+    co_return seen&& number_at(*seen, "ExitCode") == 0;
+  }
+
+  static awaitable<void> signal(std::shared_ptr<exec_place> self, int number, long process, char scope,
+                                std::string tag) {
+    std::vector<std::string> words{"/bin/sh",
+                                   "-c",
+                                   std::string(signal_script),
+                                   "sh",
+                                   std::to_string(number),
+                                   std::to_string(process),
+                                   std::string(1, scope),
+                                   std::move(tag)};
+    co_await do_quietly(std::move(self), std::move(words));
+  }
+
+  /// Whoever is about to end everything says so first: nothing is begun until that is done.
+  void expect_end() noexcept { ++expected_; }
+  void end_expected() noexcept { --expected_; }
+  static awaitable<void> until_may_begin(std::shared_ptr<exec_place> self) {
+    while (self->expected_ > 0 && !self->closed_ && !self->lost_)
+      co_await cofferdam::detail::short_pause(self->api_->executor());
+  }
+
+  /// Kills everything in the container but its first program, and waits until that says so.
+  /// \throws error{errc::provider_lost} where it does not.
+  static awaitable<void> end_everything(std::shared_ptr<exec_place> self) {
+    static const std::vector<int> gone{404, 409};
+    while (self->ending_) co_await cofferdam::detail::short_pause(self->api_->executor());
+    if (self->closed_ || self->lost_) co_return;
+    self->ending_ = true;
+    const end_at_exit guard(*self);
+    ++self->ends_;
+    const int before = self->answers_;
+    http_request what = self->api_->request("POST", "/containers/" + self->id_ + "/kill?signal=USR1");
+    co_await self->api_->ask(std::move(what), self->api_->call("end what runs in the container", self->name_), gone);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (self->answers_ == before && !self->closed_ && !self->lost_) {
+      if (std::chrono::steady_clock::now() > end) {
+        self->lose(error(errc::provider_lost, "docker: the container " + self->name_ +
+                                                  " does not end what runs in it; has somebody paused it?"));
+        co_return;
+      }
+      co_await cofferdam::detail::short_pause(self->api_->executor());
+    }
+  }
+
+ private:
+  class end_at_exit {
+   public:
+    explicit end_at_exit(exec_place& place) : place_(place) {}
+    end_at_exit(const end_at_exit&) = delete;
+    end_at_exit& operator=(const end_at_exit&) = delete;
+    ~end_at_exit() { place_.ending_ = false; }
+
+   private:
+    exec_place& place_;
+  };
+
+  static boost::json::array texts(const std::vector<std::string>& all) {
+    boost::json::array array;
+    for (const std::string& one : all) array.push_back(json_text(one));
+    return array;
+  }
+
+  /// Each line of the first program's is an answer.
+  static awaitable<void> listen(std::shared_ptr<exec_place> self) {
+    std::array<std::byte, 256> piece;
+    for (;;) {
+      const std::size_t got = co_await self->lease_->read_some(std::span(piece));
+      if (got == 0) co_return;
+      self->answers_ += static_cast<int>(
+          std::count(piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(got), static_cast<std::byte>('\n')));
+    }
+  }
+
+  void lease_over(const std::exception_ptr& failure) {
+    std::string why = "docker: the container " + name_ + " has ended";
+    try {
+      if (failure) std::rethrow_exception(failure);
+    } catch (const std::exception& reason) {
+      why = reason.what();
+    }
+    lose(error(errc::provider_lost, why));
+  }
+
+  void beat() {
+    heartbeat_.expires_after(std::chrono::seconds(30));
+    heartbeat_.async_wait([kept = weak_from_this()](std::error_code failure) {
+      const std::shared_ptr<exec_place> self = kept.lock();
+      if (failure || !self || self->closed_ || self->lost_) return;
+      self->nudge();
+      self->beat();
+    });
+  }
+
+  std::shared_ptr<engine> api_;
+  std::string id_;
+  std::string name_;
+  std::string user_;
+  asio::steady_timer heartbeat_;
+  std::optional<attached_stream> lease_;
+  std::function<void(const error&)> tell_;
+  std::optional<error> lost_;
+  int answers_ = 0;
+  int ends_ = 0;
+  int expected_ = 0;
+  bool writing_ = false;
+  bool ending_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace cofferdam::inline v0::docker::detail

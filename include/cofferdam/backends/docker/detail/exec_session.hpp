@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/docker/detail/exec_keeper.hpp>
+#include <cofferdam/backends/docker/detail/random_name.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bulk_file_environment.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/file_transfer.hpp>
+#include <cofferdam/core/listing_environment.hpp>
+#include <cofferdam/core/process.hpp>
+#include <cofferdam/core/shielded.hpp>
+#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/os/command_request.hpp>
+#include <cofferdam/os/path_error.hpp>
+#include <cofferdam/os/spawn.hpp>
+#include <cofferdam/warden/session.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::docker::detail {
+
+/// The files of a container without a warden, by commands: an environment with no more than the four members, so that
+/// the free functions of `file_operations.hpp` do the rest. A value, kept by the coroutines that use it.
+///
+/// Each operation is an exec or more. A path is looked at before it is used, and not held: a command that changes it
+/// meanwhile is not noticed. It could not reach more by that than it can itself.
+class exec_files {
+ public:
+  exec_files(std::shared_ptr<exec_keeper> keeper, std::string root, std::vector<std::string> variables)
+      : keeper_(std::move(keeper)), root_(std::move(root)), variables_(std::move(variables)) {}
+
+  const std::string& root() const noexcept { return root_; }
+
+  /// The end of another command ends these too; what they do can be done again.
+  awaitable<command_result> run_command(command c) {
+    if (!c.timeout()) c.timeout(no_timeout);
+    for (int turn = 0;; ++turn) {
+      command again = c;
+      spawn_request request = request_for(again, "/bin/sh", variables_);
+      request.directory_path = root_;
+      command_result result =
+          co_await cofferdam::detail::command_keeper::run(keeper_, std::move(again), std::move(request));
+      const bool was_ended = result.cause() == std::errc::interrupted;
+      if (!was_ended || turn == most_turns) co_return result;
+    }
+  }
+
+  awaitable<bytes> read_file(std::string path, std::size_t most) {
+    const std::string clean = workspace_path(path, root_);
+    const std::size_t clamped = std::min(most, most_size);
+    std::vector<std::string> words{"/bin/sh", "-c",         std::string(read_script),
+                                   "sh",      "./" + clean, std::to_string(clamped)};
+    command ask = argv(std::move(words));
+    ask.keep_output(std::max<std::size_t>(clamped, 4096));
+    command_result result = co_await run_command(std::move(ask));
+    check(result, "read", clean, most);
+    if (result.out().total() > most) throw too_large(clean, most);
+    co_return result.out().head();
+  }
+
+  awaitable<void> write_file(std::string path, bytes_view content) {
+    const std::string clean = workspace_path(path, root_);
+    std::vector<std::string> words{"/bin/sh",
+                                   "-c",
+                                   std::string(write_script),
+                                   "sh",
+                                   "./" + clean,
+                                   ".cofferdam-" + random_name(),
+                                   std::to_string(content.size())};
+    command put = argv(std::move(words));
+    put.input(bytes(content.begin(), content.end()));
+    command_result result = co_await run_command(std::move(put));
+    check(result, "write", clean, 0);
+  }
+
+  /// \throws as an environment does for a working directory.
+  awaitable<std::string> directory_path(std::string path) {
+    const std::string clean = workspace_path_or_root(path, root_);
+    if (clean == ".") co_return root_;
+    std::vector<std::string> words{"/bin/sh", "-c", std::string(enter_script), "sh", "./" + clean};
+    command look = argv(std::move(words));
+    command_result result = co_await run_command(std::move(look));
+    check(result, "enter", clean, 0);
+    co_return root_ == "/" ? "/" + clean : root_ + "/" + clean;
+  }
+
+  awaitable<void> close() { co_return; }
+
+ private:
+  static constexpr int most_turns = 5;
+  static constexpr std::size_t most_size = std::size_t{1} << 60U;
+
+  // Each ends with one of these where it cannot go on.
+  static constexpr int is_missing = 41;
+  static constexpr int is_outside = 42;
+  static constexpr int is_no_file = 43;
+  static constexpr int is_longer = 44;
+  static constexpr int is_denied = 45;
+  static constexpr int is_no_directory = 46;
+  static constexpr int is_incomplete = 47;
+
+  static constexpr std::string_view read_script = R"sh(r=$(pwd -P); r=${r%/}
+if [ ! -e "$1" ]; then [ -L "$1" ] && [ "$(readlink -f "$1")" = "" ] && exit 42; fi
+t=$(readlink -f "$1") || exit 41
+case $t in "$r"/*) ;; *) exit 42 ;; esac
+[ -d "$1" ] && exit 43
+if [ ! -e "$1" ]; then p=${1%/*}; [ -e "$p" ] && [ ! -d "$p" ] && exit 46; exit 41; fi
+[ -f "$1" ] || exit 43
+[ -r "$1" ] || exit 45
+s=$(stat -L -c %s "$1") || exit 45
+[ "$s" -gt "$2" ] && exit 44
+exec cat "$1")sh";
+
+  static constexpr std::string_view write_script = R"sh(r=$(pwd -P); r=${r%/}
+p=${1%/*}
+g=$p
+while [ ! -e "$g" ] && [ ! -L "$g" ]; do g=${g%/*}; done
+t=$(readlink -f "$g") || exit 42
+case $t/ in "$r"/*) ;; *) exit 42 ;; esac
+[ -d "$g" ] || exit 46
+mkdir -p "$p" || exit 1
+if [ ! -L "$1" ]; then [ -e "$1" ] && [ ! -f "$1" ] && exit 43; fi
+m=
+[ -f "$1" ] && [ ! -L "$1" ] && m=$(stat -c %a "$1")
+f=$p/$2
+cat >"$f" || { rm -f "$f"; exit 1; }
+[ "$(stat -c %s "$f")" = "$3" ] || { rm -f "$f"; exit 47; }
+[ "$m" ] && chmod "$m" "$f"
+mv -f -T "$f" "$1" || { rm -f "$f"; exit 1; })sh";
+
+  static constexpr std::string_view enter_script = R"sh(r=$(pwd -P); r=${r%/}
+[ -e "$1" ] || { [ -L "$1" ] && [ ! -e "$1" ] && exit 41; exit 41; }
+[ -d "$1" ] || exit 46
+t=$(cd "$1" && pwd -P) || exit 45
+case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
+
+  static error too_large(const std::string& path, std::size_t most) {
+    return error(errc::too_large,
+                 "read " + cofferdam::detail::shown_path(path) + ": longer than " + std::to_string(most) + " bytes");
+  }
+
+  static void check(const command_result& result, const char* doing, const std::string& path, std::size_t most) {
+    using cofferdam::detail::path_error;
+    if (result.ok()) return;
+    const std::string what = std::string(doing) + " " + cofferdam::detail::shown_path(path) + ": ";
+    switch (result.exit_code()) {
+      case is_missing: throw path_error(ENOENT, doing, path);
+      case is_outside: throw error(errc::outside_workspace, what + "a symbolic link leads out of the workspace");
+      case is_no_file: throw error(errc::not_a_file, what + "not a regular file");
+      case is_longer: throw too_large(path, most);
+      case is_denied: throw path_error(EACCES, doing, path);
+      case is_no_directory: throw path_error(ENOTDIR, doing, path);
+      case is_incomplete: throw error(errc::io_error, what + "not all of it arrived");
+      default: cofferdam::detail::throw_file_failure(result, doing, path);
+    }
+  }
+
+  std::shared_ptr<exec_keeper> keeper_;
+  std::string root_;
+  std::vector<std::string> variables_;
+};
+
+/// Commands and files of a container without a warden: what `warden_session` is for one with a warden.
+class exec_session {
+ public:
+  exec_session(std::shared_ptr<exec_place> place, command_settings settings, std::string root,
+               std::vector<std::string> variables)
+      : keeper_(std::make_shared<exec_keeper>(std::move(place), std::move(settings))),
+        root_(std::move(root)),
+        variables_(std::move(variables)) {
+    keeper_->watch();
+  }
+  exec_session(exec_session&&) noexcept = default;
+  exec_session& operator=(exec_session&&) noexcept = default;
+  exec_session(const exec_session&) = delete;
+  exec_session& operator=(const exec_session&) = delete;
+  ~exec_session() { abandon(); }
+
+  awaitable<command_result> run(command c, spawn_request request) {
+    return cofferdam::detail::command_keeper::run(keeper_, std::move(c), std::move(request));
+  }
+  awaitable<process> start(command c, spawn_request request) {
+    return cofferdam::detail::command_keeper::start(keeper_, std::move(c), std::move(request));
+  }
+
+  std::vector<background_command> background() const { return {}; }
+  awaitable<void> end_background(std::uint32_t number) {
+    throw error(errc::not_found, "end_background: nothing is left of a command " + std::to_string(number));
+    co_return;
+  }
+
+  awaitable<std::string> directory_path(std::string path) { return directory_of(files(), std::move(path)); }
+  awaitable<bytes> read_file(std::string path, std::size_t most) { return read(files(), std::move(path), most); }
+  awaitable<void> write_file(std::string path, bytes_view content) { return write(files(), std::move(path), content); }
+  awaitable<entry> stat(std::string path) { return stat_of(files(), std::move(path)); }
+  awaitable<std::vector<entry>> list(std::string path) { return list_of(files(), std::move(path)); }
+  awaitable<void> make_directory(std::string path) { return make(files(), std::move(path)); }
+  awaitable<void> remove(std::string path) { return remove_in(files(), std::move(path)); }
+  awaitable<void> rename(std::string from, std::string to) {
+    return rename_in(files(), std::move(from), std::move(to));
+  }
+  awaitable<transfer> put_files(file_source& source) { return put(files(), source); }
+  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
+    std::unique_ptr<file_source> source = std::make_unique<owning_source>(files(), std::move(requests));
+    co_return source;
+  }
+
+  /// Ends every command and waits for that. Not cancelled.
+  awaitable<void> close() {
+    return cofferdam::detail::shielded([keeper = keeper_] { return cofferdam::detail::command_keeper::close(keeper); });
+  }
+  void lose(const error& reason) noexcept {
+    if (keeper_) keeper_->give_up(reason);
+  }
+  void abandon() noexcept {
+    if (keeper_) keeper_->give_up(closed_);
+  }
+
+ private:
+  /// Has its own environment with it.
+  class owning_source final : public file_source {
+   public:
+    owning_source(exec_files files, std::vector<file_request> requests)
+        : files_(std::move(files)), inner_(files_, std::move(requests)) {}
+    awaitable<std::optional<file_header>> next() override { return inner_.next(); }
+    awaitable<bytes> read(std::size_t most) override { return inner_.read(most); }
+
+   private:
+    exec_files files_;
+    cofferdam::detail::whole_file_source<exec_files> inner_;
+  };
+
+  exec_files files() const {
+    keeper_->check_open();
+    return exec_files(keeper_, root_, variables_);
+  }
+
+  static awaitable<std::string> directory_of(exec_files files, std::string path) {
+    std::string found = co_await files.directory_path(std::move(path));
+    co_return found;
+  }
+  static awaitable<bytes> read(exec_files files, std::string path, std::size_t most) {
+    bytes content = co_await files.read_file(std::move(path), most);
+    co_return content;
+  }
+  static awaitable<void> write(exec_files files, std::string path, bytes_view content) {
+    co_await files.write_file(std::move(path), content);
+  }
+  static awaitable<entry> stat_of(exec_files files, std::string path) {
+    entry found = co_await cofferdam::stat(files, workspace_path_or_root(path, files.root()));
+    co_return found;
+  }
+  static awaitable<std::vector<entry>> list_of(exec_files files, std::string path) {
+    std::vector<entry> found = co_await cofferdam::list(files, workspace_path_or_root(path, files.root()));
+    co_return found;
+  }
+  static awaitable<void> make(exec_files files, std::string path) {
+    co_await cofferdam::make_directory(files, workspace_path_or_root(path, files.root()));
+  }
+  static awaitable<void> remove_in(exec_files files, std::string path) {
+    co_await cofferdam::remove(files, workspace_path(path, files.root()));
+  }
+  static awaitable<void> rename_in(exec_files files, std::string from, std::string to) {
+    std::string target = workspace_path(to, files.root());
+    co_await cofferdam::rename(files, workspace_path(from, files.root()), std::move(target));
+  }
+  static awaitable<transfer> put(exec_files files, file_source& source) {
+    transfer report = co_await cofferdam::detail::put_one_by_one(files, source);
+    co_return report;
+  }
+
+  std::shared_ptr<exec_keeper> keeper_;
+  std::string root_;
+  std::vector<std::string> variables_;
+  error closed_{errc::environment_closed, "the environment is closed"};  // made while there is memory
+};
+
+}  // namespace cofferdam::inline v0::docker::detail
