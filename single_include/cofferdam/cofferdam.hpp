@@ -6992,6 +6992,8 @@ class http_request_parser {
   http_request_head& head() noexcept { return head_; }
   const http_fields& trailers() const noexcept { return core_.body_.trailers(); }
   bool began() const noexcept { return core_.began_; }
+  /// Whether the request line has been taken; one that was not, after an error, was the reason for it.
+  bool has_request_line() const noexcept { return core_.state_ != detail::http_message_parser::state::start; }
   /// Whether the client waits for "100 Continue" before it sends the body.
   bool expects_continue() const noexcept {
     return head_.minor_version == 1 && head_.fields.lists("Expect", "100-continue");
@@ -8243,7 +8245,19 @@ class tls_identity {
         throw error(errc::invalid_argument, "TLS: the system's trusted certificates cannot be used", failure);
     }
     if (!chain.given()) return;
-    load_certificate(chain, key);
+    load_certificate(chain, key, "client");
+  }
+  /// A server's: shows its certificate, and asks for none.
+  tls_identity(const pem_source& chain, const pem_source& key)
+      : context_(std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server)),
+        verifies_(false),
+        has_certificate_(true) {
+    SSL_CTX* native = context_->native_handle();
+    if (SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION) != 1)
+      throw error(errc::invalid_argument, "TLS: OpenSSL has no TLS 1.2");
+    SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION);
+    SSL_CTX_set_default_passwd_cb(native, [](char*, int, int, void*) { return 0; });
+    load_certificate(chain, key, "server");
   }
 
   asio::ssl::context& context() const noexcept { return *context_; }
@@ -8251,23 +8265,23 @@ class tls_identity {
   bool has_certificate() const noexcept { return has_certificate_; }
 
  private:
-  void load_certificate(const pem_source& chain, const pem_source& key) {
+  void load_certificate(const pem_source& chain, const pem_source& key, const std::string& whose) {
     std::error_code failure;
-    const std::string chain_text = chain.load("the client certificate");
+    const std::string chain_text = chain.load(("the " + whose + " certificate").c_str());
     context_->use_certificate_chain(asio::buffer(chain_text), failure);
-    check(failure, chain, "has no client certificate");
-    std::string key_text = key.load("the client's key");
+    check(failure, chain, "has no " + whose + " certificate");
+    std::string key_text = key.load(("the " + whose + "'s key").c_str());
     context_->use_private_key(asio::buffer(key_text), asio::ssl::context::pem, failure);
     OPENSSL_cleanse(key_text.data(), key_text.size());
-    check(failure, key, "has no private key that is unencrypted and belongs to the client certificate");
+    check(failure, key, "has no private key that is unencrypted and belongs to the " + whose + " certificate");
     if (SSL_CTX_check_private_key(context_->native_handle()) != 1)
       throw error(errc::invalid_argument,
-                  "TLS: the key in " + key.name() + " does not belong to the client certificate");
+                  "TLS: the key in " + key.name() + " does not belong to the " + whose + " certificate");
   }
 
   // The text lives until the statement's end, which is when it has been read.
   static asio::const_buffer buffer(const std::string& text) { return asio::const_buffer(text.data(), text.size()); }
-  static void check(std::error_code failure, const pem_source& from, const char* what) {
+  static void check(std::error_code failure, const pem_source& from, const std::string& what) {
     ERR_clear_error();
     if (failure)
       throw error(errc::invalid_argument, "TLS: " + from.name() + " " + what + ": " + failure.message(), failure);
@@ -8355,6 +8369,12 @@ class tls_stream final : public byte_stream::implementation {
     if (done != 1) throw error(errc::io_error, peer_ + ": TLS cannot be told whom to expect");
   }
 
+  /// The other side is the client: the first read makes the handshake.
+  void expect_client() {
+    is_server_ = true;
+    SSL_set_accept_state(stream_.native_handle());
+  }
+
   awaitable<void> handshake(due_time due) {
     std::error_code failure;
     time_limit limit(stream_.get_executor(), [this] { close_socket(); });
@@ -8436,7 +8456,8 @@ class tls_stream final : public byte_stream::implementation {
   }
 
   error translated(const char* doing, std::error_code cause) const {
-    if (!closed_ && wants_certificate(cause)) return certificate_error(peer_, identity_.has_certificate());
+    if (!closed_ && !is_server_ && wants_certificate(cause))
+      return certificate_error(peer_, identity_.has_certificate());
     return stream_error(peer_, doing, cause, closed_);
   }
 
@@ -8477,6 +8498,7 @@ class tls_stream final : public byte_stream::implementation {
   tls_identity identity_;
   stream_type stream_;
   std::string peer_;
+  bool is_server_ = false;
   bool ended_ = false;
   bool closed_ = false;
 };
@@ -9153,7 +9175,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
 
   /// Holds the container by its first program's input and output. It is let go by `close`.
   void hold(byte_stream raw) {
-    lease_.emplace(std::move(raw));
+    lease_.emplace(std::move(raw), "the container " + name_ + " (" + api_->address() + ")");
     const auto self = shared_from_this();
     auto ended = [self](std::exception_ptr failure) { self->lease_over(failure); };
     asio::co_spawn(api_->executor(), listen(self), std::move(ended));
@@ -19572,7 +19594,7 @@ inline awaitable<warden_session> start_adopted(std::shared_ptr<exec_place> place
   std::vector<std::string> words{std::move(program)};
   std::string exec = co_await exec_place::create(place, std::move(words), std::vector<std::string>(), true, false);
   byte_stream raw = co_await exec_place::start(place, std::move(exec), false);
-  attached_stream stream(std::move(raw));
+  attached_stream stream(std::move(raw), "the container " + place->name() + " (" + place->api()->address() + ")");
   warden_session met = co_await warden_session::open(place->api()->executor(), std::move(stream), std::move(settings));
   co_return met;
 }
@@ -26670,6 +26692,1837 @@ class variables : public pipeable {
 
 }  // namespace cofferdam::inline v0
 
+// ---- cofferdam/net/detail/http_date.hpp ----
+
+
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <ctime>
+#include <string>
+
+namespace cofferdam::inline v0::detail {
+
+/// `Sun, 06 Nov 1994 08:49:37 GMT`, whatever the locale (RFC 9110, 5.6.7).
+inline std::string http_date(std::time_t when) {
+  constexpr std::array<const char*, 7> days{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  constexpr std::array<const char*, 12> months{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                               "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  std::tm parts{};
+  ::gmtime_r(&when, &parts);
+  std::array<char, 64> text{};
+  const int size = std::snprintf(text.data(), text.size(), "%s, %02d %s %04d %02d:%02d:%02d GMT",
+                                 days[static_cast<std::size_t>(parts.tm_wday)], parts.tm_mday,
+                                 months[static_cast<std::size_t>(parts.tm_mon)], parts.tm_year + 1900, parts.tm_hour,
+                                 parts.tm_min, parts.tm_sec);
+  return std::string(text.data(), static_cast<std::size_t>(size));
+}
+inline std::string http_date_now() { return http_date(std::time(nullptr)); }
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/net/detail/http_input.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+/// A stream that is read ahead of whoever takes the bytes, into a buffer that does not grow, so that the peer's leaving is
+/// noticed while nobody reads. With a full buffer nothing more is read, nor noticed.
+class http_input {
+ public:
+  http_input(const asio::any_io_executor& executor, byte_stream stream)
+      : stream_(std::move(stream)), came_(executor), taken_(executor) {}
+
+  byte_stream& stream() noexcept { return stream_; }
+  /// What has come and was not consumed; valid until the next wait.
+  bytes_view pending() const noexcept { return bytes_view(room_).subspan(begin_, end_ - begin_); }
+  void consume(std::size_t count) noexcept {
+    begin_ += count;
+    if (count != 0) taken_.cancel();
+  }
+  /// Whether nothing more will come: the peer has ended what it sends, or the connection is gone.
+  bool ended() const noexcept { return ended_; }
+
+  /// Reads until the stream ends, and waits until it is closed; at most one at a time. Does not throw.
+  /// \param left  called when nothing more will come, and when the stream has been closed.
+  awaitable<void> pump(std::function<void()> left) {
+    try {
+      while (!closed_) {
+        make_room();
+        if (end_ == room_.size()) {
+          co_await wait_for_room();
+          continue;
+        }
+        const std::span<std::byte> space = std::span<std::byte>(room_).subspan(end_);
+        const std::size_t count = co_await stream_.read_some(space);
+        if (count == 0) break;
+        end_ += count;
+        came_.cancel();
+      }
+    } catch (const std::system_error&) {  // however it ended, nothing more comes
+    }
+    ended_ = true;
+    came_.cancel();
+    left();
+    while (!closed_) co_await wait_for_room();
+    left();
+  }
+
+  /// Waits until something has come beyond what is pending, or the end. \return false where `due` came first.
+  /// \throws error{errc::cancelled}
+  awaitable<bool> more(std::chrono::steady_clock::time_point due) {
+    const std::size_t before = end_ - begin_;
+    while (!ended_ && end_ - begin_ == before) {
+      if (std::chrono::steady_clock::now() >= due) co_return false;
+      came_.expires_at(due);
+      std::error_code woken;
+      co_await came_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+      const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+      if (state.cancelled() != asio::cancellation_type::none)
+        throw error(errc::cancelled, "cancelled while waiting for a request's body");
+    }
+    co_return true;
+  }
+
+  awaitable<void> end_sending() { return stream_.shutdown_send(); }
+
+  void close() noexcept {
+    closed_ = true;
+    stream_.close();
+    wake(taken_);
+    wake(came_);
+  }
+  bool closed() const noexcept { return closed_; }
+
+ private:
+  /// Until something was consumed, or the stream closed.
+  awaitable<void> wait_for_room() {
+    taken_.expires_at(std::chrono::steady_clock::time_point::max());
+    std::error_code woken;
+    co_await taken_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  }
+  static void wake(asio::steady_timer& timer) noexcept {
+    try {
+      timer.cancel();
+    } catch (const std::system_error&) {  // a timer that cannot be cancelled has nobody waiting
+    }
+  }
+  void make_room() noexcept {
+    if (begin_ == 0) return;
+    std::copy(room_.begin() + static_cast<std::ptrdiff_t>(begin_), room_.begin() + static_cast<std::ptrdiff_t>(end_),
+              room_.begin());
+    end_ -= begin_;
+    begin_ = 0;
+  }
+
+  byte_stream stream_;
+  asio::steady_timer came_;
+  asio::steady_timer taken_;
+  std::array<std::byte, 32 * 1024> room_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  bool ended_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/net/http_reply.hpp ----
+
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0 {
+
+/// The usual words for a status; "Status" for one that has none here.
+/// \par Source  RFC 9110, 15; RFC 6585.
+inline std::string_view http_reason(int status) noexcept {
+  switch (status) {
+    case 200: return "OK";
+    case 201: return "Created";
+    case 202: return "Accepted";
+    case 204: return "No Content";
+    case 206: return "Partial Content";
+    case 301: return "Moved Permanently";
+    case 302: return "Found";
+    case 303: return "See Other";
+    case 304: return "Not Modified";
+    case 307: return "Temporary Redirect";
+    case 308: return "Permanent Redirect";
+    case 400: return "Bad Request";
+    case 401: return "Unauthorized";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 406: return "Not Acceptable";
+    case 408: return "Request Timeout";
+    case 409: return "Conflict";
+    case 410: return "Gone";
+    case 411: return "Length Required";
+    case 412: return "Precondition Failed";
+    case 413: return "Content Too Large";
+    case 414: return "URI Too Long";
+    case 415: return "Unsupported Media Type";
+    case 416: return "Range Not Satisfiable";
+    case 417: return "Expectation Failed";
+    case 421: return "Misdirected Request";
+    case 422: return "Unprocessable Content";
+    case 429: return "Too Many Requests";
+    case 431: return "Request Header Fields Too Large";
+    case 500: return "Internal Server Error";
+    case 501: return "Not Implemented";
+    case 502: return "Bad Gateway";
+    case 503: return "Service Unavailable";
+    case 504: return "Gateway Timeout";
+    case 505: return "HTTP Version Not Supported";
+    case 507: return "Insufficient Storage";
+    default: return "Status";
+  }
+}
+
+/// What a server answers: a status, fields and a body. `Content-Length`, `Transfer-Encoding` and `Trailer` are the
+/// server's business; `Connection` may only be `close`, which ends the connection behind this reply.
+class http_reply {
+ public:
+  /// 200 without a body.
+  http_reply() = default;
+  /// \param status  200 to 599. \throws error{errc::invalid_argument} for another.
+  explicit http_reply(int status) : status_(status) {
+    if (status < 200 || status > 599)
+      throw error(errc::invalid_argument, "http_reply: " + std::to_string(status) + " is not a status from 200 to 599");
+  }
+
+  /// Adds a field. \throws error{errc::invalid_argument} as `http_field`, and for those that are the server's business.
+  http_reply& field(std::string name, std::string value) & {
+    check(name, value);
+    fields_.append(std::move(name), std::move(value));
+    return *this;
+  }
+  http_reply&& field(std::string name, std::string value) && {
+    return std::move(field(std::move(name), std::move(value)));
+  }
+  /// What is sent behind the head; nothing of it for HEAD, 204 and 304.
+  http_reply& body(bytes content) & {
+    body_ = std::move(content);
+    return *this;
+  }
+  http_reply&& body(bytes content) && { return std::move(body(std::move(content))); }
+  /// A body of this type: `http_reply(200).content("application/json", text)`. \throws as `http_field`.
+  http_reply& content(std::string type, std::string_view text) & {
+    fields_.set("Content-Type", std::move(type));
+    body_ = to_bytes(text);
+    return *this;
+  }
+  http_reply&& content(std::string type, std::string_view text) && { return std::move(content(std::move(type), text)); }
+
+  int status() const noexcept { return status_; }
+  const http_fields& fields() const noexcept { return fields_; }
+  const bytes& body() const noexcept { return body_; }
+
+ private:
+  static void check(const std::string& name, std::string_view value) {
+    for (const std::string_view one : {"Content-Length", "Transfer-Encoding", "Trailer"})
+      if (detail::same_ignoring_case(name, one))
+        throw error(errc::invalid_argument, "a reply's " + std::string(one) + " is the server's business");
+    if (detail::same_ignoring_case(name, "Connection") && !detail::same_ignoring_case(value, "close"))
+      throw error(errc::invalid_argument, "a reply's Connection can only be close");
+  }
+
+  int status_ = 200;
+  http_fields fields_;
+  bytes body_;
+};
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/net/http_server_settings.hpp ----
+
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// What a server takes from its clients, for how long it waits for them, and whom it believes to be addressed.
+///
+/// Every limit of time is more than zero and at most a year; `error{errc::invalid_argument}` for another.
+class http_server_settings {
+ public:
+  /// Told what a handler threw, with the request's head; the client hears nothing of it but 500. Must not throw.
+  using error_handler = std::function<void(const http_request_head&, std::exception_ptr)>;
+
+  http_server_settings() = default;
+
+  /// Of a request's head and trailers: 431, 414 for the first line. 64 KiB and 256 fields as it is made.
+  http_server_settings& parser(const http_parser_limits& limits) & {
+    parser_ = limits;
+    return *this;
+  }
+  http_server_settings&& parser(const http_parser_limits& limits) && { return std::move(parser(limits)); }
+  /// Bytes of a request's body, unless a handler allows another number: 413. 16 MiB as it is made.
+  http_server_settings& body(std::uint64_t most) & {
+    body_ = most;
+    return *this;
+  }
+  http_server_settings&& body(std::uint64_t most) && { return std::move(body(most)); }
+  /// Bytes of a body that a handler left unread which are taken and thrown away to keep the connection; with more it is
+  /// closed. 256 KiB as it is made.
+  http_server_settings& drained(std::uint64_t most) & {
+    drained_ = most;
+    return *this;
+  }
+  http_server_settings&& drained(std::uint64_t most) && { return std::move(drained(most)); }
+  /// Connections at the same time, over all listeners. 256 as it is made; at least 1. The next one makes the server close
+  /// the connection that has waited longest for a request (a new one has a second for its first), and waits itself while
+  /// there is none.
+  http_server_settings& connections(std::size_t most) & {
+    if (most == 0) throw error(errc::invalid_argument, "http_server: it needs at least one connection");
+    connections_ = most;
+    return *this;
+  }
+  http_server_settings&& connections(std::size_t most) && { return std::move(connections(most)); }
+
+  /// From the first byte of a request, on a new connection from its beginning, to the end of the head: 408. 30 s as it is
+  /// made. Also for all that is drained of a body.
+  http_server_settings& head_time(std::chrono::milliseconds most) & { return set(head_time_, most); }
+  http_server_settings&& head_time(std::chrono::milliseconds most) && { return std::move(set(head_time_, most)); }
+  /// Between two pieces of a body while a handler waits for one: 408. 60 s as it is made.
+  http_server_settings& body_time(std::chrono::milliseconds most) & { return set(body_time_, most); }
+  http_server_settings&& body_time(std::chrono::milliseconds most) && { return std::move(set(body_time_, most)); }
+  /// While a reply is sent, for each 64 KiB to be taken by the client's side; a slower one is closed. 60 s as it is made.
+  http_server_settings& write_time(std::chrono::milliseconds most) & { return set(write_time_, most); }
+  http_server_settings&& write_time(std::chrono::milliseconds most) && { return std::move(set(write_time_, most)); }
+  /// Between two requests, then the connection is closed. 75 s as it is made.
+  http_server_settings& idle_time(std::chrono::milliseconds most) & { return set(idle_time_, most); }
+  http_server_settings&& idle_time(std::chrono::milliseconds most) && { return std::move(set(idle_time_, most)); }
+  /// For a handler; then it is cancelled, the client gets 503 if nothing was sent, and the connection is closed. None as
+  /// it is made.
+  http_server_settings& request_time(std::optional<std::chrono::milliseconds> most) & {
+    std::chrono::milliseconds checked{1};
+    set(checked, most.value_or(checked));
+    request_time_ = most;
+    return *this;
+  }
+  http_server_settings&& request_time(std::optional<std::chrono::milliseconds> most) && {
+    return std::move(request_time(most));
+  }
+  /// For the handlers that run when `stop` is called; then they are cancelled. 10 s as it is made.
+  http_server_settings& stop_time(std::chrono::milliseconds most) & { return set(stop_time_, most); }
+  http_server_settings&& stop_time(std::chrono::milliseconds most) && { return std::move(set(stop_time_, most)); }
+
+  /// The hosts that requests may name: 421 for another one, or none. As it is made: `localhost`, `127.0.0.1` and `[::1]`
+  /// for a listener that only this machine reaches by TCP; any host for others, so name them there. This is what keeps a web page, whose name
+  /// was made to point here (DNS rebinding), from speaking to the server with a browser's hands.
+  /// \param hosts  names or addresses (IPv6 in brackets) without a port, which allows every port, or with one.
+  ///               `*` alone allows every host.
+  http_server_settings& allowed_hosts(std::vector<std::string> hosts) & {
+    if (hosts.empty()) throw error(errc::invalid_argument, "http_server: without an allowed host nobody is served");
+    hosts_ = std::move(hosts);
+    return *this;
+  }
+  http_server_settings&& allowed_hosts(std::vector<std::string> hosts) && {
+    return std::move(allowed_hosts(std::move(hosts)));
+  }
+  /// The origins of web pages that may send requests: 403 for another one, `null` too. As it is made: any port of the
+  /// host that is asked, and of those that are allowed by name. A request without an `Origin` is no web page's.
+  /// \param origins  `https://app.example`, compared as a whole, case aside; empty: no page at all. `*` alone allows every
+  ///                 page in the world.
+  http_server_settings& allowed_origins(std::vector<std::string> origins) & {
+    origins_ = std::move(origins);
+    return *this;
+  }
+  http_server_settings&& allowed_origins(std::vector<std::string> origins) && {
+    return std::move(allowed_origins(std::move(origins)));
+  }
+  /// Whom to tell what a handler threw. Nobody as it is made.
+  http_server_settings& on_error(error_handler told) & {
+    on_error_ = std::move(told);
+    return *this;
+  }
+  http_server_settings&& on_error(error_handler told) && { return std::move(on_error(std::move(told))); }
+
+  const http_parser_limits& parser() const noexcept { return parser_; }
+  std::uint64_t body() const noexcept { return body_; }
+  std::uint64_t drained() const noexcept { return drained_; }
+  std::size_t connections() const noexcept { return connections_; }
+  std::chrono::milliseconds head_time() const noexcept { return head_time_; }
+  std::chrono::milliseconds body_time() const noexcept { return body_time_; }
+  std::chrono::milliseconds write_time() const noexcept { return write_time_; }
+  std::chrono::milliseconds idle_time() const noexcept { return idle_time_; }
+  std::optional<std::chrono::milliseconds> request_time() const noexcept { return request_time_; }
+  std::chrono::milliseconds stop_time() const noexcept { return stop_time_; }
+  const std::optional<std::vector<std::string>>& allowed_hosts() const noexcept { return hosts_; }
+  const std::optional<std::vector<std::string>>& allowed_origins() const noexcept { return origins_; }
+  const error_handler& on_error() const noexcept { return on_error_; }
+
+ private:
+  http_server_settings& set(std::chrono::milliseconds& which, std::chrono::milliseconds most) {
+    if (most <= std::chrono::milliseconds::zero() || most > std::chrono::hours(24 * 365))
+      throw error(errc::invalid_argument, "http_server_settings: a time limit is more than zero and at most a year");
+    which = most;
+    return *this;
+  }
+
+  http_parser_limits parser_;
+  std::uint64_t body_ = std::uint64_t{16} * 1024 * 1024;
+  std::uint64_t drained_ = std::uint64_t{256} * 1024;
+  std::size_t connections_ = 256;
+  std::chrono::milliseconds head_time_{30'000};
+  std::chrono::milliseconds body_time_{60'000};
+  std::chrono::milliseconds write_time_{60'000};
+  std::chrono::milliseconds idle_time_{75'000};
+  std::optional<std::chrono::milliseconds> request_time_;
+  std::chrono::milliseconds stop_time_{10'000};
+  std::optional<std::vector<std::string>> hosts_;
+  std::optional<std::vector<std::string>> origins_;
+  error_handler on_error_;
+};
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/net/detail/http_conversation.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+/// The server's side of one connection: one request and its reply after the other. Knows nothing of handlers.
+class http_conversation {
+ public:
+  using clock = std::chrono::steady_clock;
+  /// How far the reply is.
+  enum class progress { none, begun, whole };
+
+  http_conversation(const asio::any_io_executor& executor, byte_stream stream, const http_server_settings& settings)
+      : settings_(settings), input_(executor, std::move(stream)), write_limit_(executor, [this] { give_up(); }) {}
+  http_conversation(const http_conversation&) = delete;
+  http_conversation& operator=(const http_conversation&) = delete;
+
+  http_input& input() noexcept { return input_; }
+  const http_input& input() const noexcept { return input_; }
+  /// Whether a write has failed, or was cut off.
+  bool broken() const noexcept { return broken_; }
+  http_request_parser& parser() noexcept { return parser_; }
+  progress replied() const noexcept { return replied_; }
+  /// The status that what went wrong with the request's body asks for; 0 where nothing did.
+  int verdict() const noexcept { return verdict_; }
+  void body_limit(std::uint64_t most) noexcept { body_limit_ = most; }
+  /// The next reply is the last one.
+  void last() noexcept { last_ = true; }
+
+  /// Reads the next head.
+  /// \param first  whether the connection is new.
+  /// \return       200 where there is one, the status to refuse it with, or 0 where there is nobody to be answered.
+  awaitable<int> next_head(bool first) {
+    begin_request();
+    const clock::time_point start = clock::now();
+    clock::time_point due = start + (first ? settings_.head_time() : settings_.idle_time());
+    for (;;) {
+      const bool fresh = !parser_.began();
+      int status = 0;
+      if (parse_head(status)) co_return status;
+      if (fresh && parser_.began() && !first) due = clock::now() + settings_.head_time();
+      if (input_.ended()) co_return 0;
+      const bool came = co_await input_.more(due);
+      if (!came) co_return parser_.began() ? 408 : 0;
+    }
+  }
+
+  awaitable<std::size_t> read_some(std::span<std::byte> into) {
+    if (into.empty()) throw error(errc::invalid_argument, "http_call: there is no room to read into");
+    if (body_ended_) co_return 0;
+    if (verdict_ != 0)
+      throw error(errc::io_error, "the body of this request cannot be read: an earlier read had failed");
+    if (body_read_ + announced_left() > body_limit_) throw too_long();
+    co_await invite();
+    for (;;) {
+      const bytes_view pending = input_.pending();
+      const http_step step = parse_body(pending.first(std::min(pending.size(), into.size())));
+      std::copy(step.data.begin(), step.data.end(), into.begin());
+      input_.consume(step.consumed);
+      if (step.event == http_event::end) {
+        body_ended_ = true;
+        co_return 0;
+      }
+      if (step.event == http_event::data) {
+        body_read_ += step.data.size();
+        if (body_read_ > body_limit_) throw too_long();
+        co_return step.data.size();
+      }
+      if (!input_.pending().empty()) continue;
+      if (input_.ended()) {
+        verdict_ = 400;
+        throw error(errc::io_error, "the client closed the connection inside its request", net_errc::truncated);
+      }
+      const bool came = co_await input_.more(body_due());
+      if (came) continue;
+      verdict_ = 408;
+      throw error(errc::io_error, "nothing more of the request's body came within the time limit", net_errc::timed_out);
+    }
+  }
+
+  /// Sends all of a reply.
+  awaitable<void> reply(http_reply what) {
+    const std::uint64_t size = what.body().size();
+    std::string text = begin_reply(what, size);
+    const bool joined = size <= small;
+    if (joined && !bodiless_) text += as_text(what.body());
+    co_await send(as_bytes(text));
+    if (!joined && !bodiless_) co_await send(what.body());
+    replied_ = progress::whole;
+  }
+
+  /// Sends the head of a reply whose body follows.
+  awaitable<void> begin(http_reply what, std::optional<std::uint64_t> size) {
+    if (!what.body().empty())
+      throw error(errc::invalid_argument, "http_call: a reply that is begun has its body written, not given");
+    const std::string text = begin_reply(what, size);
+    co_await send(as_bytes(text));
+  }
+
+  awaitable<void> write(bytes_view data) {
+    if (replied_ != progress::begun)
+      throw error(errc::invalid_argument,
+                  "http_call: a reply is begun before it is written, and not written when over");
+    if (data.empty() || bodiless_) co_return;
+    if (left_ && data.size() > *left_)
+      throw error(errc::invalid_argument, "http_call: more is written of the reply than its length allows");
+    if (left_) *left_ -= data.size();
+    if (!chunked_) {
+      co_await send(data);
+      co_return;
+    }
+    while (!data.empty()) {
+      const bytes_view part = data.first(std::min(data.size(), slice));
+      data = data.subspan(part.size());
+      frame_ = http_chunk_head(part.size());
+      frame_ += as_text(part);
+      frame_ += http_chunk_end;
+      co_await send(as_bytes(frame_));
+    }
+  }
+
+  /// Ends a reply that was begun.
+  awaitable<void> end() {
+    if (replied_ == progress::whole) co_return;
+    if (left_.value_or(0) != 0 && !bodiless_)
+      throw error(errc::invalid_argument, "http_call: the reply was to be " + std::to_string(*left_) + " bytes longer");
+    if (chunked_ && !bodiless_) co_await send(as_bytes(http_last_chunk));
+    replied_ = progress::whole;
+  }
+
+  /// Whether another request may follow: the reply was whole, and what is left of the body could be thrown away.
+  awaitable<bool> ready_for_more() {
+    if (last_ || broken_ || verdict_ != 0 || replied_ != progress::whole || unanswered_invitation()) co_return false;
+    body_limit_ = body_read_ + settings_.drained();
+    drain_due_ = clock::now() + settings_.head_time();
+    std::array<std::byte, 4096> scratch;
+    try {
+      std::size_t count = 1;
+      while (count != 0) {
+        const std::size_t got = co_await read_some(scratch);
+        count = got;
+      }
+    } catch (const error&) {  // its framing is lost, which is all that matters now
+      co_return false;
+    }
+    co_return true;
+  }
+
+  /// Lets the client read what was sent: closing with something unread would take it away from it (RFC 9112, 9.6).
+  awaitable<void> linger() {
+    if (broken_ || replied_ == progress::begun || input_.ended()) co_return;
+    co_await input_.end_sending();
+    const clock::time_point due = clock::now() + std::chrono::seconds(2);
+    bool came = true;
+    while (came && !input_.ended()) {
+      input_.consume(input_.pending().size());
+      const bool more = co_await input_.more(due);
+      came = more;
+    }
+  }
+
+  /// Ends what is under way; nothing can be read or written any more.
+  void close() noexcept {
+    write_limit_.stop();
+    input_.close();
+  }
+
+ private:
+  static constexpr std::size_t slice = 64 * 1024;
+  static constexpr std::size_t small = 16 * 1024;
+
+  void give_up() noexcept {
+    slow_ = true;
+    input_.close();
+  }
+  void begin_request() {
+    parser_ = http_request_parser(settings_.parser());
+    replied_ = progress::none;
+    body_limit_ = settings_.body();
+    body_read_ = 0;
+    verdict_ = 0;
+    drain_due_.reset();
+    left_.reset();
+    body_ended_ = chunked_ = bodiless_ = invited_ = false;
+  }
+
+  /// \return whether `status` has the outcome.
+  bool parse_head(int& status) {
+    try {
+      const http_step step = parser_.parse(input_.pending());
+      input_.consume(step.consumed);
+      if (step.event != http_event::head) return false;
+      status = 200;
+    } catch (const error& failure) {
+      status = status_for(failure.cause());
+    }
+    return true;
+  }
+
+  int status_for(std::error_code cause) const {
+    const bool in_first_line = !parser_.has_request_line();
+    if (cause == net_errc::head_too_large) return in_first_line ? 414 : 431;
+    if (cause == net_errc::too_many_fields) return 431;
+    if (cause == net_errc::unsupported_coding) return 501;
+    // The version is looked at last, once both of these stand there.
+    const http_request_head& head = parser_.head();
+    if (in_first_line && is_token(head.method) && !head.target.empty() && head.target.front() == '/' &&
+        is_target(head.target))
+      return 505;
+    return 400;
+  }
+
+  http_step parse_body(bytes_view input) {
+    try {
+      return parser_.parse(input);
+    } catch (const error& failure) {
+      verdict_ = status_for(failure.cause());
+      throw error(errc::io_error, std::string(failure.what()), failure.cause());
+    }
+  }
+
+  clock::time_point body_due() const { return drain_due_.value_or(clock::now() + settings_.body_time()); }
+
+  error too_long() {
+    verdict_ = 413;
+    return error(errc::too_large,
+                 "the body of the request is longer than the limit of " + std::to_string(body_limit_) + " bytes");
+  }
+
+  /// Whether the client may still wait for a word before it sends the body.
+  bool unanswered_invitation() const {
+    return !body_ended_ && !invited_ && body_read_ == 0 && parser_.expects_continue();
+  }
+  awaitable<void> invite() {
+    if (!unanswered_invitation() || replied_ != progress::none) co_return;
+    invited_ = true;
+    if (input_.pending().empty()) co_await send(as_bytes("HTTP/1.1 100 Continue\r\n\r\n"));
+  }
+
+  std::string begin_reply(const http_reply& what, std::optional<std::uint64_t> size) {
+    if (replied_ != progress::none)
+      throw error(errc::invalid_argument, "http_call: there is a reply already; a request has one");
+    const http_request_head& asked = parser_.head();
+    const int status = what.status();
+    const bool has_length = size.has_value() && status != 204 && status != 304;
+    bodiless_ = asked.method == "HEAD" || status == 204 || status == 304;
+    chunked_ = !size && status != 204 && status != 304 && asked.minor_version == 1;
+    left_ = size;
+    if (!size && !chunked_ && !bodiless_) last_ = true;
+    if (!parser_.keeps_alive() || what.fields().count("Connection") != 0 || unanswered_invitation()) last_ = true;
+    if (!last_ && announced_left() > settings_.drained()) last_ = true;
+    http_response_head head;
+    head.status = status;
+    head.reason = http_reason(status);
+    head.fields = what.fields();
+    head.fields.erase("Connection");
+    if (head.fields.count("Date") == 0) head.fields.append("Date", http_date_now());
+    if (has_length) head.fields.append("Content-Length", std::to_string(*size));
+    if (chunked_) head.fields.append("Transfer-Encoding", "chunked");
+    if (last_) {
+      head.fields.append("Connection", "close");
+    } else if (asked.minor_version == 0) {
+      head.fields.append("Connection", "keep-alive");
+    }
+    std::string text = http_head_text(head);
+    replied_ = progress::begun;
+    return text;
+  }
+
+  /// What is known to be left of the request's body; of one whose head was taken.
+  std::uint64_t announced_left() const {
+    const std::uint64_t all = content_length(parser_.head().fields).value_or(0);
+    return all > body_read_ ? all - body_read_ : 0;
+  }
+
+  awaitable<void> send(bytes_view data) {
+    while (!data.empty()) {
+      const bytes_view part = data.first(std::min(data.size(), slice));
+      data = data.subspan(part.size());
+      const bool was_broken =
+          std::exchange(broken_, true) || input_.closed();  // until it is known to be well, wherever this ends
+      if (was_broken)
+        throw error(errc::io_error, "the client cannot be written to: an earlier write had failed",
+                    net_errc::connection_lost);
+      write_limit_.arm(settings_.write_time());
+      try {
+        co_await input_.stream().write(part);
+      } catch (const error&) {
+        if (!slow_) throw;
+        throw error(errc::io_error, "the client took nothing of the reply within the time limit", net_errc::timed_out);
+      }
+      write_limit_.disarm();
+      broken_ = false;
+    }
+  }
+
+  const http_server_settings& settings_;
+  http_input input_;
+  time_limit write_limit_;
+  http_request_parser parser_;
+  std::string frame_;
+  std::optional<std::uint64_t> left_;
+  std::optional<clock::time_point> drain_due_;
+  std::uint64_t body_limit_ = 0;
+  std::uint64_t body_read_ = 0;
+  progress replied_ = progress::none;
+  int verdict_ = 0;
+  bool body_ended_ = false;
+  bool chunked_ = false;
+  bool bodiless_ = false;
+  bool invited_ = false;
+  bool last_ = false;
+  bool slow_ = false;
+  bool broken_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/net/http_call.hpp ----
+
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0 {
+
+namespace detail {
+class http_served_connection;
+}
+
+/// A request, and the way to answer it: what a handler of an `http_server` is given.
+///
+/// The client's leaving cancels the handler: as soon as the connection ends, or the client says that it sends no more,
+/// whatever the handler waits for then throws, behind its reply too. (A client that half-closes its connection before it
+/// has the answer is taken for gone, as by most servers.) It is not noticed while the client has more than 32 KiB under
+/// way that nobody reads. `ignore_departure` is for work that is to be finished all the same.
+/// \par Errors    a body or reply that goes wrong throws error{errc::io_error} with a `net_errc` or the system's code as
+///                its `cause()`, or error{errc::too_large}. A handler that lets it out of itself has the client answered
+///                with the status that fits: 400, 408, 413. Anything else that it throws is 500, told to `on_error`.
+/// \par Lifetime  the server's; until the handler's coroutine has ended. Not copied, not moved.
+/// \par Threads   the server's executor. One read, and one of the calls that write, at a time.
+/// \par Cancellation  terminal, everywhere: throws error{errc::cancelled}; a reply under way is cut off.
+class http_call {
+ public:
+  http_call(const http_call&) = delete;
+  http_call& operator=(const http_call&) = delete;
+
+  /// Method, target, fields. The target begins with `/`, or is `*`; it is not decoded.
+  const http_request_head& head() const noexcept { return talk_.parser().head(); }
+  const std::string& method() const noexcept { return head().method; }
+  /// The target up to its `?`; not decoded. Valid as long as this is.
+  std::string_view path() const noexcept { return target().substr(0, target().find('?')); }
+  /// The target behind its `?`; not decoded, empty where there is none.
+  std::string_view query() const noexcept {
+    const auto mark = target().find('?');
+    return mark == std::string_view::npos ? std::string_view() : target().substr(mark + 1);
+  }
+  /// The first value of that field.
+  std::optional<std::string_view> field(std::string_view name) const noexcept { return head().fields.find(name); }
+
+  /// Allows a longer, or only a shorter, body than the server's settings. Before the first read.
+  /// \param most  bytes; nothing: any number.
+  void body_limit(std::optional<std::uint64_t> most) noexcept {
+    // Half of all numbers: sums with it do not overflow.
+    constexpr std::uint64_t any = std::numeric_limits<std::uint64_t>::max() / 2;
+    talk_.body_limit(most.value_or(any));
+  }
+
+  /// The next piece of the body, as it came. The first call answers `Expect: 100-continue`. What nobody reads is not
+  /// taken from the client (back-pressure).
+  /// \param into  not empty; kept by the caller until the awaitable completes.
+  /// \return      how many bytes; 0 at the end, and from then on.
+  /// \throws      error{errc::too_large} beyond the limit, where the length is announced before anything is read;
+  ///              error{errc::io_error}: net_errc::truncated, timed_out, malformed, ambiguous_length, ...
+  awaitable<std::size_t> read_some(std::span<std::byte> into) { return talk_.read_some(into); }
+
+  /// The rest of the body, within the limit.
+  awaitable<bytes> read_all() {
+    bytes content;
+    std::array<std::byte, 16 * 1024> piece;
+    for (;;) {
+      const std::size_t count = co_await read_some(piece);
+      if (count == 0) break;
+      content.insert(content.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(count));
+    }
+    co_return content;
+  }
+  /// The rest of the body. \param most  bytes of the whole body, instead of the limit.
+  awaitable<bytes> read_all(std::uint64_t most) {
+    body_limit(most);
+    return read_all();
+  }
+  /// The trailers of a chunked body; whole once `read_some` has yielded 0.
+  const http_fields& trailers() const noexcept { return talk_.parser().trailers(); }
+
+  /// Sends a whole reply. Once a request, and not after `begin`. `Date` and the length are added.
+  awaitable<void> reply(http_reply what) { return talk_.reply(std::move(what)); }
+
+  /// Sends the head of a reply whose body is written bit by bit: chunked, or for a client of HTTP/1.0 until the
+  /// connection is closed.
+  /// \param what  without a body.
+  awaitable<void> begin(http_reply what) { return talk_.begin(std::move(what), std::nullopt); }
+  /// The same for a body of which the length is known.
+  /// \param size  exactly how many bytes will be written; fewer cut the reply off, more are error{errc::invalid_argument}.
+  awaitable<void> begin(http_reply what, std::uint64_t size) { return talk_.begin(std::move(what), size); }
+
+  /// Sends a piece of a reply that was begun, at once: when this is done the system has it. Nothing for HEAD.
+  /// \param data  kept by the caller until the awaitable completes; may be empty.
+  awaitable<void> write(bytes_view data) { return talk_.write(data); }
+  awaitable<void> write(std::string_view text) { return talk_.write(as_bytes(text)); }
+
+  /// Ends a reply that was begun, for a handler that has more to do. The handler's own end does the same; its exception
+  /// cuts the reply off, so that the client can tell.
+  awaitable<void> end() { return talk_.end(); }
+
+  /// Whether a reply was sent, or begun.
+  bool replied() const noexcept { return talk_.replied() != detail::http_conversation::progress::none; }
+  /// Whether the client has gone.
+  bool client_gone() const noexcept { return talk_.input().ended(); }
+  /// Lets the handler go on when the client has gone; writing to it fails then. The server's stop still cancels it.
+  void ignore_departure() noexcept { ignores_departure_ = true; }
+
+ private:
+  friend class detail::http_served_connection;
+  explicit http_call(detail::http_conversation& talk) noexcept : talk_(talk) {}
+
+  std::string_view target() const noexcept { return head().target; }
+
+  detail::http_conversation& talk_;
+  bool ignores_departure_ = false;
+};
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/net/detail/http_admission.hpp ----
+
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// What a server makes of a head before a handler sees it: RFC 9112, 3.2 (targets, Host), RFC 9110, 10.1.1 (Expect).
+
+namespace cofferdam::inline v0::detail {
+
+/// `host[:port]`, taken apart; the host in small letters.
+class http_authority {
+ public:
+  std::string host;
+  std::string port;
+};
+
+inline std::optional<http_authority> parse_authority(std::string_view text) {
+  http_authority found;
+  std::size_t end = 0;
+  if (text.starts_with('[')) {
+    end = text.find(']');
+    if (end == std::string_view::npos) return std::nullopt;
+    ++end;
+  } else {
+    end = std::min(text.find(':'), text.size());
+  }
+  const bool bracketed = text.starts_with('[');
+  for (const char c : text.substr(0, end)) {
+    const char low = lowered(c);
+    const bool word = (low >= 'a' && low <= 'z') || (low >= '0' && low <= '9') || low == '.';
+    const bool extra =
+        bracketed ? low == ':' || low == '[' || low == ']' : low == '-' || low == '_' || low == '~' || low == '%';
+    if (!word && !extra) return std::nullopt;
+    found.host += low;
+  }
+  std::string_view rest = text.substr(end);
+  if (rest.empty()) return found;
+  if (rest.front() != ':' || rest.size() > 6) return std::nullopt;
+  rest.remove_prefix(1);
+  if (!std::all_of(rest.begin(), rest.end(), [](char c) { return c >= '0' && c <= '9'; })) return std::nullopt;
+  found.port = rest;
+  return found;
+}
+
+/// The authority of an origin, `https://host:port`; nothing for `null` and for what is none.
+inline std::optional<http_authority> parse_origin(std::string_view text) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!same_ignoring_case(text.substr(0, scheme.size()), scheme)) continue;
+    std::optional<http_authority> found = parse_authority(text.substr(scheme.size()));
+    if (found && found->host.empty()) return std::nullopt;
+    return found;
+  }
+  return std::nullopt;
+}
+
+inline bool is_everything(const std::vector<std::string>& list) { return list.size() == 1 && list.front() == "*"; }
+
+/// \throws error{errc::invalid_argument} for what could never be equal to a host or an origin.
+inline void check_lists(const http_server_settings& settings) {
+  if (const auto& hosts = settings.allowed_hosts(); hosts && !is_everything(*hosts)) {
+    for (const std::string& one : *hosts) {
+      const std::optional<http_authority> each = parse_authority(one);
+      if (!each || each->host.empty())
+        throw error(errc::invalid_argument, "allowed_hosts: \"" + one_line(one) +
+                                                "\" is no name or address, with or without a port; IPv6 stands in "
+                                                "brackets, * stands alone");
+    }
+  }
+  if (const auto& origins = settings.allowed_origins(); origins && !is_everything(*origins)) {
+    for (const std::string& one : *origins)
+      if (!parse_origin(one))
+        throw error(errc::invalid_argument, "allowed_origins: \"" + one_line(one) +
+                                                "\" is no origin such as https://app.example; * stands alone");
+  }
+}
+
+/// Whether the host is one of `allowed`, with any port where that names none.
+inline bool is_allowed_host(const http_authority& asked, const std::vector<std::string>& allowed, bool any_port) {
+  return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& one) {
+    const std::optional<http_authority> each = parse_authority(one);
+    return each && !each->host.empty() && each->host == asked.host &&
+           (any_port || each->port.empty() || each->port == asked.port);
+  });
+}
+
+/// The hosts that are believed; nothing where every host is.
+inline std::optional<std::vector<std::string>> believed_hosts(const http_server_settings& settings, bool loopback) {
+  if (settings.allowed_hosts()) {
+    if (is_everything(*settings.allowed_hosts())) return std::nullopt;
+    return settings.allowed_hosts();
+  }
+  if (!loopback) return std::nullopt;
+  return std::vector<std::string>{"localhost", "127.0.0.1", "[::1]"};
+}
+
+inline bool is_allowed_origin(std::string_view text, const http_authority& host,
+                              const std::optional<std::vector<std::string>>& hosts,
+                              const http_server_settings& settings) {
+  if (settings.allowed_origins()) {
+    const std::vector<std::string>& allowed = *settings.allowed_origins();
+    return is_everything(allowed) || std::any_of(allowed.begin(), allowed.end(),
+                                                 [&](const std::string& one) { return same_ignoring_case(one, text); });
+  }
+  const std::optional<http_authority> origin = parse_origin(text);
+  if (!origin) return false;
+  return origin->host == host.host || (hosts && is_allowed_host(*origin, *hosts, true));
+}
+
+/// Makes `http://host/path` into `/path`. \return 0, or the status for a target that is none.
+inline int normalise_target(http_request_head& head) {
+  if (head.method == "CONNECT") return 501;
+  if (head.target == "*") return head.method == "OPTIONS" ? 0 : 400;
+  if (head.target.front() == '/') return 0;
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!same_ignoring_case(std::string_view(head.target).substr(0, scheme.size()), scheme)) continue;
+    const std::string_view rest = std::string_view(head.target).substr(scheme.size());
+    const std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
+    // Whoever looks at the one and whoever looks at the other must see the same host.
+    if (const auto host = head.fields.find("Host"); !host || !same_ignoring_case(*host, rest.substr(0, end)))
+      return 400;
+    std::string path(rest.substr(end));
+    if (path.empty() || path.front() != '/') path.insert(path.begin(), '/');
+    head.target = std::move(path);
+    return 0;
+  }
+  return 400;
+}
+
+/// \param loopback  whether only this machine reaches the listener, by TCP.
+/// \return          0 where a handler may see the request; else the status to refuse it with.
+inline int admit(http_request_head& head, const http_server_settings& settings, bool loopback) {
+  if (const int status = normalise_target(head); status != 0) return status;
+  for (const http_field& one : head.fields)
+    if (same_ignoring_case(one.name(), "Expect") && !same_ignoring_case(one.value(), "100-continue")) return 417;
+  const auto named = head.fields.find("Host");
+  const std::optional<http_authority> host = parse_authority(named.value_or(""));
+  if (!host) return 400;
+  const bool carries = head.method == "POST" || head.method == "PUT" || head.method == "PATCH";
+  if (head.minor_version == 0 && carries && head.fields.count("Content-Length") == 0) return 411;
+  const std::optional<std::vector<std::string>> hosts = believed_hosts(settings, loopback);
+  if (hosts && !is_allowed_host(*host, *hosts, false)) return 421;
+  for (const http_field& one : head.fields)
+    if (same_ignoring_case(one.name(), "Origin") && !is_allowed_origin(one.value(), *host, hosts, settings)) return 403;
+  return 0;
+}
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/net/detail/http_served_connection.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+using http_handler = std::function<awaitable<void>(http_call&)>;
+
+/// One connection of a server: its requests, one after the other, each with a handler that can be cancelled alone.
+///
+/// Two coroutines hold it: `serve`, and the pump of its input, which notices that the client has gone.
+class http_served_connection {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  http_served_connection(const asio::any_io_executor& executor, byte_stream stream,
+                         const http_server_settings& settings, const http_handler& handler,
+                         const std::function<void()>& became_idle, bool loopback)
+      : executor_(executor),
+        settings_(settings),
+        handler_(handler),
+        became_idle_(became_idle),
+        talk_(executor, std::move(stream), settings),
+        request_limit_(executor, [this] { cancel_handler(); }),
+        loopback_(loopback) {}
+  http_served_connection(const http_served_connection&) = delete;
+  http_served_connection& operator=(const http_served_connection&) = delete;
+
+  /// Since when it has waited for a request, and may be closed for another; never, where it does not.
+  clock::time_point idle_since() const noexcept { return idle_since_; }
+
+  /// Ends all of it: cancels the handler, closes the stream.
+  void abort() noexcept {
+    aborted_ = true;
+    talk_.close();
+  }
+  /// No request after the one that a handler has.
+  void stop() noexcept {
+    stopping_ = true;
+    talk_.last();
+    if (!replying_) abort();
+  }
+
+  static awaitable<void> pump(std::shared_ptr<http_served_connection> self) {
+    http_served_connection& one = *self;
+    std::function<void()> left = [&one] { one.client_left(); };
+    co_await one.talk_.input().pump(std::move(left));
+  }
+
+  static awaitable<void> serve(std::shared_ptr<http_served_connection> self) {
+    http_served_connection& one = *self;
+    try {
+      bool first = true;
+      bool more = true;
+      bool answered = false;
+      while (more) {
+        // A new one has a moment for its first request.
+        one.idle_since_ = clock::now() + (first ? std::chrono::seconds(1) : std::chrono::seconds(0));
+        one.became_idle_();
+        const int status = co_await one.talk_.next_head(first);
+        one.idle_since_ = clock::time_point::max();
+        first = false;
+        if (status == 0 || one.aborted_) {
+          answered = false;
+          break;
+        }
+        one.replying_ = true;
+        answered = true;
+        const bool again = co_await one.answer(self, status);
+        more = again && !one.stopping_;
+        one.replying_ = !more;
+      }
+      if (answered) co_await one.talk_.linger();
+    } catch (...) {  // the connection is lost, or was cut off on purpose, which has been reported
+    }
+    one.request_limit_.stop();
+    one.talk_.close();
+  }
+
+ private:
+  /// \return whether another request may follow.
+  awaitable<bool> answer(std::shared_ptr<http_served_connection> self, int status) {
+    if (status == 200) status = admit(talk_.parser().head(), settings_, loopback_);
+    if (status != 0) {
+      talk_.last();
+      co_await refuse(status);
+      co_return false;
+    }
+    overdue_ = false;
+    failure_ = nullptr;
+    request_limit_.arm(settings_.request_time());
+    co_await asio::co_spawn(executor_, handle(std::move(self)),
+                            asio::bind_cancellation_slot(cancel_.slot(), asio::use_awaitable));
+    request_limit_.disarm();
+    if (aborted_) co_return false;
+    co_await settle();
+    const bool more = co_await talk_.ready_for_more();
+    co_return more;
+  }
+
+  /// Runs the handler; throws nothing.
+  static awaitable<void> handle(std::shared_ptr<http_served_connection> self) {
+    http_served_connection& one = *self;
+    http_call call(one.talk_);
+    one.call_ = &call;
+    try {
+      // The client may have left before there was a handler to be cancelled.
+      if (one.talk_.input().ended()) throw error(errc::cancelled, "the client has gone");
+      co_await one.handler_(call);
+    } catch (...) {
+      one.failure_ = std::current_exception();
+    }
+    one.call_ = nullptr;
+  }
+
+  /// Makes a whole reply of what the handler has left.
+  awaitable<void> settle() {
+    using progress = http_conversation::progress;
+    const bool none = talk_.replied() == progress::none;
+    int status = 0;
+    if (failure_) {
+      if (!is_known(failure_)) report(failure_);
+      if (talk_.replied() == progress::begun) throw error(errc::io_error, "a reply was cut off");
+      if (talk_.verdict() != 0 || overdue_) talk_.last();
+      if (none) status = overdue_ ? 503 : talk_.verdict() != 0 ? talk_.verdict() : 500;
+    } else if (talk_.replied() == progress::begun) {
+      std::exception_ptr cut;
+      try {
+        co_await talk_.end();
+      } catch (const error&) {
+        cut = std::current_exception();
+      }
+      if (cut) report(cut);
+      if (cut) std::rethrow_exception(cut);
+    } else if (none) {
+      report(std::make_exception_ptr(error(errc::invalid_argument, "the handler ended without a reply")));
+      status = 500;
+    }
+    if (status != 0) co_await refuse(status);
+  }
+
+  awaitable<void> refuse(int status) {
+    http_reply what(status);
+    what.content("text/plain; charset=utf-8", std::to_string(status) + " " + std::string(http_reason(status)) + "\n");
+    co_await talk_.reply(std::move(what));
+  }
+
+  /// Whether it comes of the client, or of our own limit: nobody has to be told.
+  bool is_known(const std::exception_ptr& failure) const {
+    if (!overdue_ && talk_.verdict() == 0 && !talk_.input().ended() && !talk_.broken()) return false;
+    try {
+      std::rethrow_exception(failure);
+    } catch (const std::system_error&) {
+      return true;
+    } catch (...) {
+      return false;
+    }
+  }
+  void report(const std::exception_ptr& failure) {
+    if (settings_.on_error()) settings_.on_error()(talk_.parser().head(), failure);
+  }
+
+  void cancel_handler() {
+    if (call_ == nullptr) return;
+    overdue_ = true;
+    cancel_.emit(asio::cancellation_type::terminal);
+  }
+  /// The one place, beside the time limit, that cancels a handler: never inside one.
+  void client_left() {
+    if (call_ == nullptr || (call_->ignores_departure_ && !aborted_)) return;
+    cancel_.emit(asio::cancellation_type::terminal);
+  }
+
+  asio::any_io_executor executor_;
+  const http_server_settings& settings_;
+  const http_handler& handler_;
+  const std::function<void()>& became_idle_;
+  asio::cancellation_signal cancel_;
+  http_conversation talk_;
+  time_limit request_limit_;
+  http_call* call_ = nullptr;
+  std::exception_ptr failure_;
+  clock::time_point idle_since_ = clock::time_point::max();
+  bool loopback_;
+  bool replying_ = false;  // or running a handler, or draining, or lingering: not waiting for a head
+  bool stopping_ = false;
+  bool overdue_ = false;
+  bool aborted_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/net/detail/listening.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/error.hpp>
+#include <asio/ip/address.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/ip/v6_only.hpp>
+#include <asio/local/stream_protocol.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/socket_base.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <cerrno>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace cofferdam::inline v0::detail {
+
+/// What a `listener` is made of.
+class listening {
+ public:
+  listening() = default;
+  listening(const listening&) = delete;
+  listening& operator=(const listening&) = delete;
+  virtual ~listening() = default;
+
+  virtual awaitable<byte_stream> accept() = 0;
+  virtual void close() noexcept = 0;
+  const std::string& name() const noexcept { return name_; }
+  std::uint16_t port() const noexcept { return port_; }
+  bool is_loopback() const noexcept { return loopback_; }
+
+ protected:
+  void check(std::error_code failure) const {
+    if (failure) throw error(errc::io_error, "cannot listen on " + name_ + ": " + failure.message(), failure);
+  }
+  /// Asio opens and accepts sockets that programs which are started would inherit.
+  static void keep_from_children(int fd) noexcept { ::fcntl(fd, F_SETFD, FD_CLOEXEC); }
+
+  std::string name_;
+  std::uint16_t port_ = 0;
+  bool loopback_ = false;
+  bool closed_ = false;
+};
+
+/// The part that does not care for the family.
+template <class Protocol>
+class socket_listening : public listening {
+ public:
+  explicit socket_listening(const asio::any_io_executor& executor) : acceptor_(executor) {}
+
+  void close() noexcept override {
+    closed_ = true;
+    std::error_code ignored;  // it is closed all the same
+    acceptor_.close(ignored);
+  }
+
+ protected:
+  awaitable<typename Protocol::socket> accept_socket() {
+    std::error_code failure;
+    typename Protocol::socket socket(acceptor_.get_executor());
+    co_await acceptor_.async_accept(socket, asio::redirect_error(asio::use_awaitable, failure));
+    if (failure) throw stream_error(name_, "accepting", failure, closed_);
+    keep_from_children(socket.native_handle());
+    co_return socket;
+  }
+
+  typename Protocol::acceptor acceptor_;
+};
+
+class tcp_listening : public socket_listening<asio::ip::tcp> {
+ public:
+  tcp_listening(const asio::any_io_executor& executor, const std::string& address, std::uint16_t port)
+      : socket_listening(executor) {
+    std::error_code failure;
+    const asio::ip::address where = asio::ip::make_address(address, failure);
+    if (failure)
+      throw error(errc::invalid_argument, "\"" + one_line(address) + "\" is no IPv4 or IPv6 address to listen on");
+    asio::ip::tcp::endpoint place(where, port);
+    name_ = text(place);
+    acceptor_.open(place.protocol(), failure);
+    check(failure);
+    keep_from_children(acceptor_.native_handle());
+    acceptor_.set_option(asio::socket_base::reuse_address(true), failure);
+    check(failure);
+    if (where.is_v6()) acceptor_.set_option(asio::ip::v6_only(true), failure);
+    check(failure);
+    acceptor_.bind(place, failure);
+    check(failure);
+    acceptor_.listen(asio::socket_base::max_listen_connections, failure);
+    check(failure);
+    place = acceptor_.local_endpoint(failure);
+    check(failure);
+    name_ = text(place);
+    port_ = place.port();
+    loopback_ = where.is_loopback();
+  }
+
+  awaitable<byte_stream> accept() override {
+    asio::ip::tcp::socket socket = co_await accept_socket();
+    std::string peer = peer_of(socket);
+    co_return byte_stream(std::make_unique<socket_stream<asio::ip::tcp::socket>>(std::move(socket), std::move(peer)));
+  }
+
+ protected:
+  static std::string peer_of(asio::ip::tcp::socket& socket) {
+    std::error_code failure;
+    socket.set_option(asio::ip::tcp::no_delay(true), failure);
+    const asio::ip::tcp::endpoint from = socket.remote_endpoint(failure);
+    return failure ? std::string("a client that has gone") : "the client " + text(from);
+  }
+
+ private:
+  static std::string text(const asio::ip::tcp::endpoint& place) {
+    const std::string address = place.address().to_string();
+    return (place.address().is_v6() ? "[" + address + "]" : address) + ":" + std::to_string(place.port());
+  }
+};
+
+class unix_listening final : public socket_listening<asio::local::stream_protocol> {
+ public:
+  unix_listening(const asio::any_io_executor& executor, const std::string& path)
+      : socket_listening(executor), path_(path) {
+    if (path.empty() || path.front() != '/' || path.size() > 107 || path.find('\0') != std::string::npos)
+      throw error(errc::invalid_argument, "\"" + one_line(path) +
+                                              "\" is no path of a Unix socket: it has to be absolute and at most 107 "
+                                              "bytes long");
+    name_ = "the socket \"" + one_line(path) + "\"";
+    remove_dead_socket();
+    std::error_code failure;
+    acceptor_.open(asio::local::stream_protocol(), failure);
+    check(failure);
+    keep_from_children(acceptor_.native_handle());
+    // Linux gives the file the mode of the socket, so that there is no moment at which others could connect.
+    if (::fchmod(acceptor_.native_handle(), 0600) != 0) check(std::error_code(errno, std::system_category()));
+    acceptor_.bind(asio::local::stream_protocol::endpoint(path), failure);
+    check(failure);
+    struct stat made {};
+    if (::lstat(path.c_str(), &made) != 0) check(std::error_code(errno, std::system_category()));
+    device_ = made.st_dev;
+    inode_ = made.st_ino;
+    bound_ = true;
+    if (!S_ISSOCK(made.st_mode) || (made.st_mode & 0077U) != 0) {
+      remove_file();
+      throw error(errc::permission_denied, "cannot listen on " + name_ + ": others could connect to it");
+    }
+    acceptor_.listen(asio::socket_base::max_listen_connections, failure);
+    if (failure) remove_file();
+    check(failure);
+  }
+  ~unix_listening() override { remove_file(); }
+
+  awaitable<byte_stream> accept() override {
+    asio::local::stream_protocol::socket socket = co_await accept_socket();
+    std::string peer = "a client of " + name_;
+    co_return byte_stream(
+        std::make_unique<socket_stream<asio::local::stream_protocol::socket>>(std::move(socket), std::move(peer)));
+  }
+
+  void close() noexcept override {
+    socket_listening::close();
+    remove_file();
+  }
+
+ private:
+  void remove_dead_socket() {
+    struct stat there {};
+    if (::lstat(path_.c_str(), &there) != 0) return;
+    if (!S_ISSOCK(there.st_mode))
+      throw error(errc::already_exists, "cannot listen on " + name_ + ": something else has that name");
+    const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path_.copy(static_cast<char*>(address.sun_path), sizeof(address.sun_path) - 1);
+    const bool dead = fd >= 0 && ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 &&
+                      errno == ECONNREFUSED;
+    if (fd >= 0) ::close(fd);
+    if (!dead) throw error(errc::already_exists, "cannot listen on " + name_ + ": somebody listens there already");
+    ::unlink(path_.c_str());
+  }
+
+  void remove_file() noexcept {
+    if (!std::exchange(bound_, false)) return;
+    struct stat there {};
+    if (::lstat(path_.c_str(), &there) == 0 && there.st_dev == device_ && there.st_ino == inode_)
+      ::unlink(path_.c_str());
+  }
+
+  std::string path_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+  bool bound_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/net/listener.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline v0 {
+
+/// Where peers come from: `connector`'s other side. `tcp_listener`, `unix_listener` and `tls_listener`
+/// (net/tls_listener.hpp) make one; it listens from then on.
+/// \par Lifetime  destroying it closes it, which needs no waiting; before the executor's context.
+/// \par Threads   one executor.
+class listener {
+ public:
+  using implementation = detail::listening;
+
+  /// Listens nowhere.
+  listener() = default;
+  explicit listener(std::unique_ptr<implementation> open) : open_(std::move(open)) {}
+
+  /// How sentences call it: `127.0.0.1:8080`, `the socket "/run/x.sock"`.
+  const std::string& name() const { return get().name(); }
+  /// The port that peers connect to, also where any free one was asked for; 0 for a Unix socket.
+  std::uint16_t port() const { return get().port(); }
+  /// Whether it is TCP and only this machine reaches it.
+  bool is_loopback() const { return get().is_loopback(); }
+
+  /// Waits for the next peer. One at a time. Over TLS the handshake is made by the first read.
+  /// \throws error{errc::io_error} with the system's code; it goes on listening unless it was closed.
+  /// \par Cancellation  terminal: throws error{errc::cancelled}.
+  awaitable<byte_stream> accept() { return get().accept(); }
+
+  /// Takes no more peers; a socket in the file system is removed. Streams that were accepted live on.
+  void close() noexcept {
+    if (open_) open_->close();
+  }
+
+ private:
+  implementation& get() const {
+    if (!open_) throw error(errc::invalid_argument, "listener: there is none (default-constructed or moved from)");
+    return *open_;
+  }
+
+  std::unique_ptr<implementation> open_;
+};
+
+/// Listens for TCP. No delay of small writes.
+/// \param address  an IPv4 or IPv6 address (without brackets) of this machine: `127.0.0.1`, `::1`. `0.0.0.0` and `::` let
+///                 the network in.
+/// \param port     0: any free one, which `port()` tells.
+/// \throws         error{errc::invalid_argument} for another address; error{errc::io_error} whose `cause()` is the
+///                 system's: EADDRINUSE, EACCES, EADDRNOTAVAIL.
+inline listener tcp_listener(const asio::any_io_executor& executor, const std::string& address, std::uint16_t port) {
+  return listener(std::make_unique<detail::tcp_listening>(executor, address, port));
+}
+
+/// Listens on a Unix stream socket that only this user may connect to (mode 0600). A socket that a dead server has left
+/// is replaced; the file is removed at the end, if it is still this one.
+/// \param path  absolute, at most 107 bytes, no NUL; its folder exists.
+/// \throws      error{errc::invalid_argument} for another path; error{errc::already_exists} where somebody listens there,
+///              or where something else stands; error{errc::io_error} with the system's code.
+inline listener unix_listener(const asio::any_io_executor& executor, const std::string& path) {
+  return listener(std::make_unique<detail::unix_listening>(executor, path));
+}
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/net/detail/http_server_core.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/error.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <iterator>
+#include <list>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+/// What the coroutines of a server share: its listeners, its connections, and whether it is over.
+class http_server_core : public std::enable_shared_from_this<http_server_core> {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  http_server_core(asio::any_io_executor executor, http_handler handler, http_server_settings settings)
+      : executor_(std::move(executor)), handler_(std::move(handler)), settings_(std::move(settings)) {
+    if (!handler_) throw error(errc::invalid_argument, "http_server: the handler is empty");
+    check_lists(settings_);
+  }
+
+  const http_server_settings& settings() const noexcept { return settings_; }
+  std::size_t connections() const noexcept { return connections_.size(); }
+  void listen(listener where) {
+    if (running_ || stopping_)
+      throw error(errc::invalid_argument, "http_server: it takes no listener once it runs or was stopped");
+    static_cast<void>(where.name());  // throws where there is none
+    listeners_.push_back(std::move(where));
+  }
+
+  /// Takes no more connections, and no more requests on those there are.
+  void begin_stop() noexcept {
+    if (std::exchange(stopping_, true)) return;
+    for (listener& each : listeners_) each.close();
+    for (const auto& each : connections_) each->stop();
+    wake();
+  }
+  /// Takes nothing from anybody any more; what runs is cancelled, or finds its connection closed.
+  void abort() noexcept {
+    begin_stop();
+    for (const auto& each : connections_) each->abort();
+  }
+
+  static awaitable<void> run(std::shared_ptr<http_server_core> self) {
+    http_server_core& core = *self;
+    if (core.listeners_.empty()) throw error(errc::invalid_argument, "http_server: it listens nowhere");
+    if (std::exchange(core.running_, true)) throw error(errc::invalid_argument, "http_server: it runs already");
+    if (!core.stopping_) {
+      for (listener& each : core.listeners_) core.spawn_acceptor(each);
+    }
+    // A cancelled coroutine could not even begin to wait for the end.
+    const bool throws = co_await asio::this_coro::throw_if_cancelled();
+    co_await asio::this_coro::throw_if_cancelled(false);
+    const bool whole = co_await core.over_by(clock::time_point::max());
+    if (!whole) co_await end_at_once(self);
+    co_await asio::this_coro::throw_if_cancelled(throws);
+    if (!whole) throw error(errc::cancelled, "the HTTP server was cancelled; everything of it has ended");
+    if (core.failure_) std::rethrow_exception(core.failure_);
+  }
+
+  static awaitable<void> stop(std::shared_ptr<http_server_core> self) {
+    http_server_core& core = *self;
+    core.begin_stop();
+    const clock::time_point due = clock::now() + core.settings_.stop_time();
+    const bool throws = co_await asio::this_coro::throw_if_cancelled();
+    co_await asio::this_coro::throw_if_cancelled(false);
+    bool whole = co_await core.over_by(due);
+    if (whole) {
+      core.abort();
+      const bool ended = co_await core.over_by(clock::time_point::max());
+      whole = ended;
+    }
+    if (!whole) co_await end_at_once(self);
+    co_await asio::this_coro::throw_if_cancelled(throws);
+    if (!whole)
+      throw error(errc::cancelled, "stopping the HTTP server was cancelled; everything of it was ended at once");
+  }
+
+ private:
+  /// A coroutine that waits for anything to change.
+  class waiter {
+   public:
+    waiter(http_server_core& core, clock::time_point due)
+        : core_(core), at_(core.waiting_.emplace(core.waiting_.end(), core.executor_, due)) {}
+    waiter(const waiter&) = delete;
+    waiter& operator=(const waiter&) = delete;
+    ~waiter() { core_.waiting_.erase(at_); }
+    asio::steady_timer& timer() const noexcept { return *at_; }
+
+   private:
+    http_server_core& core_;
+    std::list<asio::steady_timer>::iterator at_;
+  };
+
+  /// \return false where the coroutine was cancelled.
+  awaitable<bool> changes(clock::time_point due) {
+    const waiter mine(*this, due);
+    std::error_code woken;
+    co_await mine.timer().async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+    co_return state.cancelled() == asio::cancellation_type::none;
+  }
+
+  /// Waits for the end, or for `due`. \return false where the coroutine was cancelled, which throws nothing here.
+  awaitable<bool> over_by(clock::time_point due) {
+    bool whole = true;
+    while (whole && !over() && clock::now() < due) {
+      const bool more = co_await changes(due);
+      whole = more;
+    }
+    co_return whole;
+  }
+
+  /// What `shielded` wants.
+  class until_over {
+   public:
+    explicit until_over(std::shared_ptr<http_server_core> core) : core_(std::move(core)) {}
+    awaitable<void> operator()() { return wait(core_); }
+
+   private:
+    static awaitable<void> wait(std::shared_ptr<http_server_core> core) {
+      while (!core->over()) {
+        const bool whole = co_await core->changes(clock::time_point::max());
+        static_cast<void>(whole);
+      }
+    }
+    std::shared_ptr<http_server_core> core_;
+  };
+  static awaitable<void> end_at_once(std::shared_ptr<http_server_core> self) {
+    self->abort();
+    until_over work(std::move(self));
+    co_await detail::shielded(std::move(work));
+  }
+
+  bool over() const noexcept { return stopping_ && acceptors_ == 0 && connections_.empty(); }
+  void wake() noexcept {
+    for (asio::steady_timer& each : waiting_) {
+      try {
+        each.cancel();
+      } catch (const std::system_error&) {  // a timer that cannot be cancelled has nobody waiting
+      }
+    }
+  }
+
+  void spawn_acceptor(listener& from) {
+    ++acceptors_;
+    const auto ended = [core = shared_from_this()](const std::exception_ptr& failure) {
+      --core->acceptors_;
+      if (failure && !core->failure_) core->failure_ = failure;
+      if (failure) core->abort();
+      core->wake();
+    };
+    asio::co_spawn(executor_, accept_from(shared_from_this(), from), ended);
+  }
+
+  static awaitable<void> accept_from(std::shared_ptr<http_server_core> self, listener& from) {
+    http_server_core& core = *self;
+    while (!core.stopping_) {
+      byte_stream stream;
+      std::exception_ptr failure;
+      try {
+        byte_stream accepted = co_await from.accept();
+        stream = std::move(accepted);
+      } catch (const error&) {
+        failure = std::current_exception();
+      }
+      if (core.stopping_) break;
+      if (failure) {
+        if (!is_passing(failure)) std::rethrow_exception(failure);
+        const clock::time_point due = clock::now() + std::chrono::milliseconds(50);
+        while (!core.stopping_ && clock::now() < due) {
+          const bool whole = co_await core.changes(due);
+          static_cast<void>(whole);
+        }
+        continue;
+      }
+      while (core.connections_.size() >= core.settings_.connections() && !core.stopping_) {
+        core.close_the_most_idle();
+        const bool whole = co_await core.changes(clock::now() + std::chrono::milliseconds(500));
+        static_cast<void>(whole);
+      }
+      if (!core.stopping_) core.take(std::move(stream), from.is_loopback());
+    }
+  }
+
+  /// Whether accepting may go well again: a peer that has gone, or something of which the system has too little.
+  static bool is_passing(const std::exception_ptr& failure) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const error& reason) {
+      for (const std::errc one :
+           {std::errc::connection_aborted, std::errc::connection_reset, std::errc::too_many_files_open,
+            std::errc::too_many_files_open_in_system, std::errc::no_buffer_space, std::errc::not_enough_memory,
+            std::errc::protocol_error, std::errc::network_down, std::errc::network_unreachable,
+            std::errc::host_unreachable, std::errc::interrupted, std::errc::timed_out})
+        if (reason.cause() == one) return true;
+      return false;
+    }
+  }
+
+  void close_the_most_idle() noexcept {
+    const auto idle = std::min_element(connections_.begin(), connections_.end(),
+                                       [](const auto& a, const auto& b) { return a->idle_since() < b->idle_since(); });
+    if (idle != connections_.end() && (*idle)->idle_since() <= clock::now()) (*idle)->abort();
+  }
+
+  void take(byte_stream stream, bool loopback) {
+    const auto one = std::make_shared<http_served_connection>(executor_, std::move(stream), settings_, handler_,
+                                                              became_idle_, loopback);
+    connections_.push_back(one.get());
+    const auto at = std::prev(connections_.end());
+    // Gone from the list when both coroutines have ended, or were destroyed with their context.
+    const std::shared_ptr<void> both(nullptr, [core = shared_from_this(), at](void*) {
+      core->connections_.erase(at);
+      core->wake();
+    });
+    const auto ended = [core = shared_from_this(), one, both](const std::exception_ptr&) {};  // neither throws
+    asio::co_spawn(executor_, http_served_connection::pump(one), ended);
+    asio::co_spawn(executor_, http_served_connection::serve(one), ended);
+  }
+
+  asio::any_io_executor executor_;
+  http_handler handler_;
+  http_server_settings settings_;
+  // Somebody who waits for room may have it now.
+  std::function<void()> became_idle_ = [this] {
+    if (connections_.size() >= settings_.connections()) wake();
+  };
+  std::list<listener> listeners_;
+  std::list<http_served_connection*> connections_;
+  std::list<asio::steady_timer> waiting_;
+  std::exception_ptr failure_;
+  std::size_t acceptors_ = 0;
+  bool running_ = false;
+  bool stopping_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/net/http_server.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace cofferdam::inline v0 {
+
+/// Serves HTTP/1.1, and 1.0, to the peers of one or more listeners: one coroutine of a handler for each request.
+///
+/// Requests of one connection are handled one at a time and in their order, also where they come in one go; connections
+/// independently of each other. Before a handler sees a request, its framing, its target, `Host` and `Origin` have been
+/// checked. What the server says by itself, each with one line of text:
+/// 400 what is not HTTP, ambiguous lengths, a `Host` that is none · 403 `Origin` · 408 · 411 a body of HTTP/1.0 without a
+/// length · 413 · 414, 431 · 417 another `Expect` · 421 `Host` (a 421 and a 403 are the answers to DNS rebinding) ·
+/// 500 the handler failed or sent nothing · 501 `CONNECT`, a transfer coding that is not chunked · 503 `request_time` ·
+/// 505. All of them close the connection but the 500 to a request whose rest can be drained.
+///
+///     http_server server(executor, [](http_call& call) -> awaitable<void> {
+///       co_await call.reply(http_reply(200).content("text/plain", "hello"));
+///     });
+///     server.listen(tcp_listener(executor, "127.0.0.1", 8080));
+///     co_await server.run();
+///
+/// \par Errors    what handlers throw goes to `on_error` of the settings, not to `run`.
+/// \par Lifetime  destroying it closes everything and waits for nothing: handlers that still run are cancelled by the
+///                executor's context, which it does not outlive. Better is `stop`. A handler may capture: the server
+///                keeps it until the last call has ended.
+/// \par Threads   one executor (a strand on pools), on which handlers run too.
+/// \par Cost      a connection: two coroutines, a buffer of 32 KiB, and four timers.
+/// \par Source    RFC 9110, RFC 9112.
+class http_server {
+ public:
+  /// Called for each request; ends when the request is done. `call` lives that long.
+  using handler = std::function<awaitable<void>(http_call& call)>;
+
+  /// \throws error{errc::invalid_argument} for an empty handler, and for a host or origin in the settings that is none.
+  http_server(asio::any_io_executor executor, handler each, http_server_settings settings = http_server_settings())
+      : core_(std::make_shared<detail::http_server_core>(std::move(executor), std::move(each), std::move(settings))) {}
+  http_server(const http_server&) = delete;
+  http_server& operator=(const http_server&) = delete;
+  ~http_server() { core_->abort(); }
+
+  /// Serves the peers of this listener, too, when it runs. Before `run`.
+  http_server& listen(listener where) {
+    core_->listen(std::move(where));
+    return *this;
+  }
+
+  /// Serves until `stop` was called and everything has ended. Once.
+  /// \throws error{errc::invalid_argument} without a listener, and the second time; error{errc::io_error} where a listener
+  ///         failed for good, after everything has ended.
+  /// \par Cancellation  terminal: stops at once, cancels the handlers, waits for their ends; throws
+  ///                    error{errc::cancelled}. No new server, but no loose end either.
+  awaitable<void> run() { return detail::http_server_core::run(core_); }
+
+  /// Stops: no more connections, idle ones are closed, requests that a handler has are finished within `stop_time`, then
+  /// cancelled. Done when all of that has ended. May be called again, from anywhere but a handler, which it would wait for.
+  /// \par Cancellation  terminal: cancels the handlers at once, waits for their ends; throws error{errc::cancelled}.
+  awaitable<void> stop() { return detail::http_server_core::stop(core_); }
+
+  /// How many connections there are.
+  std::size_t connections() const noexcept { return core_->connections(); }
+
+ private:
+  std::shared_ptr<detail::http_server_core> core_;
+};
+
+}  // namespace cofferdam::inline v0
+
 // ---- cofferdam/net/tar_names.hpp ----
 
 
@@ -26842,6 +28695,102 @@ class tar_names {
   std::uint64_t last_ = 0;
   std::size_t left_;
 };
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/net/detail/tls_listening.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/ip/tcp.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+/// TCP whose streams speak TLS.
+class tls_listening final : public tcp_listening {
+ public:
+  tls_listening(const asio::any_io_executor& executor, const std::string& address, std::uint16_t port,
+                tls_identity identity)
+      : tcp_listening(executor, address, port), identity_(std::move(identity)) {}
+
+  awaitable<byte_stream> accept() override {
+    asio::ip::tcp::socket socket = co_await accept_socket();
+    std::string peer = peer_of(socket);
+    auto stream = std::make_unique<tls_stream>(std::move(socket), identity_, std::move(peer));
+    stream->expect_client();
+    co_return byte_stream(std::move(stream));
+  }
+
+ private:
+  tls_identity identity_;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/net/tls_listener.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline v0 {
+
+/// How a server shows who it is. TLS 1.2 or newer; no certificate is asked of clients.
+class tls_server_settings {
+ public:
+  tls_server_settings() = default;
+
+  /// Shows this certificate.
+  /// \param chain  the certificate and those between it and the root, PEM.
+  /// \param key    its private key, PEM, not encrypted.
+  tls_server_settings& certificate(std::string chain, std::string key) & {
+    chain_ = detail::pem_source(std::move(chain), false);
+    key_ = detail::pem_source(std::move(key), false);
+    return *this;
+  }
+  tls_server_settings&& certificate(std::string chain, std::string key) && {
+    return std::move(certificate(std::move(chain), std::move(key)));
+  }
+  /// The same from files, read when the listener is made.
+  tls_server_settings& certificate_files(std::string chain_path, std::string key_path) & {
+    chain_ = detail::pem_source(std::move(chain_path), true);
+    key_ = detail::pem_source(std::move(key_path), true);
+    return *this;
+  }
+  tls_server_settings&& certificate_files(std::string chain_path, std::string key_path) && {
+    return std::move(certificate_files(std::move(chain_path), std::move(key_path)));
+  }
+
+ private:
+  friend listener tls_listener(const asio::any_io_executor& executor, const std::string& address, std::uint16_t port,
+                               const tls_server_settings& settings);
+
+  detail::pem_source chain_;
+  detail::pem_source key_;
+};
+
+/// Listens for TCP, as `tcp_listener` does, and speaks TLS there. The handshake is made by the first read of a stream,
+/// so that the limits of whoever reads hold for it; one that fails is an error of that read.
+/// \param settings  read now, files too: a certificate that changes needs a new listener.
+/// \throws          as `tcp_listener`; error{errc::invalid_argument} without a certificate, and one that names the file,
+///                  certificate or key that is of no use.
+/// \par Source      RFC 8446, RFC 5246.
+inline listener tls_listener(const asio::any_io_executor& executor, const std::string& address, std::uint16_t port,
+                             const tls_server_settings& settings) {
+  if (!settings.chain_.given())
+    throw error(errc::invalid_argument, "tls_listener: a server needs a certificate; set certificate()");
+  detail::tls_identity identity(settings.chain_, settings.key_);
+  return listener(std::make_unique<detail::tls_listening>(executor, address, port, std::move(identity)));
+}
 
 }  // namespace cofferdam::inline v0
 

@@ -2,11 +2,13 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // Any bytes as HTTP/1.1, a response or a request: events or a refusal, the same however the stream is cut; never more
-// data than bytes, never a byte behind the end; what was taken of a head, written again, is one head.
+// data than bytes, never a byte behind the end; what was taken of a head, written again, is one head. A server that only
+// this machine reaches admits no request for another host, and no target but a path or `*`.
 // Input: one byte for which side and which limits, one for the size of the pieces, then the stream.
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/net/detail/http_admission.hpp>
 #include <cofferdam/net/http_parser.hpp>
 #include <cofferdam/net/http_serializer.hpp>
 
@@ -80,6 +82,27 @@ void check(const Parser& parser, std::string_view stream, std::size_t piece) {
   require(whole.data.size() <= whole.consumed && whole.consumed <= stream.size());
 }
 
+/// What a server makes of a request's head.
+void check_admission(const cofferdam::http_parser_limits& limits, std::string_view stream) {
+  cofferdam::http_request_parser parser(limits);
+  try {
+    if (parser.parse(cofferdam::as_bytes(stream)).event != http_event::head) return;
+  } catch (const cofferdam::error&) {
+    return;
+  }
+  const cofferdam::http_server_settings settings;
+  cofferdam::http_request_head open = parser.head();
+  const int elsewhere = cofferdam::detail::admit(open, settings, false);
+  cofferdam::http_request_head head = parser.head();
+  const int status = cofferdam::detail::admit(head, settings, true);
+  require(status == 0 || (status >= 400 && status < 600));
+  require(elsewhere == status || status == 421 || elsewhere == 403);
+  if (status != 0) return;
+  require(head.target == "*" || head.target.front() == '/');
+  const auto host = cofferdam::detail::parse_authority(*head.fields.find("Host"));
+  require(host && (host->host == "localhost" || host->host == "127.0.0.1" || host->host == "[::1]"));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -95,6 +118,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view stream(reinterpret_cast<const char*>(data) + 2, size - 2);
   if ((data[0] & 1U) != 0) {
     check(cofferdam::http_request_parser(limits), stream, piece);
+    check_admission(limits, stream);
   } else {
     check(cofferdam::http_response_parser((data[0] & 2U) != 0 ? "HEAD" : "GET", limits), stream, piece);
   }

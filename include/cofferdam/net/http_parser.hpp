@@ -271,6 +271,8 @@ class http_request_parser {
   http_request_head& head() noexcept { return head_; }
   const http_fields& trailers() const noexcept { return core_.body_.trailers(); }
   bool began() const noexcept { return core_.began_; }
+  /// Whether the request line has been taken; one that was not, after an error, was the reason for it.
+  bool has_request_line() const noexcept { return core_.state_ != detail::http_message_parser::state::start; }
   /// Whether the client waits for "100 Continue" before it sends the body.
   bool expects_continue() const noexcept {
     return head_.minor_version == 1 && head_.fields.lists("Expect", "100-continue");

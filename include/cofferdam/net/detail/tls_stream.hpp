@@ -94,7 +94,19 @@ class tls_identity {
         throw error(errc::invalid_argument, "TLS: the system's trusted certificates cannot be used", failure);
     }
     if (!chain.given()) return;
-    load_certificate(chain, key);
+    load_certificate(chain, key, "client");
+  }
+  /// A server's: shows its certificate, and asks for none.
+  tls_identity(const pem_source& chain, const pem_source& key)
+      : context_(std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server)),
+        verifies_(false),
+        has_certificate_(true) {
+    SSL_CTX* native = context_->native_handle();
+    if (SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION) != 1)
+      throw error(errc::invalid_argument, "TLS: OpenSSL has no TLS 1.2");
+    SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION);
+    SSL_CTX_set_default_passwd_cb(native, [](char*, int, int, void*) { return 0; });
+    load_certificate(chain, key, "server");
   }
 
   asio::ssl::context& context() const noexcept { return *context_; }
@@ -102,23 +114,23 @@ class tls_identity {
   bool has_certificate() const noexcept { return has_certificate_; }
 
  private:
-  void load_certificate(const pem_source& chain, const pem_source& key) {
+  void load_certificate(const pem_source& chain, const pem_source& key, const std::string& whose) {
     std::error_code failure;
-    const std::string chain_text = chain.load("the client certificate");
+    const std::string chain_text = chain.load(("the " + whose + " certificate").c_str());
     context_->use_certificate_chain(asio::buffer(chain_text), failure);
-    check(failure, chain, "has no client certificate");
-    std::string key_text = key.load("the client's key");
+    check(failure, chain, "has no " + whose + " certificate");
+    std::string key_text = key.load(("the " + whose + "'s key").c_str());
     context_->use_private_key(asio::buffer(key_text), asio::ssl::context::pem, failure);
     OPENSSL_cleanse(key_text.data(), key_text.size());
-    check(failure, key, "has no private key that is unencrypted and belongs to the client certificate");
+    check(failure, key, "has no private key that is unencrypted and belongs to the " + whose + " certificate");
     if (SSL_CTX_check_private_key(context_->native_handle()) != 1)
       throw error(errc::invalid_argument,
-                  "TLS: the key in " + key.name() + " does not belong to the client certificate");
+                  "TLS: the key in " + key.name() + " does not belong to the " + whose + " certificate");
   }
 
   // The text lives until the statement's end, which is when it has been read.
   static asio::const_buffer buffer(const std::string& text) { return asio::const_buffer(text.data(), text.size()); }
-  static void check(std::error_code failure, const pem_source& from, const char* what) {
+  static void check(std::error_code failure, const pem_source& from, const std::string& what) {
     ERR_clear_error();
     if (failure)
       throw error(errc::invalid_argument, "TLS: " + from.name() + " " + what + ": " + failure.message(), failure);
@@ -206,6 +218,12 @@ class tls_stream final : public byte_stream::implementation {
     if (done != 1) throw error(errc::io_error, peer_ + ": TLS cannot be told whom to expect");
   }
 
+  /// The other side is the client: the first read makes the handshake.
+  void expect_client() {
+    is_server_ = true;
+    SSL_set_accept_state(stream_.native_handle());
+  }
+
   awaitable<void> handshake(due_time due) {
     std::error_code failure;
     time_limit limit(stream_.get_executor(), [this] { close_socket(); });
@@ -287,7 +305,8 @@ class tls_stream final : public byte_stream::implementation {
   }
 
   error translated(const char* doing, std::error_code cause) const {
-    if (!closed_ && wants_certificate(cause)) return certificate_error(peer_, identity_.has_certificate());
+    if (!closed_ && !is_server_ && wants_certificate(cause))
+      return certificate_error(peer_, identity_.has_certificate());
     return stream_error(peer_, doing, cause, closed_);
   }
 
@@ -328,6 +347,7 @@ class tls_stream final : public byte_stream::implementation {
   tls_identity identity_;
   stream_type stream_;
   std::string peer_;
+  bool is_server_ = false;
   bool ended_ = false;
   bool closed_ = false;
 };

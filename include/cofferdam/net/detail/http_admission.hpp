@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/net/http_message.hpp>
+#include <cofferdam/net/http_server_settings.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// What a server makes of a head before a handler sees it: RFC 9112, 3.2 (targets, Host), RFC 9110, 10.1.1 (Expect).
+
+namespace cofferdam::inline v0::detail {
+
+/// `host[:port]`, taken apart; the host in small letters.
+class http_authority {
+ public:
+  std::string host;
+  std::string port;
+};
+
+inline std::optional<http_authority> parse_authority(std::string_view text) {
+  http_authority found;
+  std::size_t end = 0;
+  if (text.starts_with('[')) {
+    end = text.find(']');
+    if (end == std::string_view::npos) return std::nullopt;
+    ++end;
+  } else {
+    end = std::min(text.find(':'), text.size());
+  }
+  const bool bracketed = text.starts_with('[');
+  for (const char c : text.substr(0, end)) {
+    const char low = lowered(c);
+    const bool word = (low >= 'a' && low <= 'z') || (low >= '0' && low <= '9') || low == '.';
+    const bool extra =
+        bracketed ? low == ':' || low == '[' || low == ']' : low == '-' || low == '_' || low == '~' || low == '%';
+    if (!word && !extra) return std::nullopt;
+    found.host += low;
+  }
+  std::string_view rest = text.substr(end);
+  if (rest.empty()) return found;
+  if (rest.front() != ':' || rest.size() > 6) return std::nullopt;
+  rest.remove_prefix(1);
+  if (!std::all_of(rest.begin(), rest.end(), [](char c) { return c >= '0' && c <= '9'; })) return std::nullopt;
+  found.port = rest;
+  return found;
+}
+
+/// The authority of an origin, `https://host:port`; nothing for `null` and for what is none.
+inline std::optional<http_authority> parse_origin(std::string_view text) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!same_ignoring_case(text.substr(0, scheme.size()), scheme)) continue;
+    std::optional<http_authority> found = parse_authority(text.substr(scheme.size()));
+    if (found && found->host.empty()) return std::nullopt;
+    return found;
+  }
+  return std::nullopt;
+}
+
+inline bool is_everything(const std::vector<std::string>& list) { return list.size() == 1 && list.front() == "*"; }
+
+/// \throws error{errc::invalid_argument} for what could never be equal to a host or an origin.
+inline void check_lists(const http_server_settings& settings) {
+  if (const auto& hosts = settings.allowed_hosts(); hosts && !is_everything(*hosts)) {
+    for (const std::string& one : *hosts) {
+      const std::optional<http_authority> each = parse_authority(one);
+      if (!each || each->host.empty())
+        throw error(errc::invalid_argument, "allowed_hosts: \"" + one_line(one) +
+                                                "\" is no name or address, with or without a port; IPv6 stands in "
+                                                "brackets, * stands alone");
+    }
+  }
+  if (const auto& origins = settings.allowed_origins(); origins && !is_everything(*origins)) {
+    for (const std::string& one : *origins)
+      if (!parse_origin(one))
+        throw error(errc::invalid_argument, "allowed_origins: \"" + one_line(one) +
+                                                "\" is no origin such as https://app.example; * stands alone");
+  }
+}
+
+/// Whether the host is one of `allowed`, with any port where that names none.
+inline bool is_allowed_host(const http_authority& asked, const std::vector<std::string>& allowed, bool any_port) {
+  return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& one) {
+    const std::optional<http_authority> each = parse_authority(one);
+    return each && !each->host.empty() && each->host == asked.host &&
+           (any_port || each->port.empty() || each->port == asked.port);
+  });
+}
+
+/// The hosts that are believed; nothing where every host is.
+inline std::optional<std::vector<std::string>> believed_hosts(const http_server_settings& settings, bool loopback) {
+  if (settings.allowed_hosts()) {
+    if (is_everything(*settings.allowed_hosts())) return std::nullopt;
+    return settings.allowed_hosts();
+  }
+  if (!loopback) return std::nullopt;
+  return std::vector<std::string>{"localhost", "127.0.0.1", "[::1]"};
+}
+
+inline bool is_allowed_origin(std::string_view text, const http_authority& host,
+                              const std::optional<std::vector<std::string>>& hosts,
+                              const http_server_settings& settings) {
+  if (settings.allowed_origins()) {
+    const std::vector<std::string>& allowed = *settings.allowed_origins();
+    return is_everything(allowed) || std::any_of(allowed.begin(), allowed.end(),
+                                                 [&](const std::string& one) { return same_ignoring_case(one, text); });
+  }
+  const std::optional<http_authority> origin = parse_origin(text);
+  if (!origin) return false;
+  return origin->host == host.host || (hosts && is_allowed_host(*origin, *hosts, true));
+}
+
+/// Makes `http://host/path` into `/path`. \return 0, or the status for a target that is none.
+inline int normalise_target(http_request_head& head) {
+  if (head.method == "CONNECT") return 501;
+  if (head.target == "*") return head.method == "OPTIONS" ? 0 : 400;
+  if (head.target.front() == '/') return 0;
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!same_ignoring_case(std::string_view(head.target).substr(0, scheme.size()), scheme)) continue;
+    const std::string_view rest = std::string_view(head.target).substr(scheme.size());
+    const std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
+    // Whoever looks at the one and whoever looks at the other must see the same host.
+    if (const auto host = head.fields.find("Host"); !host || !same_ignoring_case(*host, rest.substr(0, end)))
+      return 400;
+    std::string path(rest.substr(end));
+    if (path.empty() || path.front() != '/') path.insert(path.begin(), '/');
+    head.target = std::move(path);
+    return 0;
+  }
+  return 400;
+}
+
+/// \param loopback  whether only this machine reaches the listener, by TCP.
+/// \return          0 where a handler may see the request; else the status to refuse it with.
+inline int admit(http_request_head& head, const http_server_settings& settings, bool loopback) {
+  if (const int status = normalise_target(head); status != 0) return status;
+  for (const http_field& one : head.fields)
+    if (same_ignoring_case(one.name(), "Expect") && !same_ignoring_case(one.value(), "100-continue")) return 417;
+  const auto named = head.fields.find("Host");
+  const std::optional<http_authority> host = parse_authority(named.value_or(""));
+  if (!host) return 400;
+  const bool carries = head.method == "POST" || head.method == "PUT" || head.method == "PATCH";
+  if (head.minor_version == 0 && carries && head.fields.count("Content-Length") == 0) return 411;
+  const std::optional<std::vector<std::string>> hosts = believed_hosts(settings, loopback);
+  if (hosts && !is_allowed_host(*host, *hosts, false)) return 421;
+  for (const http_field& one : head.fields)
+    if (same_ignoring_case(one.name(), "Origin") && !is_allowed_origin(one.value(), *host, hosts, settings)) return 403;
+  return 0;
+}
+
+}  // namespace cofferdam::inline v0::detail

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/net/detail/http_admission.hpp>
+#include <cofferdam/net/detail/http_conversation.hpp>
+#include <cofferdam/net/detail/time_limit.hpp>
+#include <cofferdam/net/http_call.hpp>
+#include <cofferdam/net/http_reply.hpp>
+#include <cofferdam/net/http_server_settings.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+using http_handler = std::function<awaitable<void>(http_call&)>;
+
+/// One connection of a server: its requests, one after the other, each with a handler that can be cancelled alone.
+///
+/// Two coroutines hold it: `serve`, and the pump of its input, which notices that the client has gone.
+class http_served_connection {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  http_served_connection(const asio::any_io_executor& executor, byte_stream stream,
+                         const http_server_settings& settings, const http_handler& handler,
+                         const std::function<void()>& became_idle, bool loopback)
+      : executor_(executor),
+        settings_(settings),
+        handler_(handler),
+        became_idle_(became_idle),
+        talk_(executor, std::move(stream), settings),
+        request_limit_(executor, [this] { cancel_handler(); }),
+        loopback_(loopback) {}
+  http_served_connection(const http_served_connection&) = delete;
+  http_served_connection& operator=(const http_served_connection&) = delete;
+
+  /// Since when it has waited for a request, and may be closed for another; never, where it does not.
+  clock::time_point idle_since() const noexcept { return idle_since_; }
+
+  /// Ends all of it: cancels the handler, closes the stream.
+  void abort() noexcept {
+    aborted_ = true;
+    talk_.close();
+  }
+  /// No request after the one that a handler has.
+  void stop() noexcept {
+    stopping_ = true;
+    talk_.last();
+    if (!replying_) abort();
+  }
+
+  static awaitable<void> pump(std::shared_ptr<http_served_connection> self) {
+    http_served_connection& one = *self;
+    std::function<void()> left = [&one] { one.client_left(); };
+    co_await one.talk_.input().pump(std::move(left));
+  }
+
+  static awaitable<void> serve(std::shared_ptr<http_served_connection> self) {
+    http_served_connection& one = *self;
+    try {
+      bool first = true;
+      bool more = true;
+      bool answered = false;
+      while (more) {
+        // A new one has a moment for its first request.
+        one.idle_since_ = clock::now() + (first ? std::chrono::seconds(1) : std::chrono::seconds(0));
+        one.became_idle_();
+        const int status = co_await one.talk_.next_head(first);
+        one.idle_since_ = clock::time_point::max();
+        first = false;
+        if (status == 0 || one.aborted_) {
+          answered = false;
+          break;
+        }
+        one.replying_ = true;
+        answered = true;
+        const bool again = co_await one.answer(self, status);
+        more = again && !one.stopping_;
+        one.replying_ = !more;
+      }
+      if (answered) co_await one.talk_.linger();
+    } catch (...) {  // the connection is lost, or was cut off on purpose, which has been reported
+    }
+    one.request_limit_.stop();
+    one.talk_.close();
+  }
+
+ private:
+  /// \return whether another request may follow.
+  awaitable<bool> answer(std::shared_ptr<http_served_connection> self, int status) {
+    if (status == 200) status = admit(talk_.parser().head(), settings_, loopback_);
+    if (status != 0) {
+      talk_.last();
+      co_await refuse(status);
+      co_return false;
+    }
+    overdue_ = false;
+    failure_ = nullptr;
+    request_limit_.arm(settings_.request_time());
+    co_await asio::co_spawn(executor_, handle(std::move(self)),
+                            asio::bind_cancellation_slot(cancel_.slot(), asio::use_awaitable));
+    request_limit_.disarm();
+    if (aborted_) co_return false;
+    co_await settle();
+    const bool more = co_await talk_.ready_for_more();
+    co_return more;
+  }
+
+  /// Runs the handler; throws nothing.
+  static awaitable<void> handle(std::shared_ptr<http_served_connection> self) {
+    http_served_connection& one = *self;
+    http_call call(one.talk_);
+    one.call_ = &call;
+    try {
+      // The client may have left before there was a handler to be cancelled.
+      if (one.talk_.input().ended()) throw error(errc::cancelled, "the client has gone");
+      co_await one.handler_(call);
+    } catch (...) {
+      one.failure_ = std::current_exception();
+    }
+    one.call_ = nullptr;
+  }
+
+  /// Makes a whole reply of what the handler has left.
+  awaitable<void> settle() {
+    using progress = http_conversation::progress;
+    const bool none = talk_.replied() == progress::none;
+    int status = 0;
+    if (failure_) {
+      if (!is_known(failure_)) report(failure_);
+      if (talk_.replied() == progress::begun) throw error(errc::io_error, "a reply was cut off");
+      if (talk_.verdict() != 0 || overdue_) talk_.last();
+      if (none) status = overdue_ ? 503 : talk_.verdict() != 0 ? talk_.verdict() : 500;
+    } else if (talk_.replied() == progress::begun) {
+      std::exception_ptr cut;
+      try {
+        co_await talk_.end();
+      } catch (const error&) {
+        cut = std::current_exception();
+      }
+      if (cut) report(cut);
+      if (cut) std::rethrow_exception(cut);
+    } else if (none) {
+      report(std::make_exception_ptr(error(errc::invalid_argument, "the handler ended without a reply")));
+      status = 500;
+    }
+    if (status != 0) co_await refuse(status);
+  }
+
+  awaitable<void> refuse(int status) {
+    http_reply what(status);
+    what.content("text/plain; charset=utf-8", std::to_string(status) + " " + std::string(http_reason(status)) + "\n");
+    co_await talk_.reply(std::move(what));
+  }
+
+  /// Whether it comes of the client, or of our own limit: nobody has to be told.
+  bool is_known(const std::exception_ptr& failure) const {
+    if (!overdue_ && talk_.verdict() == 0 && !talk_.input().ended() && !talk_.broken()) return false;
+    try {
+      std::rethrow_exception(failure);
+    } catch (const std::system_error&) {
+      return true;
+    } catch (...) {
+      return false;
+    }
+  }
+  void report(const std::exception_ptr& failure) {
+    if (settings_.on_error()) settings_.on_error()(talk_.parser().head(), failure);
+  }
+
+  void cancel_handler() {
+    if (call_ == nullptr) return;
+    overdue_ = true;
+    cancel_.emit(asio::cancellation_type::terminal);
+  }
+  /// The one place, beside the time limit, that cancels a handler: never inside one.
+  void client_left() {
+    if (call_ == nullptr || (call_->ignores_departure_ && !aborted_)) return;
+    cancel_.emit(asio::cancellation_type::terminal);
+  }
+
+  asio::any_io_executor executor_;
+  const http_server_settings& settings_;
+  const http_handler& handler_;
+  const std::function<void()>& became_idle_;
+  asio::cancellation_signal cancel_;
+  http_conversation talk_;
+  time_limit request_limit_;
+  http_call* call_ = nullptr;
+  std::exception_ptr failure_;
+  clock::time_point idle_since_ = clock::time_point::max();
+  bool loopback_;
+  bool replying_ = false;  // or running a handler, or draining, or lingering: not waiting for a head
+  bool stopping_ = false;
+  bool overdue_ = false;
+  bool aborted_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail
