@@ -15927,9 +15927,10 @@ inline constexpr std::uint32_t keep_id = 0xffffffff;  ///< no change of uid or g
 /// What a frame is. Bit 7 says: from the warden.
 enum class frame_type : std::uint8_t {
   // host to warden
-  configure = 0x01,  ///< job 0, once, first: u32 flags, u32 lease_ms (0: none), string root ("": none); see configure_flag
-  spawn = 0x02,      ///< see spawn_flag
-  input = 0x03,      ///< bytes, within the credit
+  configure =
+      0x01,      ///< job 0, once, first: u32 flags, u32 lease_ms (0: none), string root ("": none); see configure_flag
+  spawn = 0x02,  ///< see spawn_flag
+  input = 0x03,  ///< bytes, within the credit
   input_end = 0x04,  ///< nothing
   signal = 0x05,     ///< u8 scope, u8 number
   kill = 0x06,       ///< u32 grace_ms: SIGTERM to all, the grace, SIGKILL; without a grace SIGKILL at once
