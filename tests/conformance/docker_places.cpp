@@ -49,7 +49,7 @@ std::vector<place> docker_places() {
   all.push_back({"docker_exec", [] { return by_execs("cofferdam-test/debian"); }, by_no_exec, "COFFERDAM_TEST_DOCKER"});
   // And BusyBox's sh runs a file that is no program as a script.
   all.push_back({"docker_exec_busybox", [] { return by_execs("cofferdam-test/busybox"); },
-                 by_no_exec + ":*what_cannot_be_executed_says_why", "COFFERDAM_TEST_DOCKER"});
+                 by_no_exec + ":*what_cannot_be_executed_says_why:" + commands_only, "COFFERDAM_TEST_DOCKER"});
   return all;
 }
 
