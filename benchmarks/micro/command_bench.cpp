@@ -315,7 +315,7 @@ int main(int count, char** arguments) {
         co_await compare(rounds);
         co_await compare_with_memory(rounds);
         co_await drain(std::max(3, rounds / 100));
-        co_await crowd(rounds);
+        co_await crowd(1000);
       },
       [&](std::exception_ptr failure) {
         try {
