@@ -2100,6 +2100,7 @@ class file_reader {
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <pwd.h>
 #include <sys/stat.h>
@@ -2165,8 +2166,12 @@ class host_view {
   /// The real user id of the process.
   unsigned user_id() const noexcept { return user_id_; }
 
-  /// All variables.
-  const variable_map& variables() const noexcept { return variables_; }
+  /// All variables, as `NAME=value`: for a program that is to find what this one finds.
+  std::vector<std::string> settings() const {
+    std::vector<std::string> all;
+    for (const auto& [name, value] : variables_) all.push_back(name + "=" + value);
+    return all;
+  }
 
   std::optional<std::string> read(const std::string& path) const { return read_(path); }
   path_kind look(const std::string& path) const { return look_(path); }
@@ -3064,6 +3069,7 @@ inline api_version negotiate(const ping_answer& ping, std::string_view address, 
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace cofferdam::inline v0::docker::detail {
 
@@ -3111,6 +3117,15 @@ inline std::optional<std::int64_t> number_at(const boost::json::object& object, 
   const auto number = found->to_number<std::int64_t>(failure);
   if (failure) return std::nullopt;
   return number;
+}
+
+// The texts of the array at a key; what is none is left out.
+inline std::vector<std::string> texts_at(const boost::json::object& object, std::string_view key) {
+  std::vector<std::string> texts;
+  if (const boost::json::array* const all = array_at(object, key))
+    for (const boost::json::value& each : *all)
+      if (const boost::json::string* const text = each.if_string()) texts.emplace_back(text->data(), text->size());
+  return texts;
 }
 
 inline boost::json::string json_text(std::string_view text) { return boost::json::string(text.data(), text.size()); }
@@ -5851,7 +5866,7 @@ inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_
   spawn_request request;
   request.words = ssh_words(where);
   // It needs what the user's own ssh needs: HOME, the agent, PATH for what its configuration names.
-  for (const auto& [name, value] : host.variables()) request.variables.push_back(name + "=" + value);
+  request.variables = host.settings();
   const std::string path = host.said("PATH");
   request.candidates = program_candidates("ssh", path.empty() ? default_path : std::string_view(path));
   request.input = in.read_end.get();
@@ -8720,6 +8735,8 @@ class engine {
 
   const daemon_location& location() const noexcept { return where_; }
   std::string address() const { return where_.address(); }
+  /// How sentences call a container.
+  std::string container(const std::string& name) const { return "the container " + name + " (" + address() + ")"; }
   engine_kind kind() const noexcept { return kind_; }
   const asio::any_io_executor& executor() const noexcept { return executor_; }
 
@@ -9175,7 +9192,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
 
   /// Holds the container by its first program's input and output. It is let go by `close`.
   void hold(byte_stream raw) {
-    lease_.emplace(std::move(raw), "the container " + name_ + " (" + api_->address() + ")");
+    lease_.emplace(std::move(raw), api_->container(name_));
     const auto self = shared_from_this();
     auto ended = [self](std::exception_ptr failure) { self->lease_over(failure); };
     asio::co_spawn(api_->executor(), listen(self), std::move(ended));
@@ -9457,8 +9474,10 @@ class shared_round {
     /// It is this one's to do; then it says how that went, or else the next one gets the turn.
     bool is_mine() const noexcept { return key_.has_value(); }
     void done() noexcept { done_ = true; }
-    /// Those who wait get this, too.
-    void failed(const error& reason) { failure_ = reason; }
+    /// Those who wait get this, too, unless it is only this one who gives up.
+    void failed(const error& reason) {
+      if (reason.code() != errc::cancelled) failure_ = reason;
+    }
     /// Somebody else has done it.
     bool was_done() const noexcept { return done_; }
 
@@ -10373,6 +10392,7 @@ awaitable<void> shielded(Work work) {
 #include <asio/any_io_executor.hpp>
 #include <asio/error.hpp>
 #include <asio/posix/stream_descriptor.hpp>
+#include <asio/post.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -10380,6 +10400,7 @@ awaitable<void> shielded(Work work) {
 #include <memory>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <sys/ioctl.h>
 #include <sys/types.h>
@@ -10467,6 +10488,75 @@ class descriptor_output final : public output_end {
 
  private:
   asio::posix::stream_descriptor descriptor_;
+};
+
+/// Output that somebody else brings: what has arrived and is not read yet.
+class buffered_output : public output_end {
+ public:
+  ssize_t read(std::byte* to, std::size_t most) noexcept final {
+    const std::size_t count = std::min(most, waiting());
+    if (count == 0) return ended_ ? 0 : -1;
+    std::copy_n(data_.begin() + static_cast<std::ptrdiff_t>(begin_), count, to);
+    begin_ += count;
+    if (waiting() == 0) forget();
+    on_taken(count);
+    return static_cast<ssize_t>(count);
+  }
+  std::size_t waiting() noexcept final { return data_.size() - begin_; }
+  void wait(std::shared_ptr<end_listener> listener, std::size_t index) final {
+    on_wait();
+    listener_ = std::move(listener);
+    index_ = index;
+    if (!ended_ && waiting() == 0) return;
+    const std::weak_ptr<end_listener> is_there = listener_;
+    asio::post(executor_, [this, is_there] {
+      if (is_there.lock()) ready();  // whoever waits owns us
+    });
+  }
+  void close() noexcept override {
+    ended_ = true;
+    forget();
+    listener_.reset();
+  }
+
+  void arrived(bytes_view piece) {
+    if (ended_) {  // nobody reads it: it is as if it were taken at once
+      on_taken(piece.size());
+      on_wait();
+      return;
+    }
+    data_.insert(data_.end(), piece.begin(), piece.end());
+    ready();
+  }
+  void end() {
+    ended_ = true;
+    ready();
+  }
+
+ protected:
+  explicit buffered_output(asio::any_io_executor executor) : executor_(std::move(executor)) {}
+
+  /// So many bytes stand here no longer.
+  virtual void on_taken(std::size_t count) noexcept = 0;
+  /// More is waited for.
+  virtual void on_wait() {}
+
+ private:
+  void forget() noexcept {
+    data_.clear();
+    begin_ = 0;
+  }
+  void ready() {
+    if (const std::shared_ptr<end_listener> listener = std::exchange(listener_, nullptr))
+      listener->output_ready(index_, {});
+  }
+
+  asio::any_io_executor executor_;
+  bytes data_;
+  std::size_t begin_ = 0;
+  std::shared_ptr<end_listener> listener_;
+  std::size_t index_ = 0;
+  bool ended_ = false;
 };
 
 /// The writing end of a pipe, or a terminal's master.
@@ -11870,21 +11960,14 @@ class image {
     architecture = text_at(inspected, "Architecture");
     if (const boost::json::object* const config = object_at(inspected, "Config")) {
       user = text_at(*config, "User");
-      if (const boost::json::array* const all = array_at(*config, "Env"))
-        for (const boost::json::value& each : *all)
-          if (const boost::json::string* const text = each.if_string())
-            variables.emplace_back(text->data(), text->size());
+      variables = texts_at(*config, "Env");
     }
-    if (const boost::json::array* const all = array_at(inspected, "RepoDigests"))
-      for (const boost::json::value& each : *all)
-        if (const boost::json::string* const text = each.if_string()) digests.emplace_back(text->data(), text->size());
   }
 
   std::string id;
   std::string architecture;
   std::string user;
   std::vector<std::string> variables;
-  std::vector<std::string> digests;
 };
 
 /// The image, where the daemon has it.
@@ -11930,9 +12013,7 @@ inline awaitable<registry_credentials> login_for(asio::any_io_executor executor,
   if (!login.needs_helper()) co_return login.credentials();
   command ask = argv(login.helper(), "get");
   ask.input(login.helper_input()).timeout(std::chrono::seconds(60)).keep_output(std::size_t{128} * 1024);
-  std::vector<std::string> variables;
-  for (const auto& [name, value] : host.variables()) variables.push_back(name + "=" + value);
-  spawn_request request = request_for(ask, "/bin/sh", std::move(variables));
+  spawn_request request = request_for(ask, "/bin/sh", host.settings());
   child_processes children(std::move(executor));
   command_result result = co_await children.run(std::move(ask), std::move(request));
   co_await children.close();
@@ -11989,7 +12070,7 @@ inline awaitable<image> ensure_image(std::shared_ptr<engine> api, image_name nam
       failure = reason;
     }
     if (failure) {
-      if (failure->code() != errc::cancelled) turn.failed(*failure);
+      turn.failed(*failure);
       throw *failure;
     }
     turn.done();
@@ -12612,6 +12693,39 @@ class tar_writer {
 };
 
 }  // namespace cofferdam::inline v0
+
+// ---- cofferdam/backends/docker/detail/small_archive.hpp ----
+
+
+#include <utility>
+
+namespace cofferdam::inline v0::docker::detail {
+
+/// A few entries as an archive in memory.
+class small_archive {
+ public:
+  /// \param entry  its size is set here.
+  small_archive&& add(tar_entry entry, bytes_view content = {}) && {
+    entry.size(content.size());
+    append(writer_.head(entry));
+    append(content);
+    writer_.data(content.size());
+    append(writer_.padding());
+    return std::move(*this);
+  }
+  bytes take() && {
+    append(writer_.end());
+    return std::move(all_);
+  }
+
+ private:
+  void append(bytes_view more) { all_.insert(all_.end(), more.begin(), more.end()); }
+
+  tar_writer writer_;
+  bytes all_;
+};
+
+}  // namespace cofferdam::inline v0::docker::detail
 
 // ---- cofferdam/os/machine.hpp ----
 
@@ -15068,16 +15182,7 @@ inline awaitable<void> ensure_warden(std::shared_ptr<engine> api, std::string id
     const auto fill = [api, warden](std::string scratch) -> awaitable<void> {
       const std::span<const unsigned char> program = warden.program();
       const bytes_view content(reinterpret_cast<const std::byte*>(program.data()), program.size());
-      tar_writer writer;
-      tar_entry head("warden", tar_type::regular);
-      head.size(content.size()).mode(0755);
-      bytes archive = writer.head(head);
-      archive.insert(archive.end(), content.begin(), content.end());
-      writer.data(content.size());
-      const bytes padding = writer.padding();
-      archive.insert(archive.end(), padding.begin(), padding.end());
-      const bytes end = writer.end();
-      archive.insert(archive.end(), end.begin(), end.end());
+      bytes archive = small_archive().add(tar_entry("warden", tar_type::regular).mode(0755), content).take();
       co_await put_archive(api, std::move(scratch), "/.cofferdam", std::move(archive));
     };
     std::optional<error> failure;
@@ -15087,7 +15192,7 @@ inline awaitable<void> ensure_warden(std::shared_ptr<engine> api, std::string id
       failure = reason;
     }
     if (failure) {
-      if (failure->code() != errc::cancelled) turn.failed(*failure);
+      turn.failed(*failure);
       throw *failure;
     }
     const bool is_filled = co_await holds_warden(api, id, warden);
@@ -15739,14 +15844,9 @@ inline awaitable<user_ids> ids_of(std::shared_ptr<engine> api, const image& from
 
 /// Makes the workspace in a container that has not been started, where nothing is mounted there: the commands' own.
 inline awaitable<void> give_workspace(std::shared_ptr<engine> api, std::string id, std::string path, user_ids ids) {
-  tar_writer writer;
   tar_entry folder(path.substr(1), tar_type::directory);
   folder.mode(0755).owner(ids.uid(), ids.gid());
-  bytes archive = writer.head(folder);
-  const bytes padding = writer.padding();
-  archive.insert(archive.end(), padding.begin(), padding.end());
-  const bytes end = writer.end();
-  archive.insert(archive.end(), end.begin(), end.end());
+  bytes archive = small_archive().add(std::move(folder)).take();
   co_await put_archive(api, std::move(id), "/", std::move(archive));
 }
 
@@ -16747,7 +16847,6 @@ class coroutine_link final : public warden_link, public std::enable_shared_from_
 
 
 #include <asio/any_io_executor.hpp>
-#include <asio/post.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -16770,81 +16869,26 @@ class frame_sink {
   ~frame_sink() = default;
 };
 
-/// Output that arrives in frames: what has arrived and is not read yet, at most the window.
-class framed_output final : public output_end {
+/// Output that arrives in frames, at most the window of it.
+class framed_output final : public buffered_output {
  public:
   framed_output(const asio::any_io_executor& executor, std::shared_ptr<frame_sink> sink, std::uint32_t job,
                 std::uint8_t stream)
-      : executor_(executor), sink_(std::move(sink)), job_(job), stream_(stream) {}
-
-  ssize_t read(std::byte* to, std::size_t most) noexcept override {
-    const std::size_t count = std::min(most, data_.size() - begin_);
-    if (count == 0) return ended_ ? 0 : -1;
-    std::copy_n(data_.begin() + static_cast<std::ptrdiff_t>(begin_), count, to);
-    begin_ += count;
-    taken_ += count;
-    if (begin_ == data_.size()) {
-      data_.clear();
-      begin_ = 0;
-    }
-    return static_cast<ssize_t>(count);
-  }
-  std::size_t waiting() noexcept override { return data_.size() - begin_; }
-  void wait(std::shared_ptr<end_listener> listener, std::size_t index) override {
-    give_credit();
-    listener_ = std::move(listener);
-    index_ = index;
-    if (ended_ || begin_ != data_.size()) ready_later();
-  }
-  void close() noexcept override {
-    ended_ = true;
-    data_.clear();
-    begin_ = 0;
-    listener_.reset();
-  }
-
-  void arrived(bytes_view piece) {
-    if (ended_) {
-      taken_ += piece.size();
-      give_credit();
-      return;
-    }
-    data_.insert(data_.end(), piece.begin(), piece.end());
-    ready();
-  }
-  void end() {
-    ended_ = true;
-    ready();
-  }
+      : buffered_output(executor), sink_(std::move(sink)), job_(job), stream_(stream) {}
 
  private:
-  void ready() {
-    if (const std::shared_ptr<end_listener> listener = std::exchange(listener_, nullptr))
-      listener->output_ready(index_, {});
-  }
-  void ready_later() {
-    const std::weak_ptr<end_listener> waiting = listener_;
-    asio::post(executor_, [this, waiting] {
-      if (waiting.lock()) ready();  // whoever waits owns us
-    });
-  }
-  void give_credit() {
+  void on_taken(std::size_t count) noexcept override { taken_ += count; }
+  void on_wait() override {
     if (taken_ == 0) return;
     wire::frame_writer frame(wire::frame_type::credit, job_);
     sink_->send(frame.number(stream_).number(static_cast<std::uint32_t>(taken_)).take());
     taken_ = 0;
   }
 
-  asio::any_io_executor executor_;
   std::shared_ptr<frame_sink> sink_;
   std::uint32_t job_;
   std::uint8_t stream_;
-  bytes data_;
-  std::size_t begin_ = 0;
-  std::size_t taken_ = 0;
-  std::shared_ptr<end_listener> listener_;
-  std::size_t index_ = 0;
-  bool ended_ = false;
+  std::size_t taken_ = 0;  // and not yet given back as credit
 };
 
 /// Input that leaves in frames, as far as the warden has room for it.
@@ -18259,7 +18303,6 @@ class directory {
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <list>
@@ -18293,7 +18336,7 @@ class allotment {
   awaitable<void> take(std::size_t units, const char* doing) {
     if (failure_) throw *failure_;
     if (try_take(units)) co_return;
-    const place mine(*this, units);
+    place mine(*this, units);
     while (!mine.granted()) {
       std::error_code woken;
       co_await mine.timer().async_wait(asio::redirect_error(asio::use_awaitable, woken));
@@ -18340,13 +18383,13 @@ class allotment {
       of_.serve();
     }
     bool granted() const noexcept { return at_->granted; }
-    asio::steady_timer& timer() const noexcept { return at_->timer; }
-    void keep() const noexcept { kept_ = true; }
+    asio::steady_timer& timer() noexcept { return at_->timer; }
+    void keep() noexcept { kept_ = true; }
 
    private:
     allotment& of_;
     std::list<waiter>::iterator at_;
-    mutable bool kept_ = false;
+    bool kept_ = false;
   };
 
   void serve() noexcept {
@@ -19504,10 +19547,7 @@ inline awaitable<adopted_container> look_at(std::shared_ptr<engine> api, std::st
                 "docker: the container \"" + one_line(name, 120) + "\" does not run, or is paused; start it first");
   if (const boost::json::object* const config = object_at(seen, "Config")) {
     found.user = std::string(text_at(*config, "User"));
-    if (const boost::json::array* const all = array_at(*config, "Env"))
-      for (const boost::json::value& each : *all)
-        if (const boost::json::string* const text = each.if_string())
-          found.variables.emplace_back(text->data(), text->size());
+    found.variables = texts_at(*config, "Env");
   }
   if (const boost::json::object* const host = object_at(seen, "HostConfig")) {
     found.has_read_only_root = is_true_at(*host, "ReadonlyRootfs");
@@ -19572,20 +19612,11 @@ inline awaitable<bool> put_warden(std::shared_ptr<exec_place> place, adopted_con
   }
   const std::optional<boost::json::object> found = co_await stat_in_container(place->api(), there.id, above);
   if (!found) co_return false;
-  tar_writer writer;
-  bytes archive;
-  const auto add = [&archive](const bytes& more) { archive.insert(archive.end(), more.begin(), more.end()); };
   tar_entry directory(folder, tar_type::directory);
   directory.mode(0700).owner(ids.uid(), ids.gid());
-  add(writer.head(directory));
-  add(writer.padding());
   tar_entry file(folder + "/warden", tar_type::regular);
-  file.mode(0700).owner(ids.uid(), ids.gid()).size(program.size());
-  add(writer.head(file));
-  archive.insert(archive.end(), program.begin(), program.end());
-  writer.data(program.size());
-  add(writer.padding());
-  add(writer.end());
+  file.mode(0700).owner(ids.uid(), ids.gid());
+  bytes archive = small_archive().add(std::move(directory)).add(std::move(file), program).take();
   co_await put_archive(place->api(), there.id, above, std::move(archive));
   co_return true;
 }
@@ -19595,7 +19626,7 @@ inline awaitable<warden_session> start_adopted(std::shared_ptr<exec_place> place
   std::vector<std::string> words{std::move(program)};
   std::string exec = co_await exec_place::create(place, std::move(words), std::vector<std::string>(), true, false);
   byte_stream raw = co_await exec_place::start(place, std::move(exec), false);
-  attached_stream stream(std::move(raw), "the container " + place->name() + " (" + place->api()->address() + ")");
+  attached_stream stream(std::move(raw), place->api()->container(place->name()));
   warden_session met = co_await warden_session::open(place->api()->executor(), std::move(stream), std::move(settings));
   co_return met;
 }
@@ -19684,65 +19715,22 @@ inline awaitable<warden_session> bring_warden(std::shared_ptr<exec_place> place,
 
 namespace cofferdam::inline v0::docker::detail {
 
-/// Output that has arrived and is not read yet.
-class exec_output final : public cofferdam::detail::output_end {
+/// Output of an exec, as its coroutine brings it.
+class exec_output final : public cofferdam::detail::buffered_output {
  public:
   /// \param more  is told when there is room again.
-  exec_output(const asio::any_io_executor& executor, asio::steady_timer& more) : executor_(executor), more_(more) {}
+  exec_output(const asio::any_io_executor& executor, asio::steady_timer& more)
+      : buffered_output(executor), more_(more) {}
 
-  ssize_t read(std::byte* to, std::size_t most) noexcept override {
-    const std::size_t count = std::min(most, waiting());
-    if (count == 0) return ended_ ? 0 : -1;
-    std::copy_n(data_.begin() + static_cast<std::ptrdiff_t>(begin_), count, to);
-    begin_ += count;
-    if (begin_ == data_.size()) {
-      data_.clear();
-      begin_ = 0;
-    }
-    more_.cancel();
-    return static_cast<ssize_t>(count);
-  }
-  std::size_t waiting() noexcept override { return data_.size() - begin_; }
-  void wait(std::shared_ptr<cofferdam::detail::end_listener> listener, std::size_t index) override {
-    listener_ = std::move(listener);
-    index_ = index;
-    if (!ended_ && waiting() == 0) return;
-    const std::weak_ptr<cofferdam::detail::end_listener> is_there = listener_;
-    asio::post(executor_, [this, is_there] {
-      if (is_there.lock()) ready();  // whoever waits owns us
-    });
-  }
   void close() noexcept override {
-    ended_ = true;
-    data_.clear();
-    begin_ = 0;
-    listener_.reset();
+    buffered_output::close();
     more_.cancel();
-  }
-
-  void arrived(std::string_view piece) {
-    if (ended_) return;
-    const bytes_view view = as_bytes(piece);
-    data_.insert(data_.end(), view.begin(), view.end());
-    ready();
-  }
-  void end() {
-    ended_ = true;
-    ready();
   }
 
  private:
-  void ready() {
-    if (const auto listener = std::exchange(listener_, nullptr)) listener->output_ready(index_, {});
-  }
+  void on_taken(std::size_t) noexcept override { more_.cancel(); }
 
-  asio::any_io_executor executor_;
   asio::steady_timer& more_;
-  bytes data_;
-  std::size_t begin_ = 0;
-  std::shared_ptr<cofferdam::detail::end_listener> listener_;
-  std::size_t index_ = 0;
-  bool ended_ = false;
 };
 
 /// Input that is on its way.
@@ -19970,7 +19958,7 @@ class exec_command final : public cofferdam::detail::running_command {
     if (!seen_begin_[index]) {  // before the command: the daemon's own words
       if (said_.size() < most_said) said_.append(own.substr(0, most_said - said_.size()));
     } else if (!seen_end_[index] && outputs_[index] != nullptr) {
-      outputs_[index]->arrived(own);
+      outputs_[index]->arrived(as_bytes(own));
     }
   }
 
@@ -21502,7 +21490,7 @@ inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_requ
 
 /// The same; of all who want the same recipe's image at the same time, one builds it.
 inline awaitable<image> build_image(std::shared_ptr<engine> api, build_request wanted, container_options options,
-                                    host_view, progress_function tell) {
+                                    progress_function tell) {
   const std::string key = "build " + api->address() + " " + wanted.context().string() + " " +
                           wanted.dockerfile().string() + " " + wanted.target();
   for (;;) {
@@ -21771,7 +21759,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     const owner here = owner::this_process();
     co_await sweep_once(api_, here);
     if (settings_->build) {
-      image_ = co_await build_image(api_, *settings_->build, settings_->options, host, settings_->progress);
+      image_ = co_await build_image(api_, *settings_->build, settings_->options, settings_->progress);
     } else {
       image_ = co_await ensure_image(api_, *settings_->name, settings_->options, host, settings_->progress);
     }
@@ -21809,10 +21797,13 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     byte_stream raw = co_await attach();
     co_await start_it(by_warden);
     variables_ = base_variables(host);
+    protections walls = check.walls();
+    walls.set(protection::host_death, "everything: the container ends with the connection");
+    walls.set(protection::signals, "the processes of the container");
     if (by_warden) {
-      co_await meet(std::move(raw), ids, check.walls());
+      co_await meet(std::move(raw), ids, std::move(walls));
     } else {
-      do_without(std::move(raw), ids, check.walls());
+      do_without(std::move(raw), ids, std::move(walls));
     }
     shell_ = co_await find_shell();
   }
@@ -21934,8 +21925,6 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   void do_without(byte_stream raw, user_ids ids, protections walls) {
     walls.set(protection::process_tree,
               "the command's session; a time limit or a cancellation ends everything in the container");
-    walls.set(protection::host_death, "everything: the container ends with the connection");
-    walls.set(protection::signals, "the processes of the container");
     command_settings commands = settings_->commands;
     commands.walls = std::make_shared<const protections>(std::move(walls));
     const std::string user = std::to_string(ids.uid()) + ":" + std::to_string(ids.gid());
@@ -21952,10 +21941,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       settings.gid = ids.gid();
     }
     walls.set(protection::process_tree, "everything the command started");
-    walls.set(protection::host_death, "everything: the container ends with the connection");
-    walls.set(protection::signals, "the processes of the container");
     settings.commands.walls = std::make_shared<const protections>(std::move(walls));
-    attached_stream stream(std::move(raw), "the container " + name_ + " (" + api_->address() + ")");
+    attached_stream stream(std::move(raw), api_->container(name_));
     warden_session met = co_await warden_session::open(api_->executor(), std::move(stream), std::move(settings));
     session_.emplace<warden_session>(std::move(met));
   }

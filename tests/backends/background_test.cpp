@@ -9,9 +9,9 @@
 #include <cofferdam/core/with_environment.hpp>
 
 #include "support/far_provider.hpp"
+#include "support/pause.hpp"
 #include "support/run.hpp"
 
-#include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
 
@@ -27,11 +27,7 @@
 namespace {
 
 using namespace cofferdam;
-
-awaitable<void> pause_for(std::chrono::milliseconds time) {
-  asio::steady_timer timer(co_await asio::this_coro::executor, time);
-  co_await timer.async_wait(asio::use_awaitable);
-}
+using cofferdam_test::pause_for;
 
 bool lives(const std::string& pid) { return ::kill(std::stoi(pid), 0) == 0; }
 

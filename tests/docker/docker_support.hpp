@@ -7,6 +7,7 @@
 
 #include <cofferdam/backends/docker.hpp>
 
+#include "support/pause.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
 
@@ -102,10 +103,5 @@ class foreign_container {
  private:
   std::string id_;
 };
-
-inline cofferdam::awaitable<void> pause_for(std::chrono::milliseconds time) {
-  asio::steady_timer timer(co_await asio::this_coro::executor, time);
-  co_await timer.async_wait(asio::use_awaitable);
-}
 
 }  // namespace cofferdam_test

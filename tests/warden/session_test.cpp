@@ -6,12 +6,12 @@
 #include <cofferdam/warden/session.hpp>
 
 #include "support/far_provider.hpp"
+#include "support/pause.hpp"
 #include "support/run.hpp"
 
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
-#include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
 
@@ -33,11 +33,7 @@ namespace {
 using namespace cofferdam;
 using cofferdam_test::far_environment;
 using cofferdam_test::far_provider;
-
-awaitable<void> pause_for(std::chrono::milliseconds time) {
-  asio::steady_timer timer(co_await asio::this_coro::executor, time);
-  co_await timer.async_wait(asio::use_awaitable);
-}
+using cofferdam_test::pause_for;
 
 /// Coroutines that run at once, and a place to wait for all of them.
 class group {

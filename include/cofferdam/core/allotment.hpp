@@ -12,7 +12,6 @@
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <list>
@@ -46,7 +45,7 @@ class allotment {
   awaitable<void> take(std::size_t units, const char* doing) {
     if (failure_) throw *failure_;
     if (try_take(units)) co_return;
-    const place mine(*this, units);
+    place mine(*this, units);
     while (!mine.granted()) {
       std::error_code woken;
       co_await mine.timer().async_wait(asio::redirect_error(asio::use_awaitable, woken));
@@ -93,13 +92,13 @@ class allotment {
       of_.serve();
     }
     bool granted() const noexcept { return at_->granted; }
-    asio::steady_timer& timer() const noexcept { return at_->timer; }
-    void keep() const noexcept { kept_ = true; }
+    asio::steady_timer& timer() noexcept { return at_->timer; }
+    void keep() noexcept { kept_ = true; }
 
    private:
     allotment& of_;
     std::list<waiter>::iterator at_;
-    mutable bool kept_ = false;
+    bool kept_ = false;
   };
 
   void serve() noexcept {

@@ -10,6 +10,7 @@
 #include <asio/any_io_executor.hpp>
 #include <asio/error.hpp>
 #include <asio/posix/stream_descriptor.hpp>
+#include <asio/post.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,6 +18,7 @@
 #include <memory>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <sys/ioctl.h>
 #include <sys/types.h>
@@ -104,6 +106,75 @@ class descriptor_output final : public output_end {
 
  private:
   asio::posix::stream_descriptor descriptor_;
+};
+
+/// Output that somebody else brings: what has arrived and is not read yet.
+class buffered_output : public output_end {
+ public:
+  ssize_t read(std::byte* to, std::size_t most) noexcept final {
+    const std::size_t count = std::min(most, waiting());
+    if (count == 0) return ended_ ? 0 : -1;
+    std::copy_n(data_.begin() + static_cast<std::ptrdiff_t>(begin_), count, to);
+    begin_ += count;
+    if (waiting() == 0) forget();
+    on_taken(count);
+    return static_cast<ssize_t>(count);
+  }
+  std::size_t waiting() noexcept final { return data_.size() - begin_; }
+  void wait(std::shared_ptr<end_listener> listener, std::size_t index) final {
+    on_wait();
+    listener_ = std::move(listener);
+    index_ = index;
+    if (!ended_ && waiting() == 0) return;
+    const std::weak_ptr<end_listener> is_there = listener_;
+    asio::post(executor_, [this, is_there] {
+      if (is_there.lock()) ready();  // whoever waits owns us
+    });
+  }
+  void close() noexcept override {
+    ended_ = true;
+    forget();
+    listener_.reset();
+  }
+
+  void arrived(bytes_view piece) {
+    if (ended_) {  // nobody reads it: it is as if it were taken at once
+      on_taken(piece.size());
+      on_wait();
+      return;
+    }
+    data_.insert(data_.end(), piece.begin(), piece.end());
+    ready();
+  }
+  void end() {
+    ended_ = true;
+    ready();
+  }
+
+ protected:
+  explicit buffered_output(asio::any_io_executor executor) : executor_(std::move(executor)) {}
+
+  /// So many bytes stand here no longer.
+  virtual void on_taken(std::size_t count) noexcept = 0;
+  /// More is waited for.
+  virtual void on_wait() {}
+
+ private:
+  void forget() noexcept {
+    data_.clear();
+    begin_ = 0;
+  }
+  void ready() {
+    if (const std::shared_ptr<end_listener> listener = std::exchange(listener_, nullptr))
+      listener->output_ready(index_, {});
+  }
+
+  asio::any_io_executor executor_;
+  bytes data_;
+  std::size_t begin_ = 0;
+  std::shared_ptr<end_listener> listener_;
+  std::size_t index_ = 0;
+  bool ended_ = false;
 };
 
 /// The writing end of a pipe, or a terminal's master.

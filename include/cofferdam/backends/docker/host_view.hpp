@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <pwd.h>
 #include <sys/stat.h>
@@ -77,8 +78,12 @@ class host_view {
   /// The real user id of the process.
   unsigned user_id() const noexcept { return user_id_; }
 
-  /// All variables.
-  const variable_map& variables() const noexcept { return variables_; }
+  /// All variables, as `NAME=value`: for a program that is to find what this one finds.
+  std::vector<std::string> settings() const {
+    std::vector<std::string> all;
+    for (const auto& [name, value] : variables_) all.push_back(name + "=" + value);
+    return all;
+  }
 
   std::optional<std::string> read(const std::string& path) const { return read_(path); }
   path_kind look(const std::string& path) const { return look_(path); }

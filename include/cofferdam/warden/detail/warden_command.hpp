@@ -14,7 +14,6 @@
 #include <cofferdam/warden/protocol.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/post.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -37,81 +36,26 @@ class frame_sink {
   ~frame_sink() = default;
 };
 
-/// Output that arrives in frames: what has arrived and is not read yet, at most the window.
-class framed_output final : public output_end {
+/// Output that arrives in frames, at most the window of it.
+class framed_output final : public buffered_output {
  public:
   framed_output(const asio::any_io_executor& executor, std::shared_ptr<frame_sink> sink, std::uint32_t job,
                 std::uint8_t stream)
-      : executor_(executor), sink_(std::move(sink)), job_(job), stream_(stream) {}
-
-  ssize_t read(std::byte* to, std::size_t most) noexcept override {
-    const std::size_t count = std::min(most, data_.size() - begin_);
-    if (count == 0) return ended_ ? 0 : -1;
-    std::copy_n(data_.begin() + static_cast<std::ptrdiff_t>(begin_), count, to);
-    begin_ += count;
-    taken_ += count;
-    if (begin_ == data_.size()) {
-      data_.clear();
-      begin_ = 0;
-    }
-    return static_cast<ssize_t>(count);
-  }
-  std::size_t waiting() noexcept override { return data_.size() - begin_; }
-  void wait(std::shared_ptr<end_listener> listener, std::size_t index) override {
-    give_credit();
-    listener_ = std::move(listener);
-    index_ = index;
-    if (ended_ || begin_ != data_.size()) ready_later();
-  }
-  void close() noexcept override {
-    ended_ = true;
-    data_.clear();
-    begin_ = 0;
-    listener_.reset();
-  }
-
-  void arrived(bytes_view piece) {
-    if (ended_) {
-      taken_ += piece.size();
-      give_credit();
-      return;
-    }
-    data_.insert(data_.end(), piece.begin(), piece.end());
-    ready();
-  }
-  void end() {
-    ended_ = true;
-    ready();
-  }
+      : buffered_output(executor), sink_(std::move(sink)), job_(job), stream_(stream) {}
 
  private:
-  void ready() {
-    if (const std::shared_ptr<end_listener> listener = std::exchange(listener_, nullptr))
-      listener->output_ready(index_, {});
-  }
-  void ready_later() {
-    const std::weak_ptr<end_listener> waiting = listener_;
-    asio::post(executor_, [this, waiting] {
-      if (waiting.lock()) ready();  // whoever waits owns us
-    });
-  }
-  void give_credit() {
+  void on_taken(std::size_t count) noexcept override { taken_ += count; }
+  void on_wait() override {
     if (taken_ == 0) return;
     wire::frame_writer frame(wire::frame_type::credit, job_);
     sink_->send(frame.number(stream_).number(static_cast<std::uint32_t>(taken_)).take());
     taken_ = 0;
   }
 
-  asio::any_io_executor executor_;
   std::shared_ptr<frame_sink> sink_;
   std::uint32_t job_;
   std::uint8_t stream_;
-  bytes data_;
-  std::size_t begin_ = 0;
-  std::size_t taken_ = 0;
-  std::shared_ptr<end_listener> listener_;
-  std::size_t index_ = 0;
-  bool ended_ = false;
+  std::size_t taken_ = 0;  // and not yet given back as credit
 };
 
 /// Input that leaves in frames, as far as the warden has room for it.

@@ -9,6 +9,7 @@
 #include <cofferdam/backends/docker/detail/images.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
 #include <cofferdam/backends/docker/detail/random_name.hpp>
+#include <cofferdam/backends/docker/detail/small_archive.hpp>
 #include <cofferdam/backends/docker/detail/warden_volume.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
@@ -17,7 +18,6 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/tar_entry.hpp>
-#include <cofferdam/net/tar_writer.hpp>
 #include <cofferdam/warden/image.hpp>
 #include <cofferdam/warden/session.hpp>
 
@@ -76,10 +76,7 @@ inline awaitable<adopted_container> look_at(std::shared_ptr<engine> api, std::st
                 "docker: the container \"" + one_line(name, 120) + "\" does not run, or is paused; start it first");
   if (const boost::json::object* const config = object_at(seen, "Config")) {
     found.user = std::string(text_at(*config, "User"));
-    if (const boost::json::array* const all = array_at(*config, "Env"))
-      for (const boost::json::value& each : *all)
-        if (const boost::json::string* const text = each.if_string())
-          found.variables.emplace_back(text->data(), text->size());
+    found.variables = texts_at(*config, "Env");
   }
   if (const boost::json::object* const host = object_at(seen, "HostConfig")) {
     found.has_read_only_root = is_true_at(*host, "ReadonlyRootfs");
@@ -144,20 +141,11 @@ inline awaitable<bool> put_warden(std::shared_ptr<exec_place> place, adopted_con
   }
   const std::optional<boost::json::object> found = co_await stat_in_container(place->api(), there.id, above);
   if (!found) co_return false;
-  tar_writer writer;
-  bytes archive;
-  const auto add = [&archive](const bytes& more) { archive.insert(archive.end(), more.begin(), more.end()); };
   tar_entry directory(folder, tar_type::directory);
   directory.mode(0700).owner(ids.uid(), ids.gid());
-  add(writer.head(directory));
-  add(writer.padding());
   tar_entry file(folder + "/warden", tar_type::regular);
-  file.mode(0700).owner(ids.uid(), ids.gid()).size(program.size());
-  add(writer.head(file));
-  archive.insert(archive.end(), program.begin(), program.end());
-  writer.data(program.size());
-  add(writer.padding());
-  add(writer.end());
+  file.mode(0700).owner(ids.uid(), ids.gid());
+  bytes archive = small_archive().add(std::move(directory)).add(std::move(file), program).take();
   co_await put_archive(place->api(), there.id, above, std::move(archive));
   co_return true;
 }
@@ -167,7 +155,7 @@ inline awaitable<warden_session> start_adopted(std::shared_ptr<exec_place> place
   std::vector<std::string> words{std::move(program)};
   std::string exec = co_await exec_place::create(place, std::move(words), std::vector<std::string>(), true, false);
   byte_stream raw = co_await exec_place::start(place, std::move(exec), false);
-  attached_stream stream(std::move(raw), "the container " + place->name() + " (" + place->api()->address() + ")");
+  attached_stream stream(std::move(raw), place->api()->container(place->name()));
   warden_session met = co_await warden_session::open(place->api()->executor(), std::move(stream), std::move(settings));
   co_return met;
 }

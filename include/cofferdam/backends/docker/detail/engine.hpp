@@ -100,6 +100,8 @@ class engine {
 
   const daemon_location& location() const noexcept { return where_; }
   std::string address() const { return where_.address(); }
+  /// How sentences call a container.
+  std::string container(const std::string& name) const { return "the container " + name + " (" + address() + ")"; }
   engine_kind kind() const noexcept { return kind_; }
   const asio::any_io_executor& executor() const noexcept { return executor_; }
 

@@ -44,65 +44,22 @@
 
 namespace cofferdam::inline v0::docker::detail {
 
-/// Output that has arrived and is not read yet.
-class exec_output final : public cofferdam::detail::output_end {
+/// Output of an exec, as its coroutine brings it.
+class exec_output final : public cofferdam::detail::buffered_output {
  public:
   /// \param more  is told when there is room again.
-  exec_output(const asio::any_io_executor& executor, asio::steady_timer& more) : executor_(executor), more_(more) {}
+  exec_output(const asio::any_io_executor& executor, asio::steady_timer& more)
+      : buffered_output(executor), more_(more) {}
 
-  ssize_t read(std::byte* to, std::size_t most) noexcept override {
-    const std::size_t count = std::min(most, waiting());
-    if (count == 0) return ended_ ? 0 : -1;
-    std::copy_n(data_.begin() + static_cast<std::ptrdiff_t>(begin_), count, to);
-    begin_ += count;
-    if (begin_ == data_.size()) {
-      data_.clear();
-      begin_ = 0;
-    }
-    more_.cancel();
-    return static_cast<ssize_t>(count);
-  }
-  std::size_t waiting() noexcept override { return data_.size() - begin_; }
-  void wait(std::shared_ptr<cofferdam::detail::end_listener> listener, std::size_t index) override {
-    listener_ = std::move(listener);
-    index_ = index;
-    if (!ended_ && waiting() == 0) return;
-    const std::weak_ptr<cofferdam::detail::end_listener> is_there = listener_;
-    asio::post(executor_, [this, is_there] {
-      if (is_there.lock()) ready();  // whoever waits owns us
-    });
-  }
   void close() noexcept override {
-    ended_ = true;
-    data_.clear();
-    begin_ = 0;
-    listener_.reset();
+    buffered_output::close();
     more_.cancel();
-  }
-
-  void arrived(std::string_view piece) {
-    if (ended_) return;
-    const bytes_view view = as_bytes(piece);
-    data_.insert(data_.end(), view.begin(), view.end());
-    ready();
-  }
-  void end() {
-    ended_ = true;
-    ready();
   }
 
  private:
-  void ready() {
-    if (const auto listener = std::exchange(listener_, nullptr)) listener->output_ready(index_, {});
-  }
+  void on_taken(std::size_t) noexcept override { more_.cancel(); }
 
-  asio::any_io_executor executor_;
   asio::steady_timer& more_;
-  bytes data_;
-  std::size_t begin_ = 0;
-  std::shared_ptr<cofferdam::detail::end_listener> listener_;
-  std::size_t index_ = 0;
-  bool ended_ = false;
 };
 
 /// Input that is on its way.
@@ -330,7 +287,7 @@ class exec_command final : public cofferdam::detail::running_command {
     if (!seen_begin_[index]) {  // before the command: the daemon's own words
       if (said_.size() < most_said) said_.append(own.substr(0, most_said - said_.size()));
     } else if (!seen_end_[index] && outputs_[index] != nullptr) {
-      outputs_[index]->arrived(own);
+      outputs_[index]->arrived(as_bytes(own));
     }
   }
 

@@ -60,7 +60,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
 
   /// Holds the container by its first program's input and output. It is let go by `close`.
   void hold(byte_stream raw) {
-    lease_.emplace(std::move(raw), "the container " + name_ + " (" + api_->address() + ")");
+    lease_.emplace(std::move(raw), api_->container(name_));
     const auto self = shared_from_this();
     auto ended = [self](std::exception_ptr failure) { self->lease_over(failure); };
     asio::co_spawn(api_->executor(), listen(self), std::move(ended));

@@ -5,6 +5,7 @@
 #include <cofferdam/backends/docker/detail/engine.hpp>
 #include <cofferdam/backends/docker/detail/images.hpp>
 #include <cofferdam/backends/docker/detail/scratch_container.hpp>
+#include <cofferdam/backends/docker/detail/small_archive.hpp>
 #include <cofferdam/backends/docker/detail/warden_volume.hpp>
 #include <cofferdam/backends/docker/owner.hpp>
 #include <cofferdam/core/asio.hpp>
@@ -154,14 +155,9 @@ inline awaitable<user_ids> ids_of(std::shared_ptr<engine> api, const image& from
 
 /// Makes the workspace in a container that has not been started, where nothing is mounted there: the commands' own.
 inline awaitable<void> give_workspace(std::shared_ptr<engine> api, std::string id, std::string path, user_ids ids) {
-  tar_writer writer;
   tar_entry folder(path.substr(1), tar_type::directory);
   folder.mode(0755).owner(ids.uid(), ids.gid());
-  bytes archive = writer.head(folder);
-  const bytes padding = writer.padding();
-  archive.insert(archive.end(), padding.begin(), padding.end());
-  const bytes end = writer.end();
-  archive.insert(archive.end(), end.begin(), end.end());
+  bytes archive = small_archive().add(std::move(folder)).take();
   co_await put_archive(api, std::move(id), "/", std::move(archive));
 }
 

@@ -156,7 +156,7 @@ inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_requ
 
 /// The same; of all who want the same recipe's image at the same time, one builds it.
 inline awaitable<image> build_image(std::shared_ptr<engine> api, build_request wanted, container_options options,
-                                    host_view, progress_function tell) {
+                                    progress_function tell) {
   const std::string key = "build " + api->address() + " " + wanted.context().string() + " " +
                           wanted.dockerfile().string() + " " + wanted.target();
   for (;;) {

@@ -42,21 +42,14 @@ class image {
     architecture = text_at(inspected, "Architecture");
     if (const boost::json::object* const config = object_at(inspected, "Config")) {
       user = text_at(*config, "User");
-      if (const boost::json::array* const all = array_at(*config, "Env"))
-        for (const boost::json::value& each : *all)
-          if (const boost::json::string* const text = each.if_string())
-            variables.emplace_back(text->data(), text->size());
+      variables = texts_at(*config, "Env");
     }
-    if (const boost::json::array* const all = array_at(inspected, "RepoDigests"))
-      for (const boost::json::value& each : *all)
-        if (const boost::json::string* const text = each.if_string()) digests.emplace_back(text->data(), text->size());
   }
 
   std::string id;
   std::string architecture;
   std::string user;
   std::vector<std::string> variables;
-  std::vector<std::string> digests;
 };
 
 /// The image, where the daemon has it.
@@ -102,9 +95,7 @@ inline awaitable<registry_credentials> login_for(asio::any_io_executor executor,
   if (!login.needs_helper()) co_return login.credentials();
   command ask = argv(login.helper(), "get");
   ask.input(login.helper_input()).timeout(std::chrono::seconds(60)).keep_output(std::size_t{128} * 1024);
-  std::vector<std::string> variables;
-  for (const auto& [name, value] : host.variables()) variables.push_back(name + "=" + value);
-  spawn_request request = request_for(ask, "/bin/sh", std::move(variables));
+  spawn_request request = request_for(ask, "/bin/sh", host.settings());
   child_processes children(std::move(executor));
   command_result result = co_await children.run(std::move(ask), std::move(request));
   co_await children.close();
@@ -161,7 +152,7 @@ inline awaitable<image> ensure_image(std::shared_ptr<engine> api, image_name nam
       failure = reason;
     }
     if (failure) {
-      if (failure->code() != errc::cancelled) turn.failed(*failure);
+      turn.failed(*failure);
       throw *failure;
     }
     turn.done();

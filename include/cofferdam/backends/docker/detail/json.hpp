@@ -14,6 +14,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace cofferdam::inline v0::docker::detail {
 
@@ -61,6 +62,15 @@ inline std::optional<std::int64_t> number_at(const boost::json::object& object, 
   const auto number = found->to_number<std::int64_t>(failure);
   if (failure) return std::nullopt;
   return number;
+}
+
+// The texts of the array at a key; what is none is left out.
+inline std::vector<std::string> texts_at(const boost::json::object& object, std::string_view key) {
+  std::vector<std::string> texts;
+  if (const boost::json::array* const all = array_at(object, key))
+    for (const boost::json::value& each : *all)
+      if (const boost::json::string* const text = each.if_string()) texts.emplace_back(text->data(), text->size());
+  return texts;
 }
 
 inline boost::json::string json_text(std::string_view text) { return boost::json::string(text.data(), text.size()); }

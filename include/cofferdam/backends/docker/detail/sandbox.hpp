@@ -180,7 +180,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     const owner here = owner::this_process();
     co_await sweep_once(api_, here);
     if (settings_->build) {
-      image_ = co_await build_image(api_, *settings_->build, settings_->options, host, settings_->progress);
+      image_ = co_await build_image(api_, *settings_->build, settings_->options, settings_->progress);
     } else {
       image_ = co_await ensure_image(api_, *settings_->name, settings_->options, host, settings_->progress);
     }
@@ -218,10 +218,13 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     byte_stream raw = co_await attach();
     co_await start_it(by_warden);
     variables_ = base_variables(host);
+    protections walls = check.walls();
+    walls.set(protection::host_death, "everything: the container ends with the connection");
+    walls.set(protection::signals, "the processes of the container");
     if (by_warden) {
-      co_await meet(std::move(raw), ids, check.walls());
+      co_await meet(std::move(raw), ids, std::move(walls));
     } else {
-      do_without(std::move(raw), ids, check.walls());
+      do_without(std::move(raw), ids, std::move(walls));
     }
     shell_ = co_await find_shell();
   }
@@ -343,8 +346,6 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   void do_without(byte_stream raw, user_ids ids, protections walls) {
     walls.set(protection::process_tree,
               "the command's session; a time limit or a cancellation ends everything in the container");
-    walls.set(protection::host_death, "everything: the container ends with the connection");
-    walls.set(protection::signals, "the processes of the container");
     command_settings commands = settings_->commands;
     commands.walls = std::make_shared<const protections>(std::move(walls));
     const std::string user = std::to_string(ids.uid()) + ":" + std::to_string(ids.gid());
@@ -361,10 +362,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       settings.gid = ids.gid();
     }
     walls.set(protection::process_tree, "everything the command started");
-    walls.set(protection::host_death, "everything: the container ends with the connection");
-    walls.set(protection::signals, "the processes of the container");
     settings.commands.walls = std::make_shared<const protections>(std::move(walls));
-    attached_stream stream(std::move(raw), "the container " + name_ + " (" + api_->address() + ")");
+    attached_stream stream(std::move(raw), api_->container(name_));
     warden_session met = co_await warden_session::open(api_->executor(), std::move(stream), std::move(settings));
     session_.emplace<warden_session>(std::move(met));
   }

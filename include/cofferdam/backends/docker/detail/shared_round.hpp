@@ -44,8 +44,10 @@ class shared_round {
     /// It is this one's to do; then it says how that went, or else the next one gets the turn.
     bool is_mine() const noexcept { return key_.has_value(); }
     void done() noexcept { done_ = true; }
-    /// Those who wait get this, too.
-    void failed(const error& reason) { failure_ = reason; }
+    /// Those who wait get this, too, unless it is only this one who gives up.
+    void failed(const error& reason) {
+      if (reason.code() != errc::cancelled) failure_ = reason;
+    }
     /// Somebody else has done it.
     bool was_done() const noexcept { return done_; }
 

@@ -126,7 +126,7 @@ inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_
   spawn_request request;
   request.words = ssh_words(where);
   // It needs what the user's own ssh needs: HOME, the agent, PATH for what its configuration names.
-  for (const auto& [name, value] : host.variables()) request.variables.push_back(name + "=" + value);
+  request.variables = host.settings();
   const std::string path = host.said("PATH");
   request.candidates = program_candidates("ssh", path.empty() ? default_path : std::string_view(path));
   request.input = in.read_end.get();

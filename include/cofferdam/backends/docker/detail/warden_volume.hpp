@@ -6,13 +6,13 @@
 #include <cofferdam/backends/docker/detail/json.hpp>
 #include <cofferdam/backends/docker/detail/scratch_container.hpp>
 #include <cofferdam/backends/docker/detail/shared_round.hpp>
+#include <cofferdam/backends/docker/detail/small_archive.hpp>
 #include <cofferdam/backends/docker/owner.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/net/tar_entry.hpp>
-#include <cofferdam/net/tar_writer.hpp>
 #include <cofferdam/warden/image.hpp>
 
 #include <boost/json.hpp>
@@ -86,16 +86,7 @@ inline awaitable<void> ensure_warden(std::shared_ptr<engine> api, std::string id
     const auto fill = [api, warden](std::string scratch) -> awaitable<void> {
       const std::span<const unsigned char> program = warden.program();
       const bytes_view content(reinterpret_cast<const std::byte*>(program.data()), program.size());
-      tar_writer writer;
-      tar_entry head("warden", tar_type::regular);
-      head.size(content.size()).mode(0755);
-      bytes archive = writer.head(head);
-      archive.insert(archive.end(), content.begin(), content.end());
-      writer.data(content.size());
-      const bytes padding = writer.padding();
-      archive.insert(archive.end(), padding.begin(), padding.end());
-      const bytes end = writer.end();
-      archive.insert(archive.end(), end.begin(), end.end());
+      bytes archive = small_archive().add(tar_entry("warden", tar_type::regular).mode(0755), content).take();
       co_await put_archive(api, std::move(scratch), "/.cofferdam", std::move(archive));
     };
     std::optional<error> failure;
@@ -105,7 +96,7 @@ inline awaitable<void> ensure_warden(std::shared_ptr<engine> api, std::string id
       failure = reason;
     }
     if (failure) {
-      if (failure->code() != errc::cancelled) turn.failed(*failure);
+      turn.failed(*failure);
       throw *failure;
     }
     const bool is_filled = co_await holds_warden(api, id, warden);

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/net/tar_entry.hpp>
+#include <cofferdam/net/tar_writer.hpp>
+
+#include <utility>
+
+namespace cofferdam::inline v0::docker::detail {
+
+/// A few entries as an archive in memory.
+class small_archive {
+ public:
+  /// \param entry  its size is set here.
+  small_archive&& add(tar_entry entry, bytes_view content = {}) && {
+    entry.size(content.size());
+    append(writer_.head(entry));
+    append(content);
+    writer_.data(content.size());
+    append(writer_.padding());
+    return std::move(*this);
+  }
+  bytes take() && {
+    append(writer_.end());
+    return std::move(all_);
+  }
+
+ private:
+  void append(bytes_view more) { all_.insert(all_.end(), more.begin(), more.end()); }
+
+  tar_writer writer_;
+  bytes all_;
+};
+
+}  // namespace cofferdam::inline v0::docker::detail
