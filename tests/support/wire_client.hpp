@@ -29,6 +29,7 @@
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -119,7 +120,8 @@ struct wire_frame {
 /// How the program is started: by which words, and over what.
 struct wire_start {
   std::vector<std::string> words = {COFFERDAM_WARDEN_PROGRAM, "3"};
-  bool over_pipes = false;  ///< standard input and output are pipes; else descriptor 3 is a socket
+  bool over_pipes = false;       ///< standard input and output are pipes; else descriptor 3 is a socket
+  std::string connects_to = {};  ///< where we listen meanwhile, for a program that is told this path; with `over_pipes`
 };
 
 /// Starts the warden and speaks its frames: one thread, blocking, without any of the library's own means. The
@@ -130,6 +132,7 @@ class wire_client {
 
   wire_client() : wire_client(wire_start()) {}
   explicit wire_client(wire_start how) {
+    const int listener = how.connects_to.empty() ? -1 : listen_at(how.connects_to);
     int theirs[2];
     if (how.over_pipes) {
       int in[2];
@@ -164,6 +167,13 @@ class wire_client {
     if (code != 0) {
       close();
       throw std::system_error(code, std::system_category(), "starting " + how.words[0]);
+    }
+    if (listener >= 0) {
+      const int met = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+      if (met < 0) fail("accept4");
+      ::close(listener);
+      close();
+      fd_ = from_fd_ = met;
     }
   }
   wire_client(const wire_client&) = delete;
@@ -291,6 +301,17 @@ class wire_client {
 
  private:
   [[noreturn]] static void fail(const char* what) { throw std::system_error(errno, std::system_category(), what); }
+
+  static int listen_at(const std::string& path) {
+    sockaddr_un where{};
+    where.sun_family = AF_UNIX;
+    if (path.size() >= sizeof where.sun_path) throw std::length_error("a long path: " + path);
+    path.copy(where.sun_path, path.size());
+    const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || ::bind(fd, reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0 || ::listen(fd, 1) != 0)
+      fail("listen");
+    return fd;
+  }
 
   bool is_socket() const noexcept { return fd_ == from_fd_; }
   bool whole_frame() const {

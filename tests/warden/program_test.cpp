@@ -1222,7 +1222,7 @@ TEST_F(WardenProgram, descriptors_of_the_host_s_are_the_command_s) {
   in.close_write();
   const int directory = ::open(folder.path().c_str(), O_PATH | O_CLOEXEC);
   wire_command command = shell("cat; pwd -P >&2; ls /proc/self/fd | wc -l");
-  command.flags = wire::spawn_descriptors | wire::spawn_directory;
+  command.flags = wire::spawn_descriptors | wire::spawn_open_input | wire::spawn_directory;
   warden.spawn(1, command, {in.read_end, out.write_end, err.write_end, directory});
   ::close(directory);
   ASSERT_TRUE(warden.until_over(1));
@@ -1230,6 +1230,59 @@ TEST_F(WardenProgram, descriptors_of_the_host_s_are_the_command_s) {
   EXPECT_EQ(out.read_all(), "in4\n");  // three, and that of ls
   EXPECT_EQ(err.read_all(), folder.path().string() + "\n");
   EXPECT_EQ(warden[1].out, "");
+}
+
+TEST_F(WardenProgram, it_connects_to_the_socket_that_it_is_told_of) {
+  const temporary_folder folder;
+  const std::string path = (folder.path() / "host").string();
+  wire_session warden({{COFFERDAM_WARDEN_PROGRAM, path}, true, path});
+  pipe_pair out;
+  wire_command command = shell("echo here");
+  command.flags = wire::spawn_descriptors;
+  warden.spawn(1, command, {out.write_end, out.write_end});
+  ASSERT_TRUE(warden.until_over(1));
+  EXPECT_EQ(out.read_all(), "here\n");
+  warden.stream().close();
+  EXPECT_TRUE(is_clean_exit(warden.stream().wait(10s)));
+}
+
+TEST_F(WardenProgram, where_nobody_listens_it_speaks_over_its_standard_streams) {
+  const temporary_folder folder;
+  for (const std::string& path : {(folder.path() / "nobody").string(), std::string("/") + std::string(200, 'x')}) {
+    wire_session warden({{COFFERDAM_WARDEN_PROGRAM, path}, true});
+    EXPECT_EQ(warden.run(shell("echo here")).out, "here\n");
+  }
+}
+
+TEST_F(WardenProgram, a_command_whose_descriptors_are_the_host_s_has_no_input_unless_it_gets_one) {
+  wire_session warden;
+  pipe_pair out;
+  wire_command command = shell("cat; [ /proc/self/fd/0 -ef /dev/null ] && echo nothing");
+  command.flags = wire::spawn_descriptors;
+  warden.spawn(1, command, {out.write_end, out.write_end});
+  ASSERT_TRUE(warden.until_over(1));
+  EXPECT_EQ(out.read_all(), "nothing\n");
+}
+
+TEST_F(WardenProgram, a_directory_of_the_host_s_goes_with_a_terminal) {
+  wire_session warden;
+  const temporary_folder folder;
+  const int directory = ::open(folder.path().c_str(), O_PATH | O_CLOEXEC);
+  wire_command command = on_terminal("pwd -P; tty");
+  command.flags |= wire::spawn_directory;
+  warden.spawn(1, command, {directory});
+  ::close(directory);
+  ASSERT_TRUE(warden.until_over(1));
+  EXPECT_EQ(warden[1].out.substr(0, folder.path().string().size()), folder.path().string());
+  EXPECT_NE(warden[1].out.find("/dev/pts/"), std::string::npos) << warden[1].out;
+}
+
+TEST_F(WardenProgram, a_terminal_and_the_host_s_descriptors_do_not_go_together) {
+  wire_command command = shell("exit 0");
+  command.flags = wire::spawn_descriptors | wire::spawn_terminal;
+  pipe_pair pipe;
+  expect_refused({}, wire_bytes(frame::spawn, 2, command.payload()), fault::malformed, frame::spawn,
+                 {pipe.write_end, pipe.write_end});
 }
 
 TEST_F(WardenProgram, descriptors_do_not_pile_up) {
@@ -1247,11 +1300,11 @@ TEST_F(WardenProgram, descriptors_do_not_pile_up) {
   std::ptrdiff_t before = 0;
   for (int round = 0; round < 30; ++round) {
     pipe_pair out;
-    warden.spawn(1, command, {out.read_end, out.write_end, out.write_end});
+    warden.spawn(1, command, {out.write_end, out.write_end});
     ASSERT_TRUE(warden.until_over(1));
     wire_command missing = command;
     missing.candidates = {"/nowhere"};
-    warden.spawn(1, missing, {out.read_end, out.write_end, out.write_end});
+    warden.spawn(1, missing, {out.write_end, out.write_end});
     ASSERT_TRUE(warden.until_over(1));
     EXPECT_TRUE(out.read_all().empty());  // which ends only when the warden has let go of it
     for (wire_command one : {terminal, input, shell("exit 0")}) {
@@ -1276,9 +1329,10 @@ TEST_F(WardenProgram, a_spawn_without_its_descriptors_is_refused) {
     expect_refused({}, wire_bytes(frame::spawn, 2, command.payload()), fault::descriptors, frame::spawn, fds);
   };
   refused(wire::spawn_descriptors, {});
-  refused(wire::spawn_descriptors, {pipe.read_end, pipe.write_end});
-  refused(wire::spawn_descriptors | wire::spawn_directory, {pipe.read_end, pipe.write_end, pipe.write_end});
-  refused(wire::spawn_directory, {pipe.read_end});
+  refused(wire::spawn_descriptors, {pipe.write_end});
+  refused(wire::spawn_descriptors | wire::spawn_open_input, {pipe.write_end, pipe.write_end});
+  refused(wire::spawn_descriptors | wire::spawn_directory, {pipe.write_end, pipe.write_end});
+  refused(wire::spawn_directory, {});
   command.flags = wire::spawn_descriptors;
   expect_refused(over_pipes(), wire_bytes(frame::spawn, 2, command.payload()), fault::descriptors, frame::spawn);
   // More at once than any frame takes, and more than it keeps.
@@ -1293,7 +1347,7 @@ TEST_F(WardenProgram, descriptors_come_in_the_order_of_their_frames) {
     wire_command command = shell("echo " + std::to_string(job));
     command.flags = wire::spawn_descriptors;
     outs.push_back(std::make_unique<pipe_pair>());
-    warden.spawn(job, command, {nothing, outs.back()->write_end, nothing});
+    warden.spawn(job, command, {outs.back()->write_end, nothing});
   }
   ::close(nothing);
   for (std::uint32_t job = 1; job <= 20; ++job) {

@@ -49,8 +49,6 @@
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
-
 namespace cofferdam::inline v0 {
 
 /// What a session tells its warden.
@@ -103,10 +101,7 @@ class warden_keeper final : public command_keeper, public link_listener, public 
         requests_(std::make_shared<file_requests>(executor)),
         greeted_(executor),
         lease_(executor),
-        heartbeat_(executor) {
-    if (link_->carries_descriptors())
-      nothing_ = usable(unique_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)), "/dev/null");
-  }
+        heartbeat_(executor) {}
 
   /// Waits for the warden's greeting and answers it. On failure the link is closed.
   static awaitable<void> greet(std::shared_ptr<warden_keeper> self) {
@@ -215,19 +210,20 @@ class warden_keeper final : public command_keeper, public link_listener, public 
     std::array<int, 4> descriptors{};
     std::size_t count = 0;
     const bool has_input = c.input() || c.has_open_input();
-    if (link_->carries_descriptors()) {
-      pipes.emplace(c, request, nothing_.get());
+    if (has_input) order.flags |= wire::spawn_open_input;
+    if (link_->carries_descriptors() && !c.terminal()) {  // a terminal belongs to the place where the command is
+      pipes.emplace(c, request, -1);
       one->connect_to(*pipes);
       order.flags |= wire::spawn_descriptors;
-      descriptors = {request.input, request.output, request.error, request.directory};
-      count = 3;
-      if (request.directory >= 0) {
-        order.flags |= wire::spawn_directory;
-        count = 4;
-      }
+      if (has_input) descriptors[count++] = request.input;
+      descriptors[count++] = request.output;
+      descriptors[count++] = request.error;
     } else {
       one->connect_frames(has_input || c.terminal());
-      if (has_input) order.flags |= wire::spawn_open_input;
+    }
+    if (link_->carries_descriptors() && request.directory >= 0) {
+      order.flags |= wire::spawn_directory;
+      descriptors[count++] = request.directory;
     }
     bytes frame = order.encode(job, request.candidates, request.words, request.variables);
     if (frame.empty()) {
@@ -354,7 +350,6 @@ class warden_keeper final : public command_keeper, public link_listener, public 
 
   warden_settings settings_;
   std::shared_ptr<warden_link> link_;
-  unique_fd nothing_;
   std::shared_ptr<file_requests> requests_;
   asio::steady_timer greeted_;
   asio::steady_timer lease_;

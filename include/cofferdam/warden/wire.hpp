@@ -89,11 +89,11 @@ enum class fault : std::uint8_t { unknown_type = 1, too_long, malformed, unexpec
 inline constexpr std::size_t spawn_fixed_size = 4 + 4 + 4 + 8 + 4 + 4 + 8 + 4 + 2 + 2;
 
 enum spawn_flag : std::uint32_t {
-  spawn_descriptors = 1,  ///< three descriptors come with the frame: standard input, output, error
-  spawn_directory = 2,    ///< and one more, after them: the directory to start in
-  spawn_open_input = 4,   ///< keep standard input open for `input`; else it is /dev/null
+  spawn_descriptors = 1,  ///< descriptors come with the frame: of the standard input where it is open, output, error
+  spawn_directory = 2,    ///< a descriptor comes, after those: the directory to start in
+  spawn_open_input = 4,   ///< keep standard input open for `input`, or for who has made it; else it is /dev/null
   spawn_merge = 8,        ///< error output goes where output goes
-  spawn_terminal = 16,    ///< a terminal: made by the warden, or descriptor 0 where descriptors come
+  spawn_terminal = 16,    ///< a terminal, made by the warden; without `spawn_descriptors`
   spawn_keep = 32,        ///< what the command leaves behind may go on
   spawn_scope = 64,       ///< Landlock: no signals and no abstract sockets to anyone outside
   spawn_no_new_privileges = 128,

@@ -441,17 +441,18 @@ void warden::spawn(u32 id, const u8* payload, size_t size) {
   if (!good || !from.finished() || (flags & ~u32{wire::spawn_all_flags}) != 0) give_up(wire::fault::malformed, number);
   if (find(id) != nullptr) give_up(wire::fault::unexpected, number);
 
-  int standard[3] = {-1, -1, -1};
+  int standard[3] = {nothing_, -1, -1};
   int directory = -1;
-  const u32 wanted =
-      ((flags & wire::spawn_descriptors) != 0 ? 3U : 0U) + ((flags & wire::spawn_directory) != 0 ? 1U : 0U);
-  if (wanted > queued_count_ || wanted == 1) give_up(wire::fault::descriptors, number);
-  if (wanted != 0) {
-    for (int i = 0; i < 3; ++i) standard[i] = queued_[i];
-    if (wanted == 4) directory = queued_[3];
-    queued_count_ -= wanted;
-    memmove(queued_, queued_ + wanted, queued_count_ * sizeof *queued_);
-  }
+  const bool has_descriptors = (flags & wire::spawn_descriptors) != 0;
+  const u32 first = (flags & wire::spawn_open_input) != 0 ? 0 : 1;
+  const u32 wanted = (has_descriptors ? 3 - first : 0U) + ((flags & wire::spawn_directory) != 0 ? 1U : 0U);
+  if (wanted > queued_count_) give_up(wire::fault::descriptors, number);
+  if (has_descriptors && (flags & wire::spawn_terminal) != 0) give_up(wire::fault::malformed, number);
+  u32 taken = 0;
+  for (u32 i = first; has_descriptors && i < 3; ++i) standard[i] = queued_[taken++];
+  if (taken < wanted) directory = queued_[taken];
+  queued_count_ -= wanted;
+  memmove(queued_, queued_ + wanted, queued_count_ * sizeof *queued_);
 
   job* one = nullptr;
   for (u32 i = 0; i < machine_limit_ && one == nullptr; ++i)
@@ -472,7 +473,7 @@ void warden::spawn(u32 id, const u8* payload, size_t size) {
     one->out.cap = one->err.cap = head.cap != 0 ? head.cap : never;
     if (index_of(*one) >= jobs_end_) jobs_end_ = index_of(*one) + 1;
     ++busy_count_;
-    if (wanted != 0 || make_pipes(*one, standard, head)) hand_over(*one, payload, size, standard, directory);
+    if (has_descriptors || make_pipes(*one, standard, head)) hand_over(*one, payload, size, standard, directory);
     if (!one->used || one->keeper < 0) {
       drop(one->out.fd);
       drop(one->err.fd);
@@ -514,7 +515,6 @@ bool warden::make_pipes(job& one, int* standard, const spawn_head& head) {
     one.in = static_cast<int>(kernel(__NR_fcntl, master, dup_closing, 3));
   } else {
     int made[2];
-    standard[0] = nothing_;
     long result = 0;
     const bool merged = (one.flags & wire::spawn_merge) != 0;
     if ((one.flags & wire::spawn_open_input) != 0) {
@@ -1346,10 +1346,39 @@ void warden::loop() {
   }
 }
 
+/// The other end of the Unix socket at a path; negative where nobody listens there.
+int connect_to(const char* path) {
+  struct {
+    u16 family;
+    char path[108];
+  } to{1, {}};
+  for (size_t i = 0; path[i] != 0; ++i) {
+    if (i + 1 == sizeof to.path) return -ENAMETOOLONG;
+    to.path[i] = path[i];
+  }
+  int fd = static_cast<int>(kernel(__NR_socket, 1, 1 | o_cloexec, 0));
+  if (fd >= 0 && kernel(__NR_connect, fd, address(&to), sizeof to) < 0) {
+    close_fd(fd);
+    return -ENOENT;
+  }
+  return fd;
+}
+
 }  // namespace
 
+/// Our arguments: nothing, for a stream on 0 and 1; `3`, for a socket there; or the path of a socket to connect to, and
+/// 0 and 1 are the stream only where that fails.
 extern "C" [[noreturn]] void warden_start(const long* stack) {
-  const bool on_socket = stack[0] >= 2 && memcmp(reinterpret_cast<const char*>(stack[2]), "3", 2) == 0;
+  const char* const where = stack[0] >= 2 ? reinterpret_cast<const char*>(stack[2]) : "";
+  bool on_socket = where[0] == '3';
+  if (where[0] == '/') {
+    int fd = connect_to(where);
+    on_socket = fd >= 0;
+    if (on_socket && fd != 3) {
+      kernel(__NR_dup3, fd, 3, 0);
+      close_fd(fd);
+    }
+  }
   warden the_warden;
   the_warden.serve(on_socket);
 }
