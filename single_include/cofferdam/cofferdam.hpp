@@ -3295,7 +3295,8 @@ class container_checker {
   // Anything that is shared with the host, or with another container, shows as `host` or `container:x`.
   bool is_shared(const char* key) const {
     const std::string_view mode = text_at(host_, key);
-    return mode == "host" || mode.starts_with("container:") || mode.starts_with("ns:") || mode == "shareable";
+    if (mode == "shareable") return kind_ != engine_kind::podman;  // whose word it is for `private`
+    return mode == "host" || mode.starts_with("container:") || mode.starts_with("ns:");
   }
 
   void check_namespaces() {
@@ -3353,7 +3354,7 @@ class container_checker {
                         text_at(*have, bind ? "Source" : "Name") == text_at(*want, "Source");
       fine &= expect(same, "the mount at " + target + " is not there, or another");
       if (same && is_true_at(*want, "ReadOnly")) fine &= expect(!is_writable(*have), target + " is not read-only");
-      if (bind) ++binds;
+      if (bind && !target.starts_with("/.cofferdam")) ++binds;  // ours has nothing of the host's in it
     }
     for (const boost::json::value& one : given == nullptr ? none : *given) {
       const boost::json::object* const have = one.if_object();
@@ -3486,9 +3487,23 @@ class create_request {
     guest_ids_.emplace(uid, gid);
     return *this;
   }
+  /// The daemon's memory mounts have no owner (Podman's): what is mounted for the commands everybody there may write.
+  create_request& unowned_memory() & {
+    unowned_memory_ = true;
+    return *this;
+  }
   /// A volume with the library's own programs, read-only. No mount of the options may be at, above or beneath it.
   create_request& programs(std::string volume, std::string_view target) & {
     programs_.emplace(mount::volume(volume, target).read_only());
+    return *this;
+  }
+  /// A folder of the host's with nothing in it but the socket that the first program connects to, read-only.
+  create_request& host_link(std::string folder, std::string_view target) & {
+    host_link_.emplace(mount::bind(std::move(folder), target).read_only());
+    return *this;
+  }
+  create_request& no_host_link() & {
+    host_link_.reset();
     return *this;
   }
   create_request& owned_by(owner who, std::string host_name) & {
@@ -3589,6 +3604,9 @@ class create_request {
     if (programs_ && meets(target, programs_->target()))
       throw detail::bad_option("nothing can be at " + detail::quoted(target) + ": the library's own programs are at " +
                                detail::quoted(programs_->target()));
+    if (host_link_ && meets(target, host_link_->target()))
+      throw detail::bad_option("nothing can be at " + detail::quoted(target) + ": the library's own socket is at " +
+                               detail::quoted(host_link_->target()));
   }
 
   boost::json::object labels() const {
@@ -3639,6 +3657,7 @@ class create_request {
     boost::json::array mounts;
     for (const mount& one : options_.mounts()) mounts.push_back(mount_object(one));
     if (programs_) mounts.push_back(mount_object(*programs_));
+    if (host_link_) mounts.push_back(mount_object(*host_link_));
     host["Mounts"] = std::move(mounts);
     return host;
   }
@@ -3669,6 +3688,7 @@ class create_request {
 
   // The options of a tmpfs that make it the commands' own. For a user by name only the daemon knows the number.
   std::string guest_ids() const {
+    if (unowned_memory_) return ",mode=1777";
     if (guest_ids_)
       return ",mode=0755,uid=" + std::to_string(guest_ids_->first) + ",gid=" + std::to_string(guest_ids_->second);
     const std::string user = guest_user();
@@ -3704,7 +3724,9 @@ class create_request {
   command_user command_user_ = command_user::as_container;
   std::string image_user_;
   std::optional<std::pair<std::uint32_t, std::uint32_t>> guest_ids_;
+  bool unowned_memory_ = false;
   std::optional<mount> programs_;
+  std::optional<mount> host_link_;
   std::optional<owner> owner_;
   std::string host_name_;
   std::optional<std::chrono::system_clock::time_point> deadline_;
@@ -3918,8 +3940,18 @@ class attached_stream {
       const std::size_t got = co_await next_output(into);
       co_return got;
     } catch (const error& reason) {
-      if (reason.code() == errc::cancelled) throw;
-      throw error(errc::provider_lost, "docker: lost " + whose_ + ": " + reason.what(), reason.cause());
+      throw lost(reason);
+    }
+  }
+
+  /// Waits until something can be read.
+  /// \throws as `read_some`.
+  awaitable<void> fill() {
+    if (!state_->left.empty()) co_return;
+    try {
+      co_await receive();
+    } catch (const error& reason) {
+      throw lost(reason);
     }
   }
 
@@ -3948,14 +3980,23 @@ class attached_stream {
         if (piece->channel() == stream_channel::error || piece->channel() == stream_channel::system)
           state_->said.append(piece->content().substr(0, most_said - std::min(most_said, state_->said.size())));
       }
-      const std::size_t got = co_await raw_.read_some(std::span(state_->buffer));
-      if (got == 0) {
-        if (!state_->said.empty()) throw error(errc::provider_lost, "it ended, saying: " + one_line(state_->said, 400));
-        state_->frames.finish();
-        throw error(errc::provider_lost, "its stream ended; was it stopped or removed, or is the daemon gone?");
-      }
-      state_->left = as_text(bytes_view(state_->buffer.data(), got));
+      co_await receive();
     }
+  }
+
+  awaitable<void> receive() {
+    const std::size_t got = co_await raw_.read_some(std::span(state_->buffer));
+    if (got == 0) {
+      if (!state_->said.empty()) throw error(errc::provider_lost, "it ended, saying: " + one_line(state_->said, 400));
+      state_->frames.finish();
+      throw error(errc::provider_lost, "its stream ended; was it stopped or removed, or is the daemon gone?");
+    }
+    state_->left = as_text(bytes_view(state_->buffer.data(), got));
+  }
+
+  error lost(const error& reason) const {
+    if (reason.code() == errc::cancelled) return reason;
+    return error(errc::provider_lost, "docker: lost " + whose_ + ": " + reason.what(), reason.cause());
   }
 
   /// The next piece, no longer than there is room for.
@@ -19068,6 +19109,8 @@ class warden_settings {
   /// Asks the warden for a sign of life this often while something is under way, and calls `silent` where none has come by
   /// the next time: it may be stopped, or its machine too busy. Zero: does not ask.
   std::chrono::milliseconds heartbeat{0};
+  /// Where the warden is, for the sentence of an error: `the container x`. Empty where the stream's own errors say it.
+  std::string place;
   /// Called on the session's executor. `warden_session::lose` then gives the warden up; else it is asked again.
   std::function<void()> silent;
 };
@@ -19302,7 +19345,10 @@ class warden_keeper final : public command_keeper, public link_listener, public 
     }
   }
 
-  void link_lost(const error& reason) override { give_up(reason); }
+  void link_lost(const error& reason) override {
+    if (settings_.place.empty()) return give_up(reason);
+    give_up(error(errc::provider_lost, "lost " + settings_.place + ": " + reason.what(), reason.cause()));
+  }
 
   void lose(const error& reason) noexcept {
     if (lost_) return;
@@ -20626,6 +20672,171 @@ class exec_session {
 
 }  // namespace cofferdam::inline v0::docker::detail
 
+// ---- cofferdam/backends/docker/detail/host_link.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/local/stream_protocol.hpp>
+#include <asio/steady_timer.hpp>
+
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cofferdam::inline v0::docker::detail {
+
+/// A socket of this program's that the warden of one container connects to, where both are on one machine: then nothing
+/// has to go through the daemon, and the commands' pipes can be handed over.
+///
+/// It stands in a folder that nobody but this user can enter, and that is mounted, read-only, into that one container.
+/// The first who comes is met; that is the warden, since nothing else runs there yet. Then socket and folder are gone.
+/// The warden gets pipes over it and nothing else of this machine: a guest could change whatever else came.
+class host_link {
+ public:
+  /// Where the folder is in the container, and the socket there.
+  static constexpr std::string_view folder_at = "/.cofferdam-host";
+  static constexpr std::string_view socket_at = "/.cofferdam-host/socket";
+
+  /// \return  nothing where none can be made: it makes commands faster, and is not needed.
+  static std::shared_ptr<host_link> open(const asio::any_io_executor& executor, const owner& here) {
+    std::error_code failure;
+    const std::filesystem::path temporary = std::filesystem::temp_directory_path(failure);
+    if (failure || !temporary.is_absolute()) return nullptr;
+    std::string home = (temporary / (name_of(here) + "-" + random_name())).string();
+    auto made = std::make_shared<host_link>(executor, std::move(home));
+    return made->listen() ? made : nullptr;
+  }
+
+  host_link(const asio::any_io_executor& executor, std::string home)
+      : home_(std::move(home)), listener_(executor), patience_(executor) {}
+  host_link(const host_link&) = delete;
+  host_link& operator=(const host_link&) = delete;
+  ~host_link() { remove(home_); }
+
+  /// The folder on this machine.
+  std::string folder() const { return home_ + "/link"; }
+
+  /// Waits for the warden, which comes, or else speaks over its standard streams.
+  /// \param stream  of the container, kept by the caller; it is closed where the warden comes.
+  /// \return        the connection, non-blocking; nothing where the stream is to be used.
+  /// \throws        what the stream throws; error{errc::provider_failed} where nothing has been heard for `patience`.
+  static awaitable<unique_fd> meet(std::shared_ptr<host_link> self, attached_stream& stream,
+                                   std::chrono::milliseconds patience) {
+    self->waits_for_ = &stream;
+    self->listener_.async_accept([self](std::error_code failure, asio::local::stream_protocol::socket met) {
+      if (!failure && self->waits_for_ != nullptr) self->came(std::move(met));
+    });
+    self->patience_.expires_after(patience);
+    self->patience_.async_wait([self](std::error_code failure) {
+      if (!failure && self->waits_for_ != nullptr) self->stop_waiting();
+    });
+    std::optional<error> failure;
+    try {
+      co_await stream.fill();
+    } catch (const error& reason) {
+      failure = reason;
+    }
+    const bool in_time = self->waits_for_ != nullptr || self->met_;
+    self->waits_for_ = nullptr;
+    std::error_code ignored;  // an acceptor of a path
+    self->listener_.close(ignored);
+    self->patience_.cancel();
+    remove(self->home_);
+    if (failure && failure->code() == errc::cancelled) throw *failure;
+    if (self->met_) co_return std::move(self->met_);
+    if (!in_time)
+      throw error(errc::provider_failed, "docker: the warden did not say a word within " +
+                                             std::to_string(patience.count()) + " ms, and did not end either");
+    if (failure) throw *failure;
+    co_return unique_fd();
+  }
+
+  /// Removes what processes of this host that are dead have left.
+  static void sweep(const owner& here) {
+    std::error_code failure;
+    const std::filesystem::path temporary = std::filesystem::temp_directory_path(failure);
+    std::filesystem::directory_iterator one(temporary, failure);
+    for (; !failure && one != std::filesystem::directory_iterator(); one.increment(failure))
+      if (is_left_over(one->path().filename().string(), here)) remove(one->path().string());
+  }
+
+ private:
+  static constexpr std::string_view start_of_name = "cofferdam-host-";
+
+  static std::string name_of(const owner& one) {
+    return std::string(start_of_name) + std::to_string(one.pid_namespace()) + "-" + std::to_string(one.pid()) + "-" +
+           std::to_string(one.start_time());
+  }
+
+  /// Whether the name is that of a process that this one could see, and which is not there.
+  static bool is_left_over(std::string_view name, const owner& here) {
+    if (!name.starts_with(start_of_name)) return false;
+    name.remove_prefix(start_of_name.size());
+    std::uint64_t numbers[3] = {};
+    for (std::uint64_t& number : numbers) {
+      const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), number);
+      if (failure != std::errc() || end == name.data() + name.size() || *end != '-') return false;
+      name.remove_prefix(static_cast<std::size_t>(end - name.data()) + 1);
+    }
+    if (numbers[0] != here.pid_namespace() || numbers[1] > 0x7fffffff) return false;
+    const process_view seen = look_at_process(static_cast<std::int64_t>(numbers[1]));
+    if (seen.what() == process_view::state::unknown) return false;
+    return seen.what() == process_view::state::gone || seen.start_time() != numbers[2];
+  }
+
+  static void remove(const std::string& home) noexcept {
+    // Not what somebody else has put under such a name: no link is followed, and only these three go.
+    ::unlink((home + "/link/socket").c_str());
+    ::rmdir((home + "/link").c_str());
+    ::rmdir(home.c_str());
+  }
+
+  bool listen() {
+    // The container's user may be any: what it passes is open to all, behind a door that only the daemon goes through.
+    if (::mkdir(home_.c_str(), 0700) != 0) return false;
+    if (::mkdir(folder().c_str(), 0700) != 0 || ::chmod(folder().c_str(), 0755) != 0) return false;
+    // By a name that is short, and tells nothing of this machine: the container finds it in its /proc/net/unix.
+    const unique_fd inside(::open(folder().c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!inside) return false;
+    const std::string name = "/proc/self/fd/" + std::to_string(inside.get()) + "/socket";
+    std::error_code failure;
+    listener_.open(asio::local::stream_protocol(), failure);
+    if (!failure) listener_.bind(asio::local::stream_protocol::endpoint(name), failure);
+    if (!failure) listener_.listen(1, failure);
+    return !failure && ::chmod((folder() + "/socket").c_str(), 0666) == 0;
+  }
+
+  void came(asio::local::stream_protocol::socket met) {
+    std::error_code failure;
+    met_.reset(met.release(failure));
+    if (failure || !met_) return;
+    cofferdam::detail::set_nonblocking(met_);
+    stop_waiting();
+  }
+
+  void stop_waiting() noexcept { std::exchange(waits_for_, nullptr)->close(); }
+
+  std::string home_;
+  asio::local::stream_protocol::acceptor listener_;
+  asio::steady_timer patience_;
+  attached_stream* waits_for_ = nullptr;  // while `meet` awaits it
+  unique_fd met_;
+};
+
+}  // namespace cofferdam::inline v0::docker::detail
+
 // ---- cofferdam/backends/docker/docker_ignore.hpp ----
 
 
@@ -21587,6 +21798,7 @@ inline awaitable<void> sweep_once(std::shared_ptr<engine> api, owner here) {
     if (!swept.emplace(here.pid(), api->address()).second) co_return;
   }
   const std::int64_t me = here.pid();
+  host_link::sweep(here);
   try {
     co_await sweep(api, std::move(here));
   } catch (const error& failure) {
@@ -21625,6 +21837,7 @@ namespace cofferdam::inline v0::docker {
 enum class way {
   automatic,  ///< by a warden where there is one for the image's machine, else by execs
   warden,     ///< by a warden; error{errc::unsupported} where that cannot be
+  attached,   ///< the same, and all goes through the daemon, also where a warden could speak with this program directly
   exec,       ///< each command is an exec of the daemon's
 };
 
@@ -21647,6 +21860,7 @@ enum class way {
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21786,7 +22000,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     const warden_image warden = warden_image_for(image_->architecture);
     const boost::json::object info = co_await api_->get("/info", api_->call("ask the daemon what it can do"));
     name_ = "cofferdam-" + random_name();
-    std::vector<std::string> first{std::string(warden_at)};
+    std::vector<std::string> first{std::string(warden_at), std::string(host_link::socket_at)};
     if (!by_warden) first = {"/bin/sh", "-c", std::string(lease_script)};
     create_request wanted(image_->id, name_, std::move(first), settings_->options);
     wanted.reaps().image_user(image_->user).owned_by(here, host_name());
@@ -21799,9 +22013,50 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     // An image may call root by another name. Only who asks for root gets it.
     if (ids.is_root() && settings_->options.user().empty()) ids = user_ids(1000, 1000);
     wanted.guest_ids(ids.uid(), ids.gid());
+    if (api_->kind() == engine_kind::podman) wanted.unowned_memory();
     if (!ids.is_root()) wanted.commands(command_user::set_by_first);
 
-    boost::json::object body = wanted.body(host);
+    const auto raises = [&](protections& walls) { return raise(wanted, host, warden, ids, by_warden, walls); };
+    protections walls;
+    byte_stream raw;
+    std::shared_ptr<host_link> link = by_warden ? link_for(wanted, here) : nullptr;
+    if (link) {
+      std::optional<error> failure;
+      try {
+        raw = co_await raises(walls);
+      } catch (const error& reason) {
+        failure = reason;
+      }
+      // A daemon elsewhere behind a socket of this machine does not find the folder. It is asked once more, without one.
+      const bool is_over =
+          failure && (in_doubt_ || failure->code() == errc::cancelled || failure->code() == errc::provider_lost);
+      if (is_over) throw *failure;
+      if (failure) {
+        if (!id_.empty()) co_await remove();
+        id_.clear();
+        link.reset();
+        wanted.no_host_link();
+        raw = co_await raises(walls);
+        no_link_at(api_->address());
+      }
+    } else {
+      raw = co_await raises(walls);
+    }
+    variables_ = base_variables(host);
+    walls.set(protection::host_death, "everything: the container ends with the connection");
+    walls.set(protection::signals, "the processes of the container");
+    if (by_warden) {
+      co_await meet(std::move(raw), std::move(link), ids, std::move(walls));
+    } else {
+      do_without(std::move(raw), ids, std::move(walls));
+    }
+    shell_ = co_await find_shell();
+  }
+
+  /// Makes the container and starts it; tells what walls stand, and yields its standard streams.
+  awaitable<byte_stream> raise(const create_request& wanted, const host_view& host, const warden_image& warden,
+                               user_ids ids, bool by_warden, protections& walls) {
+    const boost::json::object body = wanted.body(host);
     // Not cancelled: the daemon would make it all the same, and nobody would know.
     const auto self = shared_from_this();
     const auto creates = [self, &wanted, &body] { return self->create(wanted, body); };
@@ -21810,27 +22065,52 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
         co_await api_->get("/containers/" + id_ + "/json", api_->call("look at the container", name_));
     const container_check check = check_container(body, made, api_->kind());
     check.require();
-    if (by_warden) co_await ensure_warden(api_, id_, warden, image_->id, here);
-    if (!settings_->options.has_read_only_root() && !settings_->options.has_at(settings_->options.working_directory()))
-      co_await give_workspace(api_, id_, settings_->options.working_directory(), ids);
+    walls = check.walls();
+    if (by_warden) {
+      const owner here = owner::this_process();
+      co_await ensure_warden(api_, id_, warden, image_->id, here);
+    }
+    const std::string& workspace = settings_->options.working_directory();
+    if (!settings_->options.has_read_only_root() && !settings_->options.has_at(workspace))
+      co_await give_workspace(api_, id_, workspace, ids);
     byte_stream raw = co_await attach();
     co_await start_it(by_warden);
-    variables_ = base_variables(host);
-    protections walls = check.walls();
-    walls.set(protection::host_death, "everything: the container ends with the connection");
-    walls.set(protection::signals, "the processes of the container");
-    if (by_warden) {
-      co_await meet(std::move(raw), ids, std::move(walls));
-    } else {
-      do_without(std::move(raw), ids, std::move(walls));
+    co_return raw;
+  }
+
+  /// A way to the warden that does not go through the daemon, where the two may be on one machine; it is then asked for.
+  std::shared_ptr<host_link> link_for(create_request& wanted, const owner& here) const {
+    if (settings_->by == way::attached || api_->location().transport() != daemon_transport::unix_socket) return nullptr;
+    {
+      const std::lock_guard lock(mutex_of_links());
+      if (places_without_link().contains(api_->address())) return nullptr;
     }
-    shell_ = co_await find_shell();
+    try {
+      std::shared_ptr<host_link> link = host_link::open(api_->executor(), here);
+      if (link) wanted.host_link(link->folder(), host_link::folder_at);
+      return link;
+    } catch (const error&) {  // a folder that may not be mounted
+      return nullptr;
+    }
+  }
+
+  static void no_link_at(const std::string& address) {
+    const std::lock_guard lock(mutex_of_links());
+    places_without_link().insert(address);
+  }
+  static std::mutex& mutex_of_links() {
+    static std::mutex mutex;
+    return mutex;
+  }
+  static std::set<std::string>& places_without_link() {
+    static std::set<std::string> places;
+    return places;
   }
 
   bool takes_warden(std::string_view machine) const {
     if (settings_->by == way::exec) return false;
     const bool there_is_one = !warden_image_for(machine).program().empty();
-    if (settings_->by == way::warden && !there_is_one)
+    if (settings_->by != way::automatic && !there_is_one)
       throw error(errc::unsupported, "docker: the container is for \"" + one_line(machine, 40) +
                                          "\", and there is a warden for amd64 and arm64 only");
     return there_is_one;
@@ -21877,7 +22157,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
         warden_session met = co_await bring_warden(place, there, warden, ids, std::move(settings));
         session_.emplace<warden_session>(std::move(met));
       } catch (const error& failure) {
-        if (failure.code() != errc::unsupported || settings_->by == way::warden) throw;
+        if (failure.code() != errc::unsupported || settings_->by != way::automatic) throw;
         reason = failure;
       }
     }
@@ -21953,7 +22233,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
                                    variables_);
   }
 
-  awaitable<void> meet(byte_stream raw, user_ids ids, protections walls) {
+  awaitable<void> meet(byte_stream raw, std::shared_ptr<host_link> link, user_ids ids, protections walls) {
     warden_settings settings = settings_for_warden(settings_->options.working_directory());
     if (!ids.is_root()) {
       settings.uid = ids.uid();
@@ -21962,8 +22242,16 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     walls.set(protection::process_tree, "everything the command started");
     settings.commands.walls = std::make_shared<const protections>(std::move(walls));
     attached_stream stream(std::move(raw), api_->container(name_));
-    warden_session met = co_await warden_session::open(api_->executor(), std::move(stream), std::move(settings));
-    session_.emplace<warden_session>(std::move(met));
+    unique_fd socket;
+    if (link) socket = co_await host_link::meet(std::move(link), stream, settings.greeting_timeout);
+    if (socket) {
+      settings.place = api_->container(name_);
+      warden_session met = co_await warden_session::open(api_->executor(), std::move(socket), std::move(settings));
+      session_.emplace<warden_session>(std::move(met));
+    } else {
+      warden_session met = co_await warden_session::open(api_->executor(), std::move(stream), std::move(settings));
+      session_.emplace<warden_session>(std::move(met));
+    }
   }
 
   /// What every command finds in its environment: the image's variables, ours where it has none, those of the options.

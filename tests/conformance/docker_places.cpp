@@ -20,18 +20,18 @@ cofferdam::any_provider container_of(const char* image, cofferdam::docker::conta
                           .daemon(docker::daemon_choice().address(address == nullptr ? "" : address)));
 }
 
-cofferdam::any_provider by_execs(const char* image) {
+cofferdam::any_provider by(cofferdam::docker::way how, const char* image) {
   using namespace cofferdam;
   const char* const address = std::getenv("COFFERDAM_TEST_DOCKER");
-  return any_provider(docker::from_image(image)
-                          .by(docker::way::exec)
-                          .daemon(docker::daemon_choice().address(address == nullptr ? "" : address)));
+  return any_provider(
+      docker::from_image(image).by(how).daemon(docker::daemon_choice().address(address == nullptr ? "" : address)));
 }
 
 }  // namespace
 
 std::vector<place> docker_places() {
   using cofferdam::docker::container_options;
+  using cofferdam::docker::way;
   std::vector<place> all;
   const auto add = [&all](const char* name, const char* image, container_options options, const char* without = "") {
     all.push_back({name, [image, options] { return container_of(image, options); }, without, "COFFERDAM_TEST_DOCKER"});
@@ -42,13 +42,16 @@ std::vector<place> docker_places() {
   add("docker_debian", "cofferdam-test/debian", container_options());
   // A user of the image's own, and a root that can be written to.
   add("docker_user", "cofferdam-test/user", container_options().writable_root());
-  add("docker_entrypoint", "cofferdam-test/entrypoint", container_options(), commands_only);
+  // As where the daemon is on another machine; and an image that would start something itself.
+  all.push_back(
+      {"docker_attached", [] { return by(way::attached, "cofferdam-test/entrypoint"); }, "", "COFFERDAM_TEST_DOCKER"});
   add("docker_root", "cofferdam-test/busybox", container_options().user("0:0"), commands_only);
   // A shell does not say that its child died by SIGINT or SIGPIPE; the daemon holds a mebibyte of output that nobody reads.
   const std::string by_no_exec = "*every_deadly_signal_arrives:*a_command_nobody_reads_from_waits_and_loses_nothing";
-  all.push_back({"docker_exec", [] { return by_execs("cofferdam-test/debian"); }, by_no_exec, "COFFERDAM_TEST_DOCKER"});
+  all.push_back(
+      {"docker_exec", [] { return by(way::exec, "cofferdam-test/debian"); }, by_no_exec, "COFFERDAM_TEST_DOCKER"});
   // And BusyBox's sh runs a file that is no program as a script.
-  all.push_back({"docker_exec_busybox", [] { return by_execs("cofferdam-test/busybox"); },
+  all.push_back({"docker_exec_busybox", [] { return by(way::exec, "cofferdam-test/busybox"); },
                  by_no_exec + ":*what_cannot_be_executed_says_why:" + commands_only, "COFFERDAM_TEST_DOCKER"});
   return all;
 }

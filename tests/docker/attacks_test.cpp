@@ -25,6 +25,7 @@
 #include <vector>
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -102,6 +103,41 @@ TEST(Attack, DK_01_a_container_is_hardened_as_the_daemon_tells_and_as_a_guest_se
       EXPECT_TRUE(devices == "null" || devices == "[]") << devices;
     });
   }
+}
+
+/// The permission bits of the host's own /dev/null.
+unsigned mode_of_hosts_null() {
+  struct stat status {};
+  return ::stat("/dev/null", &status) == 0 ? status.st_mode & 07777U : 0;
+}
+
+TEST(Attack, DK_01_a_guest_gets_nothing_of_the_hosts_but_pipes_and_finds_no_way_to_it) {
+  COFFERDAM_NEEDS_DOCKER();
+  const unsigned before = mode_of_hosts_null();
+  const std::string marks = "cofferdam-host-";
+  docker::container_options as_root = docker::container_options().user("0:0");
+  inside(
+      "busybox",
+      [&](docker::environment& env) -> awaitable<void> {
+        // Whatever it has open it may change, where it has the owner's number. Control: its own null device is changed.
+        command_result changed = co_await env.run_command(
+            shell("for n in 1 2; do readlink /proc/$$/fd/$n | sed 's/:.*//'; done; chmod 0 /proc/$$/fd/0 && "
+                  "stat -c %a /dev/null; chmod 666 /dev/null"));
+        EXPECT_EQ(changed.out().text(), "pipe\npipe\n0\n") << changed.err().text();
+        EXPECT_EQ(mode_of_hosts_null(), before);
+        command_result more = co_await env.run_command(
+            shell("ls -l /proc/$$/fd >open; grep -c pipe open; grep -c socket open").input("text"));
+        EXPECT_EQ(more.out().text(), "3\n0\n");
+        // The socket was there for one, and is gone; the folder is empty, and stays so.
+        command_result way = co_await env.run_command(
+            shell("ls -A /.cofferdam-host | wc -l; touch /.cofferdam-host/x 2>/dev/null || echo no; "
+                  "mkdir /.cofferdam-host/x 2>/dev/null || echo no; cat /proc/net/unix | grep -c cofferdam-host"));
+        EXPECT_EQ(way.out().text(), "0\nno\nno\n0\n");
+        EXPECT_EQ(output_of("ls " + std::filesystem::temp_directory_path().string() + " | grep -c '^" + marks + ".*-" +
+                            std::to_string(::getpid()) + "-' || true"),
+                  "0");
+      },
+      as_root);
 }
 
 TEST(Attack, DK_01_an_image_that_calls_root_by_another_name_does_not_get_commands_that_are_root) {

@@ -58,8 +58,10 @@ class outcome {
 awaitable<void> converse(std::string address) {
   static int user = 20000;
   const docker::container_options options = docker::container_options().user(std::to_string(++user));
-  const docker::provider provider =
-      docker::from_image("cofferdam-test/busybox").options(options).daemon(docker::daemon_choice().address(address));
+  const docker::provider provider = docker::from_image("cofferdam-test/busybox")
+                                        .options(options)
+                                        .daemon(docker::daemon_choice().address(address))
+                                        .by(docker::way::attached);  // or most of it would not come by here
   docker::environment env = co_await provider.open();
   command_result result = co_await env.run_command(shell("cat; echo done").input("in\n"));
   if (result.out().text() != "in\ndone\n") throw std::logic_error("a wrong result: " + result.out().text());
@@ -356,6 +358,7 @@ TEST(Attack, DK_03_a_daemon_that_dies_in_the_middle_of_a_command_is_a_lost_provi
           settings->name.emplace("cofferdam-test/busybox");
           settings->daemon.address(daemon.address());
           settings->lease = 10s;
+          settings->by = docker::way::attached;
           const docker::provider provider(settings);
           docker::environment env = co_await provider.open();
           warden = static_cast<pid_t>(std::atol(
@@ -407,6 +410,41 @@ TEST(Attack, DK_03_a_daemon_that_dies_in_the_middle_of_a_command_is_a_lost_provi
     EXPECT_TRUE(in_time([&] { return !cofferdam_test::is_alive(warden); })) << "the container lives on";
     if (number == SIGKILL) daemon.start();
   }
+}
+
+TEST(Attack, DK_03_a_daemon_that_is_killed_takes_nothing_along_and_the_container_ends_with_its_environment) {
+  COFFERDAM_NEEDS_DOCKER();
+  COFFERDAM_NEEDS("docker", ::geteuid() == 0, "what becomes of a command whose daemon dies (only root can start one)");
+  own_daemon daemon;
+  pid_t warden = 0;
+  run(
+      [&]() -> awaitable<void> {
+        const docker::provider provider =
+            docker::from_image("cofferdam-test/busybox").daemon(docker::daemon_choice().address(daemon.address()));
+        docker::environment env = co_await provider.open();
+        const std::string pid =
+            output_of("docker -H " + daemon.address() + " inspect -f '{{.State.Pid}}' " + env.container_id());
+        warden = static_cast<pid_t>(std::atol(pid.c_str()));
+        process running = co_await env.start(shell("read line; echo got $line; sleep 1000").open_input());
+        ::kill(daemon.pid(), SIGKILL);
+        EXPECT_TRUE(in_time([&] { return !cofferdam_test::is_alive(daemon.pid()); }, 60s));
+        const std::string line = "it\n";
+        co_await running.write_input(as_bytes(line));
+        chunk piece = co_await running.read();
+        EXPECT_EQ(as_text(piece.data()), "got it\n");
+        command_result result = co_await env.run_command(shell("echo still here"));
+        EXPECT_EQ(result.out().text(), "still here\n");
+        EXPECT_TRUE(cofferdam_test::is_alive(warden));
+        std::error_code code;
+        try {
+          co_await env.close();
+        } catch (const error& failure) {
+          code = failure.code();
+        }
+        EXPECT_EQ(code, errc::provider_lost) << "nobody can be asked whether the container is gone";
+      },
+      180s);
+  EXPECT_TRUE(in_time([&] { return !cofferdam_test::is_alive(warden); })) << "the container lives on";
 }
 
 }  // namespace

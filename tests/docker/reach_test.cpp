@@ -7,6 +7,7 @@
 
 #include "docker/docker_support.hpp"
 #include "net/certificates.hpp"
+#include "support/forked_host.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +22,9 @@
 #include <string>
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -141,6 +144,28 @@ TEST(DockerReach, the_socket_that_docker_host_names) {
   COFFERDAM_NEEDS_DOCKER();
   const variables_set set({{"DOCKER_HOST", docker_address()}});
   EXPECT_EQ(greeting(), greeted);
+}
+
+TEST(DockerReach, a_daemon_that_does_not_see_the_files_of_this_program_is_spoken_with_all_the_same) {
+  COFFERDAM_NEEDS_DOCKER();
+  COFFERDAM_NEEDS("docker", ::geteuid() == 0, "a daemon that sees other files than this program (only root can mount)");
+  // As where this program is in a container itself, and has been given the daemon's socket.
+  const temporary_folder folder;
+  const std::string place = (folder.path() / "elsewhere").string();
+  std::filesystem::create_directory(place);
+  const std::string said = cofferdam_test::in_forked_host(
+      [&]() -> std::string {
+        if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+            ::mount("tmpfs", place.c_str(), "tmpfs", 0, nullptr) != 0)
+          return "cannot mount";
+        ::setenv("TMPDIR", place.c_str(), 1);
+        const docker::daemon_choice choice = cofferdam_test::test_daemon();
+        std::string all = greeting(choice) + greeting(choice);  // the second time it is known
+        return all + (std::filesystem::is_empty(place) ? "" : "something is left");
+      },
+      120);
+  EXPECT_EQ(said, std::string(greeted) + greeted);
+  EXPECT_TRUE(std::filesystem::is_empty(place)) << "the daemon has made a folder here";
 }
 
 TEST(DockerReach, tls_with_certificates_from_the_variables_and_from_a_context) {

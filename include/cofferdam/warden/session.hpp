@@ -71,6 +71,8 @@ class warden_settings {
   /// Asks the warden for a sign of life this often while something is under way, and calls `silent` where none has come by
   /// the next time: it may be stopped, or its machine too busy. Zero: does not ask.
   std::chrono::milliseconds heartbeat{0};
+  /// Where the warden is, for the sentence of an error: `the container x`. Empty where the stream's own errors say it.
+  std::string place;
   /// Called on the session's executor. `warden_session::lose` then gives the warden up; else it is asked again.
   std::function<void()> silent;
 };
@@ -305,7 +307,10 @@ class warden_keeper final : public command_keeper, public link_listener, public 
     }
   }
 
-  void link_lost(const error& reason) override { give_up(reason); }
+  void link_lost(const error& reason) override {
+    if (settings_.place.empty()) return give_up(reason);
+    give_up(error(errc::provider_lost, "lost " + settings_.place + ": " + reason.what(), reason.cause()));
+  }
 
   void lose(const error& reason) noexcept {
     if (lost_) return;

@@ -74,9 +74,23 @@ class create_request {
     guest_ids_.emplace(uid, gid);
     return *this;
   }
+  /// The daemon's memory mounts have no owner (Podman's): what is mounted for the commands everybody there may write.
+  create_request& unowned_memory() & {
+    unowned_memory_ = true;
+    return *this;
+  }
   /// A volume with the library's own programs, read-only. No mount of the options may be at, above or beneath it.
   create_request& programs(std::string volume, std::string_view target) & {
     programs_.emplace(mount::volume(volume, target).read_only());
+    return *this;
+  }
+  /// A folder of the host's with nothing in it but the socket that the first program connects to, read-only.
+  create_request& host_link(std::string folder, std::string_view target) & {
+    host_link_.emplace(mount::bind(std::move(folder), target).read_only());
+    return *this;
+  }
+  create_request& no_host_link() & {
+    host_link_.reset();
     return *this;
   }
   create_request& owned_by(owner who, std::string host_name) & {
@@ -177,6 +191,9 @@ class create_request {
     if (programs_ && meets(target, programs_->target()))
       throw detail::bad_option("nothing can be at " + detail::quoted(target) + ": the library's own programs are at " +
                                detail::quoted(programs_->target()));
+    if (host_link_ && meets(target, host_link_->target()))
+      throw detail::bad_option("nothing can be at " + detail::quoted(target) + ": the library's own socket is at " +
+                               detail::quoted(host_link_->target()));
   }
 
   boost::json::object labels() const {
@@ -227,6 +244,7 @@ class create_request {
     boost::json::array mounts;
     for (const mount& one : options_.mounts()) mounts.push_back(mount_object(one));
     if (programs_) mounts.push_back(mount_object(*programs_));
+    if (host_link_) mounts.push_back(mount_object(*host_link_));
     host["Mounts"] = std::move(mounts);
     return host;
   }
@@ -257,6 +275,7 @@ class create_request {
 
   // The options of a tmpfs that make it the commands' own. For a user by name only the daemon knows the number.
   std::string guest_ids() const {
+    if (unowned_memory_) return ",mode=1777";
     if (guest_ids_)
       return ",mode=0755,uid=" + std::to_string(guest_ids_->first) + ",gid=" + std::to_string(guest_ids_->second);
     const std::string user = guest_user();
@@ -292,7 +311,9 @@ class create_request {
   command_user command_user_ = command_user::as_container;
   std::string image_user_;
   std::optional<std::pair<std::uint32_t, std::uint32_t>> guest_ids_;
+  bool unowned_memory_ = false;
   std::optional<mount> programs_;
+  std::optional<mount> host_link_;
   std::optional<owner> owner_;
   std::string host_name_;
   std::optional<std::chrono::system_clock::time_point> deadline_;

@@ -25,6 +25,7 @@ namespace cofferdam::inline v0::docker {
 enum class way {
   automatic,  ///< by a warden where there is one for the image's machine, else by execs
   warden,     ///< by a warden; error{errc::unsupported} where that cannot be
+  attached,   ///< the same, and all goes through the daemon, also where a warden could speak with this program directly
   exec,       ///< each command is an exec of the daemon's
 };
 

@@ -35,8 +35,18 @@ class attached_stream {
       const std::size_t got = co_await next_output(into);
       co_return got;
     } catch (const error& reason) {
-      if (reason.code() == errc::cancelled) throw;
-      throw error(errc::provider_lost, "docker: lost " + whose_ + ": " + reason.what(), reason.cause());
+      throw lost(reason);
+    }
+  }
+
+  /// Waits until something can be read.
+  /// \throws as `read_some`.
+  awaitable<void> fill() {
+    if (!state_->left.empty()) co_return;
+    try {
+      co_await receive();
+    } catch (const error& reason) {
+      throw lost(reason);
     }
   }
 
@@ -65,14 +75,23 @@ class attached_stream {
         if (piece->channel() == stream_channel::error || piece->channel() == stream_channel::system)
           state_->said.append(piece->content().substr(0, most_said - std::min(most_said, state_->said.size())));
       }
-      const std::size_t got = co_await raw_.read_some(std::span(state_->buffer));
-      if (got == 0) {
-        if (!state_->said.empty()) throw error(errc::provider_lost, "it ended, saying: " + one_line(state_->said, 400));
-        state_->frames.finish();
-        throw error(errc::provider_lost, "its stream ended; was it stopped or removed, or is the daemon gone?");
-      }
-      state_->left = as_text(bytes_view(state_->buffer.data(), got));
+      co_await receive();
     }
+  }
+
+  awaitable<void> receive() {
+    const std::size_t got = co_await raw_.read_some(std::span(state_->buffer));
+    if (got == 0) {
+      if (!state_->said.empty()) throw error(errc::provider_lost, "it ended, saying: " + one_line(state_->said, 400));
+      state_->frames.finish();
+      throw error(errc::provider_lost, "its stream ended; was it stopped or removed, or is the daemon gone?");
+    }
+    state_->left = as_text(bytes_view(state_->buffer.data(), got));
+  }
+
+  error lost(const error& reason) const {
+    if (reason.code() == errc::cancelled) return reason;
+    return error(errc::provider_lost, "docker: lost " + whose_ + ": " + reason.what(), reason.cause());
   }
 
   /// The next piece, no longer than there is room for.

@@ -4,6 +4,7 @@
 
 #include <cofferdam/backends/docker/api_error.hpp>
 #include <cofferdam/backends/docker/detail/engine.hpp>
+#include <cofferdam/backends/docker/detail/host_link.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
 #include <cofferdam/backends/docker/owner.hpp>
 #include <cofferdam/core/asio.hpp>
@@ -70,6 +71,7 @@ inline awaitable<void> sweep_once(std::shared_ptr<engine> api, owner here) {
     if (!swept.emplace(here.pid(), api->address()).second) co_return;
   }
   const std::int64_t me = here.pid();
+  host_link::sweep(here);
   try {
     co_await sweep(api, std::move(here));
   } catch (const error& failure) {

@@ -12,6 +12,7 @@
 #include <cofferdam/backends/docker/detail/exec_script.hpp>
 #include <cofferdam/backends/docker/detail/exec_session.hpp>
 #include <cofferdam/backends/docker/detail/guest_user.hpp>
+#include <cofferdam/backends/docker/detail/host_link.hpp>
 #include <cofferdam/backends/docker/detail/image_build.hpp>
 #include <cofferdam/backends/docker/detail/images.hpp>
 #include <cofferdam/backends/docker/detail/leftovers.hpp>
@@ -32,6 +33,7 @@
 #include <cofferdam/core/short_pause.hpp>
 #include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
+#include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/warden/image.hpp>
 #include <cofferdam/warden/session.hpp>
 
@@ -49,6 +51,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -188,7 +191,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     const warden_image warden = warden_image_for(image_->architecture);
     const boost::json::object info = co_await api_->get("/info", api_->call("ask the daemon what it can do"));
     name_ = "cofferdam-" + random_name();
-    std::vector<std::string> first{std::string(warden_at)};
+    std::vector<std::string> first{std::string(warden_at), std::string(host_link::socket_at)};
     if (!by_warden) first = {"/bin/sh", "-c", std::string(lease_script)};
     create_request wanted(image_->id, name_, std::move(first), settings_->options);
     wanted.reaps().image_user(image_->user).owned_by(here, host_name());
@@ -201,9 +204,50 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     // An image may call root by another name. Only who asks for root gets it.
     if (ids.is_root() && settings_->options.user().empty()) ids = user_ids(1000, 1000);
     wanted.guest_ids(ids.uid(), ids.gid());
+    if (api_->kind() == engine_kind::podman) wanted.unowned_memory();
     if (!ids.is_root()) wanted.commands(command_user::set_by_first);
 
-    boost::json::object body = wanted.body(host);
+    const auto raises = [&](protections& walls) { return raise(wanted, host, warden, ids, by_warden, walls); };
+    protections walls;
+    byte_stream raw;
+    std::shared_ptr<host_link> link = by_warden ? link_for(wanted, here) : nullptr;
+    if (link) {
+      std::optional<error> failure;
+      try {
+        raw = co_await raises(walls);
+      } catch (const error& reason) {
+        failure = reason;
+      }
+      // A daemon elsewhere behind a socket of this machine does not find the folder. It is asked once more, without one.
+      const bool is_over =
+          failure && (in_doubt_ || failure->code() == errc::cancelled || failure->code() == errc::provider_lost);
+      if (is_over) throw *failure;
+      if (failure) {
+        if (!id_.empty()) co_await remove();
+        id_.clear();
+        link.reset();
+        wanted.no_host_link();
+        raw = co_await raises(walls);
+        no_link_at(api_->address());
+      }
+    } else {
+      raw = co_await raises(walls);
+    }
+    variables_ = base_variables(host);
+    walls.set(protection::host_death, "everything: the container ends with the connection");
+    walls.set(protection::signals, "the processes of the container");
+    if (by_warden) {
+      co_await meet(std::move(raw), std::move(link), ids, std::move(walls));
+    } else {
+      do_without(std::move(raw), ids, std::move(walls));
+    }
+    shell_ = co_await find_shell();
+  }
+
+  /// Makes the container and starts it; tells what walls stand, and yields its standard streams.
+  awaitable<byte_stream> raise(const create_request& wanted, const host_view& host, const warden_image& warden,
+                               user_ids ids, bool by_warden, protections& walls) {
+    const boost::json::object body = wanted.body(host);
     // Not cancelled: the daemon would make it all the same, and nobody would know.
     const auto self = shared_from_this();
     const auto creates = [self, &wanted, &body] { return self->create(wanted, body); };
@@ -212,27 +256,52 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
         co_await api_->get("/containers/" + id_ + "/json", api_->call("look at the container", name_));
     const container_check check = check_container(body, made, api_->kind());
     check.require();
-    if (by_warden) co_await ensure_warden(api_, id_, warden, image_->id, here);
-    if (!settings_->options.has_read_only_root() && !settings_->options.has_at(settings_->options.working_directory()))
-      co_await give_workspace(api_, id_, settings_->options.working_directory(), ids);
+    walls = check.walls();
+    if (by_warden) {
+      const owner here = owner::this_process();
+      co_await ensure_warden(api_, id_, warden, image_->id, here);
+    }
+    const std::string& workspace = settings_->options.working_directory();
+    if (!settings_->options.has_read_only_root() && !settings_->options.has_at(workspace))
+      co_await give_workspace(api_, id_, workspace, ids);
     byte_stream raw = co_await attach();
     co_await start_it(by_warden);
-    variables_ = base_variables(host);
-    protections walls = check.walls();
-    walls.set(protection::host_death, "everything: the container ends with the connection");
-    walls.set(protection::signals, "the processes of the container");
-    if (by_warden) {
-      co_await meet(std::move(raw), ids, std::move(walls));
-    } else {
-      do_without(std::move(raw), ids, std::move(walls));
+    co_return raw;
+  }
+
+  /// A way to the warden that does not go through the daemon, where the two may be on one machine; it is then asked for.
+  std::shared_ptr<host_link> link_for(create_request& wanted, const owner& here) const {
+    if (settings_->by == way::attached || api_->location().transport() != daemon_transport::unix_socket) return nullptr;
+    {
+      const std::lock_guard lock(mutex_of_links());
+      if (places_without_link().contains(api_->address())) return nullptr;
     }
-    shell_ = co_await find_shell();
+    try {
+      std::shared_ptr<host_link> link = host_link::open(api_->executor(), here);
+      if (link) wanted.host_link(link->folder(), host_link::folder_at);
+      return link;
+    } catch (const error&) {  // a folder that may not be mounted
+      return nullptr;
+    }
+  }
+
+  static void no_link_at(const std::string& address) {
+    const std::lock_guard lock(mutex_of_links());
+    places_without_link().insert(address);
+  }
+  static std::mutex& mutex_of_links() {
+    static std::mutex mutex;
+    return mutex;
+  }
+  static std::set<std::string>& places_without_link() {
+    static std::set<std::string> places;
+    return places;
   }
 
   bool takes_warden(std::string_view machine) const {
     if (settings_->by == way::exec) return false;
     const bool there_is_one = !warden_image_for(machine).program().empty();
-    if (settings_->by == way::warden && !there_is_one)
+    if (settings_->by != way::automatic && !there_is_one)
       throw error(errc::unsupported, "docker: the container is for \"" + one_line(machine, 40) +
                                          "\", and there is a warden for amd64 and arm64 only");
     return there_is_one;
@@ -279,7 +348,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
         warden_session met = co_await bring_warden(place, there, warden, ids, std::move(settings));
         session_.emplace<warden_session>(std::move(met));
       } catch (const error& failure) {
-        if (failure.code() != errc::unsupported || settings_->by == way::warden) throw;
+        if (failure.code() != errc::unsupported || settings_->by != way::automatic) throw;
         reason = failure;
       }
     }
@@ -355,7 +424,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
                                    variables_);
   }
 
-  awaitable<void> meet(byte_stream raw, user_ids ids, protections walls) {
+  awaitable<void> meet(byte_stream raw, std::shared_ptr<host_link> link, user_ids ids, protections walls) {
     warden_settings settings = settings_for_warden(settings_->options.working_directory());
     if (!ids.is_root()) {
       settings.uid = ids.uid();
@@ -364,8 +433,16 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     walls.set(protection::process_tree, "everything the command started");
     settings.commands.walls = std::make_shared<const protections>(std::move(walls));
     attached_stream stream(std::move(raw), api_->container(name_));
-    warden_session met = co_await warden_session::open(api_->executor(), std::move(stream), std::move(settings));
-    session_.emplace<warden_session>(std::move(met));
+    unique_fd socket;
+    if (link) socket = co_await host_link::meet(std::move(link), stream, settings.greeting_timeout);
+    if (socket) {
+      settings.place = api_->container(name_);
+      warden_session met = co_await warden_session::open(api_->executor(), std::move(socket), std::move(settings));
+      session_.emplace<warden_session>(std::move(met));
+    } else {
+      warden_session met = co_await warden_session::open(api_->executor(), std::move(stream), std::move(settings));
+      session_.emplace<warden_session>(std::move(met));
+    }
   }
 
   /// What every command finds in its environment: the image's variables, ours where it has none, those of the options.

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/backends/docker/detail/host_link.hpp>
+#include <cofferdam/net/transport.hpp>
+
+#include "support/pause.hpp"
+#include "support/run.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <asio/co_spawn.hpp>
+#include <asio/local/connect_pair.hpp>
+#include <asio/local/stream_protocol.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace cofferdam;
+using cofferdam::docker::owner;
+using cofferdam::docker::detail::attached_stream;
+using cofferdam::docker::detail::host_link;
+using cofferdam_test::pause_for;
+using socket_type = asio::local::stream_protocol::socket;
+
+/// Where temporary files go while this lives.
+class temporary_place {
+ public:
+  temporary_place() {
+    if (const char* const before = std::getenv("TMPDIR")) before_ = before;
+    ::setenv("TMPDIR", folder_.path().c_str(), 1);
+  }
+  ~temporary_place() {
+    if (before_)
+      ::setenv("TMPDIR", before_->c_str(), 1);
+    else
+      ::unsetenv("TMPDIR");
+  }
+  const std::filesystem::path& path() const { return folder_.path(); }
+  bool is_empty() const { return std::filesystem::is_empty(folder_.path()); }
+
+ private:
+  cofferdam_test::temporary_folder folder_;
+  std::optional<std::string> before_;
+};
+
+/// A container's streams as the daemon hands them over, and the daemon's side of them.
+class attachment {
+ public:
+  explicit attachment(const asio::any_io_executor& executor) : daemon_(executor) {
+    socket_type ours(executor);
+    asio::local::connect_pair(ours, daemon_);
+    const int in = ours.release();
+    const int out = ::fcntl(in, F_DUPFD_CLOEXEC, 3);
+    stream_.emplace(make_byte_stream(asio::posix::stream_descriptor(executor, in),
+                                     asio::posix::stream_descriptor(executor, out), "the daemon"),
+                    "the container x");
+  }
+  attached_stream& stream() { return *stream_; }
+  void says(int channel, std::string_view text) {
+    std::string frame(1, static_cast<char>(channel));
+    frame.append(6, '\0');
+    frame += static_cast<char>(text.size());
+    daemon_.send(asio::buffer(frame + std::string(text)));
+  }
+  void ends() { daemon_.close(); }
+
+ private:
+  socket_type daemon_;
+  std::optional<attached_stream> stream_;
+};
+
+constexpr std::chrono::milliseconds patience = std::chrono::seconds(60);
+
+TEST(HostLink, who_connects_is_met_and_nothing_is_left_of_the_way) {
+  const temporary_place place;
+  cofferdam_test::run([&place]() -> awaitable<void> {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    attachment container(executor);
+    std::shared_ptr<host_link> link = host_link::open(executor, owner::this_process());
+    EXPECT_NE(link, nullptr);
+    if (!link) co_return;
+    struct stat door {};
+    struct stat folder {};
+    struct stat socket {};
+    const std::string inside = link->folder();
+    EXPECT_EQ(::stat(std::filesystem::path(inside).parent_path().c_str(), &door), 0);
+    EXPECT_EQ(::stat(inside.c_str(), &folder), 0);
+    EXPECT_EQ(::stat((inside + "/socket").c_str(), &socket), 0);
+    EXPECT_EQ(door.st_mode & 07777U, 0700U) << "nobody else of this machine comes in";
+    EXPECT_EQ(folder.st_mode & 07777U, 0755U);
+    EXPECT_EQ(socket.st_mode & 07777U, 0666U) << "the container's user may be any";
+    socket_type warden(executor);
+    warden.connect(asio::local::stream_protocol::endpoint(inside + "/socket"));
+    unique_fd met = co_await host_link::meet(link, container.stream(), patience);
+    EXPECT_TRUE(met);
+    EXPECT_NE(::fcntl(met.get(), F_GETFL) & O_NONBLOCK, 0);
+    warden.send(asio::buffer("hello", 5));
+    char text[5] = {};
+    EXPECT_EQ(::read(met.get(), text, 5), 5);
+    EXPECT_TRUE(place.is_empty());
+  });
+}
+
+TEST(HostLink, a_warden_that_comes_late_is_waited_for) {
+  const temporary_place place;
+  cofferdam_test::run([]() -> awaitable<void> {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    attachment container(executor);
+    std::shared_ptr<host_link> link = host_link::open(executor, owner::this_process());
+    socket_type warden(executor);
+    const auto comes = [&warden, path = link->folder() + "/socket"]() -> awaitable<void> {
+      co_await pause_for(std::chrono::milliseconds(50));
+      co_await warden.async_connect(asio::local::stream_protocol::endpoint(path), asio::use_awaitable);
+    };
+    asio::co_spawn(executor, comes, [](std::exception_ptr failure) { EXPECT_FALSE(failure); });
+    unique_fd met = co_await host_link::meet(link, container.stream(), patience);
+    EXPECT_TRUE(met);
+  });
+}
+
+TEST(HostLink, a_warden_that_speaks_over_its_streams_is_heard_from_its_first_byte_on) {
+  const temporary_place place;
+  cofferdam_test::run([&place]() -> awaitable<void> {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    attachment container(executor);
+    std::shared_ptr<host_link> link = host_link::open(executor, owner::this_process());
+    container.says(1, "hello");
+    unique_fd met = co_await host_link::meet(link, container.stream(), patience);
+    EXPECT_FALSE(met);
+    bytes text(64);
+    const std::size_t got = co_await container.stream().read_some(text);
+    EXPECT_EQ(as_text(text).substr(0, got), "hello");
+    EXPECT_TRUE(place.is_empty());
+  });
+}
+
+TEST(HostLink, a_container_that_ends_first_is_an_error_that_says_what_it_said) {
+  const temporary_place place;
+  cofferdam_test::run([&place]() -> awaitable<void> {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    attachment container(executor);
+    std::shared_ptr<host_link> link = host_link::open(executor, owner::this_process());
+    container.ends();
+    std::optional<error> failure;
+    try {
+      unique_fd met = co_await host_link::meet(link, container.stream(), patience);
+    } catch (const error& reason) {
+      failure = reason;
+    }
+    EXPECT_TRUE(failure && failure->code() == errc::provider_lost);
+    EXPECT_NE(std::string(failure ? failure->what() : "").find("the container x"), std::string::npos);
+    EXPECT_TRUE(place.is_empty());
+  });
+}
+
+TEST(HostLink, silence_is_not_waited_for_without_end) {
+  const temporary_place place;
+  cofferdam_test::run([&place]() -> awaitable<void> {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    attachment container(executor);
+    std::shared_ptr<host_link> link = host_link::open(executor, owner::this_process());
+    std::optional<error> failure;
+    try {
+      unique_fd met = co_await host_link::meet(link, container.stream(), std::chrono::milliseconds(30));
+    } catch (const error& reason) {
+      failure = reason;
+    }
+    EXPECT_TRUE(failure && failure->code() == errc::provider_failed);
+    EXPECT_TRUE(place.is_empty());
+  });
+}
+
+TEST(HostLink, without_a_place_for_it_there_is_none) {
+  const temporary_place place;
+  asio::io_context io;
+  const std::filesystem::path deep = place.path() / std::string(200, 'x');
+  std::filesystem::create_directory(deep);
+  ::setenv("TMPDIR", deep.c_str(), 1);
+  EXPECT_NE(host_link::open(io.get_executor(), owner::this_process()), nullptr) << "a long name is no hindrance";
+  ::setenv("TMPDIR", "/nowhere", 1);
+  EXPECT_EQ(host_link::open(io.get_executor(), owner::this_process()), nullptr);
+}
+
+TEST(HostLink, what_the_dead_have_left_goes_and_nothing_else) {
+  const temporary_place place;
+  const owner here = owner::this_process();
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    asio::io_context io;
+    std::shared_ptr<host_link> link = host_link::open(io.get_executor(), owner::this_process());
+    ::_exit(link ? 0 : 1);  // as one that is killed: nothing is cleaned up
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  ASSERT_FALSE(place.is_empty());
+  asio::io_context io;
+  std::shared_ptr<host_link> ours = host_link::open(io.get_executor(), here);
+  const std::string pid = std::to_string(::getpid());
+  // Another PID namespace, no number, no random part, and one whose content is not ours to remove.
+  const std::string other = "cofferdam-host-1-999999-1-x";
+  const std::string used = "cofferdam-host-" + std::to_string(here.pid_namespace()) + "-" + pid + "-1-x";
+  for (const std::string& name : {other, used, std::string("cofferdam-host-"), std::string("cofferdam-host-a-b-c-d"),
+                                  "cofferdam-host-" + std::to_string(here.pid_namespace()) + "-" + pid})
+    std::filesystem::create_directory(place.path() / name);
+  std::filesystem::create_directory(place.path() / used / "kept");
+  host_link::sweep(here);
+  EXPECT_TRUE(std::filesystem::exists(ours->folder() + "/socket"));
+  EXPECT_TRUE(std::filesystem::exists(place.path() / other));
+  EXPECT_TRUE(std::filesystem::exists(place.path() / used / "kept"));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(place.path()), std::filesystem::directory_iterator()), 6);
+  std::filesystem::remove(place.path() / used / "kept");
+  host_link::sweep(here);
+  EXPECT_FALSE(std::filesystem::exists(place.path() / used)) << "that process id was another's then";
+}
+
+}  // namespace
