@@ -23,6 +23,14 @@
 #include <cofferdam/backends/docker/registry_login.hpp>
 #include <cofferdam/backends/docker/way.hpp>
 #include <cofferdam/backends/local.hpp>
+#include <cofferdam/code/any_runner.hpp>
+#include <cofferdam/code/code_request.hpp>
+#include <cofferdam/code/code_result.hpp>
+#include <cofferdam/code/code_runner.hpp>
+#include <cofferdam/code/host_function.hpp>
+#include <cofferdam/code/python.hpp>
+#include <cofferdam/code/tagged_value.hpp>
+#include <cofferdam/code/with_runner.hpp>
 #include <cofferdam/core/allotment.hpp>
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>

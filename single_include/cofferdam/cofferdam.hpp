@@ -9813,15 +9813,23 @@ constexpr std::string_view base64_characters(base64_alphabet which) noexcept {
                                        : "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 }
 
-constexpr int base64_value(char c, base64_alphabet which) noexcept {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  const bool url = which == base64_alphabet::url;
-  if (c == (url ? '-' : '+')) return 62;
-  if (c == (url ? '_' : '/')) return 63;
-  return -1;
-}
+/// The value of each character; 64 and more for what is none.
+class base64_values {
+ public:
+  explicit constexpr base64_values(base64_alphabet which) noexcept {
+    for (std::uint8_t& each : values_) each = 0xff;
+    const std::string_view characters = base64_characters(which);
+    for (std::size_t i = 0; i < characters.size(); ++i)
+      values_[static_cast<unsigned char>(characters[i])] = static_cast<std::uint8_t>(i);
+  }
+  constexpr std::uint32_t operator[](char c) const noexcept { return values_[static_cast<unsigned char>(c)]; }
+
+ private:
+  std::uint8_t values_[256] = {};
+};
+
+inline constexpr base64_values base64_standard_values(base64_alphabet::standard);
+inline constexpr base64_values base64_url_values(base64_alphabet::url);
 
 }  // namespace detail
 
@@ -9830,16 +9838,23 @@ constexpr int base64_value(char c, base64_alphabet which) noexcept {
 /// \par Source  RFC 4648, 4 and 5.
 inline std::string base64_encode(bytes_view raw, base64_alphabet which = base64_alphabet::standard) {
   const std::string_view characters = detail::base64_characters(which);
-  std::string text;
-  text.reserve((raw.size() + 2) / 3 * 4);
-  for (std::size_t at = 0; at < raw.size(); at += 3) {
-    const std::size_t here = raw.size() - at < 3 ? raw.size() - at : 3;
-    std::uint32_t group = 0;
-    for (std::size_t i = 0; i < 3; ++i)
-      group = group << 8U | (i < here ? std::to_integer<std::uint32_t>(raw[at + i]) : 0U);
-    for (std::size_t i = 0; i < 4; ++i)
-      text += i <= here ? characters[group >> (18U - 6U * static_cast<unsigned>(i)) & 63U] : '=';
+  std::string text((raw.size() + 2) / 3 * 4, '=');
+  char* to = text.data();
+  const auto value = [&raw](std::size_t at) { return std::to_integer<std::uint32_t>(raw[at]); };
+  std::size_t at = 0;
+  for (; raw.size() - at >= 3; at += 3) {
+    const std::uint32_t group = value(at) << 16U | value(at + 1) << 8U | value(at + 2);
+    *to++ = characters[group >> 18U];
+    *to++ = characters[group >> 12U & 63U];
+    *to++ = characters[group >> 6U & 63U];
+    *to++ = characters[group & 63U];
   }
+  const std::size_t left = raw.size() - at;
+  if (left == 0) return text;
+  const std::uint32_t group = value(at) << 16U | (left == 2 ? value(at + 1) << 8U : 0U);
+  *to++ = characters[group >> 18U];
+  *to++ = characters[group >> 12U & 63U];
+  if (left == 2) *to = characters[group >> 6U & 63U];
   return text;
 }
 
@@ -9852,20 +9867,34 @@ inline std::string base64_encode(bytes_view raw, base64_alphabet which = base64_
 inline std::optional<bytes> base64_decode(std::string_view text, base64_alphabet which = base64_alphabet::standard) {
   if (text.size() % 4 != 0) return std::nullopt;
   const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
-  bytes raw;
-  raw.reserve(text.size() / 4 * 3);
-  for (std::size_t at = 0; at < text.size(); at += 4) {
-    const std::size_t missing = at + 4 == text.size() ? padding : 0;
-    std::uint32_t group = 0;
-    for (std::size_t i = 0; i < 4; ++i) {
-      const int value = i < 4 - missing ? detail::base64_value(text[at + i], which) : 0;
-      if (value < 0) return std::nullopt;
-      group = group << 6U | static_cast<std::uint32_t>(value);
-    }
-    if ((group & ((1U << (8U * static_cast<unsigned>(missing))) - 1U)) != 0) return std::nullopt;
-    for (std::size_t i = 0; i < 3 - missing; ++i)
-      raw.push_back(static_cast<std::byte>(group >> (16U - 8U * static_cast<unsigned>(i)) & 255U));
+  const detail::base64_values& values =
+      which == base64_alphabet::url ? detail::base64_url_values : detail::base64_standard_values;
+  bytes raw(text.size() / 4 * 3 - padding);
+  std::byte* to = raw.data();
+  const std::size_t whole = text.size() - (padding == 0 ? 0 : 4);
+  std::uint32_t seen = 0;  // 64 and more in any of them is seen in all of them together
+  for (std::size_t at = 0; at < whole; at += 4) {
+    const std::uint32_t a = values[text[at]];
+    const std::uint32_t b = values[text[at + 1]];
+    const std::uint32_t c = values[text[at + 2]];
+    const std::uint32_t d = values[text[at + 3]];
+    seen |= a | b | c | d;
+    const std::uint32_t group = a << 18U | b << 12U | c << 6U | d;
+    *to++ = static_cast<std::byte>(group >> 16U & 255U);
+    *to++ = static_cast<std::byte>(group >> 8U & 255U);
+    *to++ = static_cast<std::byte>(group & 255U);
   }
+  if (padding != 0) {
+    const std::uint32_t a = values[text[whole]];
+    const std::uint32_t b = values[text[whole + 1]];
+    const std::uint32_t c = padding == 1 ? values[text[whole + 2]] : 0;
+    seen |= a | b | c;
+    const std::uint32_t group = a << 18U | b << 12U | c << 6U;
+    if ((group & ((1U << (8U * static_cast<unsigned>(padding))) - 1U)) != 0) return std::nullopt;
+    *to++ = static_cast<std::byte>(group >> 16U & 255U);
+    if (padding == 1) *to = static_cast<std::byte>(group >> 8U & 255U);
+  }
+  if (seen >= 64) return std::nullopt;
   return raw;
 }
 
@@ -23482,6 +23511,3750 @@ class local {
 
   std::shared_ptr<const detail::local_settings> settings_ = defaults();
 };
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/code/host_function.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// A parameter of a host function.
+class host_parameter {
+ public:
+  /// \param name  a Python identifier.
+  /// \param type  "str", "int", "float", "bool", "list", "dict", "bytes", or empty for any.
+  host_parameter(std::string name, std::string type) : name_(std::move(name)), type_(std::move(type)) {}
+  host_parameter(std::string name, std::string type, boost::json::value default_value)
+      : name_(std::move(name)), type_(std::move(type)), default_(std::move(default_value)) {}
+
+  const std::string& name() const noexcept { return name_; }
+  const std::string& type() const noexcept { return type_; }
+  const std::optional<boost::json::value>& default_value() const noexcept { return default_; }
+
+ private:
+  std::string name_;
+  std::string type_;
+  std::optional<boost::json::value> default_;
+};
+
+/// A coroutine of the host that the code of one run may call as a Python function:
+///
+///     host_function("search", look_up).parameter("query", "str").parameter("most", "int", 5).doc("Searches.")
+///
+/// The call waits in Python until the coroutine ends. Its time counts against the run's limit; where the run ends first, the
+/// coroutine is cancelled (terminal) and awaited. Calls of one run are served one after another, those of different runs at
+/// once. **The arguments are the guest's word**: their names and types have been checked, nothing else.
+///
+/// The handler gets an object of all parameters (tagged values as in `tagged_value.hpp`) and yields what the call returns.
+/// An exception from it is a `HostFunctionError` in Python, with `what()` as its text: put no secret there.
+/// \par Threads  the runner's executor.
+class host_function {
+ public:
+  using handler = std::function<awaitable<boost::json::value>(boost::json::object arguments)>;
+
+  /// \param name  a Python identifier, ASCII, 1 to 100 characters.
+  /// \throws error{errc::invalid_argument}
+  host_function(std::string name, handler call) : name_(require_name(std::move(name))), call_(std::move(call)) {
+    if (!call_) throw error(errc::invalid_argument, "host_function: '" + name_ + "' has no handler");
+  }
+
+  /// Adds a parameter that every call must give.
+  host_function&& parameter(std::string name, std::string type) && {
+    return add(host_parameter(require_name(std::move(name)), require_type(std::move(type))));
+  }
+  /// Adds a parameter with a default.
+  host_function&& parameter(std::string name, std::string type, boost::json::value default_value) && {
+    return add(host_parameter(require_name(std::move(name)), require_type(std::move(type)), std::move(default_value)));
+  }
+  /// What `help()` shows.
+  host_function&& doc(std::string text) && {
+    doc_ = std::move(text);
+    return std::move(*this);
+  }
+
+  const std::string& name() const noexcept { return name_; }
+  const std::string& doc() const noexcept { return doc_; }
+  const std::vector<host_parameter>& parameters() const noexcept { return parameters_; }
+  /// Starts the handler. The function outlives the returned awaitable.
+  awaitable<boost::json::value> call(boost::json::object arguments) const { return call_(std::move(arguments)); }
+
+ private:
+  static std::string require_name(std::string name) {
+    bool good = !name.empty() && name.size() <= 100 && (name.front() < '0' || name.front() > '9');
+    for (const char c : name)
+      good = good && (c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'));
+    if (!good)
+      throw error(
+          errc::invalid_argument,
+          "host_function: functions and parameters are called by letters, digits and '_', not by a digit first");
+    return name;
+  }
+  static std::string require_type(std::string type) {
+    for (const char* const known : {"", "str", "int", "float", "bool", "list", "dict", "bytes"})
+      if (type == known) return type;
+    throw error(errc::invalid_argument,
+                "host_function: a parameter's type is str, int, float, bool, list, dict, bytes, or empty for any");
+  }
+  host_function&& add(host_parameter one) {
+    for (const host_parameter& each : parameters_)
+      if (each.name() == one.name())
+        throw error(errc::invalid_argument, "host_function: '" + name_ + "' has two parameters '" + one.name() + "'");
+    parameters_.push_back(std::move(one));
+    return std::move(*this);
+  }
+
+  std::string name_;
+  std::string doc_;
+  std::vector<host_parameter> parameters_;
+  handler call_;
+};
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/code/code_request.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <boost/json/value_from.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// A piece of code to run: `code_request("sum(data)").variable("data", data).timeout(10s)`. A value.
+class code_request {
+ public:
+  code_request() = default;
+  /// \param source  the code, UTF-8.
+  explicit code_request(std::string source) : source_(std::move(source)) {}
+
+  const std::string& source() const noexcept { return source_; }
+
+  /// Puts a value under a name before the code runs. What JSON cannot say is tagged (`tagged_value.hpp`).
+  /// \param name  an identifier of the language; one that is none is an error of the run.
+  code_request& variable(std::string name, boost::json::value value) & {
+    variables_[name] = std::move(value);
+    return *this;
+  }
+  code_request&& variable(std::string name, boost::json::value value) && {
+    return std::move(variable(std::move(name), std::move(value)));
+  }
+  /// The same for what Boost.JSON can convert: texts, vectors, maps.
+  template <class T>
+    requires(!std::convertible_to<T, boost::json::value> && boost::json::has_value_from<std::remove_cvref_t<T>>::value)
+  code_request& variable(std::string name, T&& value) & {
+    return variable(std::move(name), boost::json::value_from(std::forward<T>(value)));
+  }
+  template <class T>
+    requires(!std::convertible_to<T, boost::json::value> && boost::json::has_value_from<std::remove_cvref_t<T>>::value)
+  code_request&& variable(std::string name, T&& value) && {
+    return std::move(variable(std::move(name), boost::json::value_from(std::forward<T>(value))));
+  }
+  const boost::json::object& variables() const noexcept { return variables_; }
+
+  /// Ends the run (and all it has started) this long after its start. Default: the runner's.
+  /// \param limit  more than zero, or `no_timeout`.
+  /// \throws error{errc::invalid_argument} for zero and less.
+  code_request& timeout(std::chrono::milliseconds limit) & {
+    if (limit <= std::chrono::milliseconds::zero())
+      throw error(errc::invalid_argument, "code_request: the timeout must be longer than zero (no_timeout says: none)");
+    timeout_ = limit;
+    return *this;
+  }
+  code_request&& timeout(std::chrono::milliseconds limit) && { return std::move(timeout(limit)); }
+  std::optional<std::chrono::milliseconds> timeout() const noexcept { return timeout_; }
+
+  /// Runs where earlier code of the same context has run, with what that has left in its globals; the first use makes the
+  /// context. Runs of one context wait for each other. Without it every run begins afresh.
+  /// \param name  1 to 200 bytes of UTF-8.
+  /// \throws error{errc::invalid_argument}
+  code_request& context(std::string name) & {
+    if (name.empty() || name.size() > 200)
+      throw error(errc::invalid_argument, "code_request: a context's name has 1 to 200 bytes");
+    context_ = std::move(name);
+    return *this;
+  }
+  code_request&& context(std::string name) && { return std::move(context(std::move(name))); }
+  const std::optional<std::string>& context() const noexcept { return context_; }
+
+  /// Lets the code call a coroutine of the host.
+  /// \throws error{errc::invalid_argument} where there is one of that name already.
+  code_request& function(host_function one) & {
+    for (const host_function& each : functions_)
+      if (each.name() == one.name())
+        throw error(errc::invalid_argument, "code_request: there are two functions '" + one.name() + "'");
+    functions_.push_back(std::move(one));
+    return *this;
+  }
+  code_request&& function(host_function one) && { return std::move(function(std::move(one))); }
+  const std::vector<host_function>& functions() const noexcept { return functions_; }
+
+  /// Gives the code a function that ends the run with a final value: `SUBMIT(answer=42)`.
+  /// \param name    its name.
+  /// \param fields  the values it takes, in order; empty: one value, which is then called "output", or any named ones.
+  code_request& final_function(std::string name, std::vector<std::string> fields = {}) & {
+    final_name_ = std::move(name);
+    final_fields_ = std::move(fields);
+    return *this;
+  }
+  code_request&& final_function(std::string name, std::vector<std::string> fields = {}) && {
+    return std::move(final_function(std::move(name), std::move(fields)));
+  }
+  const std::string& final_name() const noexcept { return final_name_; }
+  const std::vector<std::string>& final_fields() const noexcept { return final_fields_; }
+
+  /// How many bytes of each output stream the result keeps. Default: the runner's.
+  code_request& keep_output(std::size_t bytes_per_stream) & {
+    kept_output_ = bytes_per_stream;
+    return *this;
+  }
+  code_request&& keep_output(std::size_t bytes_per_stream) && { return std::move(keep_output(bytes_per_stream)); }
+  std::optional<std::size_t> kept_output() const noexcept { return kept_output_; }
+
+ private:
+  std::string source_;
+  boost::json::object variables_;
+  std::optional<std::chrono::milliseconds> timeout_;
+  std::optional<std::string> context_;
+  std::vector<host_function> functions_;
+  std::string final_name_;
+  std::vector<std::string> final_fields_;
+  std::optional<std::size_t> kept_output_;
+};
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/code/code_result.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// What a piece of code died of: an exception that nobody caught. All of it is the guest's word.
+class code_error {
+ public:
+  code_error() = default;
+  code_error(std::string type, std::string message, int line, std::string traceback)
+      : type_(std::move(type)), message_(std::move(message)), line_(line), traceback_(std::move(traceback)) {}
+
+  /// The exception's class: "ZeroDivisionError".
+  const std::string& type() const noexcept { return type_; }
+  const std::string& message() const noexcept { return message_; }
+  /// The line of the code, from 1; 0 where it is not known.
+  int line() const noexcept { return line_; }
+  /// As Python prints it, without frames of the runner; at most 64 KiB.
+  const std::string& traceback() const noexcept { return traceback_; }
+
+ private:
+  std::string type_;
+  std::string message_;
+  int line_ = 0;
+  std::string traceback_;
+};
+
+/// A value that the code has shown, in every form it has.
+class display_output {
+ public:
+  display_output() = default;
+  display_output(std::map<std::string, std::string> forms, bool is_value)
+      : forms_(std::move(forms)), is_value_(is_value) {}
+
+  /// Mime type -> content: text, or base64 where the type is binary ("image/png"). "text/plain" is always there.
+  const std::map<std::string, std::string>& forms() const noexcept { return forms_; }
+  /// It is the value of the last expression, not something that was displayed.
+  bool is_value() const noexcept { return is_value_; }
+
+ private:
+  std::map<std::string, std::string> forms_;
+  bool is_value_ = false;
+};
+
+/// A file that was made or changed while the code ran, by whomever.
+class generated_file {
+ public:
+  generated_file() = default;
+  generated_file(std::string path, std::uint64_t size, bool is_new)
+      : path_(std::move(path)), size_(size), is_new_(is_new) {}
+
+  /// Relative to the runner's work directory. Any bytes but NUL.
+  const std::string& path() const noexcept { return path_; }
+  /// Bytes, when the run ended.
+  std::uint64_t size() const noexcept { return size_; }
+  /// It was not there before; else it was changed.
+  bool is_new() const noexcept { return is_new_; }
+
+ private:
+  std::string path_;
+  std::uint64_t size_ = 0;
+  bool is_new_ = false;
+};
+
+/// What a piece of code did, or why it was not run. A value; the setters are for runners and guards.
+class code_result {
+ public:
+  /// Nothing has run.
+  code_result() = default;
+
+  /// Code that was not run.
+  static code_result refused(error_kind kind, std::string reason) {
+    code_result result;
+    result.kind_ = kind;
+    result.reason_ = std::move(reason);
+    return result;
+  }
+
+  /// It ran to its end, by itself, without an exception, and its exit code is 0.
+  bool success() const noexcept {
+    return kind_ == error_kind::none && term_signal_ == 0 && exit_code_ == 0 && !failure_;
+  }
+
+  /// 0 to 255; -1 where the code did not end by itself. An uncaught exception is 1, a KeyboardInterrupt 130.
+  int exit_code() const noexcept { return exit_code_; }
+  code_result& exit_code(int code) {
+    exit_code_ = code;
+    return *this;
+  }
+
+  /// The signal that ended the run's process; 0 where none did.
+  int term_signal() const noexcept { return term_signal_; }
+  code_result& term_signal(int number) {
+    term_signal_ = number;
+    return *this;
+  }
+
+  /// `timeout`, `execution_error` (the run or its driver was lost, or could not begin), or what a guard says.
+  error_kind kind() const noexcept { return kind_; }
+  code_result& kind(error_kind kind) {
+    kind_ = kind;
+    return *this;
+  }
+  /// One sentence that says what `kind()` means here, in our words.
+  const std::string& reason() const noexcept { return reason_; }
+  code_result& reason(std::string sentence) {
+    reason_ = std::move(sentence);
+    return *this;
+  }
+
+  /// Standard output of the run and all that it has started.
+  const captured& out() const noexcept { return out_; }
+  code_result& out(captured stream) {
+    out_ = std::move(stream);
+    return *this;
+  }
+  /// Standard error, tracebacks included.
+  const captured& err() const noexcept { return err_; }
+  code_result& err(captured stream) {
+    err_ = std::move(stream);
+    return *this;
+  }
+
+  /// The exception that ended the code; SystemExit only where its code is not 0.
+  const std::optional<code_error>& failure() const noexcept { return failure_; }
+  code_result& failure(code_error what) {
+    failure_ = std::move(what);
+    return *this;
+  }
+
+  /// The value of the last statement where that is an expression and its value is not None.
+  const std::optional<boost::json::value>& value() const noexcept { return value_; }
+  /// False where something in `value()` is only its text (`python_type(...) == "text"`).
+  bool value_is_exact() const noexcept { return value_is_exact_; }
+  /// Its `repr`, at most some 64 KiB.
+  const std::string& value_text() const noexcept { return value_text_; }
+  code_result& value(boost::json::value what, bool is_exact, std::string text) {
+    value_ = std::move(what);
+    value_is_exact_ = is_exact;
+    value_text_ = std::move(text);
+    return *this;
+  }
+
+  /// What the code has passed to the request's `final_function`.
+  const std::optional<boost::json::object>& final_value() const noexcept { return final_value_; }
+  bool final_value_is_exact() const noexcept { return final_value_is_exact_; }
+  code_result& final_value(boost::json::object what, bool is_exact) {
+    final_value_ = std::move(what);
+    final_value_is_exact_ = is_exact;
+    return *this;
+  }
+
+  /// What was displayed, in order; the last expression's value has its place here too.
+  const std::vector<display_output>& displays() const noexcept { return displays_; }
+  code_result& displays(std::vector<display_output> shown) {
+    displays_ = std::move(shown);
+    return *this;
+  }
+
+  /// New and changed files beneath the work directory, in byte order of their paths.
+  const std::vector<generated_file>& files() const noexcept { return files_; }
+  /// False where there were more files than the runner looks at, or the run was lost.
+  bool files_are_complete() const noexcept { return files_are_complete_; }
+  code_result& files(std::vector<generated_file> found, bool are_complete) {
+    files_ = std::move(found);
+    files_are_complete_ = are_complete;
+    return *this;
+  }
+
+  /// From the code's start, not counting the time it waited for its context, to the end of all it has started.
+  std::chrono::nanoseconds duration() const noexcept { return duration_; }
+  code_result& duration(std::chrono::nanoseconds elapsed) {
+    duration_ = elapsed;
+    return *this;
+  }
+
+  /// The request named a context, and that is gone: the next use makes a new one.
+  bool context_lost() const noexcept { return context_lost_; }
+  code_result& context_lost(bool lost) {
+    context_lost_ = lost;
+    return *this;
+  }
+
+  /// The runner's driver had died before this run and was started anew; what contexts held is gone.
+  bool driver_restarted() const noexcept { return driver_restarted_; }
+  code_result& driver_restarted(bool restarted) {
+    driver_restarted_ = restarted;
+    return *this;
+  }
+
+ private:
+  int exit_code_ = -1;
+  int term_signal_ = 0;
+  error_kind kind_ = error_kind::none;
+  bool value_is_exact_ = false;
+  bool final_value_is_exact_ = false;
+  bool files_are_complete_ = false;
+  bool context_lost_ = false;
+  bool driver_restarted_ = false;
+  std::string reason_;
+  captured out_;
+  captured err_;
+  std::optional<code_error> failure_;
+  std::optional<boost::json::value> value_;
+  std::string value_text_;
+  std::optional<boost::json::object> final_value_;
+  std::vector<display_output> displays_;
+  std::vector<generated_file> files_;
+  std::chrono::nanoseconds duration_{};
+};
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/code/code_runner.hpp ----
+
+
+#include <concepts>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// Something that runs code of one language.
+///
+/// * `run_code(r)`: whatever the code does is a result, never an exception.
+/// * `close()` ends everything that still runs; a second call does nothing.
+///
+/// Used from one executor; may run many pieces of code at once; may be moved only while none runs.
+template <class R>
+concept code_runner = requires(R& runner, code_request request) {
+  { runner.run_code(std::move(request)) } -> awaitable_of<code_result>;
+  { runner.close() } -> awaitable_of<void>;
+};
+
+/// A runner with named contexts, whose globals live on from run to run.
+///
+/// * `contexts()`: the names of those that live.
+/// * `end_context(name)`: ends one, and whatever runs in it; the next use of the name makes a fresh one. False where there
+///   was none.
+template <class R>
+concept context_runner = code_runner<R> && requires(R& runner, std::string name) {
+  { runner.contexts() } -> awaitable_of<std::vector<std::string>>;
+  { runner.end_context(std::move(name)) } -> awaitable_of<bool>;
+};
+
+/// The runner type that a recipe's `open()` yields.
+template <class P>
+using runner_of = typename detail::awaited<decltype(std::declval<const P&>().open())>::type;
+
+/// A copyable recipe for a runner. `open()` yields one, or throws and leaves nothing behind.
+template <class P>
+concept code_runner_provider = std::copy_constructible<P> && code_runner<runner_of<P>>;
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/code/any_runner.hpp ----
+
+
+#include <concepts>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// Any runner, chosen at run time. Models `context_runner`; where the one inside has no contexts, those operations throw
+/// `error{errc::unsupported}`. Movable while idle. One virtual call an operation.
+class any_runner {
+ public:
+  /// No runner; operations throw `error{errc::environment_closed}`.
+  any_runner() = default;
+
+  template <class R>
+    requires(!std::same_as<R, any_runner> && code_runner<R>)
+  explicit any_runner(R runner) : inside_(std::make_unique<box<R>>(std::move(runner))) {}
+
+  awaitable<code_result> run_code(code_request request) { return get().run_code(std::move(request)); }
+  awaitable<std::vector<std::string>> contexts() { return get().contexts(); }
+  awaitable<bool> end_context(std::string name) { return get().end_context(std::move(name)); }
+  awaitable<void> close() { return get().close(); }
+
+ private:
+  class interface {
+   public:
+    virtual ~interface() = default;
+    virtual awaitable<code_result> run_code(code_request request) = 0;
+    virtual awaitable<std::vector<std::string>> contexts() = 0;
+    virtual awaitable<bool> end_context(std::string name) = 0;
+    virtual awaitable<void> close() = 0;
+  };
+
+  template <class R>
+  class box final : public interface {
+   public:
+    explicit box(R runner) : runner_(std::move(runner)) {}
+    awaitable<code_result> run_code(code_request request) override { return runner_.run_code(std::move(request)); }
+    awaitable<std::vector<std::string>> contexts() override {
+      if constexpr (context_runner<R>) {
+        return runner_.contexts();
+      } else {
+        throw error(errc::unsupported, "contexts: this runner has none; every run begins afresh");
+      }
+    }
+    awaitable<bool> end_context(std::string name) override {
+      if constexpr (context_runner<R>) {
+        return runner_.end_context(std::move(name));
+      } else {
+        throw error(errc::unsupported, "end_context: this runner has no contexts; every run begins afresh");
+      }
+    }
+    awaitable<void> close() override { return runner_.close(); }
+
+   private:
+    R runner_;
+  };
+
+  interface& get() const {
+    if (!inside_)
+      throw error(errc::environment_closed, "any_runner: there is none (default-constructed or moved from)");
+    return *inside_;
+  }
+
+  std::unique_ptr<interface> inside_;
+};
+
+/// Any recipe for a runner; copies share it.
+class any_runner_provider {
+ public:
+  template <class P>
+    requires(!std::same_as<P, any_runner_provider> && code_runner_provider<P>)
+  explicit any_runner_provider(P provider) : inside_(std::make_shared<const box<P>>(std::move(provider))) {}
+
+  awaitable<any_runner> open() const { return inside_->open(); }
+
+ private:
+  class interface {
+   public:
+    virtual ~interface() = default;
+    virtual awaitable<any_runner> open() const = 0;
+  };
+
+  template <class P>
+  class box final : public interface {
+   public:
+    explicit box(P provider) : provider_(std::move(provider)) {}
+    awaitable<any_runner> open() const override {
+      runner_of<P> runner = co_await provider_.open();
+      co_return any_runner(std::move(runner));
+    }
+
+   private:
+    P provider_;
+  };
+
+  std::shared_ptr<const interface> inside_;
+};
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/code/detail/driver_frames.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+// The driver's frames (python_driver.py): length of the rest, length of the header, both 32 bits and big end first; the
+// header, a JSON object; the body, bytes.
+
+namespace cofferdam::inline v0::detail {
+
+inline constexpr std::string_view driver_greeting = "\ncofferdam python driver 1\n";
+/// The longest header, and how much may come before the greeting (a start-up file of Python's that prints).
+inline constexpr std::size_t longest_driver_header = 16 * 1024 * 1024;
+inline constexpr std::size_t longest_driver_preamble = 64 * 1024;
+
+inline std::string big_endian_32(std::size_t number) {
+  std::string text(4, '\0');
+  for (std::size_t i = 0; i < 4; ++i) text[i] = static_cast<char>(number >> (24 - 8 * i) & 255U);
+  return text;
+}
+
+/// \throws error{errc::too_large} where it does not fit.
+inline bytes driver_frame_of(const boost::json::object& header, std::string_view body) {
+  const std::string text = boost::json::serialize(header);
+  const std::size_t rest = 4 + text.size() + body.size();
+  if (rest > 0x7FFFFFFFU)
+    throw error(errc::too_large, "run_code: the code and its variables have more than 2 GiB together");
+  const std::string sizes = big_endian_32(rest) + big_endian_32(text.size());
+  bytes frame;
+  frame.reserve(4 + rest);
+  const auto add = [&frame](std::string_view part) {
+    const bytes_view view = as_bytes(part);
+    frame.insert(frame.end(), view.begin(), view.end());
+  };
+  add(sizes);
+  add(text);
+  add(body);
+  return frame;
+}
+
+class driver_frame {
+ public:
+  boost::json::object header;
+  bytes body;
+};
+
+/// What a driver says, cut anywhere, as frames. Sans-I/O.
+class driver_frames {
+ public:
+  /// \param longest  bytes of the longest frame that is taken in.
+  explicit driver_frames(std::size_t longest) : longest_(longest) {}
+
+  /// A run keeps more than was thought of before.
+  void raise_longest(std::size_t longest) noexcept { longest_ = std::max(longest_, longest); }
+
+  void append(bytes_view data) {
+    if (at_ == held_.size() && held_.capacity() > 1024 * 1024) held_ = bytes();  // one large frame was enough
+    if (at_ > 0 && !held_.empty()) held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(at_));
+    at_ = 0;
+    held_.insert(held_.end(), data.begin(), data.end());
+  }
+
+  /// The next whole frame.
+  /// \throws error{errc::io_error} where this is not a driver's speech; then nothing more can be read.
+  std::optional<driver_frame> next() {
+    if (!greeted_ && !take_greeting()) return std::nullopt;
+    if (held_.size() - at_ < 8) return std::nullopt;
+    const std::size_t rest = number(at_);
+    const std::size_t header = number(at_ + 4);
+    if (rest < 4 || header > rest - 4 || header > longest_driver_header || rest > longest_)
+      throw error(errc::io_error, "the Python driver has sent a frame that cannot be one");
+    if (held_.size() - at_ < 4 + rest) return std::nullopt;
+    const std::string_view all = as_text(held_).substr(at_ + 8, rest - 4);
+    driver_frame frame;
+    frame.header = parse(all.substr(0, header));
+    const bytes_view body = as_bytes(all.substr(header));
+    frame.body.assign(body.begin(), body.end());
+    at_ += 4 + rest;
+    return frame;
+  }
+
+  bool greeted() const noexcept { return greeted_; }
+
+ private:
+  static boost::json::object parse(std::string_view text) {
+    boost::system::error_code cause;
+    boost::json::value value = boost::json::parse({text.data(), text.size()}, cause);
+    if (cause || !value.is_object())
+      throw error(errc::io_error, "the Python driver has sent a frame whose header is no JSON object");
+    return std::move(value.get_object());
+  }
+
+  bool take_greeting() {
+    const std::string_view text = as_text(held_).substr(at_);
+    const std::size_t found = text.find(driver_greeting);
+    if (found == std::string_view::npos) {
+      if (text.size() > longest_driver_preamble)
+        throw error(errc::io_error, "the interpreter printed other things where the Python driver was to speak");
+      return false;
+    }
+    at_ += found + driver_greeting.size();
+    greeted_ = true;
+    return true;
+  }
+
+  std::size_t number(std::size_t at) const noexcept {
+    std::size_t result = 0;
+    for (std::size_t i = 0; i < 4; ++i) result = result << 8U | std::to_integer<std::size_t>(held_[at + i]);
+    return result;
+  }
+
+  std::size_t longest_;
+  bytes held_;
+  std::size_t at_ = 0;
+  bool greeted_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/code/tagged_value.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/string.hpp>
+#include <boost/json/value.hpp>
+
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+// Values that go into a run and come out of it are JSON. What Python has and JSON has not is an object that says so:
+//
+//   {"$python": "int", "text": "123456789012345678901234567890"}        beyond 64 bits; "0x..." where it is very long
+//   {"$python": "float", "text": "nan"}                                 nan, inf, -inf
+//   {"$python": "bytes", "base64": "AAEC"}                              also "bytearray", and "str" with surrogates
+//   {"$python": "tuple", "items": [1, 2]}                               also "set", "frozenset"
+//   {"$python": "dict", "items": [[1, "one"], ...]}                     a dict with keys that are no text, or begin with $
+//   {"$python": "datetime", "text": "2026-01-31T12:00:00+02:00"}        also "date", "time"
+//   {"$python": "timedelta", "days": 1, "seconds": 2, "microseconds": 3}
+//   {"$python": "decimal", "text": "1.10"}
+//   {"$python": "complex", "real": "1.0", "imag": "-0.0"}
+//   {"$python": "text", "type": "__main__.thing", "text": "<thing>"}    nothing of the above: its repr, marked as that
+//
+// All but the last go both ways unchanged. Floats are the same double at both ends.
+
+namespace cofferdam::inline v0 {
+
+/// The kind of a tagged value ("bytes", "tuple", ...); empty for a value that is JSON by itself.
+/// \par Lifetime  a view into `value`.
+inline std::string_view python_type(const boost::json::value& value) noexcept {
+  const boost::json::object* const object = value.if_object();
+  const boost::json::value* const kind = object == nullptr ? nullptr : object->if_contains("$python");
+  const boost::json::string* const name = kind == nullptr ? nullptr : kind->if_string();
+  return name == nullptr ? std::string_view() : std::string_view(name->data(), name->size());
+}
+
+/// Raw bytes as a Python `bytes`.
+inline boost::json::value python_bytes(bytes_view content) {
+  boost::json::object made;
+  made["$python"] = "bytes";
+  made["base64"] = base64_encode(content);
+  return made;
+}
+
+/// An integer of any length, in decimal or as "0x..."; a text that is none is a ValueError of the run.
+inline boost::json::value python_int(std::string digits) {
+  boost::json::object made;
+  made["$python"] = "int";
+  made["text"] = std::move(digits);
+  return made;
+}
+
+/// A Python `tuple`, `set` or `frozenset` of these items.
+/// \param kind  one of the three words.
+inline boost::json::value python_items(std::string_view kind, boost::json::array items) {
+  boost::json::object made;
+  made["$python"] = kind;
+  made["items"] = std::move(items);
+  return made;
+}
+
+/// The content of a Python `bytes` or `bytearray` that came out of a run; nothing for any other value.
+inline std::optional<bytes> bytes_of(const boost::json::value& value) {
+  const std::string_view kind = python_type(value);
+  if (kind != "bytes" && kind != "bytearray") return std::nullopt;
+  const boost::json::value* const text = value.get_object().if_contains("base64");
+  if (text == nullptr || !text->is_string()) return std::nullopt;
+  return base64_decode(std::string_view(text->get_string().data(), text->get_string().size()));
+}
+
+namespace detail {
+
+inline std::string_view view_of(const boost::json::string& text) noexcept { return {text.data(), text.size()}; }
+
+/// JSON has no nan and no infinity.
+inline void mark_special_floats(boost::json::value& value) {
+  if (value.is_array()) {
+    for (boost::json::value& each : value.get_array()) mark_special_floats(each);
+  } else if (value.is_object()) {
+    for (auto& each : value.get_object()) mark_special_floats(each.value());
+  } else if (value.is_double() && !std::isfinite(value.get_double())) {
+    boost::json::object made;
+    made["$python"] = "float";
+    made["text"] = std::isnan(value.get_double()) ? "nan" : value.get_double() < 0 ? "-inf" : "inf";
+    value = std::move(made);
+  }
+}
+
+/// Floats travel from Python as {"$f": text}, since parsers of JSON do not all read them exactly. False where a text is no
+/// float: then a run has tampered with its report.
+inline bool read_floats(boost::json::value& value) {
+  if (value.is_array()) {
+    for (boost::json::value& each : value.get_array())
+      if (!read_floats(each)) return false;
+    return true;
+  }
+  if (!value.is_object()) return true;
+  boost::json::object& object = value.get_object();
+  const boost::json::value* const text = object.size() == 1 ? object.if_contains("$f") : nullptr;
+  if (text == nullptr) {
+    for (auto& each : object)
+      if (!read_floats(each.value())) return false;
+    return true;
+  }
+  if (!text->is_string()) return false;
+  const std::string_view digits = view_of(text->get_string());
+  double number = 0;
+  const std::from_chars_result end = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (end.ec != std::errc() || end.ptr != digits.data() + digits.size()) return false;
+  value = number;
+  mark_special_floats(value);
+  return true;
+}
+
+}  // namespace detail
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/code/detail/driver_report.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// What a run says about itself is the guest's word: every field may be missing or of another type. What the driver says
+// about it (its end, its output, its files) is ours.
+
+namespace cofferdam::inline v0::detail {
+
+inline std::string text_member(const boost::json::object& object, std::string_view name) {
+  const boost::json::value* const found = object.if_contains({name.data(), name.size()});
+  return found != nullptr && found->is_string() ? std::string(view_of(found->get_string())) : std::string();
+}
+
+inline std::optional<std::int64_t> number_member(const boost::json::object& object, std::string_view name) {
+  const boost::json::value* const found = object.if_contains({name.data(), name.size()});
+  if (found == nullptr || !found->is_int64()) return std::nullopt;
+  return found->get_int64();
+}
+
+inline bool true_member(const boost::json::object& object, std::string_view name) {
+  const boost::json::value* const found = object.if_contains({name.data(), name.size()});
+  return found != nullptr && found->is_bool() && found->get_bool();
+}
+
+/// A JSON object from a run; nothing where it is none.
+inline std::optional<boost::json::object> parse_from_run(bytes_view body) {
+  boost::json::parse_options options;
+  options.max_depth = 512;  // the driver's encoder ends at 100 levels of Python's, of three each at most
+  boost::system::error_code failure;
+  const std::string_view text = as_text(body);
+  boost::json::value value = boost::json::parse({text.data(), text.size()}, failure, {}, options);
+  if (failure || !value.is_object()) return std::nullopt;
+  return std::move(value.get_object());
+}
+
+/// Nothing where it cannot be read.
+inline std::optional<display_output> read_display(bytes_view body) {
+  const std::optional<boost::json::object> said = parse_from_run(body);
+  if (!said) return std::nullopt;
+  const boost::json::value* const listed = said->if_contains("forms");
+  if (listed == nullptr || !listed->is_object()) return std::nullopt;
+  std::map<std::string, std::string> forms;
+  for (const auto& each : listed->get_object())
+    if (each.value().is_string())
+      forms.emplace(std::string(each.key()), std::string(view_of(each.value().get_string())));
+  return display_output(std::move(forms), true_member(*said, "value"));
+}
+
+inline std::vector<generated_file> read_files(const boost::json::object& header) {
+  std::vector<generated_file> files;
+  const boost::json::value* const listed = header.if_contains("files");
+  if (listed == nullptr || !listed->is_array()) return files;
+  for (const boost::json::value& each : listed->get_array()) {
+    if (!each.is_object()) continue;
+    const boost::json::object& row = each.get_object();
+    std::string path = text_member(row, "path");
+    if (path.empty()) {
+      const std::optional<bytes> raw = base64_decode(text_member(row, "path64"));
+      if (raw) path = std::string(as_text(*raw));
+    }
+    const std::int64_t size = number_member(row, "size").value_or(0);
+    files.emplace_back(std::move(path), static_cast<std::uint64_t>(size < 0 ? 0 : size), true_member(row, "new"));
+  }
+  return files;
+}
+
+/// What the run says of its value, its failure, its final value. False where it makes no sense.
+inline bool read_report(bytes_view body, code_result& result) {
+  std::optional<boost::json::object> said = parse_from_run(body);
+  if (!said) return false;
+  for (auto& each : *said)
+    if (!read_floats(each.value())) return false;
+  if (boost::json::value* const value = said->if_contains("value"))
+    result.value(std::move(*value), true_member(*said, "value_exact"), text_member(*said, "text"));
+  boost::json::value* const final_value = said->if_contains("final");
+  if (final_value != nullptr && final_value->is_object())
+    result.final_value(std::move(final_value->get_object()), true_member(*said, "final_exact"));
+  const boost::json::value* const failure = said->if_contains("error");
+  if (failure != nullptr && failure->is_object()) {
+    const boost::json::object& about = failure->get_object();
+    const std::int64_t line = number_member(about, "line").value_or(0);
+    result.failure(code_error(text_member(about, "type"), text_member(about, "message"),
+                              line < 0 || line > 100'000'000 ? 0 : static_cast<int>(line),
+                              text_member(about, "traceback")));
+  }
+  // The process's own exit code, where there is one, says more than what it has said before.
+  result.exit_code(static_cast<int>(number_member(*said, "exit").value_or(1) & 255));
+  return true;
+}
+
+/// Makes the result of what the driver says at the end of a run.
+/// \param heads    what has come before of each output.
+/// \param context  whether it ran in a context.
+inline code_result read_end(const boost::json::object& header, bytes_view body, std::array<bytes, 2> heads,
+                            bool context) {
+  code_result result;
+  std::array<std::size_t, 4> sizes{};
+  std::array<std::uint64_t, 2> totals{};
+  const boost::json::value* const pieces = header.if_contains("pieces");
+  if (pieces != nullptr && pieces->is_array())
+    for (std::size_t i = 0; i < 4 && i < pieces->get_array().size(); ++i)
+      if (pieces->get_array()[i].is_int64())
+        sizes[i] = static_cast<std::size_t>(std::max<std::int64_t>(0, pieces->get_array()[i].get_int64()));
+  const boost::json::value* const counted = header.if_contains("totals");
+  if (counted != nullptr && counted->is_array())
+    for (std::size_t i = 0; i < 2 && i < counted->get_array().size(); ++i)
+      if (counted->get_array()[i].is_int64())
+        totals[i] = static_cast<std::uint64_t>(std::max<std::int64_t>(0, counted->get_array()[i].get_int64()));
+  const auto take = [&body](std::size_t size) {
+    const bytes_view part = body.first(std::min(size, body.size()));
+    body = body.subspan(part.size());
+    return part;
+  };
+  for (std::size_t i = 0; i < 2; ++i) {
+    const bytes_view head = take(sizes[2 * i]);
+    heads[i].insert(heads[i].end(), head.begin(), head.end());
+    const bytes_view tail = take(sizes[2 * i + 1]);
+    captured kept(std::move(heads[i]), bytes(tail.begin(), tail.end()), totals[i]);
+    if (i == 0)
+      result.out(std::move(kept));
+    else
+      result.err(std::move(kept));
+  }
+  result.files(read_files(header), true_member(header, "files_whole"));
+  result.duration(std::chrono::microseconds(number_member(header, "us").value_or(0)));
+  result.context_lost(context && !true_member(header, "alive"));
+  const bool reported = !body.empty() && read_report(body, result);
+  const std::optional<std::int64_t> code = number_member(header, "exit");
+  if (code && !(context && reported)) result.exit_code(static_cast<int>(*code & 255));
+  if (const std::optional<std::int64_t> signal = number_member(header, "signal")) {
+    result.term_signal(static_cast<int>(*signal & 127));
+    result.exit_code(-1);
+  }
+  const std::string why = text_member(header, "reason");
+  const std::string problem = text_member(header, "problem");
+  if (why == "timeout") {
+    result.kind(error_kind::timeout).reason("The code ran longer than its time limit and was ended.");
+    result.exit_code(-1);
+  } else if (!problem.empty()) {
+    result.kind(error_kind::execution_error).reason("The run could not begin or end as it should: " + problem + ".");
+  } else if (!body.empty() && !reported) {
+    result.kind(error_kind::execution_error).reason("What the run has said about itself cannot be read.");
+  }
+  return result;
+}
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/code/detail/driver_link.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/cancellation_state.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/post.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+/// Waits that others end: `wake` ends all that are under way.
+class wakeable {
+ public:
+  explicit wakeable(const asio::any_io_executor& executor)
+      : timer_(executor, std::chrono::steady_clock::time_point::max()) {}
+  void wake() { timer_.cancel(); }
+  /// Until `wake`, or `until`; true where the awaiting coroutine was cancelled.
+  awaitable<bool> wait(std::chrono::steady_clock::time_point until) {
+    if (timer_.expiry() != until) timer_.expires_at(until);
+    std::error_code woken;
+    co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+    co_return state.cancelled() != asio::cancellation_type::none;
+  }
+
+ private:
+  asio::steady_timer timer_;
+};
+
+/// What a run keeps of its output, at most, in a frame; and what else a frame may hold.
+inline constexpr std::size_t longest_report = 32 * 1024 * 1024;
+inline constexpr std::size_t most_displayed = 64 * 1024 * 1024;
+inline constexpr std::size_t most_waiting_calls = 64;
+
+/// Where a run of a context stands in its queue.
+enum class run_turn { unknown, queued, began };
+
+/// A run as the host sees it. One coroutine awaits it.
+class driven_run {
+ public:
+  driven_run(const asio::any_io_executor& executor, code_request what, std::size_t keeps)
+      : request(std::move(what)), keep(keeps), changed(executor) {}
+
+  code_request request;
+  std::uint64_t number = 0;
+  std::size_t keep;
+  wakeable changed;
+  std::array<bytes, 2> heads;
+  std::vector<display_output> displays;
+  std::size_t displayed = 0;
+  std::deque<bytes> calls;  // not begun
+  run_turn turn = run_turn::unknown;
+  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
+  bool calling = false;
+  asio::cancellation_signal cancel_call;
+  bool cancelled = false;
+  std::optional<code_result> result;  // it is over
+  bool lost = false;                  // with its driver
+};
+
+/// A question that the driver answers at once.
+class driver_question {
+ public:
+  explicit driver_question(const asio::any_io_executor& executor) : changed(executor) {}
+  wakeable changed;
+  std::optional<boost::json::object> answer;
+};
+
+/// One driver process and all that goes through its streams. One coroutine reads, one writes; both end with the process,
+/// and are awaited by `end`. Whoever waits for something waits for a timer that they cancel.
+class driver_link : public std::enable_shared_from_this<driver_link> {
+ public:
+  driver_link(asio::any_io_executor executor, process running)
+      : executor_(std::move(executor)),
+        process_(std::move(running)),
+        frames_(longest_report),
+        writable_(executor_),
+        changed_(executor_) {}
+
+  /// Begins to read and write. \param first  what the process reads before any frame.
+  void start(bytes first) {
+    queued_.push_back(std::move(first));
+    const auto self = shared_from_this();
+    auto read_ended = [self](std::exception_ptr failure) {
+      self->reading_ = false;
+      self->lose(failure);
+    };
+    auto write_ended = [self](std::exception_ptr) {  // a process that reads no more is seen by its reader
+      self->writing_ = false;
+      self->changed_.wake();
+    };
+    reading_ = writing_ = true;
+    asio::co_spawn(executor_, read(self), asio::bind_cancellation_slot(stop_reading_.slot(), std::move(read_ended)));
+    asio::co_spawn(executor_, write(self), asio::bind_cancellation_slot(stop_writing_.slot(), std::move(write_ended)));
+  }
+
+  /// The driver can run code.
+  bool ready() const noexcept { return ready_; }
+  /// The driver's end has been seen; every run of it has a result or is lost.
+  bool over() const noexcept { return over_; }
+  /// What the environment said where it was that which was lost.
+  const std::exception_ptr& failure() const noexcept { return failure_; }
+  /// How the process ended, where it did.
+  const std::optional<command_result>& ended_as() const noexcept { return ended_as_; }
+  /// Why the driver cannot work, in its own words.
+  const std::string& complaint() const noexcept { return complaint_; }
+  /// The last of what stands on its standard error.
+  const std::string& said() const noexcept { return said_; }
+  /// Of the interpreter: "3.12.1".
+  const std::string& version() const noexcept { return version_; }
+  const asio::any_io_executor& executor() const noexcept { return executor_; }
+
+  /// Until something has changed; true where the awaiting coroutine was cancelled.
+  awaitable<bool> changed(std::chrono::steady_clock::time_point until) { return changed_.wait(until); }
+
+  /// Begins a run. \param body  what the run itself reads.
+  void begin(const std::shared_ptr<driven_run>& run, boost::json::object header, std::string_view body) {
+    run->number = ++last_number_;
+    header["id"] = run->number;
+    frames_.raise_longest(2 * run->keep + longest_report);
+    bytes frame = driver_frame_of(header, body);
+    runs_.emplace(run->number, run);
+    send(std::move(frame));
+  }
+
+  /// The same for a question. The caller keeps it until there is an answer or the link is over, or forgets it.
+  std::uint64_t ask(const std::shared_ptr<driver_question>& question, boost::json::object header) {
+    const std::uint64_t number = ++last_number_;
+    header["id"] = number;
+    questions_.emplace(number, question);
+    send(driver_frame_of(header, {}));
+    return number;
+  }
+  void forget(std::uint64_t question) { questions_.erase(question); }
+
+  /// Asks the driver to end a run; its end comes as always.
+  void cancel(const driven_run& run) {
+    boost::json::object header;
+    header["op"] = "cancel";
+    header["id"] = run.number;
+    send(driver_frame_of(header, {}));
+  }
+
+  /// Starts the handler of the next call, or answers it.
+  void serve_call(const std::shared_ptr<driven_run>& run) {
+    if (run->calling || run->calls.empty() || run->result || run->cancelled) return;
+    const bytes said = std::move(run->calls.front());
+    run->calls.pop_front();
+    std::optional<boost::json::object> call = parse_from_run(said);
+    if (!call) return run->changed.wake();  // there may be another
+    const boost::json::value number = call->contains("call") ? call->at("call") : boost::json::value();
+    std::string kind;
+    std::string complaint;
+    boost::json::object arguments;
+    const host_function* const wanted = find_function(*run, *call, arguments, kind, complaint);
+    if (wanted == nullptr) {
+      answer(run->number, number, kind, std::move(complaint));
+      return run->changed.wake();  // there may be another
+    }
+    run->calling = true;
+    const auto self = shared_from_this();
+    auto ended = [self, run, number](std::exception_ptr failure, boost::json::value value) {
+      run->calling = false;
+      if (!run->result) self->answer_call(run->number, number, failure, std::move(value));
+      run->changed.wake();
+    };
+    asio::co_spawn(executor_, handle(run, wanted, std::move(arguments)),
+                   asio::bind_cancellation_slot(run->cancel_call.slot(), std::move(ended)));
+  }
+
+  /// Ends the driver, and with it all that runs: asks it first. Not to be cancelled.
+  static awaitable<void> end(std::shared_ptr<driver_link> self, std::chrono::milliseconds grace) {
+    self->ending_ = true;
+    self->writable_.wake();
+    const auto limit = std::chrono::steady_clock::now() + grace;
+    while (self->reading_ && std::chrono::steady_clock::now() < limit) co_await self->changed_.wait(limit);
+    if (self->reading_) co_await kill(self);
+    const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (self->reading_ && std::chrono::steady_clock::now() < last) co_await self->changed_.wait(last);
+    self->abandon();
+    const auto never = std::chrono::steady_clock::time_point::max();
+    while (self->reading_ || self->writing_) co_await self->changed_.wait(never);
+    self->process_ = process();
+  }
+
+  /// SIGKILL for a driver that does not answer.
+  static awaitable<void> kill(std::shared_ptr<driver_link> self) {
+    try {
+      co_await self->process_.signal(9);
+    } catch (const error&) {  // it has ended, or was lost: the reader sees that
+    }
+  }
+
+  /// For destructors: both coroutines end, and the process with them.
+  void abandon() {
+    ending_ = true;
+    if (reading_) stop_reading_.emit(asio::cancellation_type::terminal);
+    if (writing_) stop_writing_.emit(asio::cancellation_type::terminal);
+    if (reading_ || writing_) asio::post(executor_, [self = shared_from_this()] {});  // outlives what was just posted
+  }
+
+ private:
+  static awaitable<void> read(std::shared_ptr<driver_link> self) {
+    for (;;) {
+      chunk piece = co_await self->process_.read();
+      if (piece.end()) break;
+      if (!self->take(piece)) co_return;
+    }
+    command_result result = co_await self->process_.wait();
+    self->ended_as_.emplace(std::move(result));
+  }
+
+  static awaitable<void> write(std::shared_ptr<driver_link> self) {
+    for (;;) {
+      while (self->queued_.empty() && !self->ending_ && !self->over_) {
+        const bool cancelled = co_await self->writable_.wait(std::chrono::steady_clock::time_point::max());
+        if (cancelled) co_return;
+      }
+      if (self->over_) co_return;
+      if (self->queued_.empty()) break;
+      const bytes going = std::move(self->queued_.front());
+      self->queued_.pop_front();
+      co_await self->process_.write_input(going);
+    }
+    co_await self->process_.close_input();
+  }
+
+  void send(bytes frame) {
+    if (over_ || ending_) return;
+    queued_.push_back(std::move(frame));
+    writable_.wake();
+  }
+
+  /// False where what comes is no driver's speech.
+  bool take(const chunk& piece) {
+    if (piece.stream() == output_stream::err) {
+      said_ += as_text(piece.data());
+      if (said_.size() > 8192) said_.erase(0, said_.size() - 4096);
+      return true;
+    }
+    try {
+      frames_.append(piece.data());
+      while (std::optional<driver_frame> frame = frames_.next()) hear(*frame);
+    } catch (const error& reason) {
+      complaint_ = reason.what();
+      return false;
+    }
+    return true;
+  }
+
+  void hear(driver_frame& frame) {
+    const std::string what = text_member(frame.header, "t");
+    if (what == "ready" || what == "failed") {
+      ready_ = what == "ready";
+      version_ = text_member(frame.header, "version");
+      complaint_ = text_member(frame.header, "text");
+      return changed_.wake();
+    }
+    const std::int64_t number = number_member(frame.header, "id").value_or(-1);
+    if (what == "answer") {
+      const auto asked = questions_.find(static_cast<std::uint64_t>(number));
+      if (asked == questions_.end()) return;
+      const std::shared_ptr<driver_question> question = asked->second;
+      questions_.erase(asked);
+      question->answer = std::move(frame.header);
+      return question->changed.wake();
+    }
+    const auto found = runs_.find(static_cast<std::uint64_t>(number));
+    if (found == runs_.end()) return;
+    const std::shared_ptr<driven_run> run = found->second;
+    if (what == "out") {
+      bytes& head = run->heads[number_member(frame.header, "stream").value_or(0) == 1 ? 1 : 0];
+      const std::size_t room = run->keep > head.size() ? run->keep - head.size() : 0;
+      const bytes_view part = bytes_view(frame.body).first(std::min(room, frame.body.size()));
+      head.insert(head.end(), part.begin(), part.end());
+    } else if (what == "display") {
+      run->displayed += frame.body.size();
+      if (run->displayed > most_displayed) return;
+      if (std::optional<display_output> shown = read_display(frame.body)) run->displays.push_back(std::move(*shown));
+    } else if (what == "call") {
+      if (run->calls.size() >= most_waiting_calls) return;
+      run->calls.push_back(std::move(frame.body));
+      run->changed.wake();
+    } else if (what == "turn") {
+      run->turn = true_member(frame.header, "began") ? run_turn::began : run_turn::queued;
+      run->began = std::chrono::steady_clock::now();
+      run->changed.wake();
+    } else if (what == "end") {
+      runs_.erase(found);
+      run->result = read_end(frame.header, frame.body, std::move(run->heads), run->request.context().has_value());
+      run->changed.wake();
+    }
+  }
+
+  void lose(const std::exception_ptr& failure) {
+    over_ = true;
+    failure_ = ending_ ? nullptr : failure;
+    queued_.clear();
+    writable_.wake();
+    for (auto& [number, run] : std::exchange(runs_, {})) {
+      run->lost = true;
+      code_result result;
+      result.out(captured(std::move(run->heads[0]), bytes(), 0)).err(captured(std::move(run->heads[1]), bytes(), 0));
+      result.context_lost(run->request.context().has_value());
+      run->result = std::move(result);
+      run->changed.wake();
+    }
+    for (auto& [number, question] : std::exchange(questions_, {})) question->changed.wake();
+    changed_.wake();
+  }
+
+  static bool fits(const boost::json::value& value, const std::string& type) {
+    const std::string_view kind = python_type(value);
+    if (type.empty()) return true;
+    if (type == "str") return value.is_string() || kind == "str";
+    if (type == "int") return value.is_int64() || value.is_uint64() || kind == "int";
+    if (type == "float") return value.is_number() || kind == "float" || kind == "int";
+    if (type == "bool") return value.is_bool();
+    if (type == "list") return value.is_array();
+    if (type == "dict") return (value.is_object() && kind.empty()) || kind == "dict";
+    return kind == "bytes" || kind == "bytearray";
+  }
+
+  /// The function that a run has called, and its arguments; null and why where it cannot be.
+  static const host_function* find_function(const driven_run& run, const boost::json::object& call,
+                                            boost::json::object& arguments, std::string& kind, std::string& complaint) {
+    const std::string name = text_member(call, "name");
+    const auto& all = run.request.functions();
+    const auto wanted =
+        std::find_if(all.begin(), all.end(), [&name](const host_function& each) { return each.name() == name; });
+    kind = "NameError";
+    complaint = "the host has no function of this name for this run";
+    if (wanted == all.end()) return nullptr;
+    kind = "TypeError";
+    complaint = name + ": the arguments are not those of the function";
+    const boost::json::value* const given = call.if_contains("arguments");
+    if (given == nullptr || !given->is_object()) return nullptr;
+    if (given->get_object().size() != wanted->parameters().size()) return nullptr;
+    for (const host_parameter& each : wanted->parameters()) {
+      const boost::json::value* const value = given->get_object().if_contains(each.name());
+      if (value == nullptr) return nullptr;
+      boost::json::value read = *value;
+      if (!read_floats(read)) return nullptr;
+      if (!fits(read, each.type()) && !(each.default_value() && read == *each.default_value())) {
+        complaint = name + ": the argument '" + each.name() + "' must be of type " + each.type();
+        return nullptr;
+      }
+      arguments[each.name()] = std::move(read);
+    }
+    return &*wanted;
+  }
+
+  /// \param run  keeps the function.
+  static awaitable<boost::json::value> handle([[maybe_unused]] std::shared_ptr<driven_run> run,
+                                              const host_function* wanted, boost::json::object arguments) {
+    boost::json::value value = co_await wanted->call(std::move(arguments));
+    co_return value;
+  }
+
+  void answer_call(std::uint64_t run, const boost::json::value& number, const std::exception_ptr& failure,
+                   boost::json::value value) {
+    std::string complaint;
+    try {
+      if (failure) std::rethrow_exception(failure);
+      mark_special_floats(value);
+      boost::json::object reply;
+      reply["call"] = number;
+      reply["ok"] = true;
+      reply["value"] = std::move(value);
+      return send_reply(run, reply);
+    } catch (const std::exception& reason) {
+      complaint = reason.what();
+    } catch (...) {
+      complaint = "the host's function has failed";
+    }
+    answer(run, number, "HostFunctionError", std::move(complaint));
+  }
+
+  void answer(std::uint64_t run, const boost::json::value& number, const std::string& kind, std::string complaint) {
+    boost::json::object reply;
+    reply["call"] = number;
+    reply["ok"] = false;
+    reply["type"] = kind;
+    reply["message"] = one_line(complaint, 4000);
+    send_reply(run, reply);
+  }
+
+  void send_reply(std::uint64_t run, const boost::json::object& reply) {
+    boost::json::object header;
+    header["op"] = "reply";
+    header["id"] = run;
+    send(driver_frame_of(header, boost::json::serialize(reply)));
+  }
+
+  asio::any_io_executor executor_;
+  process process_;
+  driver_frames frames_;
+  wakeable writable_;
+  wakeable changed_;
+  std::deque<bytes> queued_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<driven_run>> runs_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<driver_question>> questions_;
+  std::uint64_t last_number_ = 0;
+  asio::cancellation_signal stop_reading_;
+  asio::cancellation_signal stop_writing_;
+  std::exception_ptr failure_;
+  std::optional<command_result> ended_as_;
+  std::string complaint_;
+  std::string said_;
+  std::string version_;
+  bool reading_ = false;
+  bool writing_ = false;
+  bool ending_ = false;
+  bool ready_ = false;
+  bool over_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/code/detail/python_driver.hpp ----
+
+// Written by ./dev driver from python_driver.py.
+
+#include <array>
+#include <string_view>
+
+// clang-format off
+namespace cofferdam::inline v0::detail {
+
+inline constexpr std::string_view python_driver_1 = R"driver_ends(# SPDX-License-Identifier: BSL-1.0
+# Copyright the cofferdam authors. See LICENSE.
+"""Runs Python code for a host that stands at the other end of standard input and output. Python 3.8 or newer, Linux.
+
+Four kinds of processes:
+
+* The *driver* talks to the host and holds what runs print. It executes nobody's code and loads nobody's modules.
+* The *nursery*, its one child, has loaded what is to be preloaded, holds no data, and forks.
+* A *keeper*, a child of the nursery for each run, forks that, waits for its end and ends what it leaves behind.
+* A *run*, for one piece of code, or for all that are said to one context. It has three descriptors from the driver:
+  its standard output, its standard error, and a channel that speaks of this run only.
+
+Run, keeper and nursery adopt what their descendants leave behind. A keeper has one child of its own: any other is a
+stray, and killed. Where somebody kills a keeper, its run dies with it and the rest falls to the nursery, which knows
+its keepers. One run is forked before it is asked for.
+
+Frames, both ways between host and driver: length of the rest, length of the header (32 bits, big end first), header
+(a JSON object), body (bytes). On a channel: length, one letter that says what it is, bytes.
+"""
+import array
+import base64
+import collections
+import fcntl
+import json
+import os
+import selectors
+import signal
+import socket
+import struct
+import sys
+import time
+
+DRIVER = "cofferdam_driver"  # what this file is called in tracebacks, from which it is left out
+GREETING = b"\ncofferdam python driver 1\n"
+MOST_REPORT = 16 * 1024 * 1024  # bytes of one thing that a run says: its result, a display, a call
+MOST_DISPLAYED = 64 * 1024 * 1024  # and of all its displays
+LINGER = 0.5  # how long an ended run's output may stay open
+
+def prctl(option, value):
+    """Linux only, and only where there is ctypes; the runner works without, and keeps less in order."""
+    global libc
+    try:
+        if libc is None:
+            import ctypes
+            libc = ctypes.CDLL(None)
+        return libc.prctl(option, value, 0, 0, 0) == 0
+    except Exception:
+        return False
+
+libc = None
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 1, 4, 36
+
+def write_all(fd, data):
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view):]
+
+def read_exactly(fd, count):
+    """The next bytes; None where they end before."""
+    parts = []
+    while count:
+        part = os.read(fd, min(count, 1 << 20))
+        if not part:
+            return None
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)
+
+# ---- files: what a run has made ----------------------------------------------------------------------------------
+
+def scan_files(most):
+    """Path -> what changes with a file, for the regular files beneath the work directory; and whether that is all."""
+    found, folders = {}, [b""]
+    while folders:
+        folder = folders.pop()
+        try:
+            with os.scandir(folder or b".") as entries:
+                for entry in entries:
+                    path = os.path.join(folder, entry.name)
+                    if entry.is_dir(follow_symlinks=False):
+                        if entry.name != b".cofferdam" and entry.name != b"__pycache__":
+                            folders.append(path)
+                    elif entry.is_file(follow_symlinks=False):
+                        if len(found) >= most:
+                            return found, False
+                        about = entry.stat(follow_symlinks=False)
+                        found[path] = (about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
+        except OSError:  # gone, or not for us to read
+            continue
+    return found, True
+
+def changed_files(before, after):
+    """New and changed files, in byte order, as the host reads them."""
+    rows = []
+    for path in sorted(after):
+        if before.get(path) != after[path]:
+            row = {"size": after[path][0], "new": path not in before}
+            try:
+                row["path"] = path.decode("utf-8")
+            except UnicodeDecodeError:
+                row["path64"] = base64.b64encode(path).decode()
+            rows.append(row)
+    return rows
+
+# ---- the nursery -------------------------------------------------------------------------------------------------
+
+class Nursery:
+    def __init__(self, link, config):
+        self.link = link
+        self.config = config
+        self.runs = {}  # pid of a keeper -> number
+        self.pids = {}  # number -> that pid
+        self.own = set()  # children of what was preloaded
+
+    def say(self, **what):
+        try:
+            self.link.send(json.dumps(what).encode())
+        except OSError:  # the driver is gone, which the next look at the link shows
+            pass
+
+    def main(self):
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
+        prctl(PR_SET_DUMPABLE, 0)
+        problem = preload(self.config)
+        self.own = set(self.children())
+        import gc
+        import warnings
+        warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+        gc.collect()
+        gc.freeze()
+        wake, woken = os.pipe()
+        os.set_blocking(wake, False)
+        os.set_blocking(woken, False)
+        signal.signal(signal.SIGCHLD, lambda *ignored: None)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+        self.descriptors = [wake, woken, self.link.fileno()]
+        self.say(ready=True, problem=problem)
+        selector = selectors.DefaultSelector()
+        selector.register(wake, selectors.EVENT_READ)
+        selector.register(self.link, selectors.EVENT_READ)
+        if hasattr(selector, "fileno"):
+            self.descriptors.append(selector.fileno())
+        while True:
+            ready = [key.fd for key, _ in selector.select()]
+            if wake in ready:
+                try:
+                    os.read(wake, 4096)
+                except BlockingIOError:
+                    pass
+            self.reap()
+            if self.link.fileno() in ready and not self.hear():
+                limit = time.monotonic() + 5
+                while self.runs and time.monotonic() < limit:
+                    for pid in self.runs:
+                        self.kill(pid)
+                    self.reap()
+                    time.sleep(0.001)
+                self.end_strays()
+                os._exit(0)
+
+    def hear(self):
+        room = array.array("i", [0, 0, 0])
+        text, extra, _, _ = self.link.recvmsg(65536, socket.CMSG_SPACE(3 * room.itemsize))
+        if not text:
+            return False
+        order = json.loads(text)
+        if "fork" in order:
+            for level, kind, data in extra:
+                if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                    room = array.array("i", data[:3 * room.itemsize])
+            self.fork(order["fork"], list(room), order["context"])
+        else:
+            pid = self.pids.get(order.get("kill", order.get("interrupt")))
+            if "kill" in order:
+                if pid is not None:
+                    self.kill(pid)
+            elif pid is not None:
+                os.kill(pid, signal.SIGINT)  # the keeper passes it on, and says so
+            else:
+                self.say(interrupted=order["interrupt"])
+        return True
+
+    def fork(self, number, descriptors, is_context):
+        try:
+            pid = os.fork()
+        except OSError as failure:
+            for fd in descriptors:
+                os.close(fd)
+            self.say(ended=number, status=None, problem="fork: " + os.strerror(failure.errno))
+            return
+        if pid == 0:
+            code = 70
+            try:
+                code = self.keep(number, descriptors, is_context)
+            finally:
+                os._exit(code)
+        for fd in descriptors:
+            os.close(fd)
+)driver_ends";
+inline constexpr std::string_view python_driver_2 = R"driver_ends(        self.runs[pid] = number
+        self.pids[number] = pid
+
+    def keep(self, number, descriptors, is_context):
+        """The life of a keeper. It ends well only where it has told how its run has ended."""
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
+        self.runs, self.pids, self.own = {}, {}, set()
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        run = os.fork()
+        if run == 0:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+            code = 70
+            try:
+                code = begin_run(self, descriptors, is_context)
+            finally:
+                os._exit(code)
+
+        def interrupt(*ignored):
+            os.kill(run, signal.SIGINT)
+            self.say(interrupted=number)
+
+        signal.signal(signal.SIGINT, interrupt)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+        for fd in descriptors:
+            os.close(fd)
+        while True:  # what the run has left may end before it, and is reaped
+            about = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+            if about.si_pid == run:
+                signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+                self.kill(run)  # what is left of its group
+                _, status = os.waitpid(run, 0)
+                break
+            os.waitpid(about.si_pid, 0)
+        self.say(ended=number, status=status, left=self.end_strays())
+        return 0
+
+    @staticmethod
+    def kill(pid):
+        """A pid of ours is not given to another process before we have reaped it; its group is its own."""
+        for send in (os.kill, os.killpg):
+            try:
+                send(pid, signal.SIGKILL)
+            except OSError:
+                pass
+
+    def reap(self):
+        ended = []
+        while True:
+            try:
+                about = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                break
+            if about is None:
+                break
+            _, status = os.waitpid(about.si_pid, 0)
+            self.own.discard(about.si_pid)
+            number = self.runs.pop(about.si_pid, None)
+            if number is not None:
+                del self.pids[number]
+                if status != 0:  # else it has said all
+                    ended.append((number, status))
+        if ended:
+            left = self.end_strays()
+            for number, status in ended:
+                if os.WIFSIGNALED(status):  # the keeper was killed, and its run with it
+                    self.say(ended=number, status=signal.SIGKILL, left=left)
+                else:
+                    self.say(ended=number, status=None, problem="its process could not be made or kept")
+
+    def end_strays(self):
+        """Kills what dead runs have left. True where something could not be ended."""
+        limit = time.monotonic() + 5
+        pause = 0.0
+        while True:
+            if not self.runs and not self.own:
+                try:
+                    os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                except ChildProcessError:
+                    return False  # the short way: there is no child at all
+            strays = [pid for pid in self.children() if pid not in self.runs and pid not in self.own]
+            if not strays:
+                return False
+            for pid in strays:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                    os.waitpid(pid, os.WNOHANG)
+                except OSError:
+                    pass
+            if time.monotonic() > limit:
+                return True
+            time.sleep(pause)
+            pause = 0.002
+
+    @staticmethod
+    def children():
+        me = os.getpid()
+        try:
+            with open("/proc/self/task/%d/children" % me) as stream:
+                return [int(word) for word in stream.read().split()]
+        except OSError:
+            pass
+        found = []
+        try:
+            names = os.listdir("/proc")
+        except OSError:
+            return found
+        for name in names:
+            if name.isdigit():
+                try:
+                    with open("/proc/%s/stat" % name, "rb") as stream:
+                        text = stream.read()
+                    if int(text[text.rindex(b")") + 2:].split()[1]) == me:
+                        found.append(int(name))
+                except (OSError, ValueError):
+                    pass
+        return found
+
+class HelperFinder:
+    """Imports the modules that the host gave, from memory."""
+
+    def __init__(self, sources):
+        self.sources = sources
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in self.sources:
+            return None
+        import importlib.machinery
+        return importlib.machinery.ModuleSpec(name, self, origin="<%s>" % name)
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        name = module.__name__
+        remember_source("<%s>" % name, self.sources[name])
+        exec(compile(self.sources[name], "<%s>" % name, "exec"), module.__dict__)
+
+def preload(config):
+    """What went wrong, or None."""
+    import traceback
+    import types
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    sys.dont_write_bytecode = True
+    sys.argv = [""]
+    if config["packages"]:
+        sys.path.insert(0, os.path.abspath(config["packages"]))
+    if config["helpers"]:
+        sys.meta_path.insert(0, HelperFinder(config["helpers"]))
+    own = ["ast", "atexit", "inspect", "io", "keyword", "linecache", "reprlib", "resource", "threading", "traceback"]
+    for name in own + config["preload"]:
+        try:
+            __import__(name)
+        except BaseException as failure:
+            text = "".join(traceback.format_exception_only(type(failure), failure)).strip()
+            return "the module %r cannot be preloaded: %s" % (name, text[-2000:])
+    return None
+
+def remember_source(filename, text):
+    import linecache
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+
+# ---- a run: values as JSON, exactly --------------------------------------------------------------------------------
+
+class TooLarge(Exception):
+    pass
+
+class Encoder:
+    """A Python value as JSON: what JSON has, as it is (floats as {"$f": text}, which every parser reads exactly); the
+    rest as {"$python": type, ...}. What is neither is its text, and `exact` is false then."""
+
+    def __init__(self, most_bytes):
+        self.left = most_bytes
+        self.exact = True
+        self.open = set()
+
+    def encode(self, value):
+        try:
+            return self.one(value, 0)
+        except (TooLarge, RecursionError):
+            self.left = 1 << 17
+            return self.text(value, "too large or too deep")
+
+    def spend(self, count):
+        self.left -= count
+        if self.left < 0:
+            raise TooLarge()
+
+    def one(self, value, depth):
+        kind = type(value)
+        self.spend(8)
+        if depth > 100:
+            raise TooLarge()
+        if value is None or kind is bool:
+            return value
+        if kind is int:
+            self.spend(value.bit_length() // 3)
+            if -(1 << 63) <= value < 1 << 64:
+                return value
+            return {"$python": "int", "text": hex(value) if value.bit_length() > 12000 else str(value)}
+        if kind is float:
+            return {"$f": repr(value)}
+        if kind is str:
+            self.spend(len(value))
+            try:
+                value.encode("utf-8")
+                return value
+            except UnicodeEncodeError:
+                return self.binary("str", value.encode("utf-8", "surrogatepass"))
+        if kind is bytes or kind is bytearray:
+            self.spend(len(value) + len(value) // 3)
+            return self.binary(kind.__name__, value)
+)driver_ends";
+inline constexpr std::string_view python_driver_3 = R"driver_ends(        if kind in (list, tuple, set, frozenset, dict):
+            if id(value) in self.open:
+                return self.text(value, "it contains itself")
+            self.open.add(id(value))
+            try:
+                return self.collection(kind, value, depth + 1)
+            finally:
+                self.open.discard(id(value))
+        return self.scalar(kind, value)
+
+    @staticmethod
+    def binary(name, data):
+        return {"$python": name, "base64": base64.b64encode(data).decode()}
+
+    def collection(self, kind, value, depth):
+        if kind is list:
+            return [self.one(item, depth) for item in value]
+        if kind is not dict:
+            return {"$python": kind.__name__, "items": [self.one(item, depth) for item in value]}
+        if all(type(key) is str and not key.startswith("$") and is_plain(key) for key in value):
+            self.spend(sum(map(len, value)))
+            return {key: self.one(item, depth) for key, item in value.items()}
+        return {"$python": "dict",
+                "items": [[self.one(key, depth), self.one(item, depth)] for key, item in value.items()]}
+
+    def scalar(self, kind, value):
+        name = kind.__module__ + "." + kind.__qualname__
+        if name == "builtins.complex" and kind is complex:
+            return {"$python": "complex", "real": repr(value.real), "imag": repr(value.imag)}
+        datetime = sys.modules.get("datetime")
+        if datetime:
+            if kind is datetime.date:
+                return {"$python": "date", "text": value.isoformat()}
+            if kind is datetime.timedelta:
+                return {"$python": "timedelta", "days": value.days, "seconds": value.seconds,
+                        "microseconds": value.microseconds}
+            if kind in (datetime.datetime, datetime.time) and not value.fold:
+                if value.tzinfo is None or value.tzinfo == datetime.timezone.utc or (
+                        type(value.tzinfo) is datetime.timezone and value.tzinfo.tzname(None).startswith("UTC")):
+                    if value.tzinfo is None or type(value.tzinfo) is datetime.timezone:
+                        return {"$python": kind.__name__, "text": value.isoformat()}
+        decimal = sys.modules.get("decimal")
+        if decimal and kind is decimal.Decimal:
+            return {"$python": "decimal", "text": str(value)}
+        return self.text(value, None)
+
+    def text(self, value, why):
+        self.exact = False
+        name = clean("%s.%s" % (type(value).__module__, type(value).__qualname__))
+        made = {"$python": "text", "type": name, "text": text_of(value, 4096)}
+        self.spend(len(made["text"]))
+        if why:
+            made["why"] = why
+        return made
+
+def is_plain(text):
+    try:
+        text.encode("utf-8")
+        return True
+    except UnicodeEncodeError:
+        return False
+
+def clean(text):
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+def is_large(value, budget):
+    """Whether writing a collection down would take more steps than that. One that holds another many times, and that
+    again, may never end."""
+    todo = [value]
+    while todo:
+        one = todo.pop()
+        budget -= 1
+        if type(one) in (list, tuple, set, frozenset, dict):
+            budget -= len(one)
+            if budget >= 0:
+                todo.extend(one)
+                if type(one) is dict:
+                    todo.extend(one.values())
+        if budget < 0:
+            return True
+    return False
+
+def text_of(value, most):
+    """repr, in valid UTF-8 and not at any length."""
+    try:
+        if type(value) is int and value.bit_length() > 12000:
+            text = "an int of %d bits" % value.bit_length()
+        elif type(value) in (str, bytes, bytearray) and len(value) > most:
+            text = repr(value[:most]) + "..."
+        elif is_large(value, 100000):
+            import reprlib
+            text = reprlib.repr(value)
+        else:
+            text = repr(value)
+    except Exception as failure:
+        text = "<%s whose repr fails: %s>" % (type(value).__qualname__, type(failure).__qualname__)
+    if len(text) > most:
+        text = text[:most] + "... (%d characters)" % len(text)
+    return clean(text)
+
+def decode(value):
+    """The opposite of Encoder."""
+    if type(value) is list:
+        return [decode(item) for item in value]
+    if type(value) is not dict:
+        return value
+    if "$python" not in value:
+        return {key: decode(item) for key, item in value.items()}
+    kind = value["$python"]
+    if kind == "int":
+        text = value["text"]
+        return int(text, 0)
+    if kind == "float":
+        return float(value["text"])
+    if kind == "str":
+        return base64.b64decode(value["base64"], validate=True).decode("utf-8", "surrogatepass")
+    if kind == "bytes":
+        return base64.b64decode(value["base64"], validate=True)
+    if kind == "bytearray":
+        return bytearray(base64.b64decode(value["base64"], validate=True))
+    if kind in ("tuple", "set", "frozenset"):
+        return {"tuple": tuple, "set": set, "frozenset": frozenset}[kind](decode(item) for item in value["items"])
+    if kind == "dict":
+        return {decode(key): decode(item) for key, item in value["items"]}
+    if kind == "complex":
+        return complex(float(value["real"]), float(value["imag"]))
+    if kind in ("date", "datetime", "time"):
+        import datetime
+        return getattr(datetime, kind).fromisoformat(value["text"])
+    if kind == "timedelta":
+        import datetime
+        return datetime.timedelta(value["days"], value["seconds"], value["microseconds"])
+    if kind == "decimal":
+        import decimal
+        return decimal.Decimal(value["text"])
+    raise ValueError("a value of the kind %r cannot be made here" % (kind,))
+
+# ---- a run: what stands around the code --------------------------------------------------------------------------
+
+class HostFunctionError(RuntimeError):
+    """A function of the host has failed, or refused."""
+
+class Final(BaseException):
+    """Ends the run with a final value. No Exception, so that `except Exception` does not swallow it."""
+
+class Channel:
+    def __init__(self, descriptor):
+        import threading
+        self.descriptor = descriptor
+        self.owner = os.getpid()
+        self.lock = threading.Lock()
+        self.calling = threading.Lock()
+        self.calls = 0
+
+    def send(self, letter, what):
+        if os.getpid() != self.owner:
+            return  # a process that the run has forked says nothing
+        body = json.dumps(what, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
+        with self.lock:
+            write_all(self.descriptor, struct.pack(">I", len(body) + 1) + letter + body)
+
+    def receive(self):
+        """The next message of the driver; None at the end."""
+        size = read_exactly(self.descriptor, 4)
+        body = size and read_exactly(self.descriptor, struct.unpack(">I", size)[0])
+        return json.loads(body) if body else None
+
+    def call(self, name, arguments):
+        if os.getpid() != self.owner:
+            raise HostFunctionError("%s: only the run itself can call the host, not a process it has forked" % name)
+        encoder = Encoder(MOST_REPORT // 4)
+        encoded = {key: encoder.encode(value) for key, value in arguments.items()}
+        if not encoder.exact:
+            raise TypeError("%s: an argument cannot be passed to the host; use plain values "
+                            "(numbers, text, bytes, lists, dicts, ...)" % name)
+        with self.calling:
+            self.calls += 1
+            mine = self.calls
+            self.send(b"c", {"call": mine, "name": name, "arguments": encoded})
+            while True:
+                reply = self.receive()
+                if reply is None:
+                    raise HostFunctionError("%s: the host is gone" % name)
+                if reply.get("call") == mine:
+                    break
+        if reply.get("ok"):
+)driver_ends";
+inline constexpr std::string_view python_driver_4 = R"driver_ends(            return decode(reply.get("value"))
+        kind = {"TypeError": TypeError, "NameError": NameError}.get(reply.get("type"), HostFunctionError)
+        raise kind(reply.get("message", "the host's function failed"))
+
+TYPES = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict, "bytes": bytes}
+
+def make_function(channel, about):
+    import inspect
+    parameters, later = [], False
+    for one in about["parameters"]:
+        default = decode(one["default"]) if "default" in one else inspect.Parameter.empty
+        later = later or "default" in one
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        if later and "default" not in one:
+            kind = inspect.Parameter.KEYWORD_ONLY
+            later = True
+        parameters.append(inspect.Parameter(one["name"], kind, default=default,
+                                            annotation=TYPES.get(one.get("type"), inspect.Parameter.empty)))
+    parameters.sort(key=lambda one: one.kind)
+    signature = inspect.Signature(parameters)
+    name = about["name"]
+
+    def function(*args, **kwargs):
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as failure:
+            raise TypeError("%s%s: %s" % (name, signature, failure)) from None
+        bound.apply_defaults()
+        return channel.call(name, dict(bound.arguments))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = about.get("doc") or None
+    function.__signature__ = signature
+    function.__module__ = "__main__"
+    return function
+
+FORMATS = [("_repr_html_", "text/html"), ("_repr_markdown_", "text/markdown"), ("_repr_svg_", "image/svg+xml"),
+           ("_repr_png_", "image/png"), ("_repr_jpeg_", "image/jpeg"), ("_repr_latex_", "text/latex"),
+           ("_repr_json_", "application/json"), ("_repr_javascript_", "application/javascript"),
+           ("_repr_pdf_", "application/pdf")]
+
+def rich_forms(value, most):
+    """Mime type -> text, or base64 where the type is binary."""
+    forms = {"text/plain": text_of(value, 65536)}
+    if isinstance(value, type):
+        return forms
+    raw = {}
+    try:
+        bundle = value._repr_mimebundle_(include=None, exclude=None)
+        raw.update(bundle[0] if type(bundle) is tuple else bundle)
+    except Exception:
+        pass
+    for method, mime in FORMATS:
+        if mime in raw:
+            continue
+        try:
+            made = getattr(value, method)()
+        except Exception:  # it has none, or it fails: the other forms stand
+            continue
+        raw[mime] = made[0] if type(made) is tuple else made
+    for mime, made in raw.items():
+        try:
+            if made is None or type(mime) is not str or not is_plain(mime):
+                continue
+            if isinstance(made, (bytes, bytearray)):
+                made = base64.b64encode(made).decode()
+            elif not isinstance(made, str):
+                made = json.dumps(made, allow_nan=False)
+            made = clean(made)
+        except Exception:
+            continue
+        most -= len(made)
+        if most < 0:
+            break
+        forms[mime] = made
+    return forms
+
+class Interpreter:
+    """Executes the pieces of code of one process."""
+
+    def __init__(self, channel, is_context):
+        self.channel = channel
+        self.is_context = is_context
+        self.pid = os.getpid()
+        self.count = 0
+        self.running = False
+        self.loop = None
+        self.main = sys.modules["__main__"]
+        self.extras = set()
+
+    def on_interrupt(self, number, frame):
+        if self.running:
+            raise KeyboardInterrupt
+
+    def limit(self, limits):
+        for name, value in limits.items():
+            import resource
+            number = getattr(resource, "RLIMIT_" + name)
+            _, hard = resource.getrlimit(number)
+            if hard != resource.RLIM_INFINITY:
+                value = min(value, hard)
+            resource.setrlimit(number, (value, value))
+
+    def prepare(self, request):
+        names = self.main.__dict__
+        for name in self.extras:
+            names.pop(name, None)
+        self.extras = set()
+        self.final = None
+        self.has_final = False
+        for about in request["functions"]:
+            names[about["name"]] = make_function(self.channel, about)
+            self.extras.add(about["name"])
+        if request.get("final"):
+            names[request["final"]["name"]] = self.make_final(**request["final"])
+            self.extras.add(request["final"]["name"])
+        names["display"] = self.display
+        names["__builtins__"] = __builtins__ if type(__builtins__) is not dict else sys.modules["builtins"]
+        import keyword
+        for name, value in request["variables"].items():
+            if not name.isidentifier() or keyword.iskeyword(name):
+                raise ValueError("a variable cannot be called %r" % name)
+            names[name] = decode(value)
+
+    def make_final(self, name, fields):
+        def final(*args, **kwargs):
+            if fields:
+                if len(args) > len(fields):
+                    raise TypeError("%s takes the values %s" % (name, ", ".join(fields)))
+                values = dict(zip(fields, args))
+                for key, value in kwargs.items():
+                    if key in values or key not in fields:
+                        raise TypeError("%s: %r is unknown or given twice" % (name, key))
+                    values[key] = value
+                missing = [field for field in fields if field not in values]
+                if missing:
+                    raise TypeError("%s: %s missing" % (name, ", ".join(missing)))
+            elif len(args) == 1 and not kwargs:
+                values = {"output": args[0]}
+            elif kwargs and not args:
+                values = kwargs
+            else:
+                raise TypeError("%s takes one value, or named ones" % name)
+            self.final = values
+            self.has_final = True
+            raise Final()
+
+        final.__name__ = final.__qualname__ = name
+        return final
+
+    def display(self, *values, **ignored):
+        """Shows values in the richest form they have."""
+        for value in values:
+            self.show(value, False)
+
+    def show(self, value, is_value):
+        self.channel.send(b"d", {"forms": rich_forms(value, MOST_REPORT // 4), "value": is_value})
+
+    def show_figures(self):
+        """What matplotlib has drawn and nobody has shown, as a notebook does."""
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        if pyplot is None:
+            return
+        import io
+        for number in list(pyplot.get_fignums()):
+            picture = io.BytesIO()
+            figure = pyplot.figure(number)
+            figure.savefig(picture, format="png", bbox_inches="tight")
+            self.channel.send(b"d", {"forms": {"text/plain": text_of(figure, 4096),
+                                               "image/png": base64.b64encode(picture.getvalue()).decode()},
+                                     "value": False})
+        pyplot.close("all")
+
+    def evaluate(self, code):
+        """Runs a code object of the user; awaits what is to be awaited at its top level."""
+        result = eval(code, self.main.__dict__)
+        if code.co_flags & 0x80:  # CO_COROUTINE
+            import asyncio
+            if self.loop is None:
+                self.loop = asyncio.new_event_loop()
+                asyncio.set_event_loop(self.loop)
+            result = self.loop.run_until_complete(result)
+        return result
+
+    def execute(self, source, filename):
+        """The value of the last statement where it is an expression."""
+        import ast
+        remember_source(filename, source)
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        tree = compile(source, filename, "exec", ast.PyCF_ONLY_AST | flags, True)
+        last = None
+        if tree.body and isinstance(tree.body[-1], ast.Expr):
+            last = ast.Expression(tree.body.pop().value)
+)driver_ends";
+inline constexpr std::string_view python_driver_5 = R"driver_ends(        if last is not None:
+            last = compile(last, filename, "eval", flags, True)
+        if tree.body:
+            self.evaluate(compile(tree, filename, "exec", flags, True))
+        return None if last is None else self.evaluate(last)
+
+    def run(self, request):
+        """Executes one request and reports; the exit code."""
+        self.count += 1
+        filename = "<code %d>" % self.count if self.is_context else "<code>"
+        report = {"ok": False, "exit": 1}
+        failure = None
+        try:
+            try:
+                self.limit(request["limits"])
+                self.prepare(request)
+                self.running = True
+                value = self.execute(request["code"], filename)
+                if self.has_final:  # somebody has swallowed it
+                    value = None
+                if value is not None:
+                    self.report_value(report, value, request)
+                    self.main.__dict__["_"] = value
+                self.show_figures()
+            finally:
+                self.running = False
+            report.update(ok=True, exit=0)
+        except Final:
+            report.update(ok=True, exit=0)
+        except SystemExit as ended:
+            report["exit"] = exit_code(ended.code)
+            report["ok"] = report["exit"] == 0
+            if report["exit"]:
+                report["error"] = {"type": "SystemExit", "message": text_of(ended.code, 4096)}
+        except BaseException as raised:
+            failure = raised
+            report["exit"] = 130 if isinstance(raised, KeyboardInterrupt) else 1
+        if os.getpid() != self.pid:  # a fork of the code's own ends here too
+            if failure is not None:
+                describe(failure, filename)
+            flush()
+            os._exit(report["exit"])
+        try:
+            if failure is not None:
+                report["error"] = describe(failure, filename)
+            if self.has_final:
+                encoder = Encoder(request["most_value"])
+                report["final"] = {key: encoder.encode(value) for key, value in self.final.items()}
+                report["final_exact"] = encoder.exact
+        except BaseException as worse:  # out of memory, most likely
+            report["error"] = {"type": type(failure or worse).__name__, "message": "(it cannot be described)"}
+        failure = None
+        flush()
+        try:
+            try:
+                self.channel.send(b"r", report)
+            except (MemoryError, RecursionError, ValueError) as worse:
+                error = {"type": type(worse).__name__, "message": "the value of the last expression cannot be sent"}
+                self.channel.send(b"r", {"ok": False, "exit": 1, "error": error})
+        except OSError:  # the code has closed it
+            pass
+        return report["exit"]
+
+    def report_value(self, report, value, request):
+        encoder = Encoder(request["most_value"])
+        report["value"] = encoder.encode(value)
+        report["value_exact"] = encoder.exact
+        report["text"] = text_of(value, 65536)
+        self.show(value, True)
+
+def exit_code(code):
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 255
+    try:
+        print(code, file=sys.stderr)
+    except Exception:
+        pass
+    return 1
+
+STREAMS = []  # the run's own, whatever its code puts into their place
+
+def flush():
+    for stream in [sys.stdout, sys.stderr, *STREAMS]:
+        try:
+            stream.flush()
+        except Exception:
+            pass
+
+def describe(failure, filename):
+    """Prints an exception as Python does, and says what it is."""
+    import traceback
+    line, step = 0, failure.__traceback__
+    while step is not None:
+        if step.tb_frame.f_code.co_filename == filename:
+            line = step.tb_lineno
+        step = step.tb_next
+    if isinstance(failure, SyntaxError) and failure.filename == filename and line == 0:
+        line = failure.lineno or 0
+    whole = traceback.TracebackException(type(failure), failure, failure.__traceback__)
+    todo, seen = [whole], set()
+    while todo:
+        one = todo.pop()
+        if one is not None and id(one) not in seen:
+            seen.add(id(one))
+            one.stack = traceback.StackSummary.from_list([at for at in one.stack if at.filename != DRIVER])
+            todo += [one.__cause__, one.__context__, *(getattr(one, "exceptions", None) or [])]
+    text = clean("".join(whole.format()))
+    if len(text) > 65536:
+        text = text[:32768] + "\n... (left out) ...\n" + text[-32768:]
+    try:
+        message = clean(str(failure))
+    except Exception:
+        message = "(its text fails)"
+    try:
+        sys.stderr.write(text)
+    except Exception:
+        try:
+            write_all(2, text.encode("utf-8"))
+        except OSError:
+            pass
+    return {"type": type(failure).__name__, "message": message[:65536], "line": line, "traceback": text}
+
+def begin_run(nursery, descriptors, is_context):
+    """The life of a run, from its fork; its exit code."""
+    parent = os.getppid()
+    os.setsid()
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    prctl(PR_SET_DUMPABLE, 1)
+    if os.getppid() != parent:
+        return 70
+    out, err, link = descriptors
+    for fd in nursery.descriptors:
+        os.close(fd)
+    nursery.link.detach()
+    try:  # out of the way of code that closes all it can count
+        channel_fd = fcntl.fcntl(link, fcntl.F_DUPFD_CLOEXEC, 900)
+        os.close(link)
+    except (OSError, ValueError):
+        channel_fd = link
+    os.dup2(out, 1)
+    os.dup2(err, 2)
+    os.close(out)
+    os.close(err)
+    import io
+    sys.stdin = open(0, "r", encoding="utf-8", errors="surrogateescape", closefd=False)
+    sys.stdout = io.TextIOWrapper(open(1, "wb", closefd=False), "utf-8", "surrogateescape", line_buffering=True)
+    sys.stderr = io.TextIOWrapper(open(2, "wb", closefd=False), "utf-8", "backslashreplace", line_buffering=True)
+    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
+    STREAMS.extend([sys.stdout, sys.stderr])
+    sys.path.insert(0, os.getcwd())
+    numpy_random = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        numpy_random.seed()  # or all runs draw the same numbers
+    channel = Channel(channel_fd)
+    one = Interpreter(channel, is_context)
+    signal.signal(signal.SIGINT, one.on_interrupt if is_context else signal.default_int_handler)
+    code = 0
+    while True:
+        try:
+            request = channel.receive()
+        except OSError:
+            request = None
+        except ValueError:
+            return 70
+        if request is None:
+            break
+        if "code" not in request:
+            continue  # the answer to a call that nobody waits for any more
+        code = one.run(request)
+        request = None
+        if not is_context:
+            break
+    leave()
+    return code
+
+def leave():
+    """What Python does at its end."""
+    import atexit
+    import threading
+    for step in (getattr(threading, "_shutdown", None), getattr(atexit, "_run_exitfuncs", None)):
+        try:
+            if step is not None:
+                step()
+        except SystemExit:
+            pass
+        except BaseException:
+            import traceback
+            traceback.print_exc()
+    flush()
+
+# ---- the driver --------------------------------------------------------------------------------------------------
+
+class Output:
+    """One stream of a run: its start goes to the host at once, its end is kept until the run is over."""
+
+    def __init__(self, keep):
+        self.head_left = keep // 2
+        self.tail_room = keep - keep // 2
+        self.head = bytearray()
+        self.tail = bytearray()
+        self.total = 0
+
+    def take(self, data):
+        self.total += len(data)
+        first = min(self.head_left, len(data))
+        if first:
+)driver_ends";
+inline constexpr std::string_view python_driver_6 = R"driver_ends(            self.head += data[:first]
+            self.head_left -= first
+        if first < len(data):
+            self.tail += data[first:] if first else data
+            if len(self.tail) > 2 * self.tail_room + 65536:
+                self.trim()
+
+    def trim(self):
+        if len(self.tail) > self.tail_room:
+            del self.tail[:len(self.tail) - self.tail_room]
+
+class Run:
+    def __init__(self, number, header, body):
+        self.number = number
+        self.header = header
+        self.body = body
+        self.outputs = [Output(header["keep"]), Output(header["keep"])]
+        self.deadline = None
+        self.reason = None
+        self.report = b""
+        self.started = None
+        self.before = {}
+        self.displayed = 0
+
+class Child:
+    """A process of the nursery's, and what connects us with it."""
+
+    def __init__(self, number, name, outputs, link):
+        self.number = number
+        self.name = name
+        self.outputs = outputs  # descriptors; None once ended
+        self.link = link
+        self.incoming = bytearray()
+        self.outgoing = bytearray()
+        self.run = None
+        self.queue = collections.deque()
+        self.ended = None
+        self.problem = None
+        self.linger = None
+        self.killed = False
+        self.interrupting = False
+        self.deaf = None
+        self.writing = False
+
+class Driver:
+    def __init__(self, host_in, host_out, config):
+        self.host_in = host_in
+        self.host_out = host_out
+        self.config = config
+        self.selector = selectors.DefaultSelector()
+        self.children = {}
+        self.contexts = {}
+        self.runs = {}
+        self.next_child = 1
+        self.arrived = bytearray()
+        self.flush_at = None
+        self.spare = None
+
+    def say(self, header, *body):
+        text = json.dumps(header, separators=(",", ":")).encode()
+        size = 4 + len(text) + sum(map(len, body))
+        write_all(self.host_out, b"".join([struct.pack(">II", size, len(text)), text, *body]))
+
+    def start(self):
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        pid = os.fork()
+        if pid == 0:
+            try:
+                ours.close()
+                os.close(self.host_in)
+                os.close(self.host_out)
+                Nursery(theirs, self.config).main()
+            finally:
+                os._exit(71)
+        theirs.close()
+        self.nursery = ours
+        text = ours.recv(65536)
+        if not text:
+            self.say({"t": "failed", "text": "the process that loads the modules to be preloaded has died"})
+            return False
+        answer = json.loads(text)
+        if answer["problem"]:
+            self.say({"t": "failed", "text": answer["problem"]})
+            return False
+        self.say({"t": "ready", "version": "%d.%d.%d" % sys.version_info[:3],
+                  "implementation": sys.implementation.name, "adopts": self.adopts})
+        return True
+
+    def main(self):
+        self.adopts = prctl(PR_SET_CHILD_SUBREAPER, 1)  # where the nursery can, too
+        prctl(PR_SET_DUMPABLE, 0)
+        if not self.start():
+            return 1
+        self.selector.register(self.host_in, selectors.EVENT_READ, (self.from_host, None))
+        self.selector.register(self.nursery, selectors.EVENT_READ, (self.from_nursery, None))
+        self.over = False
+        self.spare = self.make_child(None)
+        while not self.over:
+            for key, events in self.selector.select(self.patience()):
+                handler, about = key.data
+                handler(about, events)
+            self.look_at_clock()
+        self.nursery.close()  # which ends all that runs
+        try:
+            os.wait()
+        except OSError:
+            pass
+        return 0
+
+    # -- time
+
+    def patience(self):
+        times = [run.deadline for run in self.runs.values() if run.deadline is not None]
+        times += [child.linger for child in self.children.values() if child.linger is not None]
+        times += [child.deaf for child in self.children.values() if child.deaf is not None]
+        if self.flush_at is not None:
+            times.append(self.flush_at)
+        return max(0, min(times) - time.monotonic()) if times else None
+
+    def look_at_clock(self):
+        now = time.monotonic()
+        if self.flush_at is not None and self.flush_at <= now:
+            self.flush_at = None
+            for run in self.runs.values():
+                self.send_heads(run)
+        for run in [run for run in self.runs.values() if run.deadline is not None and run.deadline <= now]:
+            self.stop(run, "timeout")
+        for child in [child for child in self.children.values() if child.deaf is not None and child.deaf <= now]:
+            self.kill(child)
+        for child in [child for child in self.children.values() if child.linger is not None and child.linger <= now]:
+            self.finish_child(child)
+
+    def send_heads(self, run):
+        for index in (0, 1):
+            head = run.outputs[index].head
+            if head:
+                self.say({"t": "out", "id": run.number, "stream": index}, bytes(head))
+                run.outputs[index].head = bytearray()
+
+    def stop(self, run, reason):
+        """A context may stop by itself first, and keep what it knows."""
+        child = run.child
+        polite = child.name is not None and run.reason is None and run.header["grace"] > 0
+        run.reason = run.reason or reason
+        if polite:
+            run.deadline = time.monotonic() + run.header["grace"] / 1000
+            child.interrupting = True
+            self.order({"interrupt": child.number})
+        else:
+            run.deadline = None
+            self.kill(child)
+
+    def kill(self, child):
+        child.killed = True
+        child.deaf = None
+        self.order({"kill": child.number})
+
+    def order(self, what, descriptors=()):
+        extra = []
+        if descriptors:
+            extra = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
+        try:
+            self.nursery.sendmsg([json.dumps(what).encode()], extra)
+        except OSError:
+            self.over = True  # without a nursery nothing can run; the host starts another driver
+
+    # -- the host
+
+    def from_host(self, about, events):
+        data = os.read(self.host_in, 1 << 20)
+        if not data:
+            self.over = True
+            return
+        self.arrived += data
+        while len(self.arrived) >= 8:
+            size, header_size = struct.unpack_from(">II", self.arrived)
+            if len(self.arrived) < 4 + size:
+                break
+            header = json.loads(bytes(self.arrived[8:8 + header_size]))
+            body = bytes(self.arrived[8 + header_size:4 + size])
+            del self.arrived[:4 + size]
+            getattr(self, "do_" + header["op"])(header, body)
+
+    def do_run(self, header, body):
+        run = Run(header["id"], header, body)
+        name = header.get("context")
+        child = self.contexts.get(name) if name is not None else None
+        if child is None or child.killed:
+            child = None
+            if name is None:
+                child, self.spare = self.spare, None
+            child = child or self.make_child(name)
+            if child is None:
+                return self.report_end(run, None, "no descriptors are left for another run")
+        self.runs[run.number] = run
+        run.child = child
+        child.queue.append(run)
+        self.next_run(child)
+        if child.run is not run:
+            self.say({"t": "turn", "id": run.number, "began": False})
+
+    def do_reply(self, header, body):
+        run = self.runs.get(header["id"])
+        if run is not None and run.child.run is run:
+            self.send_child(run.child, body)
+
+    def do_cancel(self, header, body):
+        run = self.runs.get(header["id"])
+        if run is None:
+            return
+        if run.child.run is run:
+            self.stop(run, "cancelled")
+        else:
+)driver_ends";
+inline constexpr std::string_view python_driver_7 = R"driver_ends(            run.child.queue.remove(run)
+            run.reason = "cancelled"
+            self.report_end(run, None, None)
+
+    def do_contexts(self, header, body):
+        names = [name for name, child in self.contexts.items() if not child.killed and child.ended is None]
+        self.say({"t": "answer", "id": header["id"], "names": names})
+
+    def do_drop(self, header, body):
+        child = self.contexts.pop(header["context"], None)
+        if child is not None:
+            self.kill(child)
+        self.say({"t": "answer", "id": header["id"], "found": child is not None})
+
+    # -- children
+
+    def make_child(self, name):
+        held = []
+        try:
+            held += os.pipe()
+            held += os.pipe()
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        except OSError:
+            for fd in held:
+                os.close(fd)
+            return None
+        child = Child(self.next_child, name, [held[0], held[2]], ours)
+        self.next_child += 1
+        self.order({"fork": child.number, "context": name is not None}, [held[1], held[3], theirs.fileno()])
+        os.close(held[1])
+        os.close(held[3])
+        theirs.close()
+        ours.setblocking(False)
+        for index in (0, 1):
+            os.set_blocking(child.outputs[index], False)
+            self.selector.register(child.outputs[index], selectors.EVENT_READ, (self.from_output, (child, index)))
+        self.selector.register(ours, selectors.EVENT_READ, (self.from_link, child))
+        self.children[child.number] = child
+        if name is not None:
+            self.contexts[name] = child
+        return child
+
+    def next_run(self, child):
+        if child.run is not None or child.ended is not None or child.interrupting or child.killed or not child.queue:
+            return
+        run = child.run = child.queue.popleft()
+        run.started = time.monotonic()
+        if child.name is not None:
+            self.say({"t": "turn", "id": run.number, "began": True})
+        if run.header["files"]:
+            run.before, run.whole = scan_files(run.header["files"])
+        if run.header["timeout"] is not None:
+            run.deadline = time.monotonic() + run.header["timeout"] / 1000
+        self.send_child(child, run.body)
+        run.body = b""
+
+    def send_child(self, child, body):
+        child.outgoing += struct.pack(">I", len(body))
+        child.outgoing += body
+        self.to_link(child)
+
+    def to_link(self, child):
+        if child.link is None:
+            return
+        try:
+            while child.outgoing:
+                del child.outgoing[:child.link.send(memoryview(child.outgoing)[:1 << 20].tobytes())]
+        except BlockingIOError:
+            pass
+        except OSError:
+            child.outgoing.clear()
+        if bool(child.outgoing) != child.writing:
+            child.writing = bool(child.outgoing)
+            events = selectors.EVENT_READ | (selectors.EVENT_WRITE if child.writing else 0)
+            self.selector.modify(child.link, events, (self.from_link, child))
+
+    def from_output(self, about, events=None):
+        """Takes what one output has, at most so much at a time; True where more may follow at once."""
+        child, index = about
+        if child.outputs[index] is None:
+            return False
+        try:
+            data = os.read(child.outputs[index], 1 << 18)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            self.selector.unregister(child.outputs[index])
+            os.close(child.outputs[index])
+            child.outputs[index] = None
+            self.maybe_finish(child)
+            return False
+        if child.run is not None:  # what comes between two runs of a context is nobody's
+            child.run.outputs[index].take(data)
+            if child.run.outputs[index].head and self.flush_at is None:
+                self.flush_at = time.monotonic() + 0.1
+        return True
+
+    def drain(self, child):
+        """What its outputs hold now, and no more: whoever writes on is not waited for."""
+        for index in (0, 1):
+            for _ in range(16):
+                if not self.from_output((child, index)):
+                    break
+
+    def from_link(self, child, events):
+        if events & selectors.EVENT_WRITE:
+            self.to_link(child)
+        if not events & selectors.EVENT_READ or child.link is None:
+            return
+        try:
+            data = child.link.recv(1 << 18)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.close_link(child)
+            return
+        child.incoming += data
+        while child.link is not None and len(child.incoming) >= 4:
+            size = struct.unpack_from(">I", child.incoming)[0]
+            if not 1 <= size <= MOST_REPORT:
+                self.close_link(child)  # nothing that it could still say would be understood
+                return
+            if len(child.incoming) < 4 + size:
+                break
+            letter, body = child.incoming[4:5], bytes(child.incoming[5:4 + size])
+            del child.incoming[:4 + size]
+            self.hear(child, bytes(letter), body)
+
+    def close_link(self, child):
+        if child.link is not None:
+            self.selector.unregister(child.link)
+            child.link.close()
+            child.link = None
+            if child.name is not None and child.ended is None and not child.killed:
+                child.killed = True  # nothing can be said to it any more; it may be about to end by itself
+                child.deaf = time.monotonic() + LINGER
+
+    def hear(self, child, letter, body):
+        run = child.run
+        if run is None or run.report:
+            return
+        if letter == b"c":
+            self.say({"t": "call", "id": run.number}, body)
+        elif letter == b"d":
+            run.displayed += len(body)
+            if run.displayed <= MOST_DISPLAYED:
+                self.say({"t": "display", "id": run.number}, body)
+        elif letter == b"r":
+            run.report = body
+            if child.name is not None:
+                self.drain(child)
+                child.run = None
+                self.report_end(run, 0, None)
+                self.next_run(child)
+
+    # -- the ends
+
+    def from_nursery(self, about, events):
+        text = self.nursery.recv(65536)
+        if not text:
+            self.over = True
+            return
+        news = json.loads(text)
+        child = self.children.get(news.get("ended", news.get("interrupted")))
+        if child is None:
+            return
+        if "interrupted" in news:  # no earlier: the signal would hit the next piece of code
+            child.interrupting = False
+            self.next_run(child)
+            return
+        child.ended = news["status"] if news["status"] is not None else -1
+        child.problem = news.get("problem") or ("what it started cannot be ended" if news.get("left") else None)
+        child.deaf = None
+        child.linger = time.monotonic() + LINGER
+        while child.link is not None:  # what it has said last
+            before = len(child.incoming)
+            self.from_link(child, selectors.EVENT_READ)
+            if len(child.incoming) == before:
+                break
+        self.close_link(child)
+        if child.run is not None:
+            child.run.deadline = None
+        self.drain(child)
+        self.maybe_finish(child)
+
+    def maybe_finish(self, child):
+        if child.ended is not None and child.outputs == [None, None] and child.number in self.children:
+            self.finish_child(child)
+
+    def finish_child(self, child):
+        del self.children[child.number]
+        child.linger = None
+        if self.spare is child:
+            self.spare = None
+        for index in (0, 1):
+            if child.outputs[index] is not None:
+                self.selector.unregister(child.outputs[index])
+)driver_ends";
+inline constexpr std::string_view python_driver_8 = R"driver_ends(                os.close(child.outputs[index])
+                child.outputs[index] = None
+        if self.contexts.get(child.name) is child:
+            del self.contexts[child.name]
+        run, child.run = child.run, None
+        if run is not None:
+            self.report_end(run, child.ended, child.problem)
+        for waiting in list(child.queue):  # their context is gone; they begin another
+            child.queue.clear()
+            heir = self.contexts.get(child.name) or self.make_child(child.name)
+            if heir is None:
+                self.report_end(waiting, None, "no descriptors are left for another run")
+                continue
+            waiting.child = heir
+            heir.queue.append(waiting)
+            self.next_run(heir)
+
+    def report_end(self, run, status, problem):
+        self.runs.pop(run.number, None)
+        header = {"t": "end", "id": run.number, "reason": run.reason, "problem": problem, "exit": None, "signal": None}
+        if status is not None and status >= 0:
+            if os.WIFSIGNALED(status):
+                header["signal"] = os.WTERMSIG(status)
+            else:
+                header["exit"] = os.WEXITSTATUS(status)
+        if run.started is not None:
+            header["us"] = int((time.monotonic() - run.started) * 1e6)
+            if run.header["files"]:
+                after, whole = scan_files(run.header["files"])
+                header["files"] = changed_files(run.before, after)
+                header["files_whole"] = whole and run.whole
+        name = run.header.get("context")
+        if name is not None:
+            child = self.contexts.get(name)
+            header["alive"] = child is not None and child.ended is None and not child.killed
+        pieces = []
+        for output in run.outputs:
+            output.trim()
+            pieces += [bytes(output.head), bytes(output.tail)]
+        header["totals"] = [output.total for output in run.outputs]
+        header["pieces"] = [len(piece) for piece in pieces]
+        self.say(header, *pieces, run.report)
+        if self.spare is None:  # no earlier: it would take the processor from the run
+            self.spare = self.make_child(None)
+
+def start():
+    """Standard input and output become the host's alone; nothing that runs ever sees them."""
+    host_in = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 10)
+    host_out = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 10)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(nothing, 1)
+    os.close(nothing)
+    os.set_blocking(host_in, True)
+    os.set_blocking(host_out, True)
+    write_all(host_out, GREETING)
+    size = read_exactly(host_in, 4)
+    config = size and read_exactly(host_in, struct.unpack(">I", size)[0])
+    if not config:
+        return 1
+    return Driver(host_in, host_out, json.loads(config)).main()
+
+if __name__ == "__main__":
+    sys.exit(start())
+)driver_ends";
+
+/// The program of the Python driver, in pieces that follow one another.
+inline constexpr std::array<std::string_view, 8> python_driver = {
+    python_driver_1, python_driver_2, python_driver_3, python_driver_4, python_driver_5, python_driver_6, python_driver_7, python_driver_8};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/code/detail/python_settings.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+/// What `python` was told.
+class python_settings {
+ public:
+  std::string interpreter = "python3";
+  std::vector<std::string> packages;
+  std::vector<std::string> pip_options;
+  std::vector<std::pair<std::string, std::string>> variables;
+  std::vector<std::string> preload;
+  std::vector<std::pair<std::string, std::string>> helpers;
+  std::string working_directory = ".";
+  std::chrono::milliseconds timeout{std::chrono::seconds(30)};
+  std::chrono::milliseconds start_timeout{std::chrono::seconds(60)};
+  std::chrono::milliseconds pip_timeout{std::chrono::minutes(10)};
+  std::chrono::milliseconds interrupt_grace{std::chrono::seconds(1)};
+  std::size_t kept_output = command::default_kept_output;
+  std::size_t most_files = 10'000;
+  boost::json::object limits;
+
+  /// Where packages are put, from the workspace: one folder for one list, so that another list finds nothing of it.
+  std::string packages_folder() const {
+    std::uint64_t hash = 14695981039346656037U;  // FNV-1a: a name, not a proof
+    const auto add = [&hash](std::string_view text) {
+      for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+      hash = (hash ^ 0xFFU) * 1099511628211U;
+    };
+    add(interpreter);
+    for (const std::string& each : pip_options) add(each);
+    add("--");
+    for (const std::string& each : packages) add(each);
+    std::string name = ".cofferdam/packages-";
+    for (int shift = 60; shift >= 0; shift -= 4) name += "0123456789abcdef"[hash >> shift & 15U];
+    return name;
+  }
+
+  /// The same from the work directory, which lies so many folders below.
+  std::string packages_from_work_directory() const {
+    std::string up;
+    std::string_view rest = working_directory;
+    while (!rest.empty()) {
+      const std::string_view part = rest.substr(0, rest.find('/'));
+      if (!part.empty() && part != ".") up += "../";
+      rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+    }
+    return up + packages_folder();
+  }
+
+  command pip_command() const {
+    std::vector<std::string> words{
+        interpreter,  "-I",        "-m", "pip", "install", "--target", packages_folder(), "--disable-pip-version-check",
+        "--no-input", "--no-color"};
+    words.insert(words.end(), pip_options.begin(), pip_options.end());
+    words.emplace_back("--");
+    words.insert(words.end(), packages.begin(), packages.end());
+    command made = argv(std::move(words)).timeout(pip_timeout).keep_output(64 * 1024);
+    for (const auto& [name, value] : variables) made.variable(name, value);
+    return made;
+  }
+
+  /// The interpreter, which reads the driver's text from its standard input: no file of ours stands where a guest could
+  /// change it before the next start.
+  command driver_command(std::size_t program_size) const {
+    const std::string first =
+        "import os, sys\n"
+        "if sys.version_info < (3, 8):\n"
+        "    sys.exit('Python 3.8 or newer is needed; this is ' + sys.version.split()[0])\n"
+        "left, text = int(sys.argv[1]), b''\n"
+        "while left:\n"
+        "    part = os.read(0, left)\n"
+        "    if not part:\n"
+        "        sys.exit(3)\n"
+        "    left, text = left - len(part), text + part\n"
+        "exec(compile(text, 'cofferdam_driver', 'exec'), {'__name__': '__main__'})\n";
+    std::vector<std::string> words{interpreter, "-I", "-X", "utf8", "-c", first, std::to_string(program_size)};
+    command made = argv(std::move(words))
+                       .timeout(no_timeout)
+                       .working_directory(working_directory)
+                       .variable("MPLBACKEND", "Agg")
+                       .keep_output(4096)
+                       .open_input();
+    for (const auto& [name, value] : variables) made.variable(name, value);
+    return made;
+  }
+
+  std::string driver_config() const {
+    boost::json::object config;
+    boost::json::array modules;
+    for (const std::string& each : preload) modules.emplace_back(each);
+    boost::json::object sources;
+    for (const auto& [name, source] : helpers) sources[name] = source;
+    config["preload"] = std::move(modules);
+    config["helpers"] = std::move(sources);
+    config["packages"] = nullptr;
+    if (!packages.empty()) config["packages"] = packages_from_work_directory();
+    return boost::json::serialize(config);
+  }
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/code/detail/python_core.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/this_coro.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+/// What a runner of Python is but for its environment: the driver, and how runs go through it.
+class python_core {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  python_core(asio::any_io_executor executor, std::shared_ptr<const python_settings> all)
+      : settings(std::move(all)), executor_(std::move(executor)), turn_(executor_, 1) {}
+
+  const std::shared_ptr<const python_settings> settings;
+
+  bool closed() const noexcept { return closed_; }
+  const std::shared_ptr<driver_link>& link() const noexcept { return link_; }
+  bool works() const noexcept { return link_ && !link_->over(); }
+
+  void abandon() {
+    closed_ = true;
+    if (link_) link_->abandon();
+  }
+
+  /// Starts a driver where none works.
+  /// \throws error{errc::provider_failed}, error{errc::cancelled}, error{errc::environment_closed}; what `start` throws.
+  template <streaming_environment E>
+  static awaitable<void> ensure(std::shared_ptr<python_core> self, E& environment) {
+    co_await self->turn_.take(1, "run_code");
+    const allotted mine(self->turn_, 1);
+    self->require_open();
+    if (self->works()) co_return;
+    if (self->link_) {
+      const std::shared_ptr<driver_link> old = std::exchange(self->link_, nullptr);
+      co_await shielded([&old] { return driver_link::end(old, std::chrono::milliseconds(0)); });
+    }
+    std::string program;
+    for (const std::string_view piece : python_driver) program += piece;
+    process running = co_await environment.start(self->settings->driver_command(program.size()));
+    const auto started = std::make_shared<driver_link>(self->executor_, std::move(running));
+    const std::string config = self->settings->driver_config();
+    started->start(to_bytes(program + big_endian_32(config.size()) + config));
+    const clock::time_point limit = clock::now() + self->settings->start_timeout;
+    bool cancelled = false;
+    while (!started->ready() && !started->over() && started->complaint().empty() && !cancelled &&
+           clock::now() < limit) {
+      const bool seen = co_await started->changed(limit);
+      cancelled = seen;
+    }
+    if (started->ready() && !cancelled && !self->closed_) {
+      self->link_ = started;
+      self->restarted_ = std::exchange(self->has_started_, true);
+      co_return;
+    }
+    const bool throws = co_await asio::this_coro::throw_if_cancelled();
+    co_await asio::this_coro::throw_if_cancelled(false);
+    const bool silent = !started->over() && started->complaint().empty();
+    const auto grace = std::chrono::milliseconds(started->complaint().empty() ? 0 : 1000);
+    co_await shielded([&started, &grace] { return driver_link::end(started, grace); });
+    co_await asio::this_coro::throw_if_cancelled(throws);
+    if (cancelled) throw error(errc::cancelled, "python: cancelled while the interpreter was starting");
+    self->require_open();
+    if (started->failure()) std::rethrow_exception(started->failure());
+    throw error(errc::provider_failed, "python: " + why_not_started(*started, silent, self->settings->interpreter));
+  }
+
+  /// Installs the packages, unless that was done in this workspace before.
+  template <streaming_environment E>
+  static awaitable<void> install(std::shared_ptr<python_core> self, E& environment) {
+    if (self->settings->packages.empty()) co_return;
+    const std::string mark = self->settings->packages_folder() + "/.complete";
+    const bool done = co_await exists(environment, mark);
+    if (done) co_return;
+    command_result result = co_await environment.run_command(self->settings->pip_command());
+    if (!result.ok()) {
+      std::string said = result.err().text();
+      if (said.find_first_not_of(" \n") == std::string::npos) said = result.out().text();
+      if (result.kind() != error_kind::none) said = result.reason() + " " + said;
+      if (said.size() > 3000) said.erase(0, said.size() - 3000);
+      throw error(errc::provider_failed,
+                  "python: pip could not install the packages; it said: '" + one_line(said, 3000) + "'");
+    }
+    co_await write_text(environment, mark, "");
+  }
+
+  /// Runs a piece of code by a driver that works.
+  static awaitable<code_result> run(std::shared_ptr<python_core> self, code_request request) {
+    const std::shared_ptr<driver_link> link = self->link_;
+    const python_settings& settings = *self->settings;
+    const std::size_t keep = std::min(request.kept_output().value_or(settings.kept_output), most_kept);
+    const auto limit = request.timeout().value_or(settings.timeout);
+    const bool in_context = request.context().has_value();
+    const auto one = std::make_shared<driven_run>(self->executor_, std::move(request), keep);
+    const std::string body = body_of(one->request, settings);
+    if (!is_valid_utf8(body) || !is_valid_utf8(one->request.context().value_or("")))
+      co_return code_result::refused(error_kind::invalid_argument,
+                                     "The code, a variable or a name in it is not UTF-8.");
+    link->begin(one, header_of(*one, settings, limit), body);
+    const bool restarted = std::exchange(self->restarted_, false);
+    bool cancelled = false;
+    bool silent = false;
+    while (!one->result && !cancelled && !silent) {
+      link->serve_call(one);
+      const clock::time_point patience = patience_with(*one, in_context, limit, settings.interrupt_grace);
+      const bool seen = co_await one->changed.wait(patience);
+      cancelled = seen;
+      silent = clock::now() >= patience;
+    }
+    one->cancelled = cancelled;
+    if (cancelled || silent || one->calling) {
+      const bool throws = co_await asio::this_coro::throw_if_cancelled();
+      co_await asio::this_coro::throw_if_cancelled(false);
+      co_await shielded(
+          [&link, &one, &silent, &settings] { return finish(link, one, silent, settings.interrupt_grace); });
+      co_await asio::this_coro::throw_if_cancelled(throws);
+    }
+    code_result result = std::move(*one->result);
+    if (cancelled)
+      throw error(errc::cancelled, "run_code: cancelled; the code was ended").with_partial(partial_of(result));
+    if (one->lost) self->explain_loss(*link, silent, result);
+    result.displays(std::move(one->displays)).driver_restarted(restarted);
+    co_return result;
+  }
+
+  /// Asks the driver something that it answers at once; nothing where there is no driver.
+  static awaitable<std::optional<boost::json::object>> ask(std::shared_ptr<python_core> self,
+                                                           boost::json::object header) {
+    self->require_open();
+    const std::shared_ptr<driver_link> link = self->link_;
+    if (!self->works()) co_return std::nullopt;
+    const auto question = std::make_shared<driver_question>(self->executor_);
+    const std::uint64_t number = link->ask(question, std::move(header));
+    const clock::time_point limit = clock::now() + std::chrono::seconds(30);
+    bool cancelled = false;
+    while (!question->answer && !link->over() && !cancelled && clock::now() < limit) {
+      const bool seen = co_await question->changed.wait(limit);
+      cancelled = seen;
+    }
+    link->forget(number);
+    if (cancelled) throw error(errc::cancelled, "python: cancelled while the driver was asked for its contexts");
+    co_return std::move(question->answer);
+  }
+
+  /// Ends the driver. Not to be cancelled.
+  static awaitable<void> close(std::shared_ptr<python_core> self) {
+    self->closed_ = true;
+    co_await self->turn_.take(1, "close");
+    const allotted mine(self->turn_, 1);
+    const std::shared_ptr<driver_link> link = std::exchange(self->link_, nullptr);
+    if (link) co_await driver_link::end(link, std::chrono::seconds(2));
+  }
+
+  void require_open() const {
+    if (closed_) throw error(errc::environment_closed, "python: the runner is closed");
+  }
+
+ private:
+  /// The driver ends runs in time. One that is silent for longer was stopped, or has no processor to run on.
+  static constexpr std::chrono::seconds driver_slack{10};
+  /// Of one stream: more does not fit into a frame.
+  static constexpr std::size_t most_kept = 512U * 1024 * 1024;
+
+  static clock::time_point patience_with(const driven_run& one, bool in_context, std::chrono::milliseconds limit,
+                                         std::chrono::milliseconds grace) {
+    if (in_context && one.turn == run_turn::unknown) return one.began + 3 * driver_slack;
+    const bool waits = in_context && one.turn == run_turn::queued;
+    if (waits || limit > std::chrono::hours(24 * 365)) return clock::time_point::max();
+    return one.began + limit + grace + driver_slack;
+  }
+
+  /// Ends what is left of a run: its call of a host function, and itself; a silent driver, too.
+  static awaitable<void> finish(std::shared_ptr<driver_link> link, std::shared_ptr<driven_run> one, bool silent,
+                                std::chrono::milliseconds grace) {
+    if (one->calling) one->cancel_call.emit(asio::cancellation_type::terminal);
+    if (!one->result && !silent) {
+      link->cancel(*one);
+      const clock::time_point limit = clock::now() + grace + driver_slack;
+      while (!one->result && clock::now() < limit) co_await one->changed.wait(limit);
+    }
+    if (!one->result) {
+      co_await driver_link::kill(link);
+      const clock::time_point limit = clock::now() + driver_slack;
+      while (!one->result && clock::now() < limit) co_await one->changed.wait(limit);
+    }
+    if (!one->result) link->abandon();
+    while (!one->result || one->calling) co_await one->changed.wait(clock::time_point::max());
+  }
+
+  void explain_loss(const driver_link& link, bool silent, code_result& result) const {
+    if (closed_)
+      throw error(errc::environment_closed, "run_code: the runner was closed; the code was ended")
+          .with_partial(partial_of(result));
+    if (silent) {
+      result.kind(error_kind::timeout)
+          .reason("The code ran longer than its time limit, and the Python driver did not end it; both were ended.");
+      return;
+    }
+    if (link.failure()) {
+      try {
+        std::rethrow_exception(link.failure());
+      } catch (const error& reason) {
+        throw reason.with_partial(partial_of(result));
+      }
+    }
+    result.kind(error_kind::execution_error)
+        .reason(
+            "The Python driver has died while the code ran, perhaps by the code's own doing; the next run starts "
+            "another, and contexts begin afresh.");
+  }
+
+  static std::shared_ptr<const command_result> partial_of(const code_result& result) {
+    auto partial = std::make_shared<command_result>();
+    partial->out(result.out()).err(result.err()).duration(result.duration());
+    return partial;
+  }
+
+  static std::string why_not_started(const driver_link& link, bool silent, const std::string& interpreter) {
+    const std::string name = "'" + one_line(interpreter) + "'";
+    if (silent) return name + " had not loaded everything within the start timeout";
+    if (!link.complaint().empty()) return "the driver cannot start: " + one_line(link.complaint(), 3000);
+    const std::optional<command_result>& ended = link.ended_as();
+    if (ended && ended->kind() != error_kind::none) return name + " did not start: " + ended->reason();
+    if (ended) {
+      std::string said = "; it said: '" + one_line(link.said(), 2000) + "'";
+      if (link.said().empty()) said = "; it said nothing";
+      return name + " ended with exit code " + std::to_string(ended->exit_code()) + said;
+    }
+    return name + " was lost while it started";
+  }
+
+  static boost::json::object header_of(const driven_run& one, const python_settings& settings,
+                                       std::chrono::milliseconds limit) {
+    boost::json::object header;
+    header["op"] = "run";
+    header["keep"] = one.keep;
+    header["files"] = settings.most_files;
+    header["grace"] = settings.interrupt_grace.count();
+    header["timeout"] = nullptr;
+    if (limit < std::chrono::hours(24 * 365)) header["timeout"] = limit.count();
+    header["context"] = nullptr;
+    if (one.request.context()) header["context"] = *one.request.context();
+    return header;
+  }
+
+  static std::string body_of(const code_request& request, const python_settings& settings) {
+    boost::json::object body;
+    body["code"] = request.source();
+    boost::json::value variables(request.variables());
+    mark_special_floats(variables);
+    body["variables"] = std::move(variables);
+    boost::json::array functions;
+    for (const host_function& each : request.functions()) functions.emplace_back(described(each));
+    body["functions"] = std::move(functions);
+    body["final"] = nullptr;
+    if (!request.final_name().empty()) {
+      boost::json::object final_function;
+      final_function["name"] = request.final_name();
+      boost::json::array fields;
+      for (const std::string& each : request.final_fields()) fields.emplace_back(each);
+      final_function["fields"] = std::move(fields);
+      body["final"] = std::move(final_function);
+    }
+    body["limits"] = settings.limits;
+    body["most_value"] = 4 * 1024 * 1024;
+    return boost::json::serialize(body);
+  }
+
+  static boost::json::object described(const host_function& one) {
+    boost::json::object about;
+    about["name"] = one.name();
+    about["doc"] = one.doc();
+    boost::json::array parameters;
+    for (const host_parameter& each : one.parameters()) {
+      boost::json::object parameter;
+      parameter["name"] = each.name();
+      parameter["type"] = each.type();
+      if (each.default_value()) parameter["default"] = *each.default_value();
+      parameters.emplace_back(std::move(parameter));
+    }
+    about["parameters"] = std::move(parameters);
+    return about;
+  }
+
+  asio::any_io_executor executor_;
+  allotment turn_;
+  std::shared_ptr<driver_link> link_;
+  bool has_started_ = false;
+  bool restarted_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/code/python.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/this_coro.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// Runs Python in an environment, by a driver that stays warm. Models `context_runner`. What `provider | python()` opens.
+///
+/// Movable while nothing is awaited. Destroyed without `close()` it ends what runs, as its environment does.
+/// \par Threads  the executor it was opened on.
+template <streaming_environment E>
+class python_runner {
+ public:
+  python_runner(E environment, std::shared_ptr<detail::python_core> core)
+      : environment_(std::make_unique<E>(std::move(environment))), core_(std::move(core)) {}
+  python_runner(python_runner&&) noexcept = default;
+  python_runner& operator=(python_runner&& other) noexcept {
+    if (this != &other) {
+      abandon();
+      core_ = std::move(other.core_);
+      environment_ = std::move(other.environment_);
+    }
+    return *this;
+  }
+  ~python_runner() { abandon(); }
+
+  /// Runs a piece of code: by itself, in a fork of the warm interpreter with fresh globals, or in the context that the
+  /// request names. Whatever the code does is a result: exceptions, SystemExit, its process's death, its time limit. A
+  /// driver that has died is started anew first, and the result says so.
+  ///
+  /// A run is over when its code is, and its threads that are no daemons; what processes it has left are ended then. A
+  /// context lives on, with what it has started. At its limit a fork is killed; a context is interrupted
+  /// (KeyboardInterrupt), and killed where that does not end the code within the grace.
+  /// \throws error{errc::environment_closed}; error{errc::provider_lost} and what else `start` throws where the
+  ///         environment fails, with `partial()`; error{errc::provider_failed} where a driver cannot be started again.
+  /// \par Cancellation  terminal: the code is ended as at its limit, then error{errc::cancelled} with `partial()`.
+  awaitable<code_result> run_code(code_request request) { return run(*this, std::move(request)); }
+
+  /// The names of the contexts that live, in the order of their making.
+  awaitable<std::vector<std::string>> contexts() { return list_contexts(require_core()); }
+
+  /// Kills a context and what runs in it. False where there is none of that name.
+  awaitable<bool> end_context(std::string name) { return end_one_context(require_core(), std::move(name)); }
+
+  /// The environment that the code runs in: for files to and fro.
+  /// \throws error{errc::environment_closed} where the runner was moved from.
+  E& environment() {
+    require_core();
+    return *environment_;
+  }
+
+  /// Of the interpreter: "3.12.1"; empty before the first start and after `close`.
+  std::string version() const { return core_ && core_->link() ? core_->link()->version() : std::string(); }
+
+  /// Ends the driver, all runs and contexts, and closes the environment. Not cancelled; a second call does nothing.
+  awaitable<void> close() {
+    require_core();
+    return detail::shielded([this] { return close_all(*this); });
+  }
+
+ private:
+  template <code_exec_provider Provider>
+  friend class python_provider;
+
+  const std::shared_ptr<detail::python_core>& require_core() const {
+    if (!core_) throw error(errc::environment_closed, "python: the runner was moved from");
+    return core_;
+  }
+
+  void abandon() noexcept {
+    try {
+      if (core_) core_->abandon();
+    } catch (const std::exception&) {  // no memory: the environment's own end, which follows, ends the driver too
+    }
+  }
+
+  static awaitable<code_result> run(python_runner& self, code_request request) {
+    const std::shared_ptr<detail::python_core> core = self.require_core();
+    core->require_open();
+    if (!core->works()) co_await detail::python_core::ensure(core, *self.environment_);
+    code_result result = co_await detail::python_core::run(core, std::move(request));
+    co_return result;
+  }
+
+  static awaitable<std::vector<std::string>> list_contexts(std::shared_ptr<detail::python_core> core) {
+    boost::json::object question;
+    question["op"] = "contexts";
+    std::optional<boost::json::object> answer = co_await detail::python_core::ask(core, std::move(question));
+    std::vector<std::string> names;
+    const boost::json::value* const listed = answer ? answer->if_contains("names") : nullptr;
+    if (listed != nullptr && listed->is_array())
+      for (const boost::json::value& each : listed->get_array())
+        if (each.is_string()) names.emplace_back(detail::view_of(each.get_string()));
+    co_return names;
+  }
+
+  static awaitable<bool> end_one_context(std::shared_ptr<detail::python_core> core, std::string name) {
+    boost::json::object question;
+    question["op"] = "drop";
+    question["context"] = name;
+    std::optional<boost::json::object> answer = co_await detail::python_core::ask(core, std::move(question));
+    co_return answer&& detail::true_member(*answer, "found");
+  }
+
+  static awaitable<void> prepare(python_runner& self) {
+    const std::shared_ptr<detail::python_core> core = self.core_;
+    co_await detail::python_core::install(core, *self.environment_);
+    co_await detail::python_core::ensure(core, *self.environment_);
+  }
+
+  static awaitable<void> close_all(python_runner& self) {
+    co_await detail::python_core::close(self.core_);
+    co_await self.environment_->close();
+  }
+
+  std::unique_ptr<E> environment_;  // the driver runs in it, so it stays where it is
+  std::shared_ptr<detail::python_core> core_;
+};
+
+/// What `provider | python()` makes: a recipe for a runner.
+template <code_exec_provider Provider>
+class python_provider {
+ public:
+  using runner = python_runner<environment_of<Provider>>;
+
+  python_provider(Provider provider, std::shared_ptr<const detail::python_settings> settings)
+      : provider_(std::move(provider)), settings_(std::move(settings)) {}
+
+  /// Opens the environment, installs packages, starts the driver and preloads.
+  /// \throws what the provider's `open()` and `start` throw; error{errc::provider_failed} where the interpreter is not there
+  ///         or too old, pip fails or a module cannot be preloaded: the sentence has their own words.
+  awaitable<runner> open() const { return open_with(provider_, settings_); }
+
+ private:
+  static awaitable<runner> open_with(Provider provider, std::shared_ptr<const detail::python_settings> settings) {
+    asio::any_io_executor executor = co_await asio::this_coro::executor;
+    const auto core = std::make_shared<detail::python_core>(std::move(executor), std::move(settings));
+    environment_of<Provider> environment = co_await provider.open();
+    runner opened(std::move(environment), core);
+    std::exception_ptr failure;
+    try {
+      co_await runner::prepare(opened);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (failure) {
+      const bool throws = co_await asio::this_coro::throw_if_cancelled();
+      co_await asio::this_coro::throw_if_cancelled(false);
+      co_await detail::shielded([&opened] { return runner::close_all(opened); });
+      co_await asio::this_coro::throw_if_cancelled(throws);
+      std::rethrow_exception(failure);
+    }
+    co_return std::move(opened);
+  }
+
+  Provider provider_;
+  std::shared_ptr<const detail::python_settings> settings_;
+};
+
+/// Makes a runner of Python code of any environment that can `start` commands: `local() | python().preload("json")`.
+///
+/// The interpreter (3.8 or newer, Linux) is started once, isolated (`-I`: no PYTHON* variables, no user packages, UTF-8),
+/// and reads a driver from its standard input; nothing is written into the workspace. Every run is a fork of it with what
+/// was preloaded, so that imports are paid once. Runs share no memory and no descriptors, and reach the host by nothing but
+/// their own output and a channel that speaks of this one run. **The wall is the environment's**, and it stands around all
+/// runs of a runner, not between them: they are processes of one user, who can end each other and the driver, and read each
+/// other's memory where the kernel lets one user's processes do that. Runs that must not trust each other get a runner each.
+/// \par Layers   a `timeout` or `allow_commands` layer beneath sees one command, the interpreter, for the runner's life.
+/// \par Source   prior-art 2, 3 and 5.5 to 5.7; Python's `os.fork`, prctl(2), unix(7).
+class python {
+ public:
+  /// The interpreter's name or path. Default: "python3". Best a real binary, not a version manager's shim.
+  python&& interpreter(std::string program) && {
+    return with([&](detail::python_settings& all) { all.interpreter = std::move(program); });
+  }
+  /// Installs packages with pip when the runner opens, into a folder `.cofferdam` of the workspace. The same list is not
+  /// installed twice in one workspace.
+  /// \throws error{errc::invalid_argument} for a name that begins with '-' or is empty.
+  template <std::convertible_to<std::string>... Names>
+  python&& pip_packages(Names&&... names) && {
+    return with([&](detail::python_settings& all) { (all.packages.push_back(package(std::string(names))), ...); });
+  }
+  /// Words for pip before the packages: `.pip_options("--no-index", "--find-links", "wheels")`. Not checked.
+  template <std::convertible_to<std::string>... Words>
+  python&& pip_options(Words&&... words) && {
+    return with([&](detail::python_settings& all) { (all.pip_options.emplace_back(std::forward<Words>(words)), ...); });
+  }
+  /// An environment variable of the code.
+  python&& variable(std::string name, std::string value) && {
+    return with([&](detail::python_settings& all) { all.variables.emplace_back(std::move(name), std::move(value)); });
+  }
+  /// Modules to import once, before anything runs. They are found where the interpreter finds modules, among the helpers
+  /// and the installed packages; not in the workspace, where guests write.
+  template <std::convertible_to<std::string>... Names>
+  python&& preload(Names&&... names) && {
+    return with([&](detail::python_settings& all) { (all.preload.emplace_back(std::forward<Names>(names)), ...); });
+  }
+  /// A module that the code can import, given as source.
+  python&& helper(std::string name, std::string source) && {
+    return with([&](detail::python_settings& all) { all.helpers.emplace_back(std::move(name), std::move(source)); });
+  }
+  /// Where the code starts: a directory inside the workspace, which is there already. Default: the workspace.
+  python&& working_directory(std::string path) && {
+    return with([&](detail::python_settings& all) { all.working_directory = std::move(path); });
+  }
+  /// The time limit of requests that have none. Default: 30 seconds; more than zero, or `no_timeout`.
+  python&& timeout(std::chrono::milliseconds limit) && {
+    require_positive(limit, "timeout");
+    return with([&](detail::python_settings& all) { all.timeout = limit; });
+  }
+  /// How long the interpreter and the preloading may take. Default: 60 seconds.
+  python&& start_timeout(std::chrono::milliseconds limit) && {
+    require_positive(limit, "start_timeout");
+    return with([&](detail::python_settings& all) { all.start_timeout = limit; });
+  }
+  /// How long a context's code may take to end once it is interrupted. Default: 1 second; zero: killed at once.
+  python&& interrupt_grace(std::chrono::milliseconds time) && {
+    if (time < std::chrono::milliseconds::zero() || time > std::chrono::hours(1))
+      throw error(errc::invalid_argument, "python: interrupt_grace must be between zero and an hour");
+    return with([&](detail::python_settings& all) { all.interrupt_grace = time; });
+  }
+  /// How many bytes of each output stream a result keeps, where the request does not say. Default: 1 MiB.
+  python&& keep_output(std::size_t bytes_per_stream) && {
+    return with([&](detail::python_settings& all) { all.kept_output = bytes_per_stream; });
+  }
+  /// Looks at so many files, at most, for what a run has made or changed. Default: 10,000; 0: does not look.
+  python&& track_files(std::size_t most) && {
+    return with([&](detail::python_settings& all) { all.most_files = most; });
+  }
+  /// The address space of each process of a run, in bytes (RLIMIT_AS): more is a MemoryError.
+  python&& memory_limit(std::uint64_t size) && { return limit("AS", size); }
+  /// The largest file that a run may write, in bytes (RLIMIT_FSIZE).
+  python&& file_size_limit(std::uint64_t size) && { return limit("FSIZE", size); }
+
+  /// Makes the recipe of a runner.
+  template <code_exec_provider Provider>
+    requires streaming_environment<environment_of<Provider>>
+  friend python_provider<Provider> operator|(Provider provider, const python& options) {
+    return python_provider<Provider>(std::move(provider), options.settings_);
+  }
+
+ private:
+  static void require_positive(std::chrono::milliseconds limit, const char* name) {
+    if (limit <= std::chrono::milliseconds::zero())
+      throw error(errc::invalid_argument, std::string("python: ") + name + " must be longer than zero");
+  }
+  static std::string package(std::string name) {
+    if (name.empty() || name.front() == '-')
+      throw error(errc::invalid_argument, "python: a package's name is not empty and does not begin with '-'");
+    return name;
+  }
+  python&& limit(const char* name, std::uint64_t size) {
+    return with([&](detail::python_settings& all) { all.limits[name] = size; });
+  }
+
+  template <class Change>
+  python&& with(Change change) {
+    auto copy = std::make_shared<detail::python_settings>(*settings_);
+    change(*copy);
+    settings_ = std::move(copy);
+    return std::move(*this);
+  }
+
+  static std::shared_ptr<const detail::python_settings> defaults() {
+    return std::make_shared<detail::python_settings>();
+  }
+
+  std::shared_ptr<const detail::python_settings> settings_ = defaults();
+};
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/code/with_runner.hpp ----
+
+
+#include <asio/this_coro.hpp>
+
+#include <concepts>
+#include <exception>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace cofferdam::inline v0 {
+
+/// Opens a runner, runs `body(runner)`, closes it whatever happened, and returns what the body returned: for runners what
+/// `with_environment` is for environments.
+///
+/// **Capture by reference in a body written on the spot**: g++ 12 destroys a by-value capture of such a temporary twice.
+/// \throws            what `open()`, the body or `close()` throws; the body's exception first.
+/// \par Cancellation  is passed to `open()` and to the body; closing is not cancelled.
+template <code_runner_provider Provider, class Body>
+  requires std::invocable<Body&, runner_of<Provider>&>
+auto with_runner(Provider provider, Body body) -> std::invoke_result_t<Body&, runner_of<Provider>&> {
+  using result = typename detail::awaited<std::invoke_result_t<Body&, runner_of<Provider>&>>::type;
+  runner_of<Provider> runner = co_await provider.open();
+  std::exception_ptr failure;
+  std::conditional_t<std::is_void_v<result>, bool, std::optional<result>> value{};
+  try {
+    if constexpr (std::is_void_v<result>) {
+      co_await body(runner);
+    } else {
+      result returned = co_await body(runner);
+      value.emplace(std::move(returned));
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const bool throws = co_await asio::this_coro::throw_if_cancelled();
+  co_await asio::this_coro::throw_if_cancelled(false);
+  try {
+    co_await detail::shielded([&runner] { return runner.close(); });
+  } catch (...) {
+    if (!failure) failure = std::current_exception();
+  }
+  co_await asio::this_coro::throw_if_cancelled(throws);
+  if (failure) std::rethrow_exception(failure);
+  if constexpr (!std::is_void_v<result>) co_return std::move(*value);
+}
 
 }  // namespace cofferdam::inline v0
 

@@ -25,15 +25,23 @@ constexpr std::string_view base64_characters(base64_alphabet which) noexcept {
                                        : "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 }
 
-constexpr int base64_value(char c, base64_alphabet which) noexcept {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  const bool url = which == base64_alphabet::url;
-  if (c == (url ? '-' : '+')) return 62;
-  if (c == (url ? '_' : '/')) return 63;
-  return -1;
-}
+/// The value of each character; 64 and more for what is none.
+class base64_values {
+ public:
+  explicit constexpr base64_values(base64_alphabet which) noexcept {
+    for (std::uint8_t& each : values_) each = 0xff;
+    const std::string_view characters = base64_characters(which);
+    for (std::size_t i = 0; i < characters.size(); ++i)
+      values_[static_cast<unsigned char>(characters[i])] = static_cast<std::uint8_t>(i);
+  }
+  constexpr std::uint32_t operator[](char c) const noexcept { return values_[static_cast<unsigned char>(c)]; }
+
+ private:
+  std::uint8_t values_[256] = {};
+};
+
+inline constexpr base64_values base64_standard_values(base64_alphabet::standard);
+inline constexpr base64_values base64_url_values(base64_alphabet::url);
 
 }  // namespace detail
 
@@ -42,16 +50,23 @@ constexpr int base64_value(char c, base64_alphabet which) noexcept {
 /// \par Source  RFC 4648, 4 and 5.
 inline std::string base64_encode(bytes_view raw, base64_alphabet which = base64_alphabet::standard) {
   const std::string_view characters = detail::base64_characters(which);
-  std::string text;
-  text.reserve((raw.size() + 2) / 3 * 4);
-  for (std::size_t at = 0; at < raw.size(); at += 3) {
-    const std::size_t here = raw.size() - at < 3 ? raw.size() - at : 3;
-    std::uint32_t group = 0;
-    for (std::size_t i = 0; i < 3; ++i)
-      group = group << 8U | (i < here ? std::to_integer<std::uint32_t>(raw[at + i]) : 0U);
-    for (std::size_t i = 0; i < 4; ++i)
-      text += i <= here ? characters[group >> (18U - 6U * static_cast<unsigned>(i)) & 63U] : '=';
+  std::string text((raw.size() + 2) / 3 * 4, '=');
+  char* to = text.data();
+  const auto value = [&raw](std::size_t at) { return std::to_integer<std::uint32_t>(raw[at]); };
+  std::size_t at = 0;
+  for (; raw.size() - at >= 3; at += 3) {
+    const std::uint32_t group = value(at) << 16U | value(at + 1) << 8U | value(at + 2);
+    *to++ = characters[group >> 18U];
+    *to++ = characters[group >> 12U & 63U];
+    *to++ = characters[group >> 6U & 63U];
+    *to++ = characters[group & 63U];
   }
+  const std::size_t left = raw.size() - at;
+  if (left == 0) return text;
+  const std::uint32_t group = value(at) << 16U | (left == 2 ? value(at + 1) << 8U : 0U);
+  *to++ = characters[group >> 18U];
+  *to++ = characters[group >> 12U & 63U];
+  if (left == 2) *to = characters[group >> 6U & 63U];
   return text;
 }
 
@@ -64,20 +79,34 @@ inline std::string base64_encode(bytes_view raw, base64_alphabet which = base64_
 inline std::optional<bytes> base64_decode(std::string_view text, base64_alphabet which = base64_alphabet::standard) {
   if (text.size() % 4 != 0) return std::nullopt;
   const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
-  bytes raw;
-  raw.reserve(text.size() / 4 * 3);
-  for (std::size_t at = 0; at < text.size(); at += 4) {
-    const std::size_t missing = at + 4 == text.size() ? padding : 0;
-    std::uint32_t group = 0;
-    for (std::size_t i = 0; i < 4; ++i) {
-      const int value = i < 4 - missing ? detail::base64_value(text[at + i], which) : 0;
-      if (value < 0) return std::nullopt;
-      group = group << 6U | static_cast<std::uint32_t>(value);
-    }
-    if ((group & ((1U << (8U * static_cast<unsigned>(missing))) - 1U)) != 0) return std::nullopt;
-    for (std::size_t i = 0; i < 3 - missing; ++i)
-      raw.push_back(static_cast<std::byte>(group >> (16U - 8U * static_cast<unsigned>(i)) & 255U));
+  const detail::base64_values& values =
+      which == base64_alphabet::url ? detail::base64_url_values : detail::base64_standard_values;
+  bytes raw(text.size() / 4 * 3 - padding);
+  std::byte* to = raw.data();
+  const std::size_t whole = text.size() - (padding == 0 ? 0 : 4);
+  std::uint32_t seen = 0;  // 64 and more in any of them is seen in all of them together
+  for (std::size_t at = 0; at < whole; at += 4) {
+    const std::uint32_t a = values[text[at]];
+    const std::uint32_t b = values[text[at + 1]];
+    const std::uint32_t c = values[text[at + 2]];
+    const std::uint32_t d = values[text[at + 3]];
+    seen |= a | b | c | d;
+    const std::uint32_t group = a << 18U | b << 12U | c << 6U | d;
+    *to++ = static_cast<std::byte>(group >> 16U & 255U);
+    *to++ = static_cast<std::byte>(group >> 8U & 255U);
+    *to++ = static_cast<std::byte>(group & 255U);
   }
+  if (padding != 0) {
+    const std::uint32_t a = values[text[whole]];
+    const std::uint32_t b = values[text[whole + 1]];
+    const std::uint32_t c = padding == 1 ? values[text[whole + 2]] : 0;
+    seen |= a | b | c;
+    const std::uint32_t group = a << 18U | b << 12U | c << 6U;
+    if ((group & ((1U << (8U * static_cast<unsigned>(padding))) - 1U)) != 0) return std::nullopt;
+    *to++ = static_cast<std::byte>(group >> 16U & 255U);
+    if (padding == 1) *to = static_cast<std::byte>(group >> 8U & 255U);
+  }
+  if (seen >= 64) return std::nullopt;
   return raw;
 }
 

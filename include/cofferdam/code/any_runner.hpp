@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/code/code_runner.hpp>
+#include <cofferdam/core/error.hpp>
+
+#include <concepts>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// Any runner, chosen at run time. Models `context_runner`; where the one inside has no contexts, those operations throw
+/// `error{errc::unsupported}`. Movable while idle. One virtual call an operation.
+class any_runner {
+ public:
+  /// No runner; operations throw `error{errc::environment_closed}`.
+  any_runner() = default;
+
+  template <class R>
+    requires(!std::same_as<R, any_runner> && code_runner<R>)
+  explicit any_runner(R runner) : inside_(std::make_unique<box<R>>(std::move(runner))) {}
+
+  awaitable<code_result> run_code(code_request request) { return get().run_code(std::move(request)); }
+  awaitable<std::vector<std::string>> contexts() { return get().contexts(); }
+  awaitable<bool> end_context(std::string name) { return get().end_context(std::move(name)); }
+  awaitable<void> close() { return get().close(); }
+
+ private:
+  class interface {
+   public:
+    virtual ~interface() = default;
+    virtual awaitable<code_result> run_code(code_request request) = 0;
+    virtual awaitable<std::vector<std::string>> contexts() = 0;
+    virtual awaitable<bool> end_context(std::string name) = 0;
+    virtual awaitable<void> close() = 0;
+  };
+
+  template <class R>
+  class box final : public interface {
+   public:
+    explicit box(R runner) : runner_(std::move(runner)) {}
+    awaitable<code_result> run_code(code_request request) override { return runner_.run_code(std::move(request)); }
+    awaitable<std::vector<std::string>> contexts() override {
+      if constexpr (context_runner<R>) {
+        return runner_.contexts();
+      } else {
+        throw error(errc::unsupported, "contexts: this runner has none; every run begins afresh");
+      }
+    }
+    awaitable<bool> end_context(std::string name) override {
+      if constexpr (context_runner<R>) {
+        return runner_.end_context(std::move(name));
+      } else {
+        throw error(errc::unsupported, "end_context: this runner has no contexts; every run begins afresh");
+      }
+    }
+    awaitable<void> close() override { return runner_.close(); }
+
+   private:
+    R runner_;
+  };
+
+  interface& get() const {
+    if (!inside_)
+      throw error(errc::environment_closed, "any_runner: there is none (default-constructed or moved from)");
+    return *inside_;
+  }
+
+  std::unique_ptr<interface> inside_;
+};
+
+/// Any recipe for a runner; copies share it.
+class any_runner_provider {
+ public:
+  template <class P>
+    requires(!std::same_as<P, any_runner_provider> && code_runner_provider<P>)
+  explicit any_runner_provider(P provider) : inside_(std::make_shared<const box<P>>(std::move(provider))) {}
+
+  awaitable<any_runner> open() const { return inside_->open(); }
+
+ private:
+  class interface {
+   public:
+    virtual ~interface() = default;
+    virtual awaitable<any_runner> open() const = 0;
+  };
+
+  template <class P>
+  class box final : public interface {
+   public:
+    explicit box(P provider) : provider_(std::move(provider)) {}
+    awaitable<any_runner> open() const override {
+      runner_of<P> runner = co_await provider_.open();
+      co_return any_runner(std::move(runner));
+    }
+
+   private:
+    P provider_;
+  };
+
+  std::shared_ptr<const interface> inside_;
+};
+
+}  // namespace cofferdam::inline v0

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+// The driver's frames (python_driver.py): length of the rest, length of the header, both 32 bits and big end first; the
+// header, a JSON object; the body, bytes.
+
+namespace cofferdam::inline v0::detail {
+
+inline constexpr std::string_view driver_greeting = "\ncofferdam python driver 1\n";
+/// The longest header, and how much may come before the greeting (a start-up file of Python's that prints).
+inline constexpr std::size_t longest_driver_header = 16 * 1024 * 1024;
+inline constexpr std::size_t longest_driver_preamble = 64 * 1024;
+
+inline std::string big_endian_32(std::size_t number) {
+  std::string text(4, '\0');
+  for (std::size_t i = 0; i < 4; ++i) text[i] = static_cast<char>(number >> (24 - 8 * i) & 255U);
+  return text;
+}
+
+/// \throws error{errc::too_large} where it does not fit.
+inline bytes driver_frame_of(const boost::json::object& header, std::string_view body) {
+  const std::string text = boost::json::serialize(header);
+  const std::size_t rest = 4 + text.size() + body.size();
+  if (rest > 0x7FFFFFFFU)
+    throw error(errc::too_large, "run_code: the code and its variables have more than 2 GiB together");
+  const std::string sizes = big_endian_32(rest) + big_endian_32(text.size());
+  bytes frame;
+  frame.reserve(4 + rest);
+  const auto add = [&frame](std::string_view part) {
+    const bytes_view view = as_bytes(part);
+    frame.insert(frame.end(), view.begin(), view.end());
+  };
+  add(sizes);
+  add(text);
+  add(body);
+  return frame;
+}
+
+class driver_frame {
+ public:
+  boost::json::object header;
+  bytes body;
+};
+
+/// What a driver says, cut anywhere, as frames. Sans-I/O.
+class driver_frames {
+ public:
+  /// \param longest  bytes of the longest frame that is taken in.
+  explicit driver_frames(std::size_t longest) : longest_(longest) {}
+
+  /// A run keeps more than was thought of before.
+  void raise_longest(std::size_t longest) noexcept { longest_ = std::max(longest_, longest); }
+
+  void append(bytes_view data) {
+    if (at_ == held_.size() && held_.capacity() > 1024 * 1024) held_ = bytes();  // one large frame was enough
+    if (at_ > 0 && !held_.empty()) held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(at_));
+    at_ = 0;
+    held_.insert(held_.end(), data.begin(), data.end());
+  }
+
+  /// The next whole frame.
+  /// \throws error{errc::io_error} where this is not a driver's speech; then nothing more can be read.
+  std::optional<driver_frame> next() {
+    if (!greeted_ && !take_greeting()) return std::nullopt;
+    if (held_.size() - at_ < 8) return std::nullopt;
+    const std::size_t rest = number(at_);
+    const std::size_t header = number(at_ + 4);
+    if (rest < 4 || header > rest - 4 || header > longest_driver_header || rest > longest_)
+      throw error(errc::io_error, "the Python driver has sent a frame that cannot be one");
+    if (held_.size() - at_ < 4 + rest) return std::nullopt;
+    const std::string_view all = as_text(held_).substr(at_ + 8, rest - 4);
+    driver_frame frame;
+    frame.header = parse(all.substr(0, header));
+    const bytes_view body = as_bytes(all.substr(header));
+    frame.body.assign(body.begin(), body.end());
+    at_ += 4 + rest;
+    return frame;
+  }
+
+  bool greeted() const noexcept { return greeted_; }
+
+ private:
+  static boost::json::object parse(std::string_view text) {
+    boost::system::error_code cause;
+    boost::json::value value = boost::json::parse({text.data(), text.size()}, cause);
+    if (cause || !value.is_object())
+      throw error(errc::io_error, "the Python driver has sent a frame whose header is no JSON object");
+    return std::move(value.get_object());
+  }
+
+  bool take_greeting() {
+    const std::string_view text = as_text(held_).substr(at_);
+    const std::size_t found = text.find(driver_greeting);
+    if (found == std::string_view::npos) {
+      if (text.size() > longest_driver_preamble)
+        throw error(errc::io_error, "the interpreter printed other things where the Python driver was to speak");
+      return false;
+    }
+    at_ += found + driver_greeting.size();
+    greeted_ = true;
+    return true;
+  }
+
+  std::size_t number(std::size_t at) const noexcept {
+    std::size_t result = 0;
+    for (std::size_t i = 0; i < 4; ++i) result = result << 8U | std::to_integer<std::size_t>(held_[at + i]);
+    return result;
+  }
+
+  std::size_t longest_;
+  bytes held_;
+  std::size_t at_ = 0;
+  bool greeted_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail

@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/code/code_request.hpp>
+#include <cofferdam/code/code_result.hpp>
+#include <cofferdam/code/detail/driver_frames.hpp>
+#include <cofferdam/code/detail/driver_report.hpp>
+#include <cofferdam/code/tagged_value.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/process.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/cancellation_state.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/post.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+/// Waits that others end: `wake` ends all that are under way.
+class wakeable {
+ public:
+  explicit wakeable(const asio::any_io_executor& executor)
+      : timer_(executor, std::chrono::steady_clock::time_point::max()) {}
+  void wake() { timer_.cancel(); }
+  /// Until `wake`, or `until`; true where the awaiting coroutine was cancelled.
+  awaitable<bool> wait(std::chrono::steady_clock::time_point until) {
+    if (timer_.expiry() != until) timer_.expires_at(until);
+    std::error_code woken;
+    co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+    co_return state.cancelled() != asio::cancellation_type::none;
+  }
+
+ private:
+  asio::steady_timer timer_;
+};
+
+/// What a run keeps of its output, at most, in a frame; and what else a frame may hold.
+inline constexpr std::size_t longest_report = 32 * 1024 * 1024;
+inline constexpr std::size_t most_displayed = 64 * 1024 * 1024;
+inline constexpr std::size_t most_waiting_calls = 64;
+
+/// Where a run of a context stands in its queue.
+enum class run_turn { unknown, queued, began };
+
+/// A run as the host sees it. One coroutine awaits it.
+class driven_run {
+ public:
+  driven_run(const asio::any_io_executor& executor, code_request what, std::size_t keeps)
+      : request(std::move(what)), keep(keeps), changed(executor) {}
+
+  code_request request;
+  std::uint64_t number = 0;
+  std::size_t keep;
+  wakeable changed;
+  std::array<bytes, 2> heads;
+  std::vector<display_output> displays;
+  std::size_t displayed = 0;
+  std::deque<bytes> calls;  // not begun
+  run_turn turn = run_turn::unknown;
+  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
+  bool calling = false;
+  asio::cancellation_signal cancel_call;
+  bool cancelled = false;
+  std::optional<code_result> result;  // it is over
+  bool lost = false;                  // with its driver
+};
+
+/// A question that the driver answers at once.
+class driver_question {
+ public:
+  explicit driver_question(const asio::any_io_executor& executor) : changed(executor) {}
+  wakeable changed;
+  std::optional<boost::json::object> answer;
+};
+
+/// One driver process and all that goes through its streams. One coroutine reads, one writes; both end with the process,
+/// and are awaited by `end`. Whoever waits for something waits for a timer that they cancel.
+class driver_link : public std::enable_shared_from_this<driver_link> {
+ public:
+  driver_link(asio::any_io_executor executor, process running)
+      : executor_(std::move(executor)),
+        process_(std::move(running)),
+        frames_(longest_report),
+        writable_(executor_),
+        changed_(executor_) {}
+
+  /// Begins to read and write. \param first  what the process reads before any frame.
+  void start(bytes first) {
+    queued_.push_back(std::move(first));
+    const auto self = shared_from_this();
+    auto read_ended = [self](std::exception_ptr failure) {
+      self->reading_ = false;
+      self->lose(failure);
+    };
+    auto write_ended = [self](std::exception_ptr) {  // a process that reads no more is seen by its reader
+      self->writing_ = false;
+      self->changed_.wake();
+    };
+    reading_ = writing_ = true;
+    asio::co_spawn(executor_, read(self), asio::bind_cancellation_slot(stop_reading_.slot(), std::move(read_ended)));
+    asio::co_spawn(executor_, write(self), asio::bind_cancellation_slot(stop_writing_.slot(), std::move(write_ended)));
+  }
+
+  /// The driver can run code.
+  bool ready() const noexcept { return ready_; }
+  /// The driver's end has been seen; every run of it has a result or is lost.
+  bool over() const noexcept { return over_; }
+  /// What the environment said where it was that which was lost.
+  const std::exception_ptr& failure() const noexcept { return failure_; }
+  /// How the process ended, where it did.
+  const std::optional<command_result>& ended_as() const noexcept { return ended_as_; }
+  /// Why the driver cannot work, in its own words.
+  const std::string& complaint() const noexcept { return complaint_; }
+  /// The last of what stands on its standard error.
+  const std::string& said() const noexcept { return said_; }
+  /// Of the interpreter: "3.12.1".
+  const std::string& version() const noexcept { return version_; }
+  const asio::any_io_executor& executor() const noexcept { return executor_; }
+
+  /// Until something has changed; true where the awaiting coroutine was cancelled.
+  awaitable<bool> changed(std::chrono::steady_clock::time_point until) { return changed_.wait(until); }
+
+  /// Begins a run. \param body  what the run itself reads.
+  void begin(const std::shared_ptr<driven_run>& run, boost::json::object header, std::string_view body) {
+    run->number = ++last_number_;
+    header["id"] = run->number;
+    frames_.raise_longest(2 * run->keep + longest_report);
+    bytes frame = driver_frame_of(header, body);
+    runs_.emplace(run->number, run);
+    send(std::move(frame));
+  }
+
+  /// The same for a question. The caller keeps it until there is an answer or the link is over, or forgets it.
+  std::uint64_t ask(const std::shared_ptr<driver_question>& question, boost::json::object header) {
+    const std::uint64_t number = ++last_number_;
+    header["id"] = number;
+    questions_.emplace(number, question);
+    send(driver_frame_of(header, {}));
+    return number;
+  }
+  void forget(std::uint64_t question) { questions_.erase(question); }
+
+  /// Asks the driver to end a run; its end comes as always.
+  void cancel(const driven_run& run) {
+    boost::json::object header;
+    header["op"] = "cancel";
+    header["id"] = run.number;
+    send(driver_frame_of(header, {}));
+  }
+
+  /// Starts the handler of the next call, or answers it.
+  void serve_call(const std::shared_ptr<driven_run>& run) {
+    if (run->calling || run->calls.empty() || run->result || run->cancelled) return;
+    const bytes said = std::move(run->calls.front());
+    run->calls.pop_front();
+    std::optional<boost::json::object> call = parse_from_run(said);
+    if (!call) return run->changed.wake();  // there may be another
+    const boost::json::value number = call->contains("call") ? call->at("call") : boost::json::value();
+    std::string kind;
+    std::string complaint;
+    boost::json::object arguments;
+    const host_function* const wanted = find_function(*run, *call, arguments, kind, complaint);
+    if (wanted == nullptr) {
+      answer(run->number, number, kind, std::move(complaint));
+      return run->changed.wake();  // there may be another
+    }
+    run->calling = true;
+    const auto self = shared_from_this();
+    auto ended = [self, run, number](std::exception_ptr failure, boost::json::value value) {
+      run->calling = false;
+      if (!run->result) self->answer_call(run->number, number, failure, std::move(value));
+      run->changed.wake();
+    };
+    asio::co_spawn(executor_, handle(run, wanted, std::move(arguments)),
+                   asio::bind_cancellation_slot(run->cancel_call.slot(), std::move(ended)));
+  }
+
+  /// Ends the driver, and with it all that runs: asks it first. Not to be cancelled.
+  static awaitable<void> end(std::shared_ptr<driver_link> self, std::chrono::milliseconds grace) {
+    self->ending_ = true;
+    self->writable_.wake();
+    const auto limit = std::chrono::steady_clock::now() + grace;
+    while (self->reading_ && std::chrono::steady_clock::now() < limit) co_await self->changed_.wait(limit);
+    if (self->reading_) co_await kill(self);
+    const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (self->reading_ && std::chrono::steady_clock::now() < last) co_await self->changed_.wait(last);
+    self->abandon();
+    const auto never = std::chrono::steady_clock::time_point::max();
+    while (self->reading_ || self->writing_) co_await self->changed_.wait(never);
+    self->process_ = process();
+  }
+
+  /// SIGKILL for a driver that does not answer.
+  static awaitable<void> kill(std::shared_ptr<driver_link> self) {
+    try {
+      co_await self->process_.signal(9);
+    } catch (const error&) {  // it has ended, or was lost: the reader sees that
+    }
+  }
+
+  /// For destructors: both coroutines end, and the process with them.
+  void abandon() {
+    ending_ = true;
+    if (reading_) stop_reading_.emit(asio::cancellation_type::terminal);
+    if (writing_) stop_writing_.emit(asio::cancellation_type::terminal);
+    if (reading_ || writing_) asio::post(executor_, [self = shared_from_this()] {});  // outlives what was just posted
+  }
+
+ private:
+  static awaitable<void> read(std::shared_ptr<driver_link> self) {
+    for (;;) {
+      chunk piece = co_await self->process_.read();
+      if (piece.end()) break;
+      if (!self->take(piece)) co_return;
+    }
+    command_result result = co_await self->process_.wait();
+    self->ended_as_.emplace(std::move(result));
+  }
+
+  static awaitable<void> write(std::shared_ptr<driver_link> self) {
+    for (;;) {
+      while (self->queued_.empty() && !self->ending_ && !self->over_) {
+        const bool cancelled = co_await self->writable_.wait(std::chrono::steady_clock::time_point::max());
+        if (cancelled) co_return;
+      }
+      if (self->over_) co_return;
+      if (self->queued_.empty()) break;
+      const bytes going = std::move(self->queued_.front());
+      self->queued_.pop_front();
+      co_await self->process_.write_input(going);
+    }
+    co_await self->process_.close_input();
+  }
+
+  void send(bytes frame) {
+    if (over_ || ending_) return;
+    queued_.push_back(std::move(frame));
+    writable_.wake();
+  }
+
+  /// False where what comes is no driver's speech.
+  bool take(const chunk& piece) {
+    if (piece.stream() == output_stream::err) {
+      said_ += as_text(piece.data());
+      if (said_.size() > 8192) said_.erase(0, said_.size() - 4096);
+      return true;
+    }
+    try {
+      frames_.append(piece.data());
+      while (std::optional<driver_frame> frame = frames_.next()) hear(*frame);
+    } catch (const error& reason) {
+      complaint_ = reason.what();
+      return false;
+    }
+    return true;
+  }
+
+  void hear(driver_frame& frame) {
+    const std::string what = text_member(frame.header, "t");
+    if (what == "ready" || what == "failed") {
+      ready_ = what == "ready";
+      version_ = text_member(frame.header, "version");
+      complaint_ = text_member(frame.header, "text");
+      return changed_.wake();
+    }
+    const std::int64_t number = number_member(frame.header, "id").value_or(-1);
+    if (what == "answer") {
+      const auto asked = questions_.find(static_cast<std::uint64_t>(number));
+      if (asked == questions_.end()) return;
+      const std::shared_ptr<driver_question> question = asked->second;
+      questions_.erase(asked);
+      question->answer = std::move(frame.header);
+      return question->changed.wake();
+    }
+    const auto found = runs_.find(static_cast<std::uint64_t>(number));
+    if (found == runs_.end()) return;
+    const std::shared_ptr<driven_run> run = found->second;
+    if (what == "out") {
+      bytes& head = run->heads[number_member(frame.header, "stream").value_or(0) == 1 ? 1 : 0];
+      const std::size_t room = run->keep > head.size() ? run->keep - head.size() : 0;
+      const bytes_view part = bytes_view(frame.body).first(std::min(room, frame.body.size()));
+      head.insert(head.end(), part.begin(), part.end());
+    } else if (what == "display") {
+      run->displayed += frame.body.size();
+      if (run->displayed > most_displayed) return;
+      if (std::optional<display_output> shown = read_display(frame.body)) run->displays.push_back(std::move(*shown));
+    } else if (what == "call") {
+      if (run->calls.size() >= most_waiting_calls) return;
+      run->calls.push_back(std::move(frame.body));
+      run->changed.wake();
+    } else if (what == "turn") {
+      run->turn = true_member(frame.header, "began") ? run_turn::began : run_turn::queued;
+      run->began = std::chrono::steady_clock::now();
+      run->changed.wake();
+    } else if (what == "end") {
+      runs_.erase(found);
+      run->result = read_end(frame.header, frame.body, std::move(run->heads), run->request.context().has_value());
+      run->changed.wake();
+    }
+  }
+
+  void lose(const std::exception_ptr& failure) {
+    over_ = true;
+    failure_ = ending_ ? nullptr : failure;
+    queued_.clear();
+    writable_.wake();
+    for (auto& [number, run] : std::exchange(runs_, {})) {
+      run->lost = true;
+      code_result result;
+      result.out(captured(std::move(run->heads[0]), bytes(), 0)).err(captured(std::move(run->heads[1]), bytes(), 0));
+      result.context_lost(run->request.context().has_value());
+      run->result = std::move(result);
+      run->changed.wake();
+    }
+    for (auto& [number, question] : std::exchange(questions_, {})) question->changed.wake();
+    changed_.wake();
+  }
+
+  static bool fits(const boost::json::value& value, const std::string& type) {
+    const std::string_view kind = python_type(value);
+    if (type.empty()) return true;
+    if (type == "str") return value.is_string() || kind == "str";
+    if (type == "int") return value.is_int64() || value.is_uint64() || kind == "int";
+    if (type == "float") return value.is_number() || kind == "float" || kind == "int";
+    if (type == "bool") return value.is_bool();
+    if (type == "list") return value.is_array();
+    if (type == "dict") return (value.is_object() && kind.empty()) || kind == "dict";
+    return kind == "bytes" || kind == "bytearray";
+  }
+
+  /// The function that a run has called, and its arguments; null and why where it cannot be.
+  static const host_function* find_function(const driven_run& run, const boost::json::object& call,
+                                            boost::json::object& arguments, std::string& kind, std::string& complaint) {
+    const std::string name = text_member(call, "name");
+    const auto& all = run.request.functions();
+    const auto wanted =
+        std::find_if(all.begin(), all.end(), [&name](const host_function& each) { return each.name() == name; });
+    kind = "NameError";
+    complaint = "the host has no function of this name for this run";
+    if (wanted == all.end()) return nullptr;
+    kind = "TypeError";
+    complaint = name + ": the arguments are not those of the function";
+    const boost::json::value* const given = call.if_contains("arguments");
+    if (given == nullptr || !given->is_object()) return nullptr;
+    if (given->get_object().size() != wanted->parameters().size()) return nullptr;
+    for (const host_parameter& each : wanted->parameters()) {
+      const boost::json::value* const value = given->get_object().if_contains(each.name());
+      if (value == nullptr) return nullptr;
+      boost::json::value read = *value;
+      if (!read_floats(read)) return nullptr;
+      if (!fits(read, each.type()) && !(each.default_value() && read == *each.default_value())) {
+        complaint = name + ": the argument '" + each.name() + "' must be of type " + each.type();
+        return nullptr;
+      }
+      arguments[each.name()] = std::move(read);
+    }
+    return &*wanted;
+  }
+
+  /// \param run  keeps the function.
+  static awaitable<boost::json::value> handle([[maybe_unused]] std::shared_ptr<driven_run> run,
+                                              const host_function* wanted, boost::json::object arguments) {
+    boost::json::value value = co_await wanted->call(std::move(arguments));
+    co_return value;
+  }
+
+  void answer_call(std::uint64_t run, const boost::json::value& number, const std::exception_ptr& failure,
+                   boost::json::value value) {
+    std::string complaint;
+    try {
+      if (failure) std::rethrow_exception(failure);
+      mark_special_floats(value);
+      boost::json::object reply;
+      reply["call"] = number;
+      reply["ok"] = true;
+      reply["value"] = std::move(value);
+      return send_reply(run, reply);
+    } catch (const std::exception& reason) {
+      complaint = reason.what();
+    } catch (...) {
+      complaint = "the host's function has failed";
+    }
+    answer(run, number, "HostFunctionError", std::move(complaint));
+  }
+
+  void answer(std::uint64_t run, const boost::json::value& number, const std::string& kind, std::string complaint) {
+    boost::json::object reply;
+    reply["call"] = number;
+    reply["ok"] = false;
+    reply["type"] = kind;
+    reply["message"] = one_line(complaint, 4000);
+    send_reply(run, reply);
+  }
+
+  void send_reply(std::uint64_t run, const boost::json::object& reply) {
+    boost::json::object header;
+    header["op"] = "reply";
+    header["id"] = run;
+    send(driver_frame_of(header, boost::json::serialize(reply)));
+  }
+
+  asio::any_io_executor executor_;
+  process process_;
+  driver_frames frames_;
+  wakeable writable_;
+  wakeable changed_;
+  std::deque<bytes> queued_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<driven_run>> runs_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<driver_question>> questions_;
+  std::uint64_t last_number_ = 0;
+  asio::cancellation_signal stop_reading_;
+  asio::cancellation_signal stop_writing_;
+  std::exception_ptr failure_;
+  std::optional<command_result> ended_as_;
+  std::string complaint_;
+  std::string said_;
+  std::string version_;
+  bool reading_ = false;
+  bool writing_ = false;
+  bool ending_ = false;
+  bool ready_ = false;
+  bool over_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail

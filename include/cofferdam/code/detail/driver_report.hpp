@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/code/code_result.hpp>
+#include <cofferdam/code/tagged_value.hpp>
+#include <cofferdam/core/base64.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/captured.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// What a run says about itself is the guest's word: every field may be missing or of another type. What the driver says
+// about it (its end, its output, its files) is ours.
+
+namespace cofferdam::inline v0::detail {
+
+inline std::string text_member(const boost::json::object& object, std::string_view name) {
+  const boost::json::value* const found = object.if_contains({name.data(), name.size()});
+  return found != nullptr && found->is_string() ? std::string(view_of(found->get_string())) : std::string();
+}
+
+inline std::optional<std::int64_t> number_member(const boost::json::object& object, std::string_view name) {
+  const boost::json::value* const found = object.if_contains({name.data(), name.size()});
+  if (found == nullptr || !found->is_int64()) return std::nullopt;
+  return found->get_int64();
+}
+
+inline bool true_member(const boost::json::object& object, std::string_view name) {
+  const boost::json::value* const found = object.if_contains({name.data(), name.size()});
+  return found != nullptr && found->is_bool() && found->get_bool();
+}
+
+/// A JSON object from a run; nothing where it is none.
+inline std::optional<boost::json::object> parse_from_run(bytes_view body) {
+  boost::json::parse_options options;
+  options.max_depth = 512;  // the driver's encoder ends at 100 levels of Python's, of three each at most
+  boost::system::error_code failure;
+  const std::string_view text = as_text(body);
+  boost::json::value value = boost::json::parse({text.data(), text.size()}, failure, {}, options);
+  if (failure || !value.is_object()) return std::nullopt;
+  return std::move(value.get_object());
+}
+
+/// Nothing where it cannot be read.
+inline std::optional<display_output> read_display(bytes_view body) {
+  const std::optional<boost::json::object> said = parse_from_run(body);
+  if (!said) return std::nullopt;
+  const boost::json::value* const listed = said->if_contains("forms");
+  if (listed == nullptr || !listed->is_object()) return std::nullopt;
+  std::map<std::string, std::string> forms;
+  for (const auto& each : listed->get_object())
+    if (each.value().is_string())
+      forms.emplace(std::string(each.key()), std::string(view_of(each.value().get_string())));
+  return display_output(std::move(forms), true_member(*said, "value"));
+}
+
+inline std::vector<generated_file> read_files(const boost::json::object& header) {
+  std::vector<generated_file> files;
+  const boost::json::value* const listed = header.if_contains("files");
+  if (listed == nullptr || !listed->is_array()) return files;
+  for (const boost::json::value& each : listed->get_array()) {
+    if (!each.is_object()) continue;
+    const boost::json::object& row = each.get_object();
+    std::string path = text_member(row, "path");
+    if (path.empty()) {
+      const std::optional<bytes> raw = base64_decode(text_member(row, "path64"));
+      if (raw) path = std::string(as_text(*raw));
+    }
+    const std::int64_t size = number_member(row, "size").value_or(0);
+    files.emplace_back(std::move(path), static_cast<std::uint64_t>(size < 0 ? 0 : size), true_member(row, "new"));
+  }
+  return files;
+}
+
+/// What the run says of its value, its failure, its final value. False where it makes no sense.
+inline bool read_report(bytes_view body, code_result& result) {
+  std::optional<boost::json::object> said = parse_from_run(body);
+  if (!said) return false;
+  for (auto& each : *said)
+    if (!read_floats(each.value())) return false;
+  if (boost::json::value* const value = said->if_contains("value"))
+    result.value(std::move(*value), true_member(*said, "value_exact"), text_member(*said, "text"));
+  boost::json::value* const final_value = said->if_contains("final");
+  if (final_value != nullptr && final_value->is_object())
+    result.final_value(std::move(final_value->get_object()), true_member(*said, "final_exact"));
+  const boost::json::value* const failure = said->if_contains("error");
+  if (failure != nullptr && failure->is_object()) {
+    const boost::json::object& about = failure->get_object();
+    const std::int64_t line = number_member(about, "line").value_or(0);
+    result.failure(code_error(text_member(about, "type"), text_member(about, "message"),
+                              line < 0 || line > 100'000'000 ? 0 : static_cast<int>(line),
+                              text_member(about, "traceback")));
+  }
+  // The process's own exit code, where there is one, says more than what it has said before.
+  result.exit_code(static_cast<int>(number_member(*said, "exit").value_or(1) & 255));
+  return true;
+}
+
+/// Makes the result of what the driver says at the end of a run.
+/// \param heads    what has come before of each output.
+/// \param context  whether it ran in a context.
+inline code_result read_end(const boost::json::object& header, bytes_view body, std::array<bytes, 2> heads,
+                            bool context) {
+  code_result result;
+  std::array<std::size_t, 4> sizes{};
+  std::array<std::uint64_t, 2> totals{};
+  const boost::json::value* const pieces = header.if_contains("pieces");
+  if (pieces != nullptr && pieces->is_array())
+    for (std::size_t i = 0; i < 4 && i < pieces->get_array().size(); ++i)
+      if (pieces->get_array()[i].is_int64())
+        sizes[i] = static_cast<std::size_t>(std::max<std::int64_t>(0, pieces->get_array()[i].get_int64()));
+  const boost::json::value* const counted = header.if_contains("totals");
+  if (counted != nullptr && counted->is_array())
+    for (std::size_t i = 0; i < 2 && i < counted->get_array().size(); ++i)
+      if (counted->get_array()[i].is_int64())
+        totals[i] = static_cast<std::uint64_t>(std::max<std::int64_t>(0, counted->get_array()[i].get_int64()));
+  const auto take = [&body](std::size_t size) {
+    const bytes_view part = body.first(std::min(size, body.size()));
+    body = body.subspan(part.size());
+    return part;
+  };
+  for (std::size_t i = 0; i < 2; ++i) {
+    const bytes_view head = take(sizes[2 * i]);
+    heads[i].insert(heads[i].end(), head.begin(), head.end());
+    const bytes_view tail = take(sizes[2 * i + 1]);
+    captured kept(std::move(heads[i]), bytes(tail.begin(), tail.end()), totals[i]);
+    if (i == 0)
+      result.out(std::move(kept));
+    else
+      result.err(std::move(kept));
+  }
+  result.files(read_files(header), true_member(header, "files_whole"));
+  result.duration(std::chrono::microseconds(number_member(header, "us").value_or(0)));
+  result.context_lost(context && !true_member(header, "alive"));
+  const bool reported = !body.empty() && read_report(body, result);
+  const std::optional<std::int64_t> code = number_member(header, "exit");
+  if (code && !(context && reported)) result.exit_code(static_cast<int>(*code & 255));
+  if (const std::optional<std::int64_t> signal = number_member(header, "signal")) {
+    result.term_signal(static_cast<int>(*signal & 127));
+    result.exit_code(-1);
+  }
+  const std::string why = text_member(header, "reason");
+  const std::string problem = text_member(header, "problem");
+  if (why == "timeout") {
+    result.kind(error_kind::timeout).reason("The code ran longer than its time limit and was ended.");
+    result.exit_code(-1);
+  } else if (!problem.empty()) {
+    result.kind(error_kind::execution_error).reason("The run could not begin or end as it should: " + problem + ".");
+  } else if (!body.empty() && !reported) {
+    result.kind(error_kind::execution_error).reason("What the run has said about itself cannot be read.");
+  }
+  return result;
+}
+
+}  // namespace cofferdam::inline v0::detail

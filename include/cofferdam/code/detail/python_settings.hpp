@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/command.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+/// What `python` was told.
+class python_settings {
+ public:
+  std::string interpreter = "python3";
+  std::vector<std::string> packages;
+  std::vector<std::string> pip_options;
+  std::vector<std::pair<std::string, std::string>> variables;
+  std::vector<std::string> preload;
+  std::vector<std::pair<std::string, std::string>> helpers;
+  std::string working_directory = ".";
+  std::chrono::milliseconds timeout{std::chrono::seconds(30)};
+  std::chrono::milliseconds start_timeout{std::chrono::seconds(60)};
+  std::chrono::milliseconds pip_timeout{std::chrono::minutes(10)};
+  std::chrono::milliseconds interrupt_grace{std::chrono::seconds(1)};
+  std::size_t kept_output = command::default_kept_output;
+  std::size_t most_files = 10'000;
+  boost::json::object limits;
+
+  /// Where packages are put, from the workspace: one folder for one list, so that another list finds nothing of it.
+  std::string packages_folder() const {
+    std::uint64_t hash = 14695981039346656037U;  // FNV-1a: a name, not a proof
+    const auto add = [&hash](std::string_view text) {
+      for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+      hash = (hash ^ 0xFFU) * 1099511628211U;
+    };
+    add(interpreter);
+    for (const std::string& each : pip_options) add(each);
+    add("--");
+    for (const std::string& each : packages) add(each);
+    std::string name = ".cofferdam/packages-";
+    for (int shift = 60; shift >= 0; shift -= 4) name += "0123456789abcdef"[hash >> shift & 15U];
+    return name;
+  }
+
+  /// The same from the work directory, which lies so many folders below.
+  std::string packages_from_work_directory() const {
+    std::string up;
+    std::string_view rest = working_directory;
+    while (!rest.empty()) {
+      const std::string_view part = rest.substr(0, rest.find('/'));
+      if (!part.empty() && part != ".") up += "../";
+      rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+    }
+    return up + packages_folder();
+  }
+
+  command pip_command() const {
+    std::vector<std::string> words{
+        interpreter,  "-I",        "-m", "pip", "install", "--target", packages_folder(), "--disable-pip-version-check",
+        "--no-input", "--no-color"};
+    words.insert(words.end(), pip_options.begin(), pip_options.end());
+    words.emplace_back("--");
+    words.insert(words.end(), packages.begin(), packages.end());
+    command made = argv(std::move(words)).timeout(pip_timeout).keep_output(64 * 1024);
+    for (const auto& [name, value] : variables) made.variable(name, value);
+    return made;
+  }
+
+  /// The interpreter, which reads the driver's text from its standard input: no file of ours stands where a guest could
+  /// change it before the next start.
+  command driver_command(std::size_t program_size) const {
+    const std::string first =
+        "import os, sys\n"
+        "if sys.version_info < (3, 8):\n"
+        "    sys.exit('Python 3.8 or newer is needed; this is ' + sys.version.split()[0])\n"
+        "left, text = int(sys.argv[1]), b''\n"
+        "while left:\n"
+        "    part = os.read(0, left)\n"
+        "    if not part:\n"
+        "        sys.exit(3)\n"
+        "    left, text = left - len(part), text + part\n"
+        "exec(compile(text, 'cofferdam_driver', 'exec'), {'__name__': '__main__'})\n";
+    std::vector<std::string> words{interpreter, "-I", "-X", "utf8", "-c", first, std::to_string(program_size)};
+    command made = argv(std::move(words))
+                       .timeout(no_timeout)
+                       .working_directory(working_directory)
+                       .variable("MPLBACKEND", "Agg")
+                       .keep_output(4096)
+                       .open_input();
+    for (const auto& [name, value] : variables) made.variable(name, value);
+    return made;
+  }
+
+  std::string driver_config() const {
+    boost::json::object config;
+    boost::json::array modules;
+    for (const std::string& each : preload) modules.emplace_back(each);
+    boost::json::object sources;
+    for (const auto& [name, source] : helpers) sources[name] = source;
+    config["preload"] = std::move(modules);
+    config["helpers"] = std::move(sources);
+    config["packages"] = nullptr;
+    if (!packages.empty()) config["packages"] = packages_from_work_directory();
+    return boost::json::serialize(config);
+  }
+};
+
+}  // namespace cofferdam::inline v0::detail

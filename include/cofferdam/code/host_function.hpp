@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/error.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// A parameter of a host function.
+class host_parameter {
+ public:
+  /// \param name  a Python identifier.
+  /// \param type  "str", "int", "float", "bool", "list", "dict", "bytes", or empty for any.
+  host_parameter(std::string name, std::string type) : name_(std::move(name)), type_(std::move(type)) {}
+  host_parameter(std::string name, std::string type, boost::json::value default_value)
+      : name_(std::move(name)), type_(std::move(type)), default_(std::move(default_value)) {}
+
+  const std::string& name() const noexcept { return name_; }
+  const std::string& type() const noexcept { return type_; }
+  const std::optional<boost::json::value>& default_value() const noexcept { return default_; }
+
+ private:
+  std::string name_;
+  std::string type_;
+  std::optional<boost::json::value> default_;
+};
+
+/// A coroutine of the host that the code of one run may call as a Python function:
+///
+///     host_function("search", look_up).parameter("query", "str").parameter("most", "int", 5).doc("Searches.")
+///
+/// The call waits in Python until the coroutine ends. Its time counts against the run's limit; where the run ends first, the
+/// coroutine is cancelled (terminal) and awaited. Calls of one run are served one after another, those of different runs at
+/// once. **The arguments are the guest's word**: their names and types have been checked, nothing else.
+///
+/// The handler gets an object of all parameters (tagged values as in `tagged_value.hpp`) and yields what the call returns.
+/// An exception from it is a `HostFunctionError` in Python, with `what()` as its text: put no secret there.
+/// \par Threads  the runner's executor.
+class host_function {
+ public:
+  using handler = std::function<awaitable<boost::json::value>(boost::json::object arguments)>;
+
+  /// \param name  a Python identifier, ASCII, 1 to 100 characters.
+  /// \throws error{errc::invalid_argument}
+  host_function(std::string name, handler call) : name_(require_name(std::move(name))), call_(std::move(call)) {
+    if (!call_) throw error(errc::invalid_argument, "host_function: '" + name_ + "' has no handler");
+  }
+
+  /// Adds a parameter that every call must give.
+  host_function&& parameter(std::string name, std::string type) && {
+    return add(host_parameter(require_name(std::move(name)), require_type(std::move(type))));
+  }
+  /// Adds a parameter with a default.
+  host_function&& parameter(std::string name, std::string type, boost::json::value default_value) && {
+    return add(host_parameter(require_name(std::move(name)), require_type(std::move(type)), std::move(default_value)));
+  }
+  /// What `help()` shows.
+  host_function&& doc(std::string text) && {
+    doc_ = std::move(text);
+    return std::move(*this);
+  }
+
+  const std::string& name() const noexcept { return name_; }
+  const std::string& doc() const noexcept { return doc_; }
+  const std::vector<host_parameter>& parameters() const noexcept { return parameters_; }
+  /// Starts the handler. The function outlives the returned awaitable.
+  awaitable<boost::json::value> call(boost::json::object arguments) const { return call_(std::move(arguments)); }
+
+ private:
+  static std::string require_name(std::string name) {
+    bool good = !name.empty() && name.size() <= 100 && (name.front() < '0' || name.front() > '9');
+    for (const char c : name)
+      good = good && (c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'));
+    if (!good)
+      throw error(
+          errc::invalid_argument,
+          "host_function: functions and parameters are called by letters, digits and '_', not by a digit first");
+    return name;
+  }
+  static std::string require_type(std::string type) {
+    for (const char* const known : {"", "str", "int", "float", "bool", "list", "dict", "bytes"})
+      if (type == known) return type;
+    throw error(errc::invalid_argument,
+                "host_function: a parameter's type is str, int, float, bool, list, dict, bytes, or empty for any");
+  }
+  host_function&& add(host_parameter one) {
+    for (const host_parameter& each : parameters_)
+      if (each.name() == one.name())
+        throw error(errc::invalid_argument, "host_function: '" + name_ + "' has two parameters '" + one.name() + "'");
+    parameters_.push_back(std::move(one));
+    return std::move(*this);
+  }
+
+  std::string name_;
+  std::string doc_;
+  std::vector<host_parameter> parameters_;
+  handler call_;
+};
+
+}  // namespace cofferdam::inline v0

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+# Copyright the cofferdam authors. See LICENSE.
+"""The header with the Python driver is what the driver's program gives, and that is Python 3.8's grammar."""
+import ast
+import importlib.util
+
+from _harness import ROOT, main
+
+DETAIL = "include/cofferdam/code/detail/"
+MOST_LETTERS = 120
+
+
+def maker():
+    spec = importlib.util.spec_from_file_location("make_python_driver", ROOT / DETAIL / "make_python_driver.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def problems(root):
+    found = []
+    program = root / DETAIL / "python_driver.py"
+    written = root / DETAIL / "python_driver.hpp"
+    source = program.read_text(encoding="utf-8")
+    try:
+        ast.parse(source, feature_version=(3, 8))
+    except SyntaxError as failure:
+        found.append(f"{program.name}:{failure.lineno}: not Python 3.8: {failure.msg}")
+    for number, line in enumerate(source.splitlines(), 1):
+        if len(line) > MOST_LETTERS:
+            found.append(f"{program.name}:{number}: longer than {MOST_LETTERS} letters")
+    if not written.is_file() or written.read_text(encoding="utf-8") != maker().header(source):
+        found.append(f"{written.name}: is not what {program.name} gives; run make_python_driver.py")
+    return found
+
+
+SMALL = "import os\nos.getpid()\n"
+GOOD = {DETAIL + "python_driver.py": SMALL, DETAIL + "python_driver.hpp": maker().header(SMALL)}
+BAD = [
+    ("a program that was changed", {DETAIL + "python_driver.py": SMALL + "os.getppid()\n"}, "is not what"),
+    ("a header that was changed", {DETAIL + "python_driver.hpp": maker().header(SMALL) + "\n"}, "is not what"),
+    ("no header", {DETAIL + "python_driver.hpp": None}, "is not what"),
+    ("newer Python", {DETAIL + "python_driver.py": "match x:\n  case 1: pass\n",
+                      DETAIL + "python_driver.hpp": maker().header("match x:\n  case 1: pass\n")}, "not Python 3.8"),
+    ("a long line", {DETAIL + "python_driver.py": "x = '" + "y" * 120 + "'\n",
+                     DETAIL + "python_driver.hpp": maker().header("x = '" + "y" * 120 + "'\n")}, "longer than"),
+]
+
+if __name__ == "__main__":
+    main(problems, GOOD, BAD)

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/code/code_request.hpp>
+#include <cofferdam/code/code_result.hpp>
+#include <cofferdam/code/python.hpp>
+#include <cofferdam/code/with_runner.hpp>
+
+#include "support/census.hpp"
+#include "support/run.hpp"
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam_test {
+
+using python_here = cofferdam::python_runner<cofferdam::local_environment>;
+
+/// A folder for one test's environments, gone with it.
+class python_folder {
+ public:
+  python_folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "cofferdam-python-XXXXXX").string();
+    if (::mkdtemp(name.data()) != nullptr) path_ = name;
+  }
+  python_folder(const python_folder&) = delete;
+  python_folder& operator=(const python_folder&) = delete;
+  ~python_folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::filesystem::path& path() const noexcept { return path_; }
+  cofferdam::local provider() const { return cofferdam::local().without_warning().temporary_base(path_); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Runs `body(runner)`, a coroutine, with a runner of the machine's python3.
+template <class Body>
+void with_python(cofferdam::python options, Body body) {
+  const python_folder folder;
+  auto provider = folder.provider() | options;
+  run([&] { return cofferdam::with_runner(provider, [&body](python_here& runner) { return body(runner); }); },
+      std::chrono::seconds(120));
+}
+
+/// Runs one piece of code.
+inline cofferdam::code_result run_python(cofferdam::code_request request,
+                                         cofferdam::python options = cofferdam::python()) {
+  cofferdam::code_result result;
+  with_python(std::move(options), [&](python_here& runner) -> cofferdam::awaitable<void> {
+    cofferdam::code_result got = co_await runner.run_code(std::move(request));
+    result = std::move(got);
+  });
+  return result;
+}
+
+/// The value as JSON text; "(none)" where there is none.
+inline std::string value_of(const cofferdam::code_result& result) {
+  return result.value() ? boost::json::serialize(*result.value()) : "(none)";
+}
+
+/// Everything about a result, for messages.
+inline std::string all_of(const cofferdam::code_result& result) {
+  return "exit " + std::to_string(result.exit_code()) + ", signal " + std::to_string(result.term_signal()) + ", " +
+         std::string(to_string(result.kind())) + ": " + result.reason() + "\nout: " + result.out().text() +
+         "\nerr: " + result.err().text() + "\nvalue: " + value_of(result);
+}
+
+}  // namespace cofferdam_test

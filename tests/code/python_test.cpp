@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/code/any_runner.hpp>
+#include <cofferdam/code/python.hpp>
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/file_operations.hpp>
+
+#include "code/python_support.hpp"
+#include "support/error_of.hpp"
+
+#include <asio/post.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace {
+
+using cofferdam::awaitable;
+using cofferdam::code_request;
+using cofferdam::code_result;
+using cofferdam::errc;
+using cofferdam::error_kind;
+using cofferdam::python;
+using cofferdam_test::all_of;
+using cofferdam_test::code_of;
+using cofferdam_test::python_folder;
+using cofferdam_test::python_here;
+using cofferdam_test::run;
+using cofferdam_test::run_python;
+using cofferdam_test::sentence_of;
+using cofferdam_test::value_of;
+using cofferdam_test::with_python;
+using namespace std::chrono_literals;
+
+using local_python = decltype(cofferdam::local() | python());
+static_assert(cofferdam::code_runner_provider<local_python>);
+static_assert(cofferdam::context_runner<cofferdam::runner_of<local_python>>);
+static_assert(cofferdam::context_runner<cofferdam::any_runner>);
+static_assert(cofferdam::code_runner_provider<cofferdam::any_runner_provider>);
+static_assert(!cofferdam::code_exec_environment<python_here>);
+
+/// How many of the folder's guests are `sleep`.
+std::ptrdiff_t sleepers(const python_folder& folder) {
+  const std::vector<cofferdam_test::process_entry> all = cofferdam_test::guests_of(folder.path());
+  return std::count_if(all.begin(), all.end(),
+                       [](const cofferdam_test::process_entry& one) { return one.name == "sleep"; });
+}
+
+}  // namespace
+
+TEST(Python, prints_and_yields_the_value_of_the_last_expression) {
+  const code_result result = run_python(code_request("import sys\nprint('hi')\nprint('no', file=sys.stderr)\n6 * 7"));
+  EXPECT_TRUE(result.success()) << all_of(result);
+  EXPECT_EQ(result.out().text(), "hi\n");
+  EXPECT_EQ(result.err().text(), "no\n");
+  EXPECT_EQ(value_of(result), "42");
+  EXPECT_TRUE(result.value_is_exact());
+  EXPECT_EQ(result.value_text(), "42");
+  EXPECT_EQ(result.exit_code(), 0);
+  EXPECT_GT(result.duration(), 0ns);
+  ASSERT_EQ(result.displays().size(), 1U);
+  EXPECT_TRUE(result.displays()[0].is_value());
+  EXPECT_EQ(result.displays()[0].forms().at("text/plain"), "42");
+}
+
+TEST(Python, a_statement_at_the_end_has_no_value) {
+  const code_result result = run_python(code_request("x = 1"));
+  EXPECT_TRUE(result.success()) << all_of(result);
+  EXPECT_FALSE(result.value());
+  EXPECT_TRUE(result.displays().empty());
+}
+
+TEST(Python, every_run_begins_with_fresh_globals) {
+  with_python(python(), [](python_here& runner) -> awaitable<void> {
+    code_result first = co_await runner.run_code(code_request("secret = 5\nimport json\njson.mine = 1"));
+    EXPECT_TRUE(first.success()) << all_of(first);
+    code_result second =
+        co_await runner.run_code(code_request("import json\n'secret' in globals(), hasattr(json, 'mine')"));
+    EXPECT_EQ(value_of(second), R"({"$python":"tuple","items":[false,false]})");
+  });
+}
+
+TEST(Python, ends_of_every_kind_are_results) {
+  with_python(python(), [](python_here& runner) -> awaitable<void> {
+    code_result zero = co_await runner.run_code(code_request("print('before')\n\n1/0"));
+    EXPECT_FALSE(zero.success());
+    EXPECT_EQ(zero.exit_code(), 1);
+    EXPECT_EQ(zero.kind(), error_kind::none);
+    EXPECT_EQ(zero.out().text(), "before\n");
+    EXPECT_TRUE(zero.failure().has_value());
+    if (!zero.failure()) co_return;
+    EXPECT_EQ(zero.failure()->type(), "ZeroDivisionError");
+    EXPECT_EQ(zero.failure()->message(), "division by zero");
+    EXPECT_EQ(zero.failure()->line(), 3);
+    EXPECT_EQ(zero.failure()->traceback(), zero.err().text());
+    EXPECT_NE(zero.failure()->traceback().find("    1/0\n"), std::string::npos);
+    EXPECT_EQ(zero.failure()->traceback().find("driver"), std::string::npos);
+
+    code_result syntax = co_await runner.run_code(code_request("x = 1\ny = (\n"));
+    EXPECT_EQ(syntax.failure() ? syntax.failure()->type() : "", "SyntaxError");
+    EXPECT_EQ(syntax.failure() ? syntax.failure()->line() : 0, 2);
+    EXPECT_EQ(syntax.exit_code(), 1);
+
+    code_result leaves = co_await runner.run_code(code_request("import sys; sys.exit()"));
+    EXPECT_TRUE(leaves.success()) << all_of(leaves);
+    code_result three = co_await runner.run_code(code_request("raise SystemExit(3)"));
+    EXPECT_FALSE(three.success());
+    EXPECT_EQ(three.exit_code(), 3);
+    EXPECT_EQ(three.failure() ? three.failure()->type() : "", "SystemExit");
+    code_result worded = co_await runner.run_code(code_request("import sys; sys.exit('bye')"));
+    EXPECT_EQ(worded.exit_code(), 1);
+    EXPECT_EQ(worded.err().text(), "bye\n");
+
+    code_result at_once = co_await runner.run_code(code_request("import os; print('x'); os._exit(3)"));
+    EXPECT_EQ(at_once.exit_code(), 3);
+    EXPECT_EQ(at_once.out().text(), "x\n");
+    EXPECT_FALSE(at_once.failure());
+    code_result killed = co_await runner.run_code(code_request("import os; os.kill(os.getpid(), 9)"));
+    EXPECT_EQ(killed.term_signal(), 9);
+    EXPECT_EQ(killed.exit_code(), -1);
+    EXPECT_EQ(killed.kind(), error_kind::none);
+
+    code_result interrupt = co_await runner.run_code(code_request("raise KeyboardInterrupt"));
+    EXPECT_EQ(interrupt.exit_code(), 130);
+    code_result deep = co_await runner.run_code(code_request("def f(): f()\nf()"));
+    EXPECT_EQ(deep.failure() ? deep.failure()->type() : "", "RecursionError");
+    code_result odd = co_await runner.run_code(
+        code_request("class odd(Exception):\n  def __str__(self): raise ValueError\nraise odd()"));
+    EXPECT_EQ(odd.failure() ? odd.failure()->type() : "", "odd");
+
+    code_result after = co_await runner.run_code(code_request("'still here'"));
+    EXPECT_EQ(value_of(after), "\"still here\"");
+    EXPECT_FALSE(after.driver_restarted());
+  });
+}
+
+TEST(Python, memory_that_is_not_there_is_a_memory_error) {
+  const code_result result = run_python(code_request("x = bytearray(1 << 40)"), python().memory_limit(1U << 30U));
+  EXPECT_EQ(result.failure() ? result.failure()->type() : "", "MemoryError") << all_of(result);
+  const code_result file =
+      run_python(code_request("with open('big', 'wb') as f: f.write(b'x' * 2000)"), python().file_size_limit(1000));
+  EXPECT_EQ(file.failure() ? file.failure()->type() : "", "OSError") << all_of(file);
+}
+
+TEST(Python, a_run_that_takes_too_long_is_killed_with_all_it_started) {
+  const python_folder folder;
+  auto provider = folder.provider() | python();
+  run([&]() -> awaitable<void> {
+    co_await cofferdam::with_runner(provider, [&](python_here& runner) -> awaitable<void> {
+      code_result warm = co_await runner.run_code(code_request("1"));
+      EXPECT_TRUE(warm.success());
+      code_result result = co_await runner.run_code(
+          code_request("import subprocess\nprint('began')\n"
+                       "subprocess.Popen('sleep 1000 & setsid sleep 1000 & (setsid sleep 1000 &)', shell=True)\n"
+                       "while True: pass")
+              .timeout(500ms));
+      EXPECT_EQ(result.kind(), error_kind::timeout) << all_of(result);
+      EXPECT_EQ(result.out().text(), "began\n");
+      EXPECT_FALSE(result.success());
+      EXPECT_TRUE(cofferdam_test::eventually([&] { return sleepers(folder) == 0; }));
+      code_result next = co_await runner.run_code(code_request("1+1"));
+      EXPECT_EQ(value_of(next), "2");
+      EXPECT_FALSE(next.driver_restarted());
+    });
+  });
+}
+
+TEST(Python, what_a_run_leaves_behind_ends_with_it) {
+  const python_folder folder;
+  auto provider = folder.provider() | python();
+  run([&]() -> awaitable<void> {
+    co_await cofferdam::with_runner(provider, [&](python_here& runner) -> awaitable<void> {
+      code_result warm = co_await runner.run_code(code_request("1"));
+      for (int i = 0; i < 3; ++i) {
+        code_result result = co_await runner.run_code(code_request(
+            "import subprocess\nsubprocess.Popen('(setsid sleep 1000 &) ; setsid sleep 1000 &', shell=True)\n"
+            "import os\nos._exit(4)"));
+        EXPECT_EQ(result.exit_code(), 4) << all_of(result);
+      }
+      code_result stays = co_await runner.run_code(
+          code_request("import subprocess\nsubprocess.Popen(['setsid', 'sleep', '1000'])").context("c"));
+      EXPECT_TRUE(stays.success()) << all_of(stays);
+      EXPECT_TRUE(cofferdam_test::eventually([&] { return sleepers(folder) == 1; })) << "a context keeps what it began";
+      const bool ended = co_await runner.end_context("c");
+      EXPECT_TRUE(ended);
+      EXPECT_TRUE(cofferdam_test::eventually([&] { return sleepers(folder) == 0; }));
+    });
+  });
+}
+
+TEST(Python, a_hundred_megabytes_are_counted_and_not_kept) {
+  const code_result result =
+      run_python(code_request("import sys\nfor i in range(100): sys.stdout.write('x' * (1 << 20))\nprint('end')")
+                     .keep_output(1000));
+  EXPECT_TRUE(result.success()) << all_of(result);
+  EXPECT_EQ(result.out().total(), 100U * 1024 * 1024 + 4);
+  EXPECT_EQ(result.out().head().size() + result.out().tail().size(), 1000U);
+  EXPECT_TRUE(result.out().text().ends_with("end\n"));
+}
+
+TEST(Python, output_that_is_no_utf8_is_kept_as_it_is) {
+  const code_result result =
+      run_python(code_request("import sys\nsys.stdout.buffer.write(bytes(range(256)))\nsys.stdout.flush()\n"
+                              "print('\\udcff')\nsys.stderr.write('\\ud800')"));
+  EXPECT_TRUE(result.success()) << all_of(result);
+  EXPECT_EQ(result.out().total(), 256U + 2);
+  EXPECT_EQ(std::to_integer<int>(result.out().head()[255]), 255);
+  EXPECT_EQ(std::to_integer<int>(result.out().head()[256]), 255);
+  EXPECT_EQ(result.err().text(), "\\ud800");
+}
+
+TEST(Python, code_that_is_no_utf8_is_refused) {
+  const code_result result = run_python(code_request("x = '\xff'"));
+  EXPECT_EQ(result.kind(), error_kind::invalid_argument);
+  const code_result zero = run_python(code_request(std::string("1\0002", 3)));
+  EXPECT_FALSE(zero.success());
+  EXPECT_TRUE(zero.failure()) << all_of(zero);
+}
+
+TEST(Python, threads_are_waited_for_and_forks_do_not_report) {
+  with_python(python(), [](python_here& runner) -> awaitable<void> {
+    code_result threads = co_await runner.run_code(
+        code_request("import threading, time\n"
+                     "def later():\n  time.sleep(0.05)\n  print('late')\nthreading.Thread(target=later).start()\n1"));
+    EXPECT_TRUE(threads.success()) << all_of(threads);
+    EXPECT_EQ(threads.out().text(), "late\n");
+    EXPECT_EQ(value_of(threads), "1");
+    code_result forks =
+        co_await runner.run_code(code_request("import os, sys\npid = os.fork()\nif pid: os.waitpid(pid, 0)\n"
+                                              "print('parent' if pid else 'child')\n'parent' if pid else 'child'"));
+    EXPECT_TRUE(forks.success()) << all_of(forks);
+    EXPECT_EQ(forks.out().text(), "child\nparent\n");
+    EXPECT_EQ(value_of(forks), "\"parent\"");
+    EXPECT_EQ(forks.displays().size(), 1U);
+    code_result at_exit = co_await runner.run_code(code_request("import atexit\natexit.register(print, 'bye')\n1"));
+    EXPECT_EQ(at_exit.out().text(), "bye\n");
+    code_result several = co_await runner.run_code(
+        code_request("import multiprocessing\nwith multiprocessing.get_context('fork').Pool(2) as pool:\n"
+                     "  made = pool.map(abs, [-1, -2])\nmade"));
+    EXPECT_EQ(value_of(several), "[1,2]") << all_of(several);
+  });
+}
+
+TEST(Python, awaits_at_the_top_level) {
+  const code_result result =
+      run_python(code_request("import asyncio\nawait asyncio.sleep(0)\nawait asyncio.sleep(0, 7)"));
+  EXPECT_EQ(value_of(result), "7") << all_of(result);
+}
+
+TEST(Python, the_code_is_a_main_module) {
+  const code_result result =
+      run_python(code_request("import pickle, sys, inspect\nclass c: pass\n"
+                              "[__name__, type(pickle.loads(pickle.dumps(c()))) is c, sys.argv, "
+                              "inspect.getsource(sys.modules['__main__'].f) if 0 else 1]"));
+  EXPECT_EQ(value_of(result), R"(["__main__",true,[""],1])") << all_of(result);
+}
+
+TEST(Python, many_runs_at_once_do_not_mix) {
+  with_python(python(), [](python_here& runner) -> awaitable<void> {
+    asio::any_io_executor executor = co_await asio::this_coro::executor;
+    int left = 8;
+    asio::steady_timer done(executor, std::chrono::steady_clock::time_point::max());
+    for (int i = 0; i < 8; ++i) {
+      const std::string mark = std::to_string(i);
+      auto ended = [&left, &done, mark](std::exception_ptr failure, code_result result) {
+        EXPECT_FALSE(failure);
+        EXPECT_EQ(result.out().text(), "begin " + mark + "\nend " + mark + "\n");
+        EXPECT_EQ(value_of(result), mark);
+        if (--left == 0) done.cancel();
+      };
+      asio::co_spawn(
+          executor,
+          runner.run_code(
+              code_request("import time\nprint('begin', n)\ntime.sleep(0.05)\nprint('end', n)\nn").variable("n", i)),
+          std::move(ended));
+    }
+    std::error_code ignored;
+    while (left > 0) co_await done.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+  });
+}
+
+TEST(Python, new_and_changed_files_are_told_with_their_sizes) {
+  with_python(python(), [](python_here& runner) -> awaitable<void> {
+    co_await cofferdam::write_text(runner.environment(), "old.txt", "1");
+    co_await cofferdam::write_text(runner.environment(), "same.txt", "1");
+    code_result result = co_await runner.run_code(
+        code_request("import os\nos.makedirs('a/b')\nopen('a/b/new.bin', 'wb').write(b'12345')\n"
+                     "open('old.txt', 'w').write('22')\nopen(b'\\xff', 'w').close()\nopen('same.txt').read()\n"
+                     "os.symlink('old.txt', 'link')"));
+    EXPECT_TRUE(result.success()) << all_of(result);
+    EXPECT_TRUE(result.files_are_complete());
+    EXPECT_EQ(result.files().size(), 3U);
+    if (result.files().size() != 3) co_return;
+    EXPECT_EQ(result.files()[0].path(), "a/b/new.bin");
+    EXPECT_EQ(result.files()[0].size(), 5U);
+    EXPECT_TRUE(result.files()[0].is_new());
+    EXPECT_EQ(result.files()[1].path(), "old.txt");
+    EXPECT_FALSE(result.files()[1].is_new());
+    EXPECT_EQ(result.files()[2].path(), "\xff");
+    code_result ended =
+        co_await runner.run_code(code_request("open('kept', 'w').write('x')\nwhile 1: pass").timeout(300ms));
+    EXPECT_EQ(ended.files().size(), 1U) << all_of(ended);
+  });
+  const code_result many =
+      run_python(code_request("for i in range(30): open(str(i), 'w').close()"), python().track_files(10));
+  EXPECT_FALSE(many.files_are_complete());
+  EXPECT_LE(many.files().size(), 10U);
+  const code_result none = run_python(code_request("open('x', 'w').close()"), python().track_files(0));
+  EXPECT_TRUE(none.files().empty());
+}
+
+TEST(Python, shows_values_in_every_form_they_have) {
+  const code_result result = run_python(code_request(
+      "class rich:\n  def _repr_html_(self): return '<b>x</b>'\n  def _repr_png_(self): return b'\\x89PNG'\n"
+      "  def _repr_svg_(self): raise ValueError\n  def _repr_json_(self): return {'a': 1}\n"
+      "  def __repr__(self): return 'rich'\n"
+      "class bundle:\n  def _repr_mimebundle_(self, include=None, exclude=None): return {'text/x': 'y'}\n"
+      "display(rich(), 5)\nbundle()"));
+  EXPECT_TRUE(result.success()) << all_of(result);
+  ASSERT_EQ(result.displays().size(), 3U);
+  EXPECT_EQ(result.displays()[0].forms().at("text/html"), "<b>x</b>");
+  EXPECT_EQ(result.displays()[0].forms().at("image/png"), "iVBORw==");
+  EXPECT_EQ(result.displays()[0].forms().at("application/json"), R"({"a": 1})");
+  EXPECT_EQ(result.displays()[0].forms().at("text/plain"), "rich");
+  EXPECT_FALSE(result.displays()[0].forms().contains("image/svg+xml"));
+  EXPECT_FALSE(result.displays()[0].is_value());
+  EXPECT_EQ(result.displays()[1].forms().at("text/plain"), "5");
+  EXPECT_EQ(result.displays()[2].forms().at("text/x"), "y");
+  EXPECT_TRUE(result.displays()[2].is_value());
+  EXPECT_FALSE(result.value_is_exact());
+}
+
+TEST(Python, figures_that_nobody_has_shown_are_shown) {
+  // A stand-in with matplotlib's names: figures are numbers, a picture is what savefig writes.
+  const std::string pyplot =
+      "class figure:\n  def __init__(self, n): self.n = n\n"
+      "  def savefig(self, to, **how): to.write(b'PNG%d' % self.n)\n"
+      "def get_fignums(): return [1, 2]\ndef close(what): pass\n";
+  const code_result result =
+      run_python(code_request("import matplotlib.pyplot"),
+                 python().helper("matplotlib", "__path__ = []").helper("matplotlib.pyplot", pyplot));
+  EXPECT_TRUE(result.success()) << all_of(result);
+  ASSERT_EQ(result.displays().size(), 2U);
+  EXPECT_EQ(result.displays()[1].forms().at("image/png"), "UE5HMg==");
+}
+
+TEST(Python, helpers_variables_and_the_work_directory_are_there) {
+  const python_folder folder;
+  auto provider =
+      folder.provider() | python()
+                              .helper("kit", "def twice(x):\n  return 2 * x\ndef fails():\n  raise KeyError(1)")
+                              .preload("kit", "json", "xml.dom.minidom")
+                              .variable("TOKEN", "t")
+                              .variable("PYTHONSTARTUP", "no");
+  run([&]() -> awaitable<void> {
+    co_await cofferdam::with_runner(provider, [](python_here& runner) -> awaitable<void> {
+      co_await cofferdam::write_text(runner.environment(), "near.py", "x = 3");
+      code_result result = co_await runner.run_code(code_request(
+          "import kit, near, os, sys\n[kit.twice(near.x), os.environ['TOKEN'], 'xml.dom.minidom' in sys.modules]"));
+      EXPECT_EQ(value_of(result), R"([6,"t",true])") << all_of(result);
+      code_result fails = co_await runner.run_code(code_request("import kit\nkit.fails()"));
+      EXPECT_NE(fails.err().text().find("raise KeyError(1)"), std::string::npos) << all_of(fails);
+      EXPECT_EQ(fails.failure() ? fails.failure()->line() : 0, 2);
+      std::vector<cofferdam::entry> left = co_await cofferdam::list(runner.environment(), ".");
+      EXPECT_EQ(left.size(), 1U);  // near.py, and nothing of ours
+    });
+  });
+}
+
+TEST(Python, what_keeps_it_from_starting_is_said) {
+  const auto open = [](python options) {
+    return sentence_of([&] { run_python(code_request("1"), std::move(options)); });
+  };
+  EXPECT_NE(open(python().preload("no_such_module")).find("No module named 'no_such_module'"), std::string::npos);
+  EXPECT_NE(open(python().interpreter("no-such-python")).find("no-such-python"), std::string::npos);
+  EXPECT_NE(open(python().interpreter("true")).find("ended with exit code 0"), std::string::npos);
+  EXPECT_NE(open(python().helper("bad", "import sys; sys.exit(4)").preload("bad")).find("SystemExit"),
+            std::string::npos);
+  EXPECT_NE(open(python().helper("bad", "import os; os._exit(4)").preload("bad")).find("has died"), std::string::npos);
+  EXPECT_NE(open(python().helper("bad", "while 1: pass").preload("bad").start_timeout(1s)).find("start timeout"),
+            std::string::npos);
+  EXPECT_EQ(code_of([&] { run_python(code_request("1"), python().interpreter("false")); }), errc::provider_failed);
+}
+
+TEST(Python, pip_installs_once_and_says_why_it_cannot) {
+  const python_folder folder;
+  const std::string find = "import pip";
+  const code_result has_pip = run_python(code_request(find));
+  if (!has_pip.success()) GTEST_SKIP() << "not proven here: pip (this python3 has none)";
+  std::filesystem::create_directories(folder.path() / "ws");
+  auto failing = folder.provider() | python().pip_packages("no-such-thing").pip_options("--no-index");
+  const std::string said = sentence_of([&] { run([&]() -> awaitable<void> { co_await failing.open(); }, 120s); });
+  EXPECT_NE(said.find("No matching distribution found for no-such-thing"), std::string::npos) << said;
+  EXPECT_EQ(code_of([] { static_cast<void>(python().pip_packages("--index-url=x")); }), errc::invalid_argument);
+
+  // A wheel is a zip file; python makes one.
+  const std::string make =
+      "import zipfile\nwith zipfile.ZipFile('tinything-1.0-py3-none-any.whl', 'w') as z:\n"
+      "  z.writestr('tinything.py', 'x = 11')\n"
+      "  z.writestr('tinything-1.0.dist-info/METADATA', 'Metadata-Version: 2.1\\nName: tinything\\nVersion: 1.0\\n')\n"
+      "  z.writestr('tinything-1.0.dist-info/WHEEL', 'Wheel-Version: 1.0\\nGenerator: x\\nRoot-Is-Purelib: true\\n"
+      "Tag: py3-none-any\\n')\n"
+      "  z.writestr('tinything-1.0.dist-info/RECORD', 'tinything.py,,\\ntinything-1.0.dist-info/METADATA,,\\n"
+      "tinything-1.0.dist-info/WHEEL,,\\ntinything-1.0.dist-info/RECORD,,\\n')\n";
+  auto plain = cofferdam::local().without_warning().workspace(folder.path() / "ws") | python();
+  auto with_thing =
+      cofferdam::local().without_warning().workspace(folder.path() / "ws") |
+      python().pip_packages("tinything").pip_options("--no-index", "--find-links", ".").preload("tinything");
+  run(
+      [&]() -> awaitable<void> {
+        co_await cofferdam::with_runner(plain, [&](python_here& runner) -> awaitable<void> {
+          code_result made = co_await runner.run_code(code_request(make));
+          EXPECT_TRUE(made.success()) << all_of(made);
+        });
+        co_await cofferdam::with_runner(with_thing, [](python_here& runner) -> awaitable<void> {
+          code_result used = co_await runner.run_code(code_request("import tinything\ntinything.x"));
+          EXPECT_EQ(value_of(used), "11") << all_of(used);
+          co_await cofferdam::remove(runner.environment(), "tinything-1.0-py3-none-any.whl");
+        });
+        co_await cofferdam::with_runner(with_thing, [](python_here& runner) -> awaitable<void> {
+          code_result used = co_await runner.run_code(code_request("import tinything\ntinything.x"));
+          EXPECT_EQ(value_of(used), "11") << "installed before: " << all_of(used);
+        });
+      },
+      120s);
+}
+
+TEST(Python, works_behind_an_erased_provider_and_an_erased_runner) {
+  const python_folder folder;
+  auto provider = cofferdam::any_provider{folder.provider()} | python();
+  cofferdam::any_runner_provider any{provider};
+  run([&]() -> awaitable<void> {
+    co_await cofferdam::with_runner(any, [](cofferdam::any_runner& runner) -> awaitable<void> {
+      code_result result = co_await runner.run_code(code_request("1+1").context("c"));
+      EXPECT_EQ(value_of(result), "2");
+      std::vector<std::string> names = co_await runner.contexts();
+      EXPECT_EQ(names, std::vector<std::string>{"c"});
+    });
+  });
+}
+
+TEST(Python, a_closed_runner_says_so_and_leaves_nothing) {
+  const python_folder folder;
+  const cofferdam_test::census before = cofferdam_test::census::take(folder.path());
+  auto provider = folder.provider() | python();
+  run([&]() -> awaitable<void> {
+    python_here runner = co_await provider.open();
+    code_result result = co_await runner.run_code(code_request("x = 1").context("c"));
+    EXPECT_TRUE(result.success());
+    co_await runner.close();
+    co_await runner.close();
+    bool refused = false;
+    try {
+      co_await runner.run_code(code_request("1"));
+    } catch (const cofferdam::error& failure) {
+      refused = failure.code() == errc::environment_closed;
+    }
+    EXPECT_TRUE(refused);
+  });
+  EXPECT_TRUE(cofferdam_test::eventually([&] { return cofferdam_test::census::take(folder.path()) == before; }))
+      << cofferdam_test::census::take(folder.path()) << " after, before: " << before;
+}
+
+TEST(Python, a_runner_that_is_only_destroyed_leaves_no_process) {
+  const python_folder folder;
+  const cofferdam_test::census before = cofferdam_test::census::take(folder.path());
+  auto provider = folder.provider() | python();
+  run([&]() -> awaitable<void> {
+    python_here runner = co_await provider.open();
+    code_result result = co_await runner.run_code(code_request("x = 1").context("c"));
+    EXPECT_TRUE(result.success());
+  });
+  EXPECT_TRUE(cofferdam_test::eventually(
+      [&] { return cofferdam_test::census::take(folder.path()).processes == before.processes; }));
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// The driver under every Python that this machine has beside its own: those of pyenv.
+
+#include <cofferdam/code/python.hpp>
+
+#include "code/python_support.hpp"
+#include "support/error_of.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace {
+
+using cofferdam::awaitable;
+using cofferdam::code_request;
+using cofferdam::code_result;
+using cofferdam::error_kind;
+using cofferdam::python;
+using cofferdam_test::all_of;
+using cofferdam_test::python_here;
+using cofferdam_test::run_python;
+using cofferdam_test::sentence_of;
+using cofferdam_test::value_of;
+using cofferdam_test::with_python;
+using namespace std::chrono_literals;
+
+class found_python {
+ public:
+  std::string program;
+  int major = 0;
+  int minor = 0;
+};
+
+std::vector<found_python> pythons() {
+  std::vector<found_python> found;
+  const char* const home = std::getenv("HOME");
+  std::error_code ignored;
+  const std::filesystem::path folder = std::filesystem::path(home == nullptr ? "" : home) / ".pyenv/versions";
+  for (const auto& each : std::filesystem::directory_iterator(folder, ignored)) {
+    found_python one;
+    one.program = (each.path() / "bin/python").string();
+    if (std::sscanf(each.path().filename().c_str(), "%d.%d", &one.major, &one.minor) == 2 &&
+        std::filesystem::exists(one.program))
+      found.push_back(one);
+  }
+  std::sort(found.begin(), found.end(),
+            [](const found_python& a, const found_python& b) { return a.program < b.program; });
+  return found;
+}
+
+bool is_new_enough(const found_python& one) { return one.major > 3 || (one.major == 3 && one.minor >= 8); }
+
+}  // namespace
+
+TEST(PythonVersions, each_runs_code_in_forks_and_contexts) {
+  const std::vector<found_python> all = pythons();
+  if (all.empty()) GTEST_SKIP() << "not proven here: other versions of Python (pyenv has none)";
+  for (const found_python& one : all) {
+    if (!is_new_enough(one)) continue;
+    SCOPED_TRACE(one.program);
+    with_python(python().interpreter(one.program).preload("json"), [&one](python_here& runner) -> awaitable<void> {
+      EXPECT_TRUE(runner.version().starts_with(std::to_string(one.major) + "." + std::to_string(one.minor)));
+      code_result plain = co_await runner.run_code(
+          code_request("import sys\nprint('hi')\n[sys.version_info[1], 2 ** 70, {1}, b'x', 0.1, float('inf')]"));
+      EXPECT_EQ(value_of(plain),
+                "[" + std::to_string(one.minor) +
+                    R"(,{"$python":"int","text":"1180591620717411303424"},{"$python":"set","items":[1]},)"
+                    R"({"$python":"bytes","base64":"eA=="},1E-1,{"$python":"float","text":"inf"}])")
+          << all_of(plain);
+      code_result long_int = co_await runner.run_code(
+          code_request("x == 1 << 40000 and x").variable("x", cofferdam::python_int("0x1" + std::string(10000, '0'))));
+      EXPECT_TRUE(long_int.value_is_exact() && value_of(long_int).size() > 10'000) << all_of(long_int).substr(0, 500);
+      code_result failed =
+          co_await runner.run_code(code_request("def f():\n  return 1/0\ntry:\n  f()\nexcept ValueError: pass"));
+      EXPECT_EQ(failed.failure() ? failed.failure()->type() : "", "ZeroDivisionError");
+      EXPECT_EQ(failed.failure() ? failed.failure()->line() : 0, 2);
+      EXPECT_EQ(failed.err().text().find("cofferdam"), std::string::npos) << failed.err().text();
+      code_result context =
+          co_await runner.run_code(code_request("import asyncio\nx = await asyncio.sleep(0, 5)").context("c"));
+      EXPECT_TRUE(context.success()) << all_of(context);
+      code_result slow =
+          co_await runner.run_code(code_request("import time\ntime.sleep(100)").context("c").timeout(300ms));
+      EXPECT_EQ(slow.kind(), error_kind::timeout);
+      code_result kept = co_await runner.run_code(code_request("x").context("c"));
+      EXPECT_EQ(value_of(kept), "5") << all_of(kept);
+      code_result threads = co_await runner.run_code(code_request(
+          "from concurrent.futures import ThreadPoolExecutor\nlist(ThreadPoolExecutor(2).map(abs, [-1]))"));
+      EXPECT_EQ(value_of(threads), "[1]") << all_of(threads);
+      code_result exits = co_await runner.run_code(code_request("import os\nos._exit(3)"));
+      EXPECT_EQ(exits.exit_code(), 3);
+      EXPECT_EQ(exits.err().text(), "");
+      code_result last = co_await runner.run_code(code_request("match = 1\nmatch"));
+      EXPECT_FALSE(last.driver_restarted());
+    });
+  }
+}
+
+TEST(PythonVersions, one_that_is_too_old_says_so) {
+  bool any = false;
+  for (const found_python& one : pythons()) {
+    if (is_new_enough(one) || one.major < 3) continue;
+    any = true;
+    const std::string said = sentence_of([&] { run_python(code_request("1"), python().interpreter(one.program)); });
+    EXPECT_NE(said.find("Python 3.8 or newer is needed; this is " + std::to_string(one.major)), std::string::npos)
+        << said;
+  }
+  if (!any) GTEST_SKIP() << "not proven here: what an old Python says (there is none)";
+}
