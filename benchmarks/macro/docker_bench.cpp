@@ -7,6 +7,7 @@
 #include <cofferdam/files/download.hpp>
 #include <cofferdam/files/upload.hpp>
 
+#include "../support/peer.hpp"
 #include "../support/table.hpp"
 
 #include <asio/co_spawn.hpp>
@@ -24,65 +25,22 @@
 #include <string_view>
 #include <vector>
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace {
 
 using namespace cofferdam;
+using cofferdam_bench::peer;
 using cofferdam_bench::row;
 using cofferdam_bench::timed;
 using nanoseconds = std::chrono::nanoseconds;
 
-/// The docker-py that runs beside us.
-class peer {
- public:
-  explicit peer(const std::string& python) {
-    int to[2];
-    int from[2];
-    if (::pipe2(to, O_CLOEXEC) != 0 || ::pipe2(from, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      ::dup2(to[0], 0);
-      ::dup2(from[1], 1);
-      ::execlp(python.c_str(), python.c_str(), COFFERDAM_DOCKER_PEER, static_cast<char*>(nullptr));
-      ::_exit(127);
-    }
-    ::close(to[0]);
-    ::close(from[1]);
-    in_ = ::fdopen(to[1], "w");
-    out_ = ::fdopen(from[0], "r");
-  }
-  peer(const peer&) = delete;
-  peer& operator=(const peer&) = delete;
-  ~peer() {
-    std::fclose(in_);
-    std::fclose(out_);
-    ::waitpid(pid_, nullptr, 0);
-  }
-
-  std::string ask(const std::string& line) {
-    std::fprintf(in_, "%s\n", line.c_str());
-    std::fflush(in_);
-    char answer[256];
-    if (std::fgets(answer, sizeof answer, out_) == nullptr)
-      throw std::runtime_error("docker-py gave no answer to " + line + "; is it installed?");
-    std::string text(answer);
-    text.pop_back();
-    return text;
-  }
-  nanoseconds time(const std::string& line) {
-    return nanoseconds(static_cast<std::int64_t>(std::stod(ask(line)) * 1e9));
-  }
-
- private:
-  pid_t pid_ = -1;
-  std::FILE* in_ = nullptr;
-  std::FILE* out_ = nullptr;
-};
+/// How long docker-py took for a word.
+nanoseconds time_of(peer& python, const std::string& word) {
+  return nanoseconds(static_cast<std::int64_t>(std::stod(python.ask(word)) * 1e9));
+}
 
 void shell_out(const std::string& line) {
   if (std::system(line.c_str()) != 0) throw std::runtime_error("failed: " + line);
@@ -108,7 +66,7 @@ awaitable<void> warm(peer& python, const std::string& image, int rounds) {
     command_result result = co_await env.run_command(argv("true"));
     const nanoseconds ours = since(begin);
     if (!result.ok()) throw std::runtime_error("true failed: " + result.reason());
-    const nanoseconds theirs = python.time("true");
+    const nanoseconds theirs = time_of(python, "true");
     const nanoseconds command = timed([&] { shell_out("docker exec " + name + " true"); });
     if (i < 0) continue;
     rows[0].add(ours);
@@ -128,14 +86,14 @@ awaitable<void> lives(peer& python, int rounds) {
   closes.emplace_back("docker-py, stop and remove (tail as first program)");
   closes.emplace_back("close()");
   for (int i = -1; i < rounds; ++i) {
-    const nanoseconds theirs = python.time("open cofferdam-test/debian");
+    const nanoseconds theirs = time_of(python, "open cofferdam-test/debian");
     auto begin = std::chrono::steady_clock::now();
     docker::environment env = co_await recipe("debian").open();
     const nanoseconds ours = since(begin);
     begin = std::chrono::steady_clock::now();
     co_await env.close();
     const nanoseconds closed = since(begin);
-    const nanoseconds stopped = python.time("close");
+    const nanoseconds stopped = time_of(python, "close");
     if (i < 0) continue;
     opens[0].add(theirs);
     opens[1].add(ours);
@@ -232,10 +190,10 @@ int main(int count, char** arguments) {
   const std::string python_path = count > 2 ? arguments[2] : "python3";
   const std::string_view phases = count > 3 ? arguments[3] : "1234";
   if (std::getenv("DOCKER_HOST") == nullptr) {
-    std::printf("not run: DOCKER_HOST names no daemon (./dev bench docker --with docker)\n");
+    std::printf("not run: DOCKER_HOST names no daemon (tests/docker/daemon.sh starts one)\n");
     return 0;
   }
-  peer python(python_path);
+  peer python({python_path, COFFERDAM_PEERS "/docker_peer.py"});
   asio::io_context loop;
   int status = 0;
   asio::co_spawn(

@@ -3056,7 +3056,7 @@ inline api_version negotiate(const ping_answer& ping, std::string_view address, 
 
 }  // namespace cofferdam::inline v0::docker
 
-// ---- cofferdam/backends/docker/detail/json.hpp ----
+// ---- cofferdam/backends/detail/json_members.hpp ----
 
 
 #include <boost/json/object.hpp>
@@ -3071,7 +3071,7 @@ inline api_version negotiate(const ping_answer& ping, std::string_view address, 
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::docker::detail {
+namespace cofferdam::inline v0::detail {
 
 // A JSON object that came from outside. The sentence names it and holds nothing of it: it may be full of secrets.
 inline boost::json::object parse_object(std::string_view text, errc code, const std::string& what) {
@@ -3133,6 +3133,24 @@ inline boost::json::string json_text(std::string_view text) { return boost::json
 inline boost::json::string_view json_key(std::string_view text) {
   return boost::json::string_view(text.data(), text.size());
 }
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/backends/docker/detail/json.hpp ----
+
+
+namespace cofferdam::inline v0::docker::detail {
+
+using cofferdam::detail::array_at;
+using cofferdam::detail::is_true_at;
+using cofferdam::detail::json_key;
+using cofferdam::detail::json_text;
+using cofferdam::detail::member;
+using cofferdam::detail::number_at;
+using cofferdam::detail::object_at;
+using cofferdam::detail::parse_object;
+using cofferdam::detail::text_at;
+using cofferdam::detail::texts_at;
 
 }  // namespace cofferdam::inline v0::docker::detail
 
@@ -8902,7 +8920,7 @@ class engine {
 
 }  // namespace cofferdam::inline v0::docker::detail
 
-// ---- cofferdam/backends/docker/detail/exec_script.hpp ----
+// ---- cofferdam/backends/detail/marked_script.hpp ----
 
 
 #include <algorithm>
@@ -8914,17 +8932,10 @@ class engine {
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::docker::detail {
+// Commands in a place where somebody else starts processes and tells little of them: a script around each command says when
+// it has begun and how it has ended.
 
-/// The first program of a container whose commands are execs. It reads its input, which is the lease: where that ends it
-/// ends, and the container with it. USR1 makes it kill everything else, and say so by a line.
-///
-/// A signal makes `read` fail too in some shells, so only very many failures in a row are the end; each line that comes
-/// begins the count again.
-/// \par Source  specs/docker.md 5.3.
-inline constexpr std::string_view lease_script =
-    "n=0; trap 'kill -9 -1 2>/dev/null; echo' USR1; trap '' CHLD; "
-    "while [ $n -lt 50000 ]; do if read -r x; then n=0; else n=$((n+1)); fi; done";
+namespace cofferdam::inline v0::detail {
 
 /// Runs one command as the child of a child, and tells by marks in both outputs that it has begun and how it has ended:
 /// by a number above 128 alone nobody could tell a signal from an exit. Where it has left something in its session, that
@@ -8932,7 +8943,8 @@ inline constexpr std::string_view lease_script =
 ///
 /// $1 the mark, $2 the directory, $3 rows and columns of the terminal or nothing, $4 how long what is left may go on, in
 /// seconds, $5 whether the rest is escaped, $6 how many variables follow; then those, and the command's words.
-/// A shell that is killed by a signal says its name; not for SIGINT and SIGPIPE.
+/// A shell that is killed by a signal says its name; not for SIGINT and SIGPIPE. SIGTERM to the script's own group is for
+/// the command alone.
 ///
 /// ```
 /// mark = the mark's text (b pid | e status , signaled , oom | f reason) ;
@@ -8944,6 +8956,7 @@ _ct() { printf %s "$_c1$1;"; printf %s "$_c1$1;" >&2; }
 _cq() { _ct "f$1"; exit 1; }
 _co() { _cw=0; for _cf in /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control; do
 [ -r "$_cf" ] && while read -r _cx _cy; do [ "$_cx" = oom_kill ] && _cw=$_cy; done <"$_cf"; done; }
+trap : TERM
 _ct "b$$"
 if [ "$_c5" ]; then for _cx do shift; _cy=$(printf '%b.' "$_cx"); set -- "$@" "${_cy%.}"; done; fi
 while [ "$_c6" -gt 0 ]; do export "$1"; shift; _c6=$((_c6-1)); done
@@ -8960,7 +8973,7 @@ shift
 if [ "$_c3" ]; then stty rows "${_c3% *}" cols "${_c3#* }" 2>/dev/null; exec "$_cp" "$@"; fi
 _co; _cz=$_cw
 exec 3>&1 4>&2
-_cm=$(trap : QUIT; { (exec "$_cp" "$@" >&3 2>&4 3>&- 4>&-); _cs=$?; } 2>&1; exit $_cs); _cs=$?
+_cm=$(trap : QUIT TERM; { (exec "$_cp" "$@" >&3 2>&4 3>&- 4>&-); _cs=$?; } 2>&1; exit $_cs); _cs=$?
 exec 3>&- 4>&-
 _ck() { _cl=; for _cf in /proc/[0-9]*/stat; do { read -r _cx <"$_cf"; } 2>/dev/null || continue
 _ci=${_cx%% *}; set -- ${_cx##*') '}; [ "$4" = $$ ] && [ "$_ci" != $$ ] && [ "$1" != Z ] && _cl="$_cl $_ci"; done; }
@@ -8984,7 +8997,7 @@ exit $_cs)sh";
 ///
 /// $1 the signal, $2 the process of `exec_script`, $3 g: the process group, s: the session, both without the script's own
 /// two processes; t: the session of a terminal, whose first process is the command; a: the whole session and all that has
-/// $4 in its environment.
+/// $4 in its environment. Exits with 0 where all of them could be signalled, and with a: where nothing is left.
 inline constexpr std::string_view signal_script = R"sh(_cn=0
 while _cl=; for _cf in /proc/[0-9]*/stat; do { read -r _cx <"$_cf"; } 2>/dev/null || continue
 _ci=${_cx%% *}; _cs=$1 _cp=$2 _ch=$3 _ct=$4; set -- ${_cx##*') '}
@@ -9001,8 +9014,8 @@ esac 2>/dev/null
 [ "$_cy" ] && _cl="$_cl $_ci"
 set -- "$_cs" "$_cp" "$_ch" "$_ct"
 done
-[ "$_cl" ]; do kill "-$1" $_cl 2>/dev/null
-[ "$3" = a ] && [ $_cn -lt 50 ] || break; _cn=$((_cn+1)); done; exit 0)sh";
+[ "$_cl" ]; do kill "-$1" $_cl 2>/dev/null || _cn=$((_cn+50))
+[ "$3" = a ] && [ $_cn -lt 150 ] || break; _cn=$((_cn+1)); done; [ $_cn -lt 50 ])sh";
 
 /// What a mark says.
 class exec_mark {
@@ -9157,6 +9170,32 @@ class exec_order {
   std::vector<std::string> words_;
   std::vector<std::string> variables_;
 };
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/backends/docker/detail/exec_script.hpp ----
+
+
+#include <string_view>
+
+namespace cofferdam::inline v0::docker::detail {
+
+/// The first program of a container whose commands are execs. It reads its input, which is the lease: where that ends it
+/// ends, and the container with it. USR1 makes it kill everything else, and say so by a line.
+///
+/// A signal makes `read` fail too in some shells, so only very many failures in a row are the end; each line that comes
+/// begins the count again.
+/// \par Source  specs/docker.md 5.3.
+inline constexpr std::string_view lease_script =
+    "n=0; trap 'kill -9 -1 2>/dev/null; echo' USR1; trap '' CHLD; "
+    "while [ $n -lt 50000 ]; do if read -r x; then n=0; else n=$((n+1)); fi; done";
+
+using cofferdam::detail::escaped_word;
+using cofferdam::detail::exec_mark;
+using cofferdam::detail::exec_order;
+using cofferdam::detail::exec_script;
+using cofferdam::detail::marked_output;
+using cofferdam::detail::signal_script;
 
 }  // namespace cofferdam::inline v0::docker::detail
 
@@ -19778,6 +19817,83 @@ inline awaitable<warden_session> bring_warden(std::shared_ptr<exec_place> place,
 
 }  // namespace cofferdam::inline v0::docker::detail
 
+// ---- cofferdam/backends/detail/carried_ends.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/steady_timer.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include <sys/types.h>
+
+// The ends of a command's streams where those come and go by messages.
+
+namespace cofferdam::inline v0::detail {
+
+/// Output that a coroutine carries here.
+class carried_output final : public buffered_output {
+ public:
+  /// \param more  is told when there is room again.
+  carried_output(const asio::any_io_executor& executor, asio::steady_timer& more)
+      : buffered_output(executor), more_(more) {}
+
+  void close() noexcept override {
+    buffered_output::close();
+    more_.cancel();
+  }
+
+ private:
+  void on_taken(std::size_t) noexcept override { more_.cancel(); }
+
+  asio::steady_timer& more_;
+};
+
+/// Input that a coroutine carries away.
+class carried_input final : public input_end {
+ public:
+  /// \param changed  is told of everything that is new.
+  carried_input(asio::steady_timer& changed, bool open) : changed_(changed), open_(open) {}
+
+  bool is_open() const noexcept override { return open_; }
+  ssize_t write(bytes_view data) override {
+    if (!open_) return -2;
+    const std::size_t count = std::min(data.size(), window - std::min(window, data_.size()));
+    if (count == 0) return -1;
+    data_.insert(data_.end(), data.begin(), data.begin() + static_cast<std::ptrdiff_t>(count));
+    changed_.cancel();
+    return static_cast<ssize_t>(count);
+  }
+  void wait(std::shared_ptr<end_listener> listener) override { listener_ = std::move(listener); }
+  void close() noexcept override {
+    listener_.reset();
+    open_ = false;
+    changed_.cancel();
+  }
+
+  /// What is to be written next.
+  bytes take() {
+    bytes taken = std::exchange(data_, bytes());
+    if (const auto listener = std::exchange(listener_, nullptr)) listener->input_ready({});
+    return taken;
+  }
+  bool empty() const noexcept { return data_.empty(); }
+
+ private:
+  static constexpr std::size_t window = 256 * 1024;
+
+  asio::steady_timer& changed_;
+  bool open_;
+  bytes data_;
+  std::shared_ptr<end_listener> listener_;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
 // ---- cofferdam/backends/docker/detail/exec_command.hpp ----
 
 
@@ -19809,62 +19925,8 @@ inline awaitable<warden_session> bring_warden(std::shared_ptr<exec_place> place,
 
 namespace cofferdam::inline v0::docker::detail {
 
-/// Output of an exec, as its coroutine brings it.
-class exec_output final : public cofferdam::detail::buffered_output {
- public:
-  /// \param more  is told when there is room again.
-  exec_output(const asio::any_io_executor& executor, asio::steady_timer& more)
-      : buffered_output(executor), more_(more) {}
-
-  void close() noexcept override {
-    buffered_output::close();
-    more_.cancel();
-  }
-
- private:
-  void on_taken(std::size_t) noexcept override { more_.cancel(); }
-
-  asio::steady_timer& more_;
-};
-
-/// Input that is on its way.
-class exec_input final : public cofferdam::detail::input_end {
- public:
-  /// \param changed  is told of everything that is new.
-  exec_input(asio::steady_timer& changed, bool open) : changed_(changed), open_(open) {}
-
-  bool is_open() const noexcept override { return open_; }
-  ssize_t write(bytes_view data) override {
-    if (!open_) return -2;
-    const std::size_t count = std::min(data.size(), window - std::min(window, data_.size()));
-    if (count == 0) return -1;
-    data_.insert(data_.end(), data.begin(), data.begin() + static_cast<std::ptrdiff_t>(count));
-    changed_.cancel();
-    return static_cast<ssize_t>(count);
-  }
-  void wait(std::shared_ptr<cofferdam::detail::end_listener> listener) override { listener_ = std::move(listener); }
-  void close() noexcept override {
-    listener_.reset();
-    open_ = false;
-    changed_.cancel();
-  }
-
-  /// What is to be written next.
-  bytes take() {
-    bytes taken = std::exchange(data_, bytes());
-    if (const auto listener = std::exchange(listener_, nullptr)) listener->input_ready({});
-    return taken;
-  }
-  bool empty() const noexcept { return data_.empty(); }
-
- private:
-  static constexpr std::size_t window = 256 * 1024;
-
-  asio::steady_timer& changed_;
-  bool open_;
-  bytes data_;
-  std::shared_ptr<cofferdam::detail::end_listener> listener_;
-};
+using exec_output = cofferdam::detail::carried_output;
+using exec_input = cofferdam::detail::carried_input;
 
 /// A command that is an exec of its own. One coroutine carries its output, one its input, one ends it.
 ///
@@ -22626,6 +22688,5102 @@ inline provider in_container(std::string_view name_or_id) {
 
 }  // namespace cofferdam::inline v0::docker
 
+// ---- cofferdam/backends/e2b/create_gate.hpp ----
+
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+
+namespace cofferdam::inline v0::e2b {
+
+/// How often sandboxes may be created: a bucket of tokens. Copies share it, so that one gate serves several providers, as
+/// E2B counts by account (5 in a second for most).
+/// \par Threads  any.
+class create_gate {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  /// \param burst     how many may come at once after a rest; at least 1.
+  /// \param interval  how long one more takes; zero or more.
+  /// \throws error{errc::invalid_argument} for another number or interval.
+  create_gate(std::size_t burst, std::chrono::milliseconds interval) {
+    if (burst == 0) throw error(errc::invalid_argument, "e2b: a create_gate lets at least one through");
+    if (interval < std::chrono::milliseconds::zero())
+      throw error(errc::invalid_argument, "e2b: a create_gate's interval must not be negative");
+    state_ = std::make_shared<state>();
+    state_->interval = interval;
+    state_->room = interval * static_cast<std::chrono::milliseconds::rep>(burst - 1);
+  }
+
+  /// Takes a token. \return  when it may be used: now, or later.
+  clock::time_point reserve(clock::time_point now = clock::now()) const {
+    const std::lock_guard lock(state_->mutex);
+    const clock::time_point mine = std::max(state_->next, now - state_->room);
+    state_->next = mine + state_->interval;
+    return std::max(mine, now);
+  }
+
+ private:
+  struct state {
+    std::mutex mutex;
+    std::chrono::milliseconds interval{};
+    std::chrono::milliseconds room{};
+    clock::time_point next{};
+  };
+  std::shared_ptr<state> state_;
+};
+
+}  // namespace cofferdam::inline v0::e2b
+
+// ---- cofferdam/backends/e2b/endpoint.hpp ----
+
+
+#include <boost/url/parse.hpp>
+#include <boost/url/url_view.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::e2b {
+
+/// Where a service is: what a base URL says, taken apart.
+class endpoint {
+ public:
+  endpoint() = default;
+
+  /// \param url      `https://api.example.com`, `http://localhost:3000/prefix`. No query, fragment, user or password.
+  /// \param setting  which option or variable it comes from, for the sentence.
+  /// \throws error{errc::invalid_argument} for anything else. The sentence does not show the URL: somebody may have put a
+  ///         password into it.
+  static endpoint parse(std::string_view url, std::string_view setting) {
+    const auto wrong = [&](const char* why) {
+      return error(errc::invalid_argument, "e2b: " + std::string(setting) + " is no base URL that can be used: " + why);
+    };
+    const auto parsed = boost::urls::parse_uri(boost::urls::string_view(url.data(), url.size()));
+    if (!parsed) throw wrong("write it as https://HOST[:PORT][/PATH]");
+    const boost::urls::url_view& all = *parsed;
+    endpoint made;
+    made.tls_ = all.scheme_id() == boost::urls::scheme::https;
+    if (!made.tls_ && all.scheme_id() != boost::urls::scheme::http) throw wrong("its scheme is neither https nor http");
+    if (all.has_userinfo()) throw wrong("it has a user or password in it; the key has an option of its own");
+    if (all.has_query() || all.has_fragment()) throw wrong("it has a query or a fragment");
+    const std::string host(all.host_address());
+    if (host.empty()) throw wrong("it has no host");
+    made.host_ = host;
+    made.port_ = made.tls_ ? 443 : 80;
+    if (all.has_port() && !all.port().empty()) {
+      unsigned number = 0;
+      for (const char c : all.port()) number = std::min(number * 10 + static_cast<unsigned>(c - '0'), 100'000U);
+      if (number == 0 || number > 65535) throw wrong("its port is not a number from 1 to 65535");
+      made.port_ = static_cast<std::uint16_t>(number);
+    }
+    const auto path = all.encoded_path();
+    made.prefix_ = std::string(path.data(), path.size());
+    while (made.prefix_.ends_with('/')) made.prefix_.pop_back();
+    return made;
+  }
+
+  bool is_tls() const noexcept { return tls_; }
+  /// A name or an address, without brackets.
+  const std::string& host() const noexcept { return host_; }
+  std::uint16_t port() const noexcept { return port_; }
+  /// What stands before every path; empty or `/something`.
+  const std::string& prefix() const noexcept { return prefix_; }
+  /// Whether only this machine is meant.
+  bool is_loopback() const {
+    return host_ == "localhost" || host_ == "::1" || host_.starts_with("127.") || host_.ends_with(".localhost");
+  }
+
+  /// `https://host:port/prefix`, as sentences and signed URLs have it.
+  std::string text() const {
+    std::string all = tls_ ? "https://" : "http://";
+    all += host_.find(':') == std::string::npos ? host_ : "[" + host_ + "]";
+    if (port_ != (tls_ ? 443 : 80)) all += ":" + std::to_string(port_);
+    return all + prefix_;
+  }
+
+  /// How to get there. \param settings  not used without TLS.
+  connector reach(const tls_settings& settings) const {
+    if (tls_) return tls_connector(host_, port_, settings);
+    return tcp_connector(host_, port_);
+  }
+
+ private:
+  std::string host_;
+  std::string prefix_;
+  std::uint16_t port_ = 443;
+  bool tls_ = true;
+};
+
+/// The id of a sandbox, as it may stand in a host name and in a path.
+/// \throws error{errc::invalid_argument} for what is none: letters, digits, `-` and `_`, 1 to 100.
+inline void check_sandbox_id(std::string_view id) {
+  const bool fine = !id.empty() && id.size() <= 100 && std::all_of(id.begin(), id.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
+  if (!fine) throw error(errc::invalid_argument, "e2b: \"" + one_line(id, 100) + "\" is no id of a sandbox");
+}
+
+/// Where a port of a sandbox is reached.
+/// \param pattern  what `sandbox_url` says; `{port}`, `{id}` and `{domain}` in it are replaced. Empty: by the service's own
+///                 rule, `https://PORT-ID.DOMAIN`.
+/// \param domain   a host name, with a port where it has one.
+/// \throws error{errc::invalid_argument} as `check_sandbox_id` and `endpoint::parse`.
+/// \par Source  specs/e2b.md 1.2 and 12.
+inline endpoint sandbox_endpoint(std::string_view pattern, std::uint16_t port, const std::string& id,
+                                 const std::string& domain) {
+  check_sandbox_id(id);
+  std::string url = pattern.empty() ? "https://{port}-{id}.{domain}" : std::string(pattern);
+  const auto fill = [&url](std::string_view name, const std::string& value) {
+    for (std::size_t at = url.find(name); at != std::string::npos; at = url.find(name, at + value.size()))
+      url.replace(at, name.size(), value);
+  };
+  fill("{port}", std::to_string(port));
+  fill("{id}", id);
+  fill("{domain}", domain);
+  return endpoint::parse(url, pattern.empty() ? "domain" : "sandbox_url (E2B_SANDBOX_URL)");
+}
+
+}  // namespace cofferdam::inline v0::e2b
+
+// ---- cofferdam/backends/e2b/secret.hpp ----
+
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::e2b {
+
+/// A key or a token. Cannot be printed, compared by accident, or turned into a text without saying so: `reveal()`.
+class secret {
+ public:
+  secret() = default;
+  explicit secret(std::string value) : value_(std::move(value)) {}
+  bool empty() const noexcept { return value_.empty(); }
+  /// The text itself: for the field of a request, and for nothing that anybody reads.
+  const std::string& reveal() const noexcept { return value_; }
+
+ private:
+  std::string value_;
+};
+
+/// Takes secrets out of what a peer says, before anything else is done with it: a service may quote the key that it refuses.
+class redactor {
+ public:
+  /// Secrets of fewer than 4 bytes are not looked for; no service hands such out.
+  void hide(const secret& one) {
+    if (one.reveal().size() >= 4) hidden_.push_back(one);
+  }
+
+  /// The text, with `[redacted]` for each secret in it.
+  std::string clean(std::string_view text) const {
+    std::string safe(text);
+    for (const secret& one : hidden_) {
+      constexpr std::string_view mark = "[redacted]";
+      for (std::size_t at = safe.find(one.reveal()); at != std::string::npos; at = safe.find(one.reveal(), at)) {
+        safe.replace(at, one.reveal().size(), mark);
+        at += mark.size();
+      }
+    }
+    return safe;
+  }
+
+ private:
+  std::vector<secret> hidden_;
+};
+
+}  // namespace cofferdam::inline v0::e2b
+
+// ---- cofferdam/backends/e2b/surroundings.hpp ----
+
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <unistd.h>
+
+namespace cofferdam::inline v0::e2b {
+
+/// The environment variables that the E2B backend looks at. A value, so that tests can make one up.
+class surroundings {
+ public:
+  using variable_map = std::map<std::string, std::string, std::less<>>;
+
+  /// No variables at all.
+  surroundings() = default;
+  explicit surroundings(variable_map variables) : variables_(std::move(variables)) {}
+
+  /// This process's own, copied now.
+  static surroundings of_this_process() {
+    variable_map variables;
+    for (char** one = ::environ; one != nullptr && *one != nullptr; ++one) {
+      const std::string_view text(*one);
+      if (!text.starts_with("E2B_")) continue;
+      const auto equals = text.find('=');
+      if (equals != std::string_view::npos)
+        variables.emplace(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
+    }
+    return surroundings(std::move(variables));
+  }
+
+  /// A variable's value; empty where it is not set, which means the same to E2B.
+  std::string said(std::string_view name) const {
+    const auto found = variables_.find(name);
+    return found == variables_.end() ? std::string() : found->second;
+  }
+
+ private:
+  variable_map variables_;
+};
+
+}  // namespace cofferdam::inline v0::e2b
+
+// ---- cofferdam/backends/e2b/account.hpp ----
+
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::e2b {
+
+/// Which form of the calls that create and connect is used.
+enum class dialect {
+  automatic,  ///< the first, and the second where the service does not know the first
+  v1,         ///< `POST /sandboxes`
+  v2,         ///< `POST /v2/sandboxes`
+};
+
+/// Who asks which service: an option wins over its environment variable, which wins over the default; an empty variable is
+/// none. A value.
+/// \par Source  specs/e2b.md 1.1.
+class account_options {
+ public:
+  account_options() = default;
+
+  /// E2B_API_KEY. Of any form: other services have other ones.
+  secret api_key;
+  /// E2B_DOMAIN; default `e2b.app`.
+  std::string domain;
+  /// E2B_API_URL; default `https://api.DOMAIN`.
+  std::string api_url;
+  /// E2B_SANDBOX_URL: one base URL for all sandboxes, in which `{port}`, `{id}` and `{domain}` are replaced. Default: each
+  /// sandbox has its own, `https://PORT-ID.DOMAIN`.
+  std::string sandbox_url;
+  /// A PEM file of certificates to trust instead of the system's.
+  std::string ca_file;
+  dialect form = dialect::automatic;
+  /// For one call, from its begin to the end of its answer, repetitions included.
+  std::chrono::milliseconds request_timeout{std::chrono::seconds(60)};
+  /// Before a call is repeated the first time; doubled each time, with jitter.
+  std::chrono::milliseconds first_pause{250};
+  /// Allows `http://` to other machines: whoever sits on the way reads the key.
+  bool allow_plain_http = false;
+  /// How often sandboxes may be created.
+  std::optional<create_gate> gate;
+};
+
+/// The service and the key, as the options and the variables make them.
+class account {
+ public:
+  /// \throws error{errc::invalid_argument}: no key, which says where one may come from; a URL that is none, or that is not
+  ///         protected.
+  static account resolve(const account_options& options, const surroundings& from) {
+    account made;
+    const auto chosen = [&](const std::string& option, std::string_view variable, std::string_view otherwise) {
+      if (!option.empty()) return option;
+      const std::string said = from.said(variable);
+      return said.empty() ? std::string(otherwise) : said;
+    };
+    made.key_ = options.api_key.empty() ? secret(from.said("E2B_API_KEY")) : options.api_key;
+    const bool debug = from.said("E2B_DEBUG") == "true";
+    if (made.key_.empty() && !debug)
+      throw error(errc::invalid_argument,
+                  "e2b: there is no API key: set the environment variable E2B_API_KEY, or say api_key(); keys are made "
+                  "at the service's dashboard");
+    made.domain_ = chosen(options.domain, "E2B_DOMAIN", "e2b.app");
+    made.api_ = endpoint::parse(
+        chosen(options.api_url, "E2B_API_URL", debug ? "http://localhost:3000" : "https://api." + made.domain_),
+        "api_url (E2B_API_URL, E2B_DOMAIN)");
+    made.sandbox_url_ = chosen(options.sandbox_url, "E2B_SANDBOX_URL", debug ? "http://localhost:{port}" : "");
+    made.options_ = options;
+    made.debug_ = debug;
+    made.require_protected(made.api_, "api_url (E2B_API_URL)");
+    if (!options.ca_file.empty()) made.tls_.trust_file(options.ca_file);
+    return made;
+  }
+
+  const secret& key() const noexcept { return key_; }
+  /// E2B_DEBUG=true: a daemon on this machine stands for every sandbox, and nobody creates any.
+  bool is_debug() const noexcept { return debug_; }
+  const std::string& domain() const noexcept { return domain_; }
+  const endpoint& api() const noexcept { return api_; }
+  const account_options& options() const noexcept { return options_; }
+  const tls_settings& tls() const noexcept { return tls_; }
+
+  /// Where a port of a sandbox is. \param domain  what the service says of that sandbox; empty: the account's.
+  /// \throws error{errc::invalid_argument} as `sandbox_endpoint`, or where that is not protected.
+  endpoint sandbox(std::uint16_t port, const std::string& id, const std::string& domain) const {
+    endpoint there = sandbox_endpoint(sandbox_url_, port, id, domain.empty() ? domain_ : domain);
+    require_protected(there, "sandbox_url (E2B_SANDBOX_URL)");
+    return there;
+  }
+
+ private:
+  void require_protected(const endpoint& there, std::string_view setting) const {
+    if (there.is_tls() || there.is_loopback() || options_.allow_plain_http) return;
+    throw error(errc::invalid_argument,
+                "e2b: " + std::string(setting) +
+                    " is http:// and leads to another machine, so that anybody on the way could read the key: use "
+                    "https://, or say allow_plain_http()");
+  }
+
+  secret key_;
+  std::string domain_;
+  endpoint api_;
+  std::string sandbox_url_;
+  account_options options_;
+  tls_settings tls_;
+  bool debug_ = false;
+};
+
+}  // namespace cofferdam::inline v0::e2b
+
+// ---- cofferdam/backends/e2b/create_options.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/string.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::e2b {
+
+/// What a sandbox may connect to, and who may connect to it.
+/// \par Source  specs/e2b.md 2.6.
+class network_rules {
+ public:
+  network_rules() = default;
+  /// Addresses, ranges, or names (`*.example.com`) that it may reach, whatever is denied.
+  std::vector<std::string> allow_out;
+  /// Addresses or ranges that it may not reach; `0.0.0.0/0` is all. Needed where `allow_out` has a name.
+  std::vector<std::string> deny_out;
+  /// Whether anybody may reach its ports; false needs a token for each request.
+  std::optional<bool> allow_public_traffic;
+};
+
+/// What a sandbox is created as. A value.
+/// \par Source  specs/e2b.md 2.3, NewSandbox.
+class create_options {
+ public:
+  create_options() = default;
+
+  /// A template's id or name; default `base`.
+  std::string template_id = "base";
+  /// How long it lives when nobody prolongs it; whole seconds, rounded up; at least one.
+  std::chrono::milliseconds lifetime{std::chrono::seconds(300)};
+  std::map<std::string, std::string> metadata;
+  /// For all its processes.
+  std::map<std::string, std::string> variables;
+  std::optional<bool> allow_internet;
+  std::optional<network_rules> network;
+  /// Its daemon wants a token from whoever talks to it. Services that imitate E2B may know only `false`.
+  bool secure = true;
+  /// At the end of its life it is paused and not killed.
+  bool auto_pause = false;
+  /// Set over all of the above in the request.
+  boost::json::object extra;
+
+  /// Seconds, as the service counts.
+  std::int64_t seconds() const { return std::chrono::ceil<std::chrono::seconds>(lifetime).count(); }
+
+  /// The request's body.
+  /// \param form  v1 or v2; automatic is v1.
+  /// \throws error{errc::invalid_argument} for text that is not UTF-8, which JSON cannot hold.
+  boost::json::object body(dialect form) const {
+    boost::json::object all;
+    all["templateID"] = text(template_id);
+    all["timeout"] = seconds();
+    if (form != dialect::v2) all["secure"] = secure;
+    if (!metadata.empty()) all["metadata"] = texts(metadata);
+    if (!variables.empty()) all["envVars"] = texts(variables);
+    if (allow_internet) all["allow_internet_access"] = *allow_internet;
+    if (auto_pause) all["autoPause"] = true;
+    if (network) {
+      boost::json::object rules;
+      if (!network->allow_out.empty()) rules["allowOut"] = texts(network->allow_out);
+      if (!network->deny_out.empty()) rules["denyOut"] = texts(network->deny_out);
+      if (network->allow_public_traffic) rules["allowPublicTraffic"] = *network->allow_public_traffic;
+      all["network"] = std::move(rules);
+    }
+    for (const auto& [key, value] : extra) all[key] = value;
+    return all;
+  }
+
+ private:
+  static boost::json::string text(const std::string& one) {
+    if (!is_valid_utf8(one))
+      throw error(errc::invalid_argument, "e2b: an option of the sandbox is not UTF-8, which its request cannot hold");
+    return boost::json::string(one.data(), one.size());
+  }
+  static boost::json::object texts(const std::map<std::string, std::string>& all) {
+    boost::json::object object;
+    for (const auto& [key, value] : all) object[text(key)] = text(value);
+    return object;
+  }
+  static boost::json::array texts(const std::vector<std::string>& all) {
+    boost::json::array array;
+    for (const std::string& one : all) array.push_back(text(one));
+    return array;
+  }
+};
+
+}  // namespace cofferdam::inline v0::e2b
+
+// ---- cofferdam/net/connect_error.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/string.hpp>
+#include <boost/json/value.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0 {
+
+/// Why a Connect call failed. The names on the wire are those of the enumerators.
+/// \par Source  Connect protocol, "Error Codes"; specs/e2b.md 4.4.
+enum class connect_code {
+  canceled = 1,
+  unknown,
+  invalid_argument,
+  deadline_exceeded,
+  not_found,
+  already_exists,
+  permission_denied,
+  resource_exhausted,
+  failed_precondition,
+  aborted,
+  out_of_range,
+  unimplemented,
+  internal,
+  unavailable,
+  data_loss,
+  unauthenticated,
+};
+
+namespace detail {
+
+struct connect_code_row {
+  connect_code code;
+  std::string_view name;
+  unsigned status;
+};
+
+inline constexpr std::array<connect_code_row, 16> connect_codes{{
+    {connect_code::canceled, "canceled", 499},
+    {connect_code::unknown, "unknown", 500},
+    {connect_code::invalid_argument, "invalid_argument", 400},
+    {connect_code::deadline_exceeded, "deadline_exceeded", 504},
+    {connect_code::not_found, "not_found", 404},
+    {connect_code::already_exists, "already_exists", 409},
+    {connect_code::permission_denied, "permission_denied", 403},
+    {connect_code::resource_exhausted, "resource_exhausted", 429},
+    {connect_code::failed_precondition, "failed_precondition", 400},
+    {connect_code::aborted, "aborted", 409},
+    {connect_code::out_of_range, "out_of_range", 400},
+    {connect_code::unimplemented, "unimplemented", 501},
+    {connect_code::internal, "internal", 500},
+    {connect_code::unavailable, "unavailable", 503},
+    {connect_code::data_loss, "data_loss", 500},
+    {connect_code::unauthenticated, "unauthenticated", 401},
+}};
+
+inline std::string_view json_text_at(const boost::json::object& object, std::string_view key) {
+  const boost::json::value* const found = object.if_contains(boost::json::string_view(key.data(), key.size()));
+  const boost::json::string* const text = found == nullptr ? nullptr : found->if_string();
+  return text == nullptr ? std::string_view() : std::string_view(text->data(), text->size());
+}
+
+inline boost::json::string_view json_view(std::string_view text) { return {text.data(), text.size()}; }
+
+}  // namespace detail
+
+/// Its name on the wire.
+constexpr std::string_view to_string(connect_code code) noexcept {
+  for (const detail::connect_code_row& row : detail::connect_codes)
+    if (row.code == code) return row.name;
+  return "unknown";
+}
+
+/// The code of that name; nothing for any other.
+constexpr std::optional<connect_code> connect_code_named(std::string_view name) noexcept {
+  for (const detail::connect_code_row& row : detail::connect_codes)
+    if (row.name == name) return row.code;
+  return std::nullopt;
+}
+
+/// The HTTP status of a unary answer with that code.
+constexpr unsigned connect_status(connect_code code) noexcept {
+  for (const detail::connect_code_row& row : detail::connect_codes)
+    if (row.code == code) return row.status;
+  return 500;
+}
+
+/// The code to assume where an answer with that HTTP status names none: a proxy's page, for example.
+/// \par Source  specs/e2b.md 4.4: the table of E2B's Python SDK, which says more than Connect's own.
+constexpr connect_code connect_code_of_status(unsigned status) noexcept {
+  switch (status) {
+    case 400: return connect_code::invalid_argument;
+    case 401: return connect_code::unauthenticated;
+    case 403: return connect_code::permission_denied;
+    case 404: return connect_code::not_found;
+    case 409: return connect_code::already_exists;
+    case 413:
+    case 429: return connect_code::resource_exhausted;
+    case 499: return connect_code::canceled;
+    case 500: return connect_code::internal;
+    case 501:
+    case 505: return connect_code::unimplemented;
+    case 502:
+    case 503: return connect_code::unavailable;
+    case 504: return connect_code::deadline_exceeded;
+    default: return connect_code::unknown;
+  }
+}
+
+/// A call that failed, as the peer says it.
+class connect_failure {
+ public:
+  connect_failure() = default;
+  connect_failure(connect_code code, std::string message) : message_(std::move(message)), code_(code) {}
+  connect_code code() const noexcept { return code_; }
+  /// The peer's words: not to be trusted, may be empty, long, or not UTF-8. `one_line` before it is shown.
+  const std::string& message() const noexcept { return message_; }
+
+ private:
+  std::string message_;
+  connect_code code_ = connect_code::unknown;
+};
+
+/// What a unary answer with another status than 200 says. Takes anything: where the body is no Connect error, the status
+/// decides, or an integer `code` in the body (E2B's proxies write that); `message` is kept, and a body that is no JSON
+/// object is the message, at most 64 KiB of it: whoever shows less takes secrets out first, or one may be cut in two.
+/// \param status  100 to 599.
+inline connect_failure read_connect_failure(unsigned status, std::string_view body) {
+  std::error_code broken;
+  const boost::json::value value = boost::json::parse(detail::json_view(body), broken);
+  const boost::json::object* const object = broken ? nullptr : value.if_object();
+  if (object == nullptr) return {connect_code_of_status(status), std::string(body.substr(0, std::size_t{64} * 1024))};
+  std::string message(detail::json_text_at(*object, "message"));
+  if (const auto named = connect_code_named(detail::json_text_at(*object, "code"))) return {*named, std::move(message)};
+  const boost::json::value* const code = object->if_contains("code");
+  if (code != nullptr && code->is_int64() && code->get_int64() >= 100 && code->get_int64() <= 599)
+    status = static_cast<unsigned>(code->get_int64());
+  return {connect_code_of_status(status), std::move(message)};
+}
+
+/// What the payload of an end envelope says: nothing where the call went well.
+/// \throws error{errc::io_error} with net_errc::malformed for what is no JSON object, or an `error` in it that is none.
+inline std::optional<connect_failure> read_connect_end(std::string_view payload) {
+  std::error_code broken;
+  const boost::json::value value = boost::json::parse(detail::json_view(payload), broken);
+  const boost::json::object* const object = broken ? nullptr : value.if_object();
+  if (object == nullptr)
+    throw error(errc::io_error, "Connect: the end envelope of the stream holds no JSON object", net_errc::malformed);
+  const boost::json::value* const failure = object->if_contains("error");
+  if (failure == nullptr || failure->is_null()) return std::nullopt;
+  const boost::json::object* const said = failure->if_object();
+  if (said == nullptr)
+    throw error(errc::io_error, "Connect: the error in the end envelope of the stream is no JSON object",
+                net_errc::malformed);
+  const connect_code code = connect_code_named(detail::json_text_at(*said, "code")).value_or(connect_code::unknown);
+  return connect_failure(code, std::string(detail::json_text_at(*said, "message")));
+}
+
+namespace detail {
+
+inline boost::json::object connect_failure_object(const connect_failure& failure) {
+  boost::json::object object;
+  object["code"] = boost::json::string(json_view(to_string(failure.code())));
+  std::string message;
+  append_repaired_utf8(message, failure.message());
+  object["message"] = boost::json::string(json_view(message));
+  return object;
+}
+
+}  // namespace detail
+
+/// The body of a unary answer that failed; its status is `connect_status(failure.code())`.
+/// \param failure  what is not UTF-8 in its message is replaced by U+FFFD.
+inline std::string connect_failure_text(const connect_failure& failure) {
+  return boost::json::serialize(detail::connect_failure_object(failure));
+}
+
+/// The payload of the end envelope of a stream that failed; of one that went well it is `{}`.
+inline std::string connect_end_text(const connect_failure& failure) {
+  boost::json::object object;
+  object["error"] = detail::connect_failure_object(failure);
+  return boost::json::serialize(object);
+}
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/backends/e2b/api_error.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0::e2b {
+
+namespace detail {
+
+class status_names final : public std::error_category {
+ public:
+  const char* name() const noexcept override { return "cofferdam.e2b"; }
+  std::string message(int value) const override { return "HTTP status " + std::to_string(value); }
+};
+
+}  // namespace detail
+
+/// The category of the HTTP statuses that are the `cause()` of the errors of this backend.
+inline const std::error_category& status_category() noexcept {
+  static const detail::status_names category;
+  return category;
+}
+
+/// Whether a call that failed may have been done all the same: there was no answer, or one of somebody on the way.
+inline bool leaves_in_doubt(const error& failure) noexcept {
+  if (failure.cause().category() != status_category()) return true;
+  const int status = failure.cause().value();
+  return status >= 500 && status != 501 && status != 503;
+}
+
+/// What the body of an answer that failed says: `message` of a JSON object, else its first 400 bytes.
+inline std::string said_message(std::string_view body) {
+  std::error_code broken;
+  const boost::json::value value = boost::json::parse(boost::json::string_view(body.data(), body.size()), broken);
+  const boost::json::object* const object = broken ? nullptr : value.if_object();
+  if (object == nullptr) return std::string(body.substr(0, 400));
+  return std::string(cofferdam::detail::text_at(*object, "message"));
+}
+
+/// The error for a call that the service refused.
+/// \param doing   `create a sandbox`.
+/// \param status  the HTTP status.
+/// \param said    the service's words, free of secrets; shown in part, escaped.
+/// \par Source    specs/e2b.md 2.2 and 11.
+inline error refused_error(std::string_view doing, int status, std::string_view said) {
+  errc code = errc::provider_failed;
+  const char* advice = "try again later; the service's status page may say more";
+  if (said.find("maximum number of concurrent") != std::string_view::npos) {
+    advice = "close sandboxes that are not needed, or ask for a higher limit";
+  } else {
+    switch (status) {
+      case 400:
+        code = errc::invalid_argument;
+        advice = "the service does not take one of the options";
+        break;
+      case 401:
+        code = errc::permission_denied;
+        advice = "look at the API key: E2B_API_KEY, or api_key()";
+        break;
+      case 403:
+        code = errc::permission_denied;
+        advice = "the account may not do that";
+        break;
+      case 404:
+        code = errc::not_found;
+        advice = "look at the name of the template, or the id of the sandbox";
+        break;
+      case 409: advice = "the sandbox is about to become something else; try again"; break;
+      case 405:
+      case 410:
+      case 501:
+        code = errc::unsupported;
+        advice = "the service does not offer that";
+        break;
+      case 429: advice = "fewer calls at a time: create_gate() spreads them"; break;
+      case 507:
+        code = errc::io_error;
+        advice = "the sandbox's disk is full";
+        break;
+      default: break;
+    }
+    if (status >= 300 && status < 400)
+      advice = "it leads elsewhere, and is not followed there with a key: look at api_url and domain";
+  }
+  std::string text = "e2b: cannot " + std::string(doing) + ": the service answers " + std::to_string(status);
+  if (!said.empty()) text += ", \"" + one_line(said, 400) + "\"";
+  return error(code, text + "; " + advice, std::error_code(status, status_category()));
+}
+
+/// The error for a call that the sandbox's daemon refused.
+/// \param doing   `start a command`.
+/// \param said    as `refused_error` has it.
+inline error failed_call_error(std::string_view doing, connect_code which, std::string_view said) {
+  errc code = errc::io_error;
+  switch (which) {
+    case connect_code::invalid_argument:
+    case connect_code::out_of_range: code = errc::invalid_argument; break;
+    case connect_code::not_found: code = errc::not_found; break;
+    case connect_code::already_exists: code = errc::already_exists; break;
+    case connect_code::permission_denied:
+    case connect_code::unauthenticated: code = errc::permission_denied; break;
+    case connect_code::unimplemented: code = errc::unsupported; break;
+    case connect_code::resource_exhausted: code = errc::provider_failed; break;
+    default: break;
+  }
+  std::string text = "e2b: cannot " + std::string(doing) + ": the sandbox answers " + std::string(to_string(which));
+  if (!said.empty()) text += ", \"" + one_line(said, 400) + "\"";
+  return error(code, text, std::error_code(static_cast<int>(connect_status(which)), status_category()));
+}
+
+}  // namespace cofferdam::inline v0::e2b
+
+// ---- cofferdam/backends/e2b/detail/random_text.hpp ----
+
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <system_error>
+
+#include <sys/random.h>
+#include <sys/types.h>
+
+namespace cofferdam::inline v0::e2b::detail {
+
+inline std::uint64_t random_number() {
+  std::array<unsigned char, 8> raw{};
+  std::size_t have = 0;
+  while (have < raw.size()) {
+    const ssize_t got = ::getrandom(raw.data() + have, raw.size() - have, 0);
+    if (got > 0)
+      have += static_cast<std::size_t>(got);
+    else if (errno != EINTR)
+      throw error(errc::provider_failed, "e2b: the system has no random numbers",
+                  std::error_code(errno, std::system_category()));
+  }
+  std::uint64_t all = 0;
+  for (const unsigned char each : raw) all = all << 8U | each;
+  return all;
+}
+
+/// 16 hexadecimal digits that nobody else has.
+inline std::string random_text() {
+  std::uint64_t number = random_number();
+  std::string text;
+  for (int i = 0; i < 16; ++i, number >>= 4U) text += "0123456789abcdef"[number & 15U];
+  return text;
+}
+
+}  // namespace cofferdam::inline v0::e2b::detail
+
+// ---- cofferdam/backends/e2b/sandbox_info.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::e2b {
+
+/// A sandbox as the service tells of it. What it leaves out is empty or 0.
+/// \par Source  specs/e2b.md 2.3: Sandbox, SandboxDetail, ListedSandbox.
+class sandbox_info {
+ public:
+  sandbox_info() = default;
+  /// Takes any object; `id()` is empty for one that is no sandbox.
+  explicit sandbox_info(const boost::json::object& said) {
+    using cofferdam::detail::text_at;
+    id_ = text_at(said, "sandboxID");
+    template_id_ = text_at(said, "templateID");
+    alias_ = text_at(said, "alias");
+    envd_version_ = text_at(said, "envdVersion");
+    domain_ = text_at(said, "domain");
+    state_ = text_at(said, "state");
+    started_at_ = text_at(said, "startedAt");
+    end_at_ = text_at(said, "endAt");
+    access_token_ = secret(std::string(text_at(said, "envdAccessToken")));
+    traffic_token_ = secret(std::string(text_at(said, "trafficAccessToken")));
+    cpus_ = cofferdam::detail::number_at(said, "cpuCount").value_or(0);
+    memory_mib_ = cofferdam::detail::number_at(said, "memoryMB").value_or(0);
+    disk_mib_ = cofferdam::detail::number_at(said, "diskSizeMB").value_or(0);
+    if (const boost::json::object* const all = cofferdam::detail::object_at(said, "metadata"))
+      for (const auto& [key, value] : *all)
+        if (const boost::json::string* const text = value.if_string())
+          metadata_.emplace(std::string(key.data(), key.size()), std::string(text->data(), text->size()));
+  }
+
+  const std::string& id() const noexcept { return id_; }
+  const std::string& template_id() const noexcept { return template_id_; }
+  const std::string& alias() const noexcept { return alias_; }
+  const std::string& envd_version() const noexcept { return envd_version_; }
+  const std::string& domain() const noexcept { return domain_; }
+  /// `running` or `paused`; empty in the answer to a create.
+  const std::string& state() const noexcept { return state_; }
+  /// RFC 3339, as the service writes it.
+  const std::string& started_at() const noexcept { return started_at_; }
+  /// When it ends if nobody prolongs it; of a paused one, when it was paused.
+  const std::string& end_at() const noexcept { return end_at_; }
+  const std::map<std::string, std::string>& metadata() const noexcept { return metadata_; }
+  std::int64_t cpus() const noexcept { return cpus_; }
+  std::int64_t memory_mib() const noexcept { return memory_mib_; }
+  std::int64_t disk_mib() const noexcept { return disk_mib_; }
+  /// For the sandbox's own daemon; empty where it takes anybody.
+  const secret& access_token() const noexcept { return access_token_; }
+  /// For the other ports of one that is not public.
+  const secret& traffic_token() const noexcept { return traffic_token_; }
+
+ private:
+  std::string id_;
+  std::string template_id_;
+  std::string alias_;
+  std::string envd_version_;
+  std::string domain_;
+  std::string state_;
+  std::string started_at_;
+  std::string end_at_;
+  std::map<std::string, std::string> metadata_;
+  secret access_token_;
+  secret traffic_token_;
+  std::int64_t cpus_ = 0;
+  std::int64_t memory_mib_ = 0;
+  std::int64_t disk_mib_ = 0;
+};
+
+/// How busy a sandbox is, at one time.
+class sandbox_metrics {
+ public:
+  sandbox_metrics() = default;
+  explicit sandbox_metrics(const boost::json::object& said) {
+    using cofferdam::detail::number_at;
+    const auto bytes_at = [&](std::string_view key) {
+      const std::int64_t number = number_at(said, key).value_or(0);
+      return number < 0 ? std::uint64_t{0} : static_cast<std::uint64_t>(number);
+    };
+    timestamp = number_at(said, "timestampUnix").value_or(0);
+    cpus = number_at(said, "cpuCount").value_or(0);
+    const boost::json::value* const used = cofferdam::detail::member(said, "cpuUsedPct");
+    if (used != nullptr && used->is_number()) cpu_percent = used->to_number<double>();
+    memory_used = bytes_at("memUsed");
+    memory_total = bytes_at("memTotal");
+    disk_used = bytes_at("diskUsed");
+    disk_total = bytes_at("diskTotal");
+  }
+
+  std::int64_t timestamp = 0;  ///< seconds since 1970
+  std::int64_t cpus = 0;
+  double cpu_percent = 0;
+  std::uint64_t memory_used = 0;  ///< bytes, as all that follow
+  std::uint64_t memory_total = 0;
+  std::uint64_t disk_used = 0;
+  std::uint64_t disk_total = 0;
+};
+
+}  // namespace cofferdam::inline v0::e2b
+
+// ---- cofferdam/backends/e2b/signed_url.hpp ----
+
+
+#include <openssl/evp.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline v0::e2b {
+
+namespace detail {
+
+/// Percent-encoded: everything but what RFC 3986 calls unreserved.
+inline std::string percent_encoded(std::string_view text) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string all;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                       c == '.' || c == '_' || c == '~';
+    if (plain) {
+      all += c;
+    } else {
+      all += '%';
+      all += digits[byte >> 4U];
+      all += digits[byte & 15U];
+    }
+  }
+  return all;
+}
+
+}  // namespace detail
+
+/// What a signed URL allows.
+enum class file_access { read, write };
+
+/// The signature over a file's address, which lets whoever has it read or write that one file without a token.
+/// \param path        as the URL says it, decoded.
+/// \param user        as the URL says it; empty where it says none.
+/// \param expiration  seconds since 1970; nothing: as long as the sandbox lives.
+/// \par Source        specs/e2b.md 7.
+inline std::string file_signature(std::string_view path, file_access access, std::string_view user, const secret& token,
+                                  std::optional<std::int64_t> expiration) {
+  std::string raw(path);
+  raw += access == file_access::read ? ":read:" : ":write:";
+  raw += user;
+  raw += ":" + token.reveal();
+  if (expiration) raw += ":" + std::to_string(*expiration);
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned size = 0;
+  if (EVP_Digest(raw.data(), raw.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1)
+    throw error(errc::io_error, "e2b: SHA-256 is not available in OpenSSL");
+  std::string text = base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), size));
+  while (text.ends_with('=')) text.pop_back();
+  return "v1_" + text;
+}
+
+/// A URL by which anybody who has it can read (GET) or write (POST) one file of a sandbox. With a token that is signed;
+/// without one the sandbox takes anybody.
+/// \param base  the sandbox's daemon.
+inline std::string file_url(const endpoint& base, std::string_view path, file_access access, std::string_view user,
+                            const secret& token, std::optional<std::int64_t> expiration) {
+  std::string url = base.text() + "/files?";
+  if (!user.empty()) url += "username=" + detail::percent_encoded(user) + "&";
+  url += "path=" + detail::percent_encoded(path);
+  if (token.empty()) return url;
+  url += "&signature=" + detail::percent_encoded(file_signature(path, access, user, token, expiration));
+  if (expiration) url += "&signature_expiration=" + std::to_string(*expiration);
+  return url;
+}
+
+}  // namespace cofferdam::inline v0::e2b
+
+// ---- cofferdam/backends/e2b/detail/api.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/cancellation_state.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::e2b::detail {
+
+/// No word of it looks like a browser's: the service's proxies answer those with pages.
+inline constexpr std::string_view user_agent = "cofferdam-e2b/0.1";
+
+/// Waits; throws error{errc::cancelled} where the awaiting coroutine is cancelled.
+inline awaitable<void> rest(std::chrono::steady_clock::time_point until, const char* doing) {
+  asio::any_io_executor executor = co_await asio::this_coro::executor;
+  asio::steady_timer timer(executor, until);
+  std::error_code woken;
+  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+  if (state.cancelled() != asio::cancellation_type::none)
+    throw error(errc::cancelled, std::string("e2b: cannot ") + doing + ": cancelled while it waited");
+}
+
+/// The pauses between the tries of one call: doubled each time, with jitter, and never beyond a deadline.
+class back_off {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  back_off(std::chrono::milliseconds first, std::chrono::milliseconds limit)
+      : pause_(first), end_(clock::now() + limit) {}
+
+  clock::time_point end() const noexcept { return end_; }
+  std::chrono::milliseconds left() const {
+    return std::max(std::chrono::milliseconds(1), std::chrono::ceil<std::chrono::milliseconds>(end_ - clock::now()));
+  }
+
+  /// When to try again; nothing where it is not worth while.
+  /// \param asked  what the service wants to have waited; nothing where it does not say.
+  std::optional<clock::time_point> again(std::optional<std::chrono::seconds> asked) {
+    if (++tries_ > most_tries) return std::nullopt;
+    // Between half of the pause and all of it, so that many clients do not come back at once.
+    const auto half = std::max<std::chrono::milliseconds::rep>(pause_.count() / 2, 0);
+    const auto jitter =
+        static_cast<std::chrono::milliseconds::rep>(random_number() % (static_cast<std::uint64_t>(half) + 1));
+    std::chrono::milliseconds wait(pause_.count() - half + jitter);
+    if (asked) wait = *asked + std::chrono::milliseconds(jitter);
+    pause_ *= 2;
+    const clock::time_point when = clock::now() + wait;
+    if (when >= end_) return std::nullopt;
+    return when;
+  }
+
+ private:
+  static constexpr int most_tries = 3;
+
+  std::chrono::milliseconds pause_;
+  clock::time_point end_;
+  int tries_ = 0;
+};
+
+/// `Retry-After` in seconds; a date is not read, as in the official clients.
+inline std::optional<std::chrono::seconds> retry_after(const http_fields& fields) {
+  const std::optional<std::string_view> text = fields.find("Retry-After");
+  if (!text || text->empty() || text->size() > 7) return std::nullopt;
+  int number = 0;
+  for (const char c : *text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    number = number * 10 + (c - '0');
+  }
+  return std::chrono::seconds(number);
+}
+
+/// The service's control plane: creates, finds and ends sandboxes. One executor; many calls at once.
+class api {
+ public:
+  api(asio::any_io_executor executor, account who)
+      : who_(std::move(who)), client_(std::move(executor), who_.api().reach(who_.tls())) {
+    redact_.hide(who_.key());
+  }
+
+  const account& who() const noexcept { return who_; }
+  const redactor& redact() const noexcept { return redact_; }
+  /// What its answers may quote, besides the key.
+  void hide(const sandbox_info& one) {
+    redact_.hide(one.access_token());
+    redact_.hide(one.traffic_token());
+  }
+
+  /// Asks, again where the service is busy and nothing can be done twice by that.
+  /// \param fine  statuses that are answers too, besides 200 to 299.
+  /// \throws error as `refused_error` makes it; error{errc::provider_failed} where the service cannot be reached;
+  ///         error{errc::cancelled}.
+  awaitable<http_response> ask(std::string method, std::string path, std::optional<boost::json::object> body,
+                               const char* doing, std::vector<int> fine) {
+    back_off pauses(who_.options().first_pause, who_.options().request_timeout);
+    for (;;) {
+      http_request what(method, who_.api().prefix() + path);
+      what.field("X-API-KEY", who_.key().reveal()).field("User-Agent", std::string(user_agent));
+      if (body) what.content("application/json", boost::json::serialize(*body));
+      http_limits limits;
+      limits.connect(std::min(pauses.left(), std::chrono::milliseconds(30'000)));
+      limits.head(pauses.left()).idle(pauses.left()).body(most_answer);
+      const bool repeatable = what.is_idempotent();
+      http_response answer;
+      std::optional<error> failure;
+      try {
+        answer = co_await client_.request(std::move(what), std::move(limits));
+      } catch (const error& reason) {
+        if (reason.code() == errc::cancelled || reason.code() == errc::environment_closed) throw;
+        failure = error(errc::provider_failed,
+                        std::string("e2b: cannot ") + doing + ": " + redact_.clean(reason.what()), reason.cause());
+      }
+      std::optional<std::chrono::steady_clock::time_point> when;
+      if (failure) {
+        if (repeatable) when = pauses.again(std::nullopt);
+        if (!when) throw *failure;
+      } else {
+        const int status = answer.status();
+        if (answer.ok() || std::find(fine.begin(), fine.end(), status) != fine.end()) co_return answer;
+        const std::string said = redact_.clean(said_message(redact_.clean(answer.text())));
+        const bool full = said.find("maximum number of concurrent") != std::string::npos;
+        // 429 and 503 say that nothing was done.
+        const bool busy = (status == 429 && !full) || status == 503;
+        const bool broken = status == 500 || status == 502 || status == 504;
+        if (busy || (broken && repeatable)) when = pauses.again(retry_after(answer.head().fields));
+        if (!when) throw refused_error(doing, status, said);
+      }
+      co_await rest(*when, doing);
+    }
+  }
+
+  /// An object for an answer.
+  boost::json::object object_of(const http_response& answer, const char* doing) const {
+    return cofferdam::detail::parse_object(answer.text(), errc::provider_failed,
+                                           std::string("e2b: cannot ") + doing + ": the service's answer");
+  }
+
+  /// Creates a sandbox. The caller sees to what is left behind where this fails in between: see `strays`.
+  awaitable<sandbox_info> create(create_options options, std::string tag) {
+    constexpr const char* doing = "create a sandbox";
+    if (who_.options().gate) {
+      const auto when = who_.options().gate->reserve();
+      co_await rest(when, doing);
+    }
+    options.metadata["cofferdam"] = std::move(tag);
+    dialect form = who_.options().form == dialect::v2 ? dialect::v2 : dialect::v1;
+    for (;;) {
+      const std::string path = form == dialect::v2 ? "/v2/sandboxes" : "/sandboxes";
+      const bool may_fall_back = form == dialect::v1 && who_.options().form == dialect::automatic;
+      std::vector<int> fine;
+      if (may_fall_back) fine = {400, 404, 405, 410};
+      http_response answer = co_await ask("POST", path, options.body(form), doing, fine);
+      if (answer.ok()) co_return info_of(answer, doing);
+      if (!is_no_route(answer)) refuse(answer, doing);
+      form = dialect::v2;
+    }
+  }
+
+  /// Finds a sandbox, resumes it where it is paused, and lets it live so long from now on, if that is longer.
+  awaitable<sandbox_info> connect(std::string id, std::int64_t seconds) {
+    constexpr const char* doing = "connect to the sandbox";
+    check_sandbox_id(id);
+    boost::json::object body;
+    body["timeout"] = seconds;
+    const dialect wanted = who_.options().form;
+    std::vector<int> fine;
+    if (wanted == dialect::automatic) fine = {400, 404, 405, 410};
+    const std::string path = "/sandboxes/" + id + "/connect";
+    const std::string first = wanted == dialect::v2 ? "/v2" + path : path;
+    http_response answer = co_await ask("POST", first, body, doing, fine);
+    if (!answer.ok()) {
+      if (!is_no_route(answer)) refuse(answer, doing);
+      answer = co_await ask("POST", "/v2" + path, body, doing, std::vector<int>());
+    }
+    co_return info_of(answer, doing);
+  }
+
+  /// Ends a sandbox. \return  false where there was none.
+  awaitable<bool> kill(std::string id) {
+    check_sandbox_id(id);
+    static const std::vector<int> fine{404};
+    http_response answer = co_await ask("DELETE", "/sandboxes/" + id, std::nullopt, "end the sandbox", fine);
+    co_return answer.status() != 404;
+  }
+
+  /// \return  false where it is paused already.
+  awaitable<bool> pause(std::string id) {
+    check_sandbox_id(id);
+    static const std::vector<int> fine{409};
+    boost::json::object body;
+    http_response answer =
+        co_await ask("POST", "/sandboxes/" + id + "/pause", std::move(body), "pause the sandbox", fine);
+    co_return answer.status() != 409;
+  }
+
+  /// Ends it so many seconds from now.
+  awaitable<void> set_lifetime(std::string id, std::int64_t seconds) {
+    check_sandbox_id(id);
+    boost::json::object body;
+    body["timeout"] = seconds;
+    co_await ask("POST", "/sandboxes/" + id + "/timeout", std::move(body), "prolong the life of the sandbox",
+                 std::vector<int>());
+  }
+
+  awaitable<sandbox_info> look(std::string id) {
+    check_sandbox_id(id);
+    constexpr const char* doing = "look at the sandbox";
+    http_response answer = co_await ask("GET", "/sandboxes/" + id, std::nullopt, doing, std::vector<int>());
+    co_return info_of(answer, doing);
+  }
+
+  awaitable<std::vector<sandbox_metrics>> metrics(std::string id) {
+    check_sandbox_id(id);
+    constexpr const char* doing = "read the sandbox's metrics";
+    http_response answer =
+        co_await ask("GET", "/sandboxes/" + id + "/metrics", std::nullopt, doing, std::vector<int>());
+    std::vector<sandbox_metrics> all;
+    for (const boost::json::object& each : objects_of(answer, doing)) all.emplace_back(each);
+    co_return all;
+  }
+
+  awaitable<std::string> snapshot(std::string id) {
+    check_sandbox_id(id);
+    constexpr const char* doing = "keep a copy of the sandbox";
+    boost::json::object body;
+    http_response answer =
+        co_await ask("POST", "/sandboxes/" + id + "/snapshots", std::move(body), doing, std::vector<int>());
+    const boost::json::object said = object_of(answer, doing);
+    std::string name(cofferdam::detail::text_at(said, "snapshotID"));
+    if (name.empty())
+      throw error(errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer names none");
+    co_return name;
+  }
+
+  /// All sandboxes, or those with these words in their metadata; page by page.
+  /// \param metadata  `key=value`, of characters that need no encoding; empty: all.
+  awaitable<std::vector<sandbox_info>> list(std::string metadata) {
+    constexpr const char* doing = "list the sandboxes";
+    std::vector<sandbox_info> all;
+    std::string next;
+    for (int page = 0; page < most_pages; ++page) {
+      std::string path = "/v2/sandboxes?state=running,paused&limit=100";
+      if (!metadata.empty()) path += "&metadata=" + percent_encoded(metadata);
+      if (!next.empty()) path += "&nextToken=" + percent_encoded(next);
+      http_response answer = co_await ask("GET", std::move(path), std::nullopt, doing, std::vector<int>());
+      for (const boost::json::object& each : objects_of(answer, doing)) all.emplace_back(each);
+      next = std::string(answer.field("X-Next-Token").value_or(std::string_view()));
+      if (next.empty()) break;
+    }
+    co_return all;
+  }
+
+  /// Ends what a create that broke off may have left.
+  awaitable<void> end_strays(std::string tag) {
+    std::vector<sandbox_info> left = co_await list("cofferdam=" + tag);
+    for (const sandbox_info& one : left) {
+      const auto found = one.metadata().find("cofferdam");
+      if (found == one.metadata().end() || found->second != tag) continue;  // a service that knows no filter
+      co_await kill(one.id());
+    }
+  }
+
+  awaitable<void> close() { return client_.close(); }
+
+ private:
+  static constexpr std::size_t most_answer = std::size_t{4} * 1024 * 1024;
+  static constexpr int most_pages = 1000;
+
+  /// Whether the answer says that the service has no such call, rather than no such sandbox or template.
+  static bool is_no_route(const http_response& answer) {
+    const int status = answer.status();
+    if (status == 405 || status == 410) return true;
+    const std::string said = said_message(answer.text());
+    const auto says = [&](std::string_view words) { return said.find(words) != std::string::npos; };
+    if (status == 404) return !says("andbox") && !says("emplate") && !says("tag '");
+    return status == 400 && (says("method not allowed") || says("no matching operation"));
+  }
+
+  [[noreturn]] void refuse(const http_response& answer, const char* doing) const {
+    throw refused_error(doing, answer.status(), redact_.clean(said_message(redact_.clean(answer.text()))));
+  }
+
+  sandbox_info info_of(const http_response& answer, const char* doing) const {
+    sandbox_info info(object_of(answer, doing));
+    if (info.id().empty())
+      throw error(errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer has no sandboxID");
+    check_sandbox_id(info.id());
+    return info;
+  }
+
+  static std::vector<boost::json::object> objects_of(const http_response& answer, const char* doing) {
+    std::error_code broken;
+    boost::json::value value =
+        boost::json::parse(boost::json::string_view(answer.text().data(), answer.text().size()), broken);
+    boost::json::array* const array = broken ? nullptr : value.if_array();
+    if (array == nullptr)
+      throw error(errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer is no JSON array");
+    std::vector<boost::json::object> all;
+    for (boost::json::value& each : *array)
+      if (boost::json::object* const one = each.if_object()) all.push_back(std::move(*one));
+    return all;
+  }
+
+  account who_;
+  redactor redact_;
+  http_client client_;
+};
+
+}  // namespace cofferdam::inline v0::e2b::detail
+
+// ---- cofferdam/backends/e2b/envd_version.hpp ----
+
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline v0::e2b {
+
+/// The version of the daemon in a sandbox, which decides what can be asked of it.
+class envd_version {
+ public:
+  constexpr envd_version(unsigned major, unsigned minor, unsigned patch) noexcept : parts_{major, minor, patch} {}
+
+  /// `0.5.7`, `v0.5.7`, `0.5`; what follows the numbers (`-rc1`) is ignored. Nothing for what is no version.
+  static constexpr std::optional<envd_version> parse(std::string_view text) noexcept {
+    if (text.starts_with('v')) text.remove_prefix(1);
+    std::array<unsigned, 3> parts{};
+    std::size_t count = 0;
+    while (count < 3 && !text.empty() && text.front() >= '0' && text.front() <= '9') {
+      unsigned number = 0;
+      while (!text.empty() && text.front() >= '0' && text.front() <= '9') {
+        if (number > 99'999) return std::nullopt;
+        number = number * 10 + static_cast<unsigned>(text.front() - '0');
+        text.remove_prefix(1);
+      }
+      parts[count++] = number;
+      if (!text.starts_with('.')) break;
+      text.remove_prefix(1);
+    }
+    if (count == 0) return std::nullopt;
+    return envd_version(parts[0], parts[1], parts[2]);
+  }
+
+  friend constexpr auto operator<=>(const envd_version&, const envd_version&) noexcept = default;
+
+  std::string text() const {
+    return std::to_string(parts_[0]) + "." + std::to_string(parts_[1]) + "." + std::to_string(parts_[2]);
+  }
+
+ private:
+  std::array<unsigned, 3> parts_;
+};
+
+/// What a daemon can do. One whose version is not known (services that imitate E2B) is taken for a fairly new one, but
+/// uploads take the form that every version knows.
+/// \par Source  specs/e2b.md 8.
+class envd_abilities {
+ public:
+  envd_abilities() = default;
+  explicit envd_abilities(std::string_view version) : version_(envd_version::parse(version)) {}
+
+  bool is_usable() const noexcept { return at_least({0, 1, 0}, true); }
+  bool watches_below() const noexcept { return at_least({0, 1, 4}, true); }
+  bool has_default_user() const noexcept { return at_least({0, 4, 0}, true); }
+  bool closes_input() const noexcept { return at_least({0, 5, 2}, true); }
+  bool takes_raw_uploads() const noexcept { return at_least({0, 5, 7}, false); }
+
+ private:
+  bool at_least(envd_version wanted, bool otherwise) const noexcept {
+    return version_ ? *version_ >= wanted : otherwise;
+  }
+
+  std::optional<envd_version> version_;
+};
+
+}  // namespace cofferdam::inline v0::e2b
+
+// ---- cofferdam/backends/e2b/process_event.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::e2b {
+
+/// How a process ended, as the daemon says it.
+class process_end {
+ public:
+  process_end() = default;
+
+  int exit_code = -1;  ///< 0 to 255; -1 where a signal ended it
+  int signal = 0;      ///< 0 where none did; -1 for one whose name is not known
+};
+
+/// One message of a process's stream.
+class process_event {
+ public:
+  process_event() = default;
+
+  enum class kind { start, out, err, terminal, end, other };
+  kind what = kind::other;
+  std::int64_t pid = 0;  ///< of `start`
+  bytes data;            ///< of `out`, `err` and `terminal`
+  process_end end;       ///< of `end`
+
+  /// \param text  the message: `{"event":{...}}`. What it does not know is `other`.
+  /// \throws error{errc::io_error} with net_errc::malformed for what is no JSON object, or data that is no base64.
+  /// \par Source  specs/e2b.md 5.1 and 4.3.
+  static process_event parse(std::string_view text) {
+    namespace json = cofferdam::detail;
+    const boost::json::object said = json::parse_object(text, errc::io_error, "e2b: a message of a command's stream");
+    process_event made;
+    const boost::json::object* const event = json::object_at(said, "event");
+    if (event == nullptr) return made;
+    if (const boost::json::object* const start = json::object_at(*event, "start")) {
+      made.what = kind::start;
+      made.pid = json::number_at(*start, "pid").value_or(0);
+    } else if (const boost::json::object* const data = json::object_at(*event, "data")) {
+      constexpr std::array<std::pair<std::string_view, kind>, 3> outputs{
+          {{"stdout", kind::out}, {"stderr", kind::err}, {"pty", kind::terminal}}};
+      for (const auto& [name, what] : outputs) {
+        const boost::json::value* const found = json::member(*data, name);
+        if (found == nullptr || !found->is_string()) continue;
+        made.what = what;
+        made.data = decoded(json::text_at(*data, name));
+      }
+    } else if (const boost::json::object* const end = json::object_at(*event, "end")) {
+      made.what = kind::end;
+      made.end = end_of(*end);
+    }
+    return made;
+  }
+
+ private:
+  /// Either alphabet, with or without padding: the mapping of protobuf to JSON allows all of that to be read.
+  static bytes decoded(std::string_view text) {
+    std::optional<bytes> plain = base64_decode(text);
+    if (!plain) {
+      std::string copy(text);
+      std::replace(copy.begin(), copy.end(), '-', '+');
+      std::replace(copy.begin(), copy.end(), '_', '/');
+      while (copy.size() % 4 != 0 && copy.size() % 4 != 1) copy += '=';
+      plain = base64_decode(copy);
+    }
+    if (!plain)
+      throw error(errc::io_error, "e2b: the output in a message of a command's stream is no base64",
+                  net_errc::malformed);
+    return std::move(*plain);
+  }
+
+  static process_end end_of(const boost::json::object& said) {
+    namespace json = cofferdam::detail;
+    process_end made;
+    std::optional<std::int64_t> code = json::number_at(said, "exitCode");
+    if (!code) code = json::number_at(said, "exit_code");
+    const std::string_view status = json::text_at(said, "status");
+    if (status.starts_with("signal: ")) {
+      made.signal = signal_named(status.substr(8));
+    } else if (const std::int64_t number = code.value_or(0); number >= 0 && number <= 255) {
+      made.exit_code = static_cast<int>(number);
+    } else {
+      made.signal = -1;
+    }
+    return made;
+  }
+
+  /// By the words that the daemon's language has for them.
+  static int signal_named(std::string_view words) {
+    constexpr std::array<std::pair<std::string_view, int>, 31> names{{{"hangup", SIGHUP},
+                                                                      {"interrupt", SIGINT},
+                                                                      {"quit", SIGQUIT},
+                                                                      {"illegal instruction", SIGILL},
+                                                                      {"trace/breakpoint trap", SIGTRAP},
+                                                                      {"aborted", SIGABRT},
+                                                                      {"bus error", SIGBUS},
+                                                                      {"floating point exception", SIGFPE},
+                                                                      {"killed", SIGKILL},
+                                                                      {"user defined signal 1", SIGUSR1},
+                                                                      {"segmentation fault", SIGSEGV},
+                                                                      {"user defined signal 2", SIGUSR2},
+                                                                      {"broken pipe", SIGPIPE},
+                                                                      {"alarm clock", SIGALRM},
+                                                                      {"terminated", SIGTERM},
+                                                                      {"stack fault", SIGSTKFLT},
+                                                                      {"child exited", SIGCHLD},
+                                                                      {"continued", SIGCONT},
+                                                                      {"stopped (signal)", SIGSTOP},
+                                                                      {"stopped", SIGTSTP},
+                                                                      {"stopped (tty input)", SIGTTIN},
+                                                                      {"stopped (tty output)", SIGTTOU},
+                                                                      {"urgent I/O condition", SIGURG},
+                                                                      {"CPU time limit exceeded", SIGXCPU},
+                                                                      {"file size limit exceeded", SIGXFSZ},
+                                                                      {"virtual timer expired", SIGVTALRM},
+                                                                      {"profiling timer expired", SIGPROF},
+                                                                      {"window changed", SIGWINCH},
+                                                                      {"I/O possible", SIGIO},
+                                                                      {"power failure", SIGPWR},
+                                                                      {"bad system call", SIGSYS}}};
+    if (words.ends_with(" (core dumped)")) words.remove_suffix(std::string_view(" (core dumped)").size());
+    for (const auto& [name, number] : names)
+      if (name == words) return number;
+    int number = 0;
+    if (words.starts_with("signal ")) words.remove_prefix(7);
+    for (const char c : words) {
+      if (c < '0' || c > '9' || number > 64) return -1;
+      number = number * 10 + (c - '0');
+    }
+    return number >= 1 && number <= 64 ? number : -1;
+  }
+};
+
+}  // namespace cofferdam::inline v0::e2b
+
+// ---- cofferdam/net/connect_envelope.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline v0 {
+
+/// One message of a Connect stream. Points into what was given to `connect_envelope_reader::next`, or into the reader.
+class connect_envelope {
+ public:
+  connect_envelope(bool is_end, std::string_view payload) noexcept : payload_(payload), is_end_(is_end) {}
+  /// Whether it is the last one, which says how the call went (`read_connect_end`). Requests have none.
+  bool is_end() const noexcept { return is_end_; }
+  /// The message, whole; with the JSON codec a JSON text, unchecked. May be empty.
+  std::string_view payload() const noexcept { return payload_; }
+
+ private:
+  std::string_view payload_;
+  bool is_end_;
+};
+
+/// Takes the body of a Connect streaming request or response apart. Sans-I/O.
+///
+/// ```
+/// envelope = flags(1) length(4, big-endian) payload(length)     ; a length of 0 is allowed
+/// flags    = 0x00 message | 0x02 end of the stream              ; 0x01, compressed, is refused: we never offer it
+/// ```
+/// A message that lies whole in one piece is not copied; of one that comes in pieces as much is held as has come, and
+/// never more than the limit, whatever its length claims.
+/// \par Source  Connect protocol, "Streaming-RPCs", Enveloped-Message; specs/e2b.md 4.2.
+class connect_envelope_reader {
+ public:
+  /// \param most  the longest payload that is taken, in bytes.
+  explicit connect_envelope_reader(std::size_t most) noexcept : most_(most) {}
+
+  /// Takes the next envelope from the front of `input`; nothing once `input` is used up.
+  /// \param  input  what came, cut anywhere; what is left when this returns goes in again, with nothing left out.
+  /// \return        valid until the next call, and while what `input` pointed to is there.
+  /// \throws        error{errc::too_large} for a longer payload, before any of it is taken; error{errc::io_error} with
+  ///                net_errc::malformed for reserved flags, a compressed payload, or anything behind the end envelope.
+  ///                Afterwards the reader is not to be used any more.
+  std::optional<connect_envelope> next(std::string_view& input) {
+    if (delivered_) {
+      payload_.clear();
+      delivered_ = false;
+    }
+    while (!input.empty()) {
+      if (ended_)
+        throw error(errc::io_error, "Connect: the stream goes on behind its end envelope; the peer is broken",
+                    net_errc::malformed);
+      if (have_ < head_.size()) {
+        const std::size_t taken = std::min(input.size(), head_.size() - have_);
+        std::copy_n(input.data(), taken, head_.data() + have_);
+        have_ += taken;
+        input.remove_prefix(taken);
+        if (have_ < head_.size()) return std::nullopt;
+        read_head();
+        if (length_ == 0) return deliver(std::string_view());
+        continue;
+      }
+      const std::string_view content = input.substr(0, length_ - payload_.size());
+      input.remove_prefix(content.size());
+      if (content.size() == length_) return deliver(content);
+      payload_.append(content);
+      if (payload_.size() == length_) return deliver(payload_);
+    }
+    return std::nullopt;
+  }
+
+  /// Whether the end envelope has come.
+  bool ended() const noexcept { return ended_; }
+  /// Whether the stream may end here: not inside an envelope.
+  bool may_end() const noexcept { return have_ == 0; }
+
+  /// Says that nothing more comes. That there was no end envelope is for the caller to judge: see `ended()`.
+  /// \throws error{errc::io_error} with net_errc::truncated: it ended inside an envelope.
+  void finish() const {
+    if (!may_end())
+      throw error(errc::io_error, "Connect: the stream ends in the middle of an envelope: the connection was cut",
+                  net_errc::truncated);
+  }
+
+ private:
+  void read_head() {
+    const auto byte = [this](std::size_t at) {
+      return static_cast<std::uint32_t>(static_cast<unsigned char>(head_[at]));
+    };
+    const std::uint32_t flags = byte(0);
+    if ((flags & ~std::uint32_t{3}) != 0)
+      throw error(errc::io_error,
+                  "Connect: an envelope has the flags " + std::to_string(flags) +
+                      ", some of which are reserved; is the peer's answer no Connect stream?",
+                  net_errc::malformed);
+    if ((flags & 1U) != 0)
+      throw error(errc::io_error, "Connect: an envelope is compressed, which nobody had offered", net_errc::malformed);
+    length_ = byte(1) << 24U | byte(2) << 16U | byte(3) << 8U | byte(4);
+    if (length_ > most_)
+      throw error(errc::too_large, "Connect: a message of " + std::to_string(length_) + " bytes; the limit is " +
+                                       std::to_string(most_) + " bytes");
+    is_end_ = (flags & 2U) != 0;
+  }
+
+  connect_envelope deliver(std::string_view payload) noexcept {
+    have_ = 0;
+    ended_ = is_end_;
+    delivered_ = true;
+    return {is_end_, payload};
+  }
+
+  std::size_t most_;
+  std::array<char, 5> head_{};
+  std::size_t have_ = 0;
+  std::uint32_t length_ = 0;
+  std::string payload_;
+  bool is_end_ = false;
+  bool ended_ = false;
+  bool delivered_ = false;
+};
+
+/// Appends an envelope around `payload` to `to`.
+/// \param payload  at most 4294967295 bytes.
+/// \param is_end   whether it is a response's last one: then `payload` is `connect_end_text()`'s.
+/// \throws error{errc::too_large} for a longer one; then `to` is as it was.
+inline void append_connect_envelope(std::string& to, std::string_view payload, bool is_end) {
+  if (payload.size() > std::numeric_limits<std::uint32_t>::max())
+    throw error(errc::too_large, "Connect: a message of " + std::to_string(payload.size()) +
+                                     " bytes; an envelope holds at most 4294967295");
+  const auto length = static_cast<std::uint32_t>(payload.size());
+  to.reserve(to.size() + 5 + payload.size());
+  to += is_end ? '\x02' : '\0';
+  for (const unsigned shift : {24U, 16U, 8U, 0U}) to += static_cast<char>(length >> shift & 255U);
+  to += payload;
+}
+
+/// A message in its envelope.
+inline std::string connect_message(std::string_view payload) {
+  std::string text;
+  append_connect_envelope(text, payload, false);
+  return text;
+}
+
+/// The last envelope of a response.
+/// \param payload  as `connect_end_text` makes it; `{}` for a call that went well.
+inline std::string connect_end(std::string_view payload = "{}") {
+  std::string text;
+  append_connect_envelope(text, payload, true);
+  return text;
+}
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/net/connect_client.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0 {
+
+/// What came of a unary call: a message, or the failure that the peer reports.
+class connect_answer {
+ public:
+  connect_answer() = default;
+  connect_answer(int status, std::string message) : message_(std::move(message)), status_(status) {}
+  connect_answer(int status, connect_failure failure) : failure_(std::move(failure)), status_(status) {}
+  bool ok() const noexcept { return !failure_; }
+  /// The JSON text of the answer; not parsed.
+  const std::string& message() const noexcept { return message_; }
+  const std::optional<connect_failure>& failure() const noexcept { return failure_; }
+  /// The HTTP status.
+  int status() const noexcept { return status_; }
+
+ private:
+  std::string message_;
+  std::optional<connect_failure> failure_;
+  int status_ = 0;
+};
+
+/// The messages of a call that streams them. Destroying it closes the connection, unless the end was read.
+/// \par Lifetime  as `http_exchange`.
+class connect_stream {
+ public:
+  /// No stream.
+  connect_stream() = default;
+  /// \param most  the longest message that is taken, in bytes.
+  connect_stream(http_exchange answer, std::size_t most)
+      : answer_(std::move(answer)), reader_(most), buffer_(std::make_unique<buffer>()) {}
+
+  /// The next message; nothing at the end.
+  /// \return valid until the next call.
+  /// \throws error{errc::too_large}; error{errc::io_error}: what the connection throws, net_errc::truncated where the stream
+  ///         ends inside a message, net_errc::malformed for what is no stream of messages. Afterwards it is of no use.
+  /// \par Cancellation  terminal: closes the connection; throws error{errc::cancelled}.
+  awaitable<std::optional<std::string_view>> next() {
+    for (;;) {
+      const std::optional<connect_envelope> one = reader_.next(rest_);
+      if (one && !one->is_end()) co_return one->payload();
+      if (one) {
+        failure_ = read_connect_end(one->payload());
+        continue;
+      }
+      const std::size_t count = co_await answer_.read_some(std::span(*buffer_));
+      if (count == 0) {
+        reader_.finish();
+        co_return std::nullopt;
+      }
+      rest_ = as_text(bytes_view(buffer_->data(), count));
+    }
+  }
+
+  /// Whether the peer has said that it is the end: without that the stream is not whole. Known once `next()` was empty.
+  bool ended() const noexcept { return reader_.ended(); }
+  /// Why the call failed, where the peer says so at the end.
+  const std::optional<connect_failure>& failure() const noexcept { return failure_; }
+
+ private:
+  using buffer = std::array<std::byte, 64 * 1024>;
+
+  http_exchange answer_;
+  connect_envelope_reader reader_{0};
+  std::unique_ptr<buffer> buffer_;
+  std::string_view rest_;
+  std::optional<connect_failure> failure_;
+};
+
+/// What came of a call that streams: the stream, or an answer that is none.
+class connect_opening {
+ public:
+  connect_opening() = default;
+  explicit connect_opening(connect_stream stream) : stream_(std::move(stream)) {}
+  explicit connect_opening(connect_answer refusal) : refusal_(std::move(refusal)) {}
+  /// Whether there is a stream. Where there is none, nothing of the call has been done, as far as HTTP can tell.
+  bool ok() const noexcept { return stream_.has_value(); }
+  connect_stream& stream() { return *stream_; }
+  const connect_answer& refusal() const noexcept { return refusal_; }
+
+ private:
+  std::optional<connect_stream> stream_;
+  connect_answer refusal_;
+};
+
+namespace detail {
+
+inline bool has_media_type(const http_response_head& head, std::string_view wanted) {
+  const std::string_view type = head.fields.find("Content-Type").value_or(std::string_view());
+  return same_ignoring_case(without_blanks(type.substr(0, type.find(';'))), wanted);
+}
+
+}  // namespace detail
+
+/// Makes a unary call with the JSON codec.
+/// \param client   kept by the caller until the awaitable completes.
+/// \param what     the request with its own fields; those of the protocol and the body are added.
+/// \param message  a JSON object's text.
+/// \param limits   `body()` holds for the answer.
+/// \throws         as `http_client::request`. A failure that the peer reports is a value.
+/// \par Cancellation  terminal.
+/// \par Source     Connect protocol, "Unary-RPCs"; specs/e2b.md 4.1.
+inline awaitable<connect_answer> connect_unary(http_client& client, http_request what, std::string message,
+                                               http_limits limits) {
+  what.field("Connect-Protocol-Version", "1").content("application/json", message);
+  http_response answer = co_await client.request(std::move(what), std::move(limits));
+  if (answer.status() == 200) co_return connect_answer(200, std::string(answer.text()));
+  co_return connect_answer(answer.status(),
+                           read_connect_failure(static_cast<unsigned>(answer.status()), answer.text()));
+}
+
+/// Makes a call whose answer is a stream of messages, with the JSON codec.
+/// \param most    the longest message that is taken, in bytes.
+/// \param limits  `head()` holds for the begin of the answer, `idle()` between two pieces of it.
+/// \throws        as `http_client::send`; error{errc::io_error} with net_errc::malformed for an answer that is no stream.
+/// \par Cancellation  terminal: whether the call has been made is not known then.
+/// \par Source    Connect protocol, "Streaming-RPCs"; specs/e2b.md 4.2.
+inline awaitable<connect_opening> connect_server_stream(http_client& client, http_request what, std::string message,
+                                                        std::size_t most, http_limits limits) {
+  what.field("Connect-Protocol-Version", "1").content("application/connect+json", connect_message(message));
+  http_exchange answer = co_await client.send(std::move(what), std::move(limits));
+  if (answer.status() != 200) {
+    constexpr std::size_t longest_refusal = std::size_t{64} * 1024;
+    const auto status = static_cast<unsigned>(answer.status());
+    bytes body = co_await answer.read_all(longest_refusal);
+    co_return connect_opening(connect_answer(static_cast<int>(status), read_connect_failure(status, as_text(body))));
+  }
+  if (!detail::has_media_type(answer.head(), "application/connect+json"))
+    throw error(errc::io_error, "Connect: the answer is no stream of messages: its Content-Type is another",
+                net_errc::malformed);
+  connect_stream stream(std::move(answer), most);
+  co_return connect_opening(std::move(stream));
+}
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/backends/e2b/detail/envd.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::e2b::detail {
+
+/// The daemon in one sandbox: processes and files. Its coroutines share it.
+class envd : public std::enable_shared_from_this<envd> {
+ public:
+  static constexpr std::uint16_t port = 49983;
+  /// The longest message of a stream; the daemon's own hold 32 KiB of output.
+  static constexpr std::size_t most_message = std::size_t{8} * 1024 * 1024;
+
+  envd(asio::any_io_executor executor, std::shared_ptr<api> service, const sandbox_info& info, std::string user)
+      : executor_(executor),
+        service_(std::move(service)),
+        redact_(service_->redact()),
+        id_(info.id()),
+        token_(info.access_token()),
+        can_(info.envd_version()),
+        user_(std::move(user)),
+        base_(service_->who().sandbox(port, id_, info.domain())),
+        client_(std::move(executor), base_.reach(service_->who().tls()), settings()) {
+    redact_.hide(token_);
+    redact_.hide(info.traffic_token());
+    if (user_.empty() && !can_.has_default_user()) user_ = "user";
+  }
+  envd(const envd&) = delete;
+  envd& operator=(const envd&) = delete;
+
+  const asio::any_io_executor& executor() const noexcept { return executor_; }
+  const std::string& id() const noexcept { return id_; }
+  const std::string& user() const noexcept { return user_; }
+  const secret& token() const noexcept { return token_; }
+  const endpoint& base() const noexcept { return base_; }
+  const envd_abilities& can() const noexcept { return can_; }
+  const redactor& redact() const noexcept { return redact_; }
+  std::chrono::milliseconds request_timeout() const { return service_->who().options().request_timeout; }
+
+  /// Called once where the sandbox is lost.
+  void on_lost(std::function<void(const error&)> tell) { tell_ = std::move(tell); }
+  const std::optional<error>& lost() const noexcept { return lost_; }
+  void lose(const error& reason) {
+    if (lost_ || closed_) return;
+    lost_ = reason;
+    if (const auto tell = std::exchange(tell_, nullptr)) tell(reason);
+  }
+
+  /// From now on everything fails.
+  void close() {
+    closed_ = true;
+    tell_ = nullptr;
+  }
+  awaitable<void> close_connections() { return client_.close(); }
+
+  /// What a connect has changed.
+  void renew(const sandbox_info& info) {
+    if (!info.access_token().empty()) token_ = info.access_token();
+    redact_.hide(token_);
+  }
+
+  // ---- calls ----
+
+  /// A unary call. What the daemon refuses is an answer; a proxy's word that there is no such sandbox loses it.
+  /// \param doing      `start a command`; outlives the call.
+  /// \param limit      for the answer to begin; nothing: none.
+  /// \param idempotent may be made twice.
+  static awaitable<connect_answer> call(std::shared_ptr<envd> self, std::string path, boost::json::object message,
+                                        const char* doing, std::optional<std::chrono::milliseconds> limit,
+                                        bool idempotent) {
+    back_off pauses(self->service_->who().options().first_pause, self->request_timeout());
+    const std::string text = boost::json::serialize(message);
+    connect_answer answer;
+    for (;;) {
+      self->require();
+      http_request what = self->request("POST", path);
+      if (idempotent) what.idempotent();
+      what.field("User-Agent", std::string(user_agent));
+      if (!self->user_.empty()) what.field("Authorization", authorization(self->user_));
+      http_limits limits;
+      limits.connect(self->connect_limit()).head(limit).body(most_message);
+      std::optional<error> failure;
+      try {
+        answer = co_await connect_unary(self->client_, std::move(what), text, std::move(limits));
+      } catch (const error& reason) {
+        if (reason.code() == errc::cancelled) throw;
+        failure = reason;
+      }
+      if (failure) {
+        const error why = co_await self->explain(*failure, doing);
+        throw why;
+      }
+      std::optional<std::chrono::steady_clock::time_point> when;
+      if (answer.status() == 429) when = pauses.again(std::nullopt);  // nothing was done
+      if (!when) break;
+      co_await rest(*when, doing);
+    }
+    self->watch(answer);
+    co_return answer;
+  }
+
+  /// An object for an answer.
+  /// \throws error as `failed_call_error` makes it.
+  static awaitable<boost::json::object> ask(std::shared_ptr<envd> self, std::string path, boost::json::object message,
+                                            const char* doing, bool idempotent) {
+    connect_answer answer =
+        co_await call(self, std::move(path), std::move(message), doing, self->request_timeout(), idempotent);
+    self->require_ok(answer, doing);
+    co_return cofferdam::detail::parse_object(answer.message(), errc::io_error,
+                                              std::string("e2b: cannot ") + doing + ": the sandbox's answer");
+  }
+
+  void require_ok(const connect_answer& answer, const char* doing) const {
+    if (!answer.ok()) throw refusal(*answer.failure(), doing);
+  }
+
+  error refusal(const connect_failure& failure, const char* doing) const {
+    return failed_call_error(doing, failure.code(), redact_.clean(failure.message()));
+  }
+
+  /// A call whose answer is a stream. One that was refused because the sandbox was busy is made again; one whose
+  /// connection broke never: it may have been done.
+  /// \param user     whom it runs as; empty: as configured.
+  /// \param enforce  for the daemon, in case that we are gone; nothing: none.
+  static awaitable<connect_stream> stream(std::shared_ptr<envd> self, std::string path, boost::json::object message,
+                                          const char* doing, std::string user,
+                                          std::optional<std::chrono::milliseconds> enforce) {
+    back_off pauses(self->service_->who().options().first_pause, self->request_timeout());
+    const std::string text = boost::json::serialize(message);
+    for (;;) {
+      self->require();
+      http_request what = self->request("POST", path);
+      what.field("User-Agent", std::string(user_agent));
+      what.field("Keepalive-Ping-Interval", std::to_string(ping.count()));
+      if (enforce) what.field("Connect-Timeout-Ms", std::to_string(enforce->count()));
+      const std::string& who = user.empty() ? self->user_ : user;
+      if (!who.empty()) what.field("Authorization", authorization(who));
+      http_limits limits;
+      limits.connect(self->connect_limit()).head(pauses.left()).idle(2 * ping + std::chrono::seconds(5));
+      connect_opening opened;
+      std::optional<error> failure;
+      try {
+        opened = co_await connect_server_stream(self->client_, std::move(what), text, most_message, std::move(limits));
+      } catch (const error& reason) {
+        if (reason.code() == errc::cancelled) throw;
+        failure = reason;
+      }
+      if (failure) {
+        const error why = co_await self->explain(*failure, doing);
+        throw why;
+      }
+      if (opened.ok()) co_return std::move(opened.stream());
+      const int status = opened.refusal().status();
+      std::optional<std::chrono::steady_clock::time_point> when;
+      if (status == 429 || status == 409 || status == 503) when = pauses.again(std::nullopt);
+      if (!when) {
+        self->watch(opened.refusal());
+        throw self->refusal(*opened.refusal().failure(), doing);
+      }
+      co_await rest(*when, doing);
+    }
+  }
+
+  /// Runs a small script of our own to its end; what it says is not wanted.
+  /// \param as_root  as root where the daemon allows that: what a command has started may not be its user's any more.
+  /// \return         whether it exited with 0.
+  static awaitable<bool> run_script(std::shared_ptr<envd> self, std::vector<std::string> words, bool as_root,
+                                    const char* doing) {
+    boost::json::object message = start_message("/bin/sh", words, ".", false);
+    for (;;) {
+      const bool root = as_root && !self->no_root_;
+      std::string user;
+      if (root) user = "root";
+      connect_stream stream =
+          co_await envd::stream(self, "/process.Process/Start", message, doing, std::move(user), script_limit);
+      bool good = false;
+      for (;;) {
+        const std::optional<std::string_view> one = co_await stream.next();
+        if (!one) break;
+        const process_event event = process_event::parse(*one);
+        if (event.what == process_event::kind::end) good = event.end.exit_code == 0;
+      }
+      const bool refused = stream.failure() && (stream.failure()->code() == connect_code::unauthenticated ||
+                                                stream.failure()->code() == connect_code::permission_denied ||
+                                                stream.failure()->code() == connect_code::invalid_argument);
+      if (!root || !refused) co_return good;
+      self->no_root_ = true;
+    }
+  }
+
+  /// What `Start` is asked for.
+  static boost::json::object start_message(std::string_view program, const std::vector<std::string>& words,
+                                           std::string_view directory, bool has_input) {
+    boost::json::object process;
+    process["cmd"] = cofferdam::detail::json_text(program);
+    boost::json::array args;
+    for (const std::string& one : words) args.push_back(cofferdam::detail::json_text(one));
+    process["args"] = std::move(args);
+    process["cwd"] = cofferdam::detail::json_text(directory);
+    boost::json::object message;
+    message["process"] = std::move(process);
+    message["stdin"] = has_input;
+    return message;
+  }
+
+  // ---- files ----
+
+  /// A request for a file. \param path  as the daemon takes it: absolute, or from the user's home.
+  http_request file_request(std::string method, std::string_view path) const {
+    std::string query = "/files?path=" + percent_encoded(path);
+    if (!user_.empty()) query += "&username=" + percent_encoded(user_);
+    http_request what = request(std::move(method), query);
+    what.field("User-Agent", std::string(user_agent));
+    return what;
+  }
+
+  /// \param  own  what the source of the body has failed with, if it did; kept by the caller until this completes.
+  /// \throws error: that, or what the connection failed with, as error{errc::provider_lost}.
+  static awaitable<http_exchange> exchange(std::shared_ptr<envd> self, http_request what, const char* doing,
+                                           const std::optional<error>* own) {
+    self->require();
+    http_limits limits;
+    limits.connect(self->connect_limit()).head(self->request_timeout()).idle(self->request_timeout());
+    http_exchange answer;
+    std::optional<error> failure;
+    try {
+      answer = co_await self->client_.send(std::move(what), std::move(limits));
+    } catch (const error& reason) {
+      if (reason.code() == errc::cancelled) throw;
+      if (own != nullptr && own->has_value()) throw **own;
+      failure = reason;
+    }
+    if (failure) {
+      const error why = co_await self->explain(*failure, doing);
+      throw why;
+    }
+    co_return answer;
+  }
+
+  /// Why a connection broke: asks whether the sandbox is still there.
+  awaitable<error> explain(error reason, const char* doing) {
+    if (lost_) co_return *lost_;
+    if (reason.code() == errc::too_large || reason.code() == errc::environment_closed) co_return reason;
+    bool gone = false;
+    std::string still = "the sandbox does not answer either";
+    http_request what = request("GET", "/health");
+    what.field("User-Agent", std::string(user_agent));
+    http_limits limits;
+    limits.connect(probe_limit).head(probe_limit).body(std::size_t{64} * 1024);
+    try {
+      http_response answer = co_await client_.request(std::move(what), std::move(limits));
+      gone = answer.status() == 502;
+      if (answer.ok()) still = "the sandbox itself is there";
+    } catch (const error& failure) {
+      if (failure.code() == errc::cancelled) throw;
+    }
+    const std::string text = std::string("e2b: cannot ") + doing + ": " + redact_.clean(reason.what());
+    if (!gone) co_return error(errc::provider_lost, text + "; " + still, reason.cause());
+    const error why(errc::provider_lost, "e2b: the sandbox " + id_ + " is gone: it was ended, or its life was over",
+                    reason.cause());
+    lose(why);
+    co_return why;
+  }
+
+  /// Hears where a proxy says that there is no such sandbox.
+  void watch(const connect_answer& answer) {
+    if (answer.ok() || answer.status() != 502) return;
+    heard_502(answer.failure()->message());
+  }
+  void heard_502(std::string_view said) {
+    if (said.find("port is not open") != std::string_view::npos) return;
+    lose(error(errc::provider_lost,
+               "e2b: the sandbox " + id_ + " is gone: it was ended or paused, or its life was over"));
+    require();
+  }
+
+  void require() const {
+    if (lost_) throw *lost_;
+    if (closed_) throw error(errc::environment_closed, "e2b: the environment is closed; open another one");
+  }
+
+ private:
+  static constexpr std::chrono::seconds ping{50};
+  static constexpr std::chrono::seconds probe_limit{5};
+  static constexpr std::chrono::milliseconds script_limit{std::chrono::seconds(30)};
+
+  static http_client_settings settings() {
+    http_client_settings made;
+    made.connections(1024).idle_connections(32);
+    return made;
+  }
+
+  std::chrono::milliseconds connect_limit() const {
+    return std::min<std::chrono::milliseconds>(request_timeout(), std::chrono::seconds(30));
+  }
+
+  http_request request(std::string method, std::string_view path) const {
+    http_request made(std::move(method), base_.prefix() + std::string(path));
+    made.field("E2b-Sandbox-Id", id_).field("E2b-Sandbox-Port", std::to_string(port));
+    if (!token_.empty()) made.field("X-Access-Token", token_.reveal());
+    return made;
+  }
+
+  static std::string authorization(const std::string& user) { return "Basic " + base64_encode(as_bytes(user + ":")); }
+
+  asio::any_io_executor executor_;
+  std::shared_ptr<api> service_;
+  redactor redact_;
+  std::string id_;
+  secret token_;
+  envd_abilities can_;
+  std::string user_;
+  endpoint base_;
+  http_client client_;
+  std::function<void(const error&)> tell_;
+  std::optional<error> lost_;
+  bool closed_ = false;
+  bool no_root_ = false;
+};
+
+}  // namespace cofferdam::inline v0::e2b::detail
+
+// ---- cofferdam/backends/e2b/detail/envd_command.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/post.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::e2b::detail {
+
+/// A command, as a process of the sandbox's daemon. One coroutine carries its output, one its input, one ends it.
+///
+/// How it ends, the marks of its script tell (see `exec_script`), since the daemon itself says so only when nobody has the
+/// outputs open any more; with a terminal the daemon's word is all there is.
+class envd_command final : public cofferdam::detail::running_command {
+ public:
+  using end_reason = cofferdam::detail::end_reason;
+
+  /// \param message  for `Start`.
+  /// \param tag      `NAME=value`, which is in the variables of all that it starts.
+  /// \param program  for sentences.
+  envd_command(const asio::any_io_executor& executor, std::shared_ptr<cofferdam::detail::command_registry> registry,
+               const cofferdam::detail::command_limits& limits, std::shared_ptr<envd> place,
+               boost::json::object message, const std::string& mark, std::string tag, std::string program,
+               bool has_input)
+      : running_command(executor, std::move(registry), limits, std::chrono::steady_clock::now()),
+        executor_(executor),
+        place_(std::move(place)),
+        message_(std::move(message)),
+        tag_(std::move(tag)),
+        program_(std::move(program)),
+        has_input_(has_input || limits.terminal),
+        filters_{cofferdam::detail::marked_output(mark), cofferdam::detail::marked_output(mark)},
+        limit_(executor),
+        tail_(executor),
+        room_(executor, never),
+        fed_(executor, never),
+        moved_(executor, never) {
+    auto in = std::make_unique<cofferdam::detail::carried_input>(fed_, has_input_);
+    auto out = std::make_unique<cofferdam::detail::carried_output>(executor, room_);
+    std::unique_ptr<cofferdam::detail::carried_output> err;  // a terminal has one output
+    if (!limits.terminal) err = std::make_unique<cofferdam::detail::carried_output>(executor, room_);
+    in_ = in.get();
+    outputs_[0] = out.get();
+    outputs_[1] = err.get();
+    connect(std::move(in), std::move(out), std::move(err));
+  }
+
+  /// Begins all of it.
+  void begin(bytes content) {
+    const auto self = shared();
+    if (limits().timeout) {
+      limit_.expires_after(*limits().timeout);
+      limit_.async_wait([self](std::error_code failure) {
+        if (!failure && !self->finished()) self->end(end_reason::timeout);
+      });
+    }
+    auto ended = [self](std::exception_ptr failure) { self->carried(failure); };
+    asio::co_spawn(executor_, live(self), std::move(ended));
+    if (has_input_) start_feeding();
+    begin_input(std::move(content));
+  }
+
+  void send(int number) noexcept override {
+    if (over_ || !begun_) return;
+    try {
+      const auto self = shared();
+      auto sent = [self](std::exception_ptr) {};  // as a signal that came too late
+      asio::co_spawn(executor_, signal(self, number, limits().terminal ? "t" : "g"), std::move(sent));
+    } catch (const std::exception&) {
+    }
+  }
+
+  void end(end_reason reason) override {
+    if (over_ || ended_by() != end_reason::none) return;
+    if (!finished()) ended_by(reason);
+    begin_end();
+  }
+
+  void kill() noexcept override {
+    if (over_) return;
+    at_once_ = true;
+    try {
+      begin_end();
+    } catch (const std::exception&) {  // its limit ends it, or the end of the sandbox
+    }
+    moved_.cancel();
+  }
+
+  /// The sandbox is gone, or about to go.
+  void lose(const error& reason) {
+    if (over_) return;
+    take_what_is_there();
+    fail(reason.with_partial(partial()));
+    stop_carrying();
+    room_.cancel();
+    moved_.cancel();
+    conclude_all();
+  }
+
+ private:
+  static constexpr std::chrono::steady_clock::time_point never = std::chrono::steady_clock::time_point::max();
+  static constexpr std::size_t window = 64 * 1024;
+  static constexpr std::size_t most_said = 4096;
+  static constexpr std::chrono::milliseconds tail_limit{200};
+  static constexpr std::chrono::seconds begin_limit{5};
+  static constexpr std::chrono::seconds end_limit{3};
+
+  std::shared_ptr<envd_command> shared() { return std::static_pointer_cast<envd_command>(shared_from_this()); }
+
+  static awaitable<void> woken(asio::steady_timer& by) {
+    std::error_code ignored;
+    co_await by.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+  }
+
+  static awaitable<void> live(std::shared_ptr<envd_command> self) {
+    std::optional<error> failure;
+    try {
+      co_await asio::co_spawn(self->executor_, carry(self),
+                              asio::bind_cancellation_slot(self->stop_.slot(), asio::use_awaitable));
+    } catch (const error& reason) {
+      failure = reason;
+    } catch (const std::system_error& reason) {
+      failure = error(errc::provider_lost, std::string("e2b: ") + reason.what(), reason.code());
+    }
+    self->tail_.cancel();
+    if (self->over_) co_return;
+    self->stream_over_ = true;
+    self->moved_.cancel();
+    self->finish_filters();
+    self->close_input();
+    const bool is_known = self->has_ended_ || self->ended_by() != end_reason::none || self->ender_ != ender::none;
+    if (!is_known && !failure && !self->process_ended_)
+      failure = error(errc::provider_lost, "e2b: the stream of " + self->program_ + " ended before the command did");
+    if (!is_known && failure && self->may_run_) {
+      // Nobody will hear of it any more, so it must not go on.
+      self->at_once_ = true;
+      self->begin_end();
+    }
+    if (self->has_ended_ && self->stopped_ && self->ender_ == ender::none) {
+      // Something has its output open that has left its session, or it only pretends to have ended.
+      self->at_once_ = true;
+      self->begin_end();
+    }
+    co_await self->until_ended();
+    if (self->over_) co_return;
+    if (!is_known && failure) throw *failure;
+    if (!self->has_ended_) self->judge();
+    self->conclude_all();
+  }
+
+  /// Starts it, and takes the output in as fast as it is read.
+  static awaitable<void> carry(std::shared_ptr<envd_command> self) {
+    const ends guard(self->carrying_);
+    std::optional<std::chrono::milliseconds> enforce;
+    constexpr std::chrono::milliseconds longest = std::chrono::hours(24);
+    if (self->limits().timeout && *self->limits().timeout < longest)
+      enforce = *self->limits().timeout + self->limits().grace + std::chrono::seconds(30);
+    self->may_run_ = true;
+    connect_stream stream;
+    try {
+      stream = co_await envd::stream(self->place_, "/process.Process/Start", std::move(self->message_),
+                                     "start a command", std::string(), enforce);
+    } catch (const error& reason) {
+      self->may_run_ = leaves_in_doubt(reason);
+      throw;
+    }
+    while (self->ender_ != ender::done) {
+      if (self->held() >= window) {
+        co_await woken(self->room_);
+        continue;
+      }
+      std::optional<std::string_view> message;
+      try {
+        message = co_await stream.next();
+      } catch (const error& reason) {
+        self->broken_ = reason;
+      }
+      if (self->over_) co_return;
+      if (self->broken_ && self->broken_->code() == errc::cancelled) co_return;
+      if (self->broken_) break;
+      if (!message) break;
+      self->take_event(process_event::parse(*message));
+    }
+    if (self->broken_ && !self->has_ended_ && !self->process_ended_) {
+      const error why = co_await self->place_->explain(*self->broken_, "read the output of a command");
+      throw why;
+    }
+    if (stream.failure() && !self->has_ended_ && !self->process_ended_) {
+      const connect_failure said = *stream.failure();
+      if (!self->begun_) self->may_run_ = false;
+      throw self->place_->refusal(said, "run a command");
+    }
+  }
+
+  /// Not at once: this may be called while the loop, with the sockets that wait there, is being destroyed.
+  void stop_carrying() {
+    if (!carrying_ || std::exchange(stopped_, true)) return;
+    asio::post(executor_, [self = shared()] {
+      if (self->carrying_) self->stop_.emit(asio::cancellation_type::terminal);
+    });
+  }
+  void stop_feeding() {
+    if (!feeding_) return;
+    asio::post(executor_, [self = shared()] {
+      if (self->feeding_) self->stop_feeding_.emit(asio::cancellation_type::terminal);
+    });
+  }
+
+  /// Nobody signals a coroutine that has ended.
+  class ends {
+   public:
+    explicit ends(bool& running) noexcept : running_(running) { running_ = true; }
+    ends(const ends&) = delete;
+    ends& operator=(const ends&) = delete;
+    ~ends() { running_ = false; }
+
+   private:
+    bool& running_;
+  };
+
+  std::size_t held() const {
+    std::size_t all = outputs_[0]->waiting();
+    if (outputs_[1] != nullptr) all += outputs_[1]->waiting();
+    return all;
+  }
+
+  void take_event(const process_event& event) {
+    switch (event.what) {
+      case process_event::kind::start:
+        pid_ = event.pid;
+        fed_.cancel();
+        break;
+      case process_event::kind::out: filter(0, as_text(event.data)); break;
+      case process_event::kind::err: filter(limits().terminal ? 0 : 1, as_text(event.data)); break;
+      case process_event::kind::terminal: filter(0, as_text(event.data)); break;
+      case process_event::kind::end:
+        process_ended_ = event.end;
+        moved_.cancel();
+        break;
+      case process_event::kind::other: break;
+    }
+  }
+
+  void filter(std::size_t index, std::string_view content) {
+    filters_[index].feed(
+        content, [&](std::string_view own) { take(index, own); },
+        [&](const cofferdam::detail::exec_mark& mark) { noted(index, mark); });
+  }
+
+  void finish_filters() {
+    for (std::size_t index = 0; index < 2; ++index)
+      filters_[index].finish([&](std::string_view own) { take(index, own); });
+  }
+
+  void take(std::size_t index, std::string_view own) {
+    if (!seen_begin_[index]) {  // before the command: the daemon's own words
+      if (said_.size() < most_said) said_.append(own.substr(0, most_said - said_.size()));
+    } else if (!seen_end_[index] && outputs_[index] != nullptr) {
+      outputs_[index]->arrived(as_bytes(own));
+    }
+  }
+
+  void noted(std::size_t index, const cofferdam::detail::exec_mark& mark) {
+    using cofferdam::detail::exec_mark;
+    if (mark.what == exec_mark::kind::begun) {
+      seen_begin_[index] = true;
+      if (!std::exchange(begun_, true)) process_ = mark.number;
+      moved_.cancel();
+      return;
+    }
+    if (std::exchange(seen_end_[index], true)) return;
+    if (!last_) last_ = mark;
+    if (limits().terminal) seen_end_[1] = true;
+    if (!seen_end_[0] || !seen_end_[1] || has_ended_) return;
+    has_ended_ = true;
+    status_known_ = true;
+    if (last_->what == exec_mark::kind::failed)
+      unstarted(last_->reason);
+    else
+      set_status(static_cast<int>(last_->number), last_->signaled, last_->out_of_memory);
+    // The end of the stream is a moment away, unless something outside the session holds it open.
+    tail_.expires_after(tail_limit);
+    tail_.async_wait([self = shared()](std::error_code failure) {
+      if (!failure) self->stop_carrying();
+    });
+  }
+
+  void set_status(int number, bool signaled, bool out_of_memory) {
+    command_result& all = mutable_result();
+    if (signaled)
+      all.term_signal(number - 128);
+    else
+      all.exit_code(number);
+    if (out_of_memory) {
+      all.kind(error_kind::out_of_memory);
+      all.reason("The command was ended because it used more memory than there is for it");
+      all.advice("Work on less data at a time, or use a template with more memory.");
+    }
+  }
+
+  void unstarted(std::string_view reason) {
+    int number = EACCES;
+    if (reason == "n" || reason == "dn") number = ENOENT;
+    if (reason == "g") number = ENOEXEC;
+    if (reason == "l") number = E2BIG;
+    const spawn_stage stage = reason.starts_with('d') ? spawn_stage::directory : spawn_stage::exec;
+    mutable_result() = cofferdam::refuse_unstarted(program_, stage, std::error_code(number, std::system_category()));
+  }
+
+  /// The stream has ended without a mark: what the daemon says is all there is.
+  void judge() {
+    if (!process_ended_) return;
+    if (!begun_) {
+      status_known_ = true;
+      const std::string why = said_.empty() ? "it says nothing" : one_line(place_->redact().clean(said_), 400);
+      mutable_result() =
+          command_result::refused(error_kind::execution_error, "The sandbox could not run " + program_ + ": " + why,
+                                  "Commands need a /bin/sh in the sandbox.");
+      if (said_.find("rgument list too long") != std::string::npos) unstarted("l");
+      return;
+    }
+    if (!limits().terminal || process_ended_->signal < 0) return;
+    status_known_ = true;
+    if (process_ended_->signal > 0)
+      mutable_result().term_signal(process_ended_->signal);
+    else
+      mutable_result().exit_code(process_ended_->exit_code);
+  }
+
+  // ---- input ----
+
+  static awaitable<void> feed(std::shared_ptr<envd_command> self) {
+    const ends guard(self->feeding_);
+    bool line_start = true;
+    while (self->pid_ == 0) {
+      if (self->over_ || self->stream_over_) co_return;
+      co_await woken(self->fed_);
+    }
+    for (;;) {
+      const bytes going = self->in_->take();
+      if (self->over_ || self->stream_over_) co_return;
+      if (!going.empty()) {
+        co_await self->write(as_text(going));
+        line_start = going.back() == std::byte{'\n'};
+        continue;
+      }
+      if (!self->in_->empty()) continue;
+      if (!self->in_->is_open()) break;
+      co_await woken(self->fed_);
+    }
+    if (self->limits().terminal) {
+      // In the middle of a line the first ^D only hands the line over.
+      std::string_view ends = "\x04\x04";
+      if (line_start) ends.remove_prefix(1);
+      co_await self->write(ends);
+      co_return;
+    }
+    connect_answer answer = co_await envd::call(self->place_, "/process.Process/CloseStdin", self->selected(),
+                                                "end the input of a command", std::nullopt, true);
+    self->place_->require_ok(answer, "end the input of a command");
+  }
+
+  /// Waits as long as the command does not read; its end ends that too.
+  awaitable<void> write(std::string_view data) {
+    boost::json::object input;
+    const std::string coded = base64_encode(as_bytes(data));
+    input[limits().terminal ? "pty" : "stdin"] = cofferdam::detail::json_text(coded);
+    boost::json::object message = selected();
+    message["input"] = std::move(input);
+    connect_answer answer = co_await envd::call(place_, "/process.Process/SendInput", std::move(message),
+                                                "write the input of a command", std::nullopt, false);
+    place_->require_ok(answer, "write the input of a command");
+  }
+
+  boost::json::object selected() const {
+    boost::json::object process;
+    process["pid"] = pid_;
+    boost::json::object message;
+    message["process"] = std::move(process);
+    return message;
+  }
+
+  void start_feeding() {
+    const auto self = shared();
+    auto fed = [self](std::exception_ptr) { self->close_input(); };
+    asio::co_spawn(executor_, feed(self), asio::bind_cancellation_slot(stop_feeding_.slot(), std::move(fed)));
+  }
+
+  // ---- the end ----
+
+  enum class ender { none, works, done };
+
+  /// Signals what it has started, as `signal_script` has it. Where one command may not signal another, the daemon can, if it
+  /// is one of the two signals that it knows.
+  static awaitable<void> signal(std::shared_ptr<envd_command> self, int number, std::string scope) {
+    std::string process = "none";
+    if (self->begun_) process = std::to_string(self->process_);
+    std::vector<std::string> words{"-c", std::string(cofferdam::detail::signal_script), "sh", std::to_string(number)};
+    words.push_back(std::move(process));
+    words.push_back(std::move(scope));
+    words.push_back(self->tag_);
+    const bool done = co_await envd::run_script(self->place_, std::move(words), number == SIGKILL, "signal a command");
+    if (!done && (number == SIGTERM || number == SIGKILL)) co_await send_by_daemon(self, number);
+  }
+
+  static awaitable<void> send_by_daemon(std::shared_ptr<envd_command> self, int number) {
+    if (self->pid_ == 0 || self->stream_over_) co_return;
+    boost::json::object message = self->selected();
+    message["signal"] = number == SIGTERM ? "SIGNAL_SIGTERM" : "SIGNAL_SIGKILL";
+    co_await envd::call(self->place_, "/process.Process/SendSignal", std::move(message), "signal a command",
+                        self->place_->request_timeout(), true);
+  }
+
+  void begin_end() {
+    if (ender_ != ender::none) return;
+    ender_ = ender::works;
+    const auto self = shared();
+    auto finished = [self](std::exception_ptr) {  // the sandbox's end is its end then
+      self->ender_ = ender::done;
+      self->stop_carrying();
+      self->room_.cancel();
+      self->moved_.cancel();
+    };
+    asio::co_spawn(executor_, finish_off(self), std::move(finished));
+  }
+
+  awaitable<void> until(std::chrono::steady_clock::time_point limit) {
+    moved_.expires_at(limit);
+    co_await woken(moved_);
+    moved_.expires_at(never);
+  }
+
+  /// SIGTERM, the grace, and then everything that is left.
+  static awaitable<void> finish_off(std::shared_ptr<envd_command> self) {
+    using clock = std::chrono::steady_clock;
+    const auto begins = clock::now() + begin_limit;
+    while (!self->begun_ && !self->stream_over_ && !self->over_ && clock::now() < begins) co_await self->until(begins);
+    if (self->over_ || (!self->begun_ && !self->may_run_)) co_return;
+    if (!self->at_once_ && !self->stream_over_ && self->begun_) {
+      std::string scope = "s";
+      if (self->limits().terminal) scope = "t";
+      co_await signal(self, SIGTERM, std::move(scope));
+      const auto limit = clock::now() + self->limits().grace;
+      while (!self->at_once_ && !self->stream_over_ && !self->over_ && clock::now() < limit)
+        co_await self->until(limit);
+    }
+    if (self->over_) co_return;
+    // What it would still say, nobody will hear, so the quicker way first; it reaches one process, or one group.
+    if (self->at_once_) co_await send_by_daemon(self, SIGKILL);
+    co_await signal(self, SIGKILL, "a");
+    // What it had written is still on its way.
+    const auto limit = clock::now() + end_limit;
+    while (!self->stream_over_ && !self->over_ && self->held() < window && clock::now() < limit)
+      co_await self->until(limit);
+    if (self->stream_over_ || self->over_ || self->pid_ == 0) co_return;
+    co_await send_by_daemon(self, SIGKILL);
+  }
+
+  awaitable<void> until_ended() {
+    while (ender_ == ender::works && !over_) co_await woken(moved_);
+  }
+
+  /// The coroutine that carries it has ended.
+  void carried(const std::exception_ptr& failure) {
+    if (over_) return;
+    if (failure) {
+      take_what_is_there();
+      try {
+        std::rethrow_exception(failure);
+      } catch (const error& reason) {
+        fail(reason.with_partial(partial()));
+      } catch (const std::exception& reason) {
+        fail(error(errc::provider_lost, std::string("e2b: ") + reason.what()).with_partial(partial()));
+      }
+    }
+    conclude_all();
+  }
+
+  void conclude_all() {
+    if (std::exchange(over_, true)) return;
+    stream_over_ = true;
+    limit_.cancel();
+    tail_.cancel();
+    moved_.cancel();
+    room_.cancel();
+    close_input();
+    stop_feeding();
+    for (cofferdam::detail::carried_output* each : outputs_)
+      if (each != nullptr) each->end();
+    conclude();
+  }
+
+  void send_size(terminal_size size) override {
+    if (pid_ == 0 || over_) return;
+    boost::json::object dimensions;
+    dimensions["cols"] = size.columns();
+    dimensions["rows"] = size.rows();
+    boost::json::object pty;
+    pty["size"] = std::move(dimensions);
+    boost::json::object message = selected();
+    message["pty"] = std::move(pty);
+    const auto self = shared();
+    auto resized = [self](std::exception_ptr, connect_answer) {};  // as one that came too late
+    asio::co_spawn(executor_,
+                   envd::call(place_, "/process.Process/Update", std::move(message), "resize a terminal",
+                              place_->request_timeout(), true),
+                   std::move(resized));
+  }
+
+  void outputs_changed() override {
+    if (over_ && outputs_ended()) conclude();
+  }
+  void on_finished() noexcept override {}
+  void describe_unknown_status(command_result& result) override {
+    result.kind(error_kind::execution_error);
+    result.reason("The command killed the process that watched it, so nobody knows how it ended");
+    result.advice("Do not kill processes that you have not started.");
+  }
+
+  asio::any_io_executor executor_;
+  std::shared_ptr<envd> place_;
+  boost::json::object message_;
+  std::string tag_;
+  std::string program_;
+  bool has_input_;
+  std::array<cofferdam::detail::marked_output, 2> filters_;
+  asio::steady_timer limit_;
+  asio::steady_timer tail_;
+  asio::steady_timer room_;  // never expire; cancelling them wakes whoever waits
+  asio::steady_timer fed_;
+  asio::steady_timer moved_;
+  asio::cancellation_signal stop_;
+  asio::cancellation_signal stop_feeding_;
+  std::string said_;
+  cofferdam::detail::carried_input* in_ = nullptr;
+  std::array<cofferdam::detail::carried_output*, 2> outputs_{};
+  std::array<bool, 2> seen_begin_{};
+  std::array<bool, 2> seen_end_{};
+  std::optional<cofferdam::detail::exec_mark> last_;
+  std::optional<process_end> process_ended_;  // as the daemon says
+  std::optional<error> broken_;               // the connection of its stream
+  std::int64_t pid_ = 0;                      // for the daemon
+  long process_ = 0;                          // of the script
+  ender ender_ = ender::none;
+  bool may_run_ = false;      // the daemon may have started it
+  bool begun_ = false;        // its own process says so
+  bool has_ended_ = false;    // and how it has ended
+  bool stream_over_ = false;  // no output comes any more
+  bool carrying_ = false;
+  bool stopped_ = false;
+  bool feeding_ = false;
+  bool at_once_ = false;
+  bool over_ = false;
+};
+
+}  // namespace cofferdam::inline v0::e2b::detail
+
+// ---- cofferdam/backends/e2b/detail/envd_keeper.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::e2b::detail {
+
+/// The daemon puts nobody into a session of his own, and a tree without one cannot be ended. Where there is `setsid`, this
+/// gives the script that follows one, unless it has one already; else the variables are what is left to know the tree by.
+///
+/// $1 the script, and then what it is called with.
+inline constexpr std::string_view session_script = R"sh({ read -r _cx </proc/$$/stat; } 2>/dev/null
+_cx=${_cx##*') '}; _cy=${_cx#* * }; _cy=${_cy%% *}; _cx=${_cx#* * * }; _cx=${_cx%% *}
+if [ "$_cx" = $$ ] || [ "$_cy" = $$ ] || ! command -v setsid >/dev/null 2>&1
+then _ce=$1; shift 2; eval "$_ce"; else exec setsid /bin/sh -c "$@"; fi)sh";
+
+/// Starts commands in a sandbox.
+class envd_keeper final : public cofferdam::detail::command_keeper {
+ public:
+  /// \param workspace  as the daemon takes it.
+  envd_keeper(std::shared_ptr<envd> place, command_settings settings, std::string workspace)
+      : command_keeper(place->executor(), std::move(settings)),
+        place_(std::move(place)),
+        workspace_(std::move(workspace)) {}
+
+  /// Where the sandbox ends all commands do. The first thing after construction.
+  void watch() {
+    place_->on_lost([weak = weak_from_this()](const error& reason) {
+      const auto self = std::static_pointer_cast<envd_keeper>(weak.lock());
+      if (self) self->lose_all(reason);
+    });
+  }
+
+  /// Whoever awaits something gets `reason`, now.
+  void lose_all(const error& reason) {
+    for (const auto& one : living()) std::static_pointer_cast<envd_command>(one)->lose(reason);
+  }
+
+  /// Called before each command.
+  void on_use(std::function<void()> tell) { used_ = std::move(tell); }
+
+  const std::shared_ptr<envd>& place() const noexcept { return place_; }
+  bool is_busy() const { return !living().empty(); }
+  void walls(std::shared_ptr<const protections> standing) noexcept { set_walls(std::move(standing)); }
+  void check_open() const {
+    require_open();
+    place_->require();
+  }
+
+ private:
+  launched launch(command& c, spawn_request& request) override {
+    check_open();
+    if (c.background() == background_policy::keep)
+      throw error(
+          errc::unsupported,
+          "e2b: what a command leaves running is not kept apart; start it as a command of its own, which goes on "
+          "until it is ended");
+    for (const std::string& each : request.variables)
+      if (!is_valid_utf8(each) && !is_identifier(each.substr(0, each.find('='))))
+        throw error(errc::invalid_argument,
+                    "e2b: a variable whose value is not UTF-8 needs a plain name of letters, digits and '_'");
+    const bool has_input = c.input() || c.has_open_input() || c.terminal().has_value();
+    if (has_input && !c.terminal() && !place_->can().closes_input())
+      throw error(
+          errc::unsupported,
+          "e2b: the sandbox's daemon is older than 0.5.2 and cannot end a command's input; rebuild its template");
+    if (used_) used_();
+    const auto limits = limits_of(c);
+    std::vector<std::string> words = request.words;
+    if (c.is_shell()) words.front() = request.candidates.front();
+    std::string size;
+    if (c.terminal()) size = std::to_string(c.terminal()->rows()) + " " + std::to_string(c.terminal()->columns());
+    const std::string mark = "\x1e" + random_text() + random_text();
+    const std::string tag = "COFFERDAM_COMMAND=" + random_text();
+    request.variables.push_back(tag);
+    const cofferdam::detail::exec_order order(mark, request.directory_path, size, seconds(limits.linger),
+                                              request.variables, words);
+    launched outcome;
+    if (is_too_long(order)) {
+      outcome.refusal =
+          refuse_unstarted(shown_program(c), spawn_stage::exec, std::error_code(E2BIG, std::system_category()));
+      return outcome;
+    }
+    auto one = std::make_shared<envd_command>(executor(), registry(), limits, place_, message_for(order, c, has_input),
+                                              mark, tag, shown_program(c), has_input);
+    one->begin(c.take_input());
+    outcome.running = std::move(one);
+    return outcome;
+  }
+
+  boost::json::object message_for(const cofferdam::detail::exec_order& order, const command& c, bool has_input) const {
+    std::vector<std::string> words;
+    // A terminal brings a session with it.
+    if (!c.terminal()) words = {"-c", std::string(session_script), "sh"};
+    words.insert(words.end(), order.words().begin() + (c.terminal() ? 1 : 2), order.words().end());
+    boost::json::object message = envd::start_message("/bin/sh", words, workspace_, has_input);
+    boost::json::object variables;
+    for (const std::string& each : order.variables()) {
+      const std::size_t equals = each.find('=');
+      variables[cofferdam::detail::json_text(std::string_view(each).substr(0, equals))] =
+          cofferdam::detail::json_text(std::string_view(each).substr(equals + 1));
+    }
+    message["process"].as_object()["envs"] = std::move(variables);
+    if (c.terminal()) {
+      boost::json::object dimensions;
+      dimensions["cols"] = c.terminal()->columns();
+      dimensions["rows"] = c.terminal()->rows();
+      boost::json::object pty;
+      pty["size"] = std::move(dimensions);
+      message["pty"] = std::move(pty);
+      message.erase("stdin");
+    }
+    return message;
+  }
+
+  static bool is_too_long(const cofferdam::detail::exec_order& order) {
+    constexpr std::size_t most_words = std::size_t{2} * 1024 * 1024 - 64 * 1024;
+    std::size_t all = 0;
+    for (const auto* list : {&order.words(), &order.variables()}) {
+      for (const std::string& each : *list) {
+        all += each.size() + 1;
+        if (each.size() >= command::longest_string) return true;  // Linux would not say a word
+      }
+    }
+    return all >= most_words;
+  }
+
+  static bool is_identifier(std::string_view name) {
+    return !name.empty() && !(name.front() >= '0' && name.front() <= '9') &&
+           std::all_of(name.begin(), name.end(), [](char c) {
+             return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+           });
+  }
+
+  static std::string seconds(std::chrono::milliseconds time) {
+    const std::string rest = std::to_string(1000 + time.count() % 1000).substr(1);
+    return std::to_string(time.count() / 1000) + "." + rest;
+  }
+
+  std::shared_ptr<envd> place_;
+  std::string workspace_;
+  std::function<void()> used_;
+};
+
+}  // namespace cofferdam::inline v0::e2b::detail
+
+// ---- cofferdam/backends/e2b/detail/sandbox_files.hpp ----
+
+
+#include <asio/this_coro.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::e2b::detail {
+
+/// Where the workspace is.
+class workspace_place {
+ public:
+  workspace_place() = default;
+
+  std::string from_home;  ///< as the daemon takes it: from the user's home, or absolute
+  std::string home;       ///< the home's path in the sandbox
+  std::string root;       ///< the workspace's
+};
+
+/// The files of a sandbox. Contents go by the daemon's own file calls, streamed; what those cannot do (links that lead out
+/// of the workspace, files that appear whole or not at all, names that are not UTF-8) is done by small commands before and
+/// after. A value, kept by the coroutines that use it.
+///
+/// The daemon reads and writes as root and follows links. A path is looked at before it is used, and not held: a command
+/// that changes it meanwhile is not noticed. It cannot reach more of its sandbox by that than it can as root.
+class sandbox_files {
+ public:
+  sandbox_files(std::shared_ptr<envd_keeper> keeper, workspace_place where, std::vector<std::string> variables)
+      : keeper_(std::move(keeper)), where_(std::move(where)), variables_(std::move(variables)) {}
+
+  const std::string& root() const noexcept { return where_.root; }
+
+  awaitable<command_result> run_command(command c) {
+    if (!c.timeout()) c.timeout(no_timeout);
+    spawn_request request = request_for(c, "/bin/sh", variables_);
+    request.directory_path = ".";
+    command_result result = co_await cofferdam::detail::command_keeper::run(keeper_, std::move(c), std::move(request));
+    co_return result;
+  }
+
+  awaitable<bytes> read_file(std::string path, std::size_t most) {
+    const std::string clean = workspace_path(path, where_.root);
+    const file_head head = co_await look(clean, most);
+    http_exchange answer = co_await open(head, clean);
+    bytes content;
+    std::optional<error> broken;
+    try {
+      content = co_await answer.read_all(most);
+    } catch (const error& failure) {
+      if (failure.code() == errc::too_large) throw too_large(clean, most);
+      if (failure.code() == errc::cancelled) throw;
+      broken = failure;
+    }
+    if (broken) {
+      const error why = co_await place()->explain(*broken, "read a file");
+      throw why;
+    }
+    co_return content;
+  }
+
+  awaitable<void> write_file(std::string path, bytes_view content) {
+    const std::string clean = workspace_path(path, where_.root);
+    upload_pieces pieces(content);
+    co_await put(clean, pieces, std::string());
+  }
+
+  /// \throws as an environment does for a working directory.
+  awaitable<std::string> directory_path(std::string path) {
+    const std::string clean = workspace_path_or_root(path, where_.root);
+    if (clean == ".") co_return std::string(".");
+    std::vector<std::string> words{"/bin/sh", "-c", std::string(enter_script), "sh", "./" + clean, where_.root};
+    command ask = argv(std::move(words));
+    command_result result = co_await run_command(std::move(ask));
+    check(result, "enter", clean, 0);
+    co_return "./" + clean;
+  }
+
+  awaitable<transferred_file> put_one(file_source& source, const file_header& header) {
+    const std::string clean = workspace_path(header.destination());
+    if (header.type() == file_type::directory) {
+      co_await cofferdam::make_directory(*this, clean);
+      co_return transferred_file(header.source(), clean, 0);
+    }
+    upload_pieces pieces(source);
+    std::string mode;
+    for (int shift = 6; shift >= 0; shift -= 3) mode += static_cast<char>('0' + ((header.mode() >> shift) & 7U));
+    co_await put(clean, pieces, std::move(mode));
+    co_return transferred_file(header.source(), clean, pieces.size());
+  }
+
+  static constexpr std::size_t any_size = std::size_t{1} << 60U;
+
+  /// A file that can be read, found out by a command.
+  class file_head {
+   public:
+    file_head() = default;
+
+    std::string path;  ///< beneath the workspace, without links
+    std::uint64_t size = 0;
+    unsigned mode = 0;
+  };
+
+  /// \param most  bytes; a longer file is refused.
+  awaitable<file_head> look(std::string clean, std::size_t most) {
+    std::vector<std::string> words{"/bin/sh",
+                                   "-c",
+                                   std::string(look_script),
+                                   "sh",
+                                   "./" + clean,
+                                   where_.root,
+                                   std::to_string(std::min(most, any_size))};
+    command ask = argv(std::move(words));
+    command_result result = co_await run_command(std::move(ask));
+    check(result, "read", clean, most);
+    const std::string_view said = as_text(result.out().head());
+    file_head head;
+    const char* const last = said.data() + said.size();
+    const auto size = std::from_chars(said.data(), last, head.size);
+    if (size.ec != std::errc() || size.ptr == last) throw unreadable(clean);
+    const auto mode = std::from_chars(size.ptr + 1, last, head.mode, 8);
+    if (mode.ec != std::errc() || mode.ptr == last) throw unreadable(clean);
+    head.mode &= 0777U;
+    head.path.assign(mode.ptr + 1, last);
+    if (head.path.empty()) throw unreadable(clean);
+    co_return head;
+  }
+
+  /// Begins to read it.
+  awaitable<http_exchange> open(file_head head, std::string clean) {
+    http_request what = place()->file_request("GET", where_.from_home + "/" + head.path);
+    http_exchange answer = co_await envd::exchange(place(), std::move(what), "read a file", nullptr);
+    if (answer.status() == 200) co_return answer;
+    co_await refuse(std::move(answer), "read", clean);
+    throw unreadable(clean);
+  }
+
+  const std::shared_ptr<envd>& place() const noexcept { return keeper_->place(); }
+
+  awaitable<void> close() { co_return; }
+
+ private:
+  // Each script ends with one of these where it cannot go on.
+  static constexpr int is_missing = 41;
+  static constexpr int is_outside = 42;
+  static constexpr int is_no_file = 43;
+  static constexpr int is_longer = 44;
+  static constexpr int is_denied = 45;
+  static constexpr int is_no_directory = 46;
+  static constexpr int is_incomplete = 47;
+
+  /// $1 the path, $2 the workspace, $3 the most bytes. Says size, mode, and the path without links.
+  static constexpr std::string_view look_script = R"sh(r=$(pwd -P); [ "$r" = "$2" ] || exit 42; r=${r%/}
+t=$(readlink -f "$1" && printf x) || { [ -L "$1" ] && exit 42; exit 41; }
+t=${t%??}
+case $t in "$r"/*) ;; *) exit 42 ;; esac
+if [ ! -e "$t" ]; then [ -L "$1" ] && exit 41; p=${1%/*}; [ -e "$p" ] && [ ! -d "$p" ] && exit 46; exit 41; fi
+[ -f "$t" ] || exit 43
+[ -r "$t" ] || exit 45
+s=$(stat -c '%s %a' "$t") || exit 45
+[ "${s% *}" -gt "$3" ] && exit 44
+printf '%s %s' "$s" "${t#"$r"/}")sh";
+
+  /// Puts an uploaded file into its place. $1 the path, $2 where it is now, $3 its size, $4 the workspace, $5 its mode, or
+  /// empty for what stands there, or 644.
+  static constexpr std::string_view place_script = R"sh(f=$2 m=$5
+die() { rm -f "$f"; exit "$1"; }
+r=$(pwd -P); [ "$r" = "$4" ] || die 42; r=${r%/}
+p=${1%/*}
+g=$p
+while [ ! -e "$g" ] && [ ! -L "$g" ]; do g=${g%/*}; done
+t=$(readlink -f "$g") || die 42
+case $t/ in "$r"/*) ;; *) die 42 ;; esac
+[ -d "$g" ] || die 46
+mkdir -p "$p" || die 1
+if [ ! -L "$1" ]; then [ -e "$1" ] && [ ! -f "$1" ] && die 43; fi
+[ "$(stat -c %s "$f")" = "$3" ] || die 47
+[ "$m" ] || { [ -f "$1" ] && [ ! -L "$1" ] && m=$(stat -c %a "$1"); }
+chmod "${m:-644}" "$f" || die 1
+mv -f -T "$f" "$1" || die 1)sh";
+
+  static constexpr std::string_view enter_script = R"sh(r=$(pwd -P); [ "$r" = "$2" ] || exit 42; r=${r%/}
+[ -e "$1" ] || exit 41
+[ -d "$1" ] || exit 46
+t=$(cd "$1" && pwd -P) || exit 45
+case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
+
+  /// The content of an upload, piece by piece: of bytes, or of a source.
+  class upload_pieces {
+   public:
+    explicit upload_pieces(bytes_view content) : content_(content) {}
+    explicit upload_pieces(file_source& source) : source_(&source) {}
+
+    /// What stands before and after the content.
+    void frame(std::string before, std::string after) {
+      before_ = std::move(before);
+      after_ = std::move(after);
+    }
+    /// Bytes of the content so far.
+    std::uint64_t size() const noexcept { return size_; }
+    const std::optional<error>& failure() const noexcept { return failure_; }
+    /// Bytes that will be sent, where that is known.
+    std::optional<std::uint64_t> announced() const {
+      if (source_ != nullptr) return std::nullopt;
+      return before_.size() + content_.size() + after_.size();
+    }
+
+    awaitable<bytes> next() {
+      if (!before_.empty()) co_return to_bytes(std::exchange(before_, std::string()));
+      bytes piece;
+      if (source_ != nullptr) {
+        try {
+          piece = co_await source_->read(cofferdam::detail::file_piece);
+        } catch (const error& reason) {
+          failure_ = reason;
+          throw;
+        }
+      } else {
+        const bytes_view here = content_.first(std::min(content_.size(), cofferdam::detail::file_piece));
+        content_ = content_.subspan(here.size());
+        piece.assign(here.begin(), here.end());
+      }
+      size_ += piece.size();
+      if (piece.empty() && !after_.empty()) co_return to_bytes(std::exchange(after_, std::string()));
+      co_return piece;
+    }
+
+   private:
+    bytes_view content_;
+    file_source* source_ = nullptr;
+    std::string before_;
+    std::string after_;
+    std::uint64_t size_ = 0;
+    std::optional<error> failure_;
+  };
+
+  /// Uploads beside the workspace, then moves it there in one step.
+  awaitable<void> put(std::string clean, upload_pieces& pieces, std::string mode) {
+    const std::string name = ".cofferdam/" + random_text();
+    std::exception_ptr failure;
+    try {
+      co_await upload(name, pieces, clean);
+      std::vector<std::string> words{"/bin/sh", "-c", std::string(place_script), "sh", "./" + clean};
+      words.push_back(where_.home == "/" ? "/" + name : where_.home + "/" + name);
+      words.push_back(std::to_string(pieces.size()));
+      words.push_back(where_.root);
+      words.push_back(mode);
+      command move = argv(std::move(words));
+      command_result result = co_await run_command(std::move(move));
+      check(result, "write", clean, 0);
+      co_return;
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const bool throws = co_await asio::this_coro::throw_if_cancelled();
+    co_await asio::this_coro::throw_if_cancelled(false);
+    const std::shared_ptr<envd> there = place();
+    const auto clears = [there, name] { return clear(there, name); };
+    co_await cofferdam::detail::shielded(std::ref(clears));
+    co_await asio::this_coro::throw_if_cancelled(throws);
+    std::rethrow_exception(failure);
+  }
+
+  awaitable<void> upload(std::string name, upload_pieces& pieces, std::string clean) {
+    http_request what = place()->file_request("POST", name);
+    if (place()->can().takes_raw_uploads()) {
+      what.field("Content-Type", "application/octet-stream");
+    } else {
+      const std::string boundary = "cofferdam-" + random_text() + random_text();
+      pieces.frame("--" + boundary +
+                       "\r\nContent-Disposition: form-data; name=\"file\"; filename=\"upload\"\r\n"
+                       "Content-Type: application/octet-stream\r\n\r\n",
+                   "\r\n--" + boundary + "--\r\n");
+      what.field("Content-Type", "multipart/form-data; boundary=" + boundary);
+    }
+    const http_body::source source = [&pieces] { return pieces.next(); };
+    if (const std::optional<std::uint64_t> size = pieces.announced())
+      what.body(http_body(source, *size));
+    else
+      what.body(http_body(source));
+    http_exchange answer = co_await envd::exchange(place(), std::move(what), "write a file", &pieces.failure());
+    if (answer.status() == 200) {
+      co_await answer.read_all(most_answer);
+      co_return;
+    }
+    co_await refuse(std::move(answer), "write", clean);
+  }
+
+  static awaitable<void> clear(std::shared_ptr<envd> there, std::string name) {
+    try {
+      boost::json::object message;
+      message["path"] = cofferdam::detail::json_text(name);
+      co_await envd::call(there, "/filesystem.Filesystem/Remove", std::move(message), "remove a file",
+                          std::chrono::milliseconds(std::chrono::seconds(5)), true);
+    } catch (const error&) {  // why it is to be removed is what the caller is to know
+    }
+  }
+
+  /// \throws always: what the answer means.
+  awaitable<void> refuse(http_exchange answer, const char* doing, std::string clean) {
+    const int status = answer.status();
+    bytes body = co_await answer.read_all(most_answer);
+    const std::string said = place()->redact().clean(said_message(place()->redact().clean(as_text(body))));
+    if (status == 502) place()->heard_502(said);
+    const std::string what = std::string(doing) + " " + cofferdam::detail::shown_path(clean);
+    if (status == 404) throw cofferdam::detail::path_error(ENOENT, doing, clean);
+    if (status == 507) throw cofferdam::detail::path_error(ENOSPC, doing, clean);
+    const error refused = refused_error(what, status, said);
+    throw refused;
+  }
+
+  static error unreadable(const std::string& path) {
+    return error(errc::io_error, "e2b: read " + cofferdam::detail::shown_path(path) +
+                                     ": what the sandbox says of the file cannot be understood");
+  }
+  static error too_large(const std::string& path, std::size_t most) {
+    return error(errc::too_large,
+                 "read " + cofferdam::detail::shown_path(path) + ": longer than " + std::to_string(most) + " bytes");
+  }
+
+  static void check(const command_result& result, const char* doing, const std::string& path, std::size_t most) {
+    using cofferdam::detail::path_error;
+    if (result.ok()) return;
+    const std::string what = std::string(doing) + " " + cofferdam::detail::shown_path(path) + ": ";
+    switch (result.exit_code()) {
+      case is_missing: throw path_error(ENOENT, doing, path);
+      case is_outside: throw error(errc::outside_workspace, what + "a symbolic link leads out of the workspace");
+      case is_no_file: throw error(errc::not_a_file, what + "not a regular file");
+      case is_longer: throw too_large(path, most);
+      case is_denied: throw path_error(EACCES, doing, path);
+      case is_no_directory: throw path_error(ENOTDIR, doing, path);
+      case is_incomplete: throw error(errc::io_error, what + "not all of it arrived");
+      default: cofferdam::detail::throw_file_failure(result, doing, path);
+    }
+  }
+
+  static constexpr std::size_t most_answer = std::size_t{256} * 1024;
+
+  std::shared_ptr<envd_keeper> keeper_;
+  workspace_place where_;
+  std::vector<std::string> variables_;
+};
+
+/// Files of a sandbox, each streamed.
+class sandbox_file_source final : public file_source {
+ public:
+  sandbox_file_source(sandbox_files files, std::vector<file_request> requests)
+      : files_(std::move(files)), requests_(std::move(requests)) {}
+
+  awaitable<std::optional<file_header>> next() override {
+    current_.reset();
+    if (at_ == requests_.size()) co_return std::nullopt;
+    const file_request& wanted = requests_[at_++];
+    std::optional<file_header> header;
+    try {
+      const std::string clean = workspace_path(wanted.path(), files_.root());
+      const sandbox_files::file_head head = co_await files_.look(clean, sandbox_files::any_size);
+      http_exchange answer = co_await files_.open(head, clean);
+      current_.emplace(std::move(answer));
+      header.emplace(wanted.path(), wanted.destination(), file_type::regular, head.size, head.mode);
+    } catch (const error& failure) {
+      if (cofferdam::detail::ends_transfer(failure)) throw;
+      header.emplace(wanted.path(), failure);
+    }
+    co_return header;
+  }
+
+  awaitable<bytes> read(std::size_t most) override {
+    if (!current_ || most == 0) co_return bytes();
+    bytes piece(std::min(most, cofferdam::detail::file_piece));
+    std::size_t have = 0;
+    std::optional<error> failure;
+    try {
+      while (have < piece.size()) {
+        const std::size_t got = co_await current_->read_some(std::span(piece).subspan(have));
+        if (got == 0) break;
+        have += got;
+      }
+    } catch (const error& reason) {
+      if (reason.code() == errc::cancelled) throw;
+      failure = reason;
+    }
+    if (failure) {
+      current_.reset();
+      const error why = co_await files_.place()->explain(*failure, "read a file");
+      throw why;
+    }
+    piece.resize(have);
+    co_return piece;
+  }
+
+ private:
+  sandbox_files files_;
+  std::vector<file_request> requests_;
+  std::size_t at_ = 0;
+  std::optional<http_exchange> current_;
+};
+
+}  // namespace cofferdam::inline v0::e2b::detail
+
+// ---- cofferdam/core/warning.hpp ----
+
+
+#include <atomic>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline v0 {
+
+/// Takes a warning: one sentence, no line break. Called on the thread that met the reason; must not throw.
+using warning_handler = void (*)(std::string_view sentence);
+
+namespace detail {
+
+inline void print_warning(std::string_view sentence) {
+  const std::string line = "cofferdam: warning: " + std::string(sentence) + "\n";
+  std::fputs(line.c_str(), stderr);
+}
+
+inline std::atomic<warning_handler>& current_warning_handler() noexcept {
+  static std::atomic<warning_handler> handler{&print_warning};
+  return handler;
+}
+
+inline void warn(std::string_view sentence) { current_warning_handler().load()(sentence); }
+
+}  // namespace detail
+
+/// Sends the library's few warnings elsewhere; the default prints them to standard error. Like `std::set_terminate`,
+/// one for the whole program.
+/// \param handler  null restores the default.
+/// \return         the one before.
+inline warning_handler set_warning_handler(warning_handler handler) noexcept {
+  return detail::current_warning_handler().exchange(handler != nullptr ? handler : &detail::print_warning);
+}
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/backends/e2b/detail/sandbox.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::e2b::detail {
+
+/// What a recipe says.
+class sandbox_settings {
+ public:
+  sandbox_settings() = default;
+
+  account_options who;
+  std::optional<surroundings> around;  ///< none: this process's
+  create_options create;
+  std::string connect_to;  ///< a sandbox that is not ours; empty: create one
+  command_settings commands;
+  std::string user;
+  std::string workspace = "workspace";
+};
+
+/// A sandbox that commands run in. The coroutines of its commands share it.
+class sandbox : public std::enable_shared_from_this<sandbox> {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  static awaitable<std::shared_ptr<sandbox>> open(asio::any_io_executor executor,
+                                                  std::shared_ptr<const sandbox_settings> settings) {
+    surroundings around = settings->around.value_or(surroundings());
+    if (!settings->around) around = surroundings::of_this_process();
+    auto service = std::make_shared<api>(executor, account::resolve(settings->who, around));
+    auto one = std::make_shared<sandbox>(std::move(executor), std::move(service), std::move(settings));
+    std::exception_ptr failure;
+    try {
+      co_await one->obtain();
+      co_await one->prepare();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (!failure) co_return one;
+    const bool throws = co_await asio::this_coro::throw_if_cancelled();
+    co_await asio::this_coro::throw_if_cancelled(false);
+    const auto discards = [one] { return one->discard(); };
+    co_await cofferdam::detail::shielded(std::ref(discards));
+    co_await asio::this_coro::throw_if_cancelled(throws);
+    std::rethrow_exception(failure);
+  }
+
+  sandbox(asio::any_io_executor executor, std::shared_ptr<api> service,
+          std::shared_ptr<const sandbox_settings> settings)
+      : executor_(std::move(executor)),
+        service_(std::move(service)),
+        settings_(std::move(settings)),
+        prolongs_(executor_) {}
+  sandbox(const sandbox&) = delete;
+  sandbox& operator=(const sandbox&) = delete;
+
+  const std::string& id() const noexcept { return info_.id(); }
+  const sandbox_info& info() const noexcept { return info_; }
+  const std::shared_ptr<api>& service() const noexcept { return service_; }
+  const std::shared_ptr<envd>& place() const noexcept { return place_; }
+  const workspace_place& where() const noexcept { return where_; }
+  const asio::any_io_executor& executor() const noexcept { return executor_; }
+
+  void require_open() const {
+    if (closing_ || !keeper_) throw error(errc::environment_closed, "e2b: the environment is closed; open another one");
+    place_->require();
+  }
+
+  static awaitable<command_result> run(std::shared_ptr<sandbox> self, command c) {
+    co_await self->until_running();
+    std::optional<command_result> refusal = refuse_invalid(c);
+    if (refusal) co_return std::move(*refusal);
+    spawn_request request = co_await self->request_of(c);
+    command_result result =
+        co_await cofferdam::detail::command_keeper::run(self->keeper_, std::move(c), std::move(request));
+    co_return result;
+  }
+
+  static awaitable<process> start(std::shared_ptr<sandbox> self, command c) {
+    co_await self->until_running();
+    std::optional<command_result> refusal = refuse_invalid(c);
+    if (refusal) co_return process::finished(std::move(*refusal));
+    spawn_request request = co_await self->request_of(c);
+    process running =
+        co_await cofferdam::detail::command_keeper::start(self->keeper_, std::move(c), std::move(request));
+    co_return running;
+  }
+
+  sandbox_files files() {
+    require_open();
+    touch();
+    return sandbox_files(keeper_, where_, variables_);
+  }
+  awaitable<void> until_running() {
+    require_open();
+    while (paused_) {
+      co_await cofferdam::detail::short_pause(executor_);
+      require_open();
+    }
+  }
+
+  // ---- life ----
+
+  static awaitable<void> pause(std::shared_ptr<sandbox> self) {
+    self->require_open();
+    if (self->keeper_->is_busy())
+      throw error(errc::unsupported, "e2b: a pause would cut the output of the commands that run; end them first");
+    self->paused_ = true;
+    self->prolongs_.cancel();
+    std::exception_ptr failure;
+    try {
+      co_await self->service_->pause(self->id());
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (!failure) co_return;
+    self->paused_ = false;
+    std::rethrow_exception(failure);
+  }
+
+  static awaitable<void> resume(std::shared_ptr<sandbox> self) {
+    self->require_open();
+    const clock::time_point now = clock::now();
+    sandbox_info info = co_await self->service_->connect(self->id(), self->settings_->create.seconds());
+    self->service_->hide(info);
+    self->place_->renew(info);
+    self->end_at_ = now + self->life();
+    self->paused_ = false;
+    self->watch_life();
+  }
+
+  static awaitable<void> set_lifetime(std::shared_ptr<sandbox> self, std::chrono::milliseconds time) {
+    self->require_open();
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(time);
+    const clock::time_point now = clock::now();
+    co_await self->service_->set_lifetime(self->id(), seconds.count());
+    self->end_at_ = now + seconds;
+    self->watch_life();
+  }
+
+  /// The environment was dropped: a sandbox of ours goes, if the program lives long enough to say so; else at its life's end.
+  void abandon() noexcept {
+    if (std::exchange(closing_, true)) return;
+    prolongs_.cancel();
+    try {
+      if (!is_ours_) {
+        if (keeper_) keeper_->abandon();
+        return;
+      }
+      let_go();
+      const auto self = shared_from_this();
+      auto ended = [self](std::exception_ptr) {};  // its life's end is what remains
+      asio::co_spawn(executor_, discard_sandbox(self), std::move(ended));
+    } catch (const std::exception&) {
+    }
+  }
+
+  /// Everything ends, and the sandbox too, unless it is not ours. A second call waits for the first.
+  static awaitable<void> close(std::shared_ptr<sandbox> self) {
+    if (self->closing_) {
+      while (!self->closed_) co_await cofferdam::detail::short_pause(self->executor_);
+      co_return;
+    }
+    self->closing_ = true;
+    self->prolongs_.cancel();
+    std::exception_ptr failure;
+    try {
+      if (self->is_ours_) {
+        // Nothing in it may go on, so nobody is asked to end by himself.
+        self->let_go();
+        co_await self->service_->kill(self->id());
+      } else {
+        co_await cofferdam::detail::command_keeper::close(self->keeper_);
+        self->let_go();
+      }
+    } catch (const error& reason) {
+      const error lost(errc::provider_lost,
+                       std::string(reason.what()) + "; the sandbox ends by itself when its life is over",
+                       reason.cause());
+      failure = std::make_exception_ptr(lost);
+    }
+    while (self->prolonging_) co_await cofferdam::detail::short_pause(self->executor_);
+    co_await self->place_->close_connections();
+    co_await self->service_->close();
+    self->closed_ = true;
+    if (failure) std::rethrow_exception(failure);
+  }
+
+ private:
+  std::chrono::milliseconds life() const { return std::chrono::seconds(settings_->create.seconds()); }
+
+  /// A sandbox, created or found.
+  awaitable<void> obtain() {
+    if (service_->who().is_debug()) {
+      boost::json::object said;
+      said["sandboxID"] = "debug_sandbox_id";
+      said["envdVersion"] = "99.99.99";
+      info_ = sandbox_info(said);
+      end_at_ = clock::time_point::max();
+      co_return;
+    }
+    const clock::time_point now = clock::now();
+    if (!settings_->connect_to.empty()) {
+      info_ = co_await service_->connect(settings_->connect_to, settings_->create.seconds());
+    } else {
+      tag_ = random_text();
+      is_ours_ = true;
+      // Not cancelled: the service would make it all the same, and nobody would know.
+      const auto self = shared_from_this();
+      const auto creates = [self] { return self->create(); };
+      co_await cofferdam::detail::shielded(std::ref(creates));
+    }
+    service_->hide(info_);
+    end_at_ = now + life();
+  }
+
+  awaitable<void> create() {
+    in_doubt_ = true;
+    try {
+      info_ = co_await service_->create(settings_->create, tag_);
+    } catch (const error& reason) {
+      in_doubt_ = leaves_in_doubt(reason);
+      throw;
+    }
+    in_doubt_ = false;
+  }
+
+  awaitable<void> prepare() {
+    auto place = std::make_shared<envd>(executor_, service_, info_, settings_->user);
+    if (!place->can().is_usable())
+      throw error(errc::unsupported, "e2b: the template's daemon, " + one_line(info_.envd_version(), 40) +
+                                         ", is older than 0.1.0: build the template anew");
+    place_ = place;
+    where_.from_home = settings_->workspace;
+    const std::string said = co_await ask_shell();
+    const std::size_t first = said.find('\0');
+    const std::size_t second = first == std::string::npos ? first : said.find('\0', first + 1);
+    if (second == std::string::npos)
+      throw error(errc::provider_failed, "e2b: the workspace \"" + one_line(settings_->workspace, 200) +
+                                             "\" cannot be made in the sandbox: " + one_line(said, 200));
+    where_.home = said.substr(0, first);
+    where_.root = said.substr(first + 1, second - first - 1);
+    const std::string shell = said.substr(second + 1, said.find('\n', second) - second - 1);
+    shell_ = shell.starts_with('/') ? shell : "/bin/sh";
+    variables_ = {"LANG=C.UTF-8", "TERM=dumb", "TMPDIR=/tmp", "HOME=" + where_.root};
+    for (const auto& [name, value] : settings_->create.variables) {
+      std::erase_if(variables_, [&](const std::string& one) { return one.starts_with(name + "="); });
+      variables_.push_back(name + "=" + value);
+    }
+    keeper_ = std::make_shared<envd_keeper>(place_, commands(), where_.from_home);
+    keeper_->watch();
+    keeper_->on_use([weak = weak_from_this()] {
+      if (const std::shared_ptr<sandbox> self = weak.lock()) self->touch();
+    });
+    watch_life();
+  }
+
+  /// Makes the folders, and says where they are; then where bash is.
+  awaitable<std::string> ask_shell() {
+    constexpr std::string_view script =
+        "umask 022; h=$(pwd -P) && mkdir -p \"$1\" .cofferdam && chmod 700 .cofferdam && cd \"$1\" && r=$(pwd -P) && "
+        "printf '%s\\0%s\\0' \"$h\" \"$r\" && command -v bash";
+    std::vector<std::string> words{"-c", std::string(script), "sh", settings_->workspace};
+    constexpr const char* doing = "make the workspace";
+    boost::json::object message = envd::start_message("/bin/sh", words, ".", false);
+    connect_stream stream = co_await envd::stream(place_, "/process.Process/Start", std::move(message), doing,
+                                                  std::string(), place_->request_timeout());
+    std::string out;
+    std::string err;
+    for (;;) {
+      const std::optional<std::string_view> one = co_await stream.next();
+      if (!one) break;
+      const process_event event = process_event::parse(*one);
+      std::string& to = event.what == process_event::kind::out ? out : err;
+      if (to.size() + event.data.size() <= most_said) to += as_text(event.data);
+    }
+    if (stream.failure()) throw place_->refusal(*stream.failure(), doing);
+    if (out.empty()) co_return place_->redact().clean(err);
+    co_return out;
+  }
+
+  command_settings commands() const {
+    command_settings made = settings_->commands;
+    protections walls;
+    walls.set(protection::process_tree, "the command's session, and what has its variables");
+    walls.set(protection::host_death, "everything, at the end of the sandbox's life");
+    walls.set(protection::files, "the service's sandbox; links in the workspace are looked at, not held");
+    if (settings_->create.allow_internet == false && is_ours_)
+      walls.set(protection::network, "no internet, as the service was asked");
+    made.walls = std::make_shared<const protections>(std::move(walls));
+    return made;
+  }
+
+  awaitable<spawn_request> request_of(const command& c) {
+    spawn_request request = request_for(c, shell_, variables_);
+    sandbox_files all = files();
+    request.directory_path = co_await all.directory_path(c.working_directory());
+    co_return request;
+  }
+
+  // ---- the length of its life ----
+
+  /// It is being used: half of its life, at least, is to lie before it.
+  void touch() {
+    if (paused_ || closing_ || end_at_ == clock::time_point::max()) return;
+    if (end_at_ - clock::now() < life() / 2)
+      prolong();
+    else if (!watched_)
+      watch_life();
+  }
+
+  void watch_life() {
+    if (end_at_ == clock::time_point::max() || closing_) return;
+    watched_ = true;
+    prolongs_.expires_at(std::max(end_at_ - life() / 2, retry_at_));
+    prolongs_.async_wait([weak = weak_from_this()](std::error_code failure) {
+      const std::shared_ptr<sandbox> self = weak.lock();
+      if (failure || !self || self->closing_ || self->paused_) return;
+      self->watched_ = false;
+      if (self->keeper_->is_busy()) self->prolong();
+    });
+  }
+
+  void prolong() {
+    if (prolonging_ || clock::now() < retry_at_) return;
+    prolonging_ = true;
+    const auto self = shared_from_this();
+    auto done = [self](std::exception_ptr failure) {
+      self->prolonging_ = false;
+      self->prolonged(failure);
+    };
+    asio::co_spawn(executor_, extend(self), std::move(done));
+  }
+
+  static awaitable<void> extend(std::shared_ptr<sandbox> self) {
+    const clock::time_point now = clock::now();
+    co_await self->service_->set_lifetime(self->id(), self->settings_->create.seconds());
+    self->end_at_ = now + self->life();
+  }
+
+  void prolonged(const std::exception_ptr& failure) {
+    if (closing_) return;
+    try {
+      if (failure) std::rethrow_exception(failure);
+    } catch (const error& reason) {
+      if (reason.code() == errc::not_found) {
+        place_->lose(error(errc::provider_lost,
+                           "e2b: the sandbox " + id() + " is gone: it was ended, or its life was over",
+                           reason.cause()));
+        return;
+      }
+      retry_at_ = clock::now() +
+                  std::clamp<clock::duration>(life() / 16, std::chrono::milliseconds(250), std::chrono::seconds(10));
+      if (!std::exchange(warned_, true)) cofferdam::detail::warn(reason.what());
+    } catch (const std::exception&) {
+      retry_at_ = clock::now() + std::chrono::seconds(1);
+    }
+    watch_life();
+  }
+
+  // ---- the end ----
+
+  void let_go() {
+    if (!place_) return;
+    place_->close();
+    if (!keeper_) return;
+    keeper_->lose_all(error(errc::environment_closed, "e2b: the environment was closed; the command was ended"));
+    keeper_->abandon();
+  }
+
+  static awaitable<void> discard_sandbox(std::shared_ptr<sandbox> self) {
+    co_await self->service_->kill(self->id());
+    co_await self->service_->close();
+    co_await self->place_->close_connections();
+    self->closed_ = true;
+  }
+
+  /// What `open` leaves behind where it fails: nothing.
+  awaitable<void> discard() {
+    closing_ = closed_ = true;
+    try {
+      let_go();
+      if (is_ours_ && !id().empty())
+        co_await service_->kill(id());
+      else if (in_doubt_)
+        co_await service_->end_strays(tag_);
+      if (place_) co_await place_->close_connections();
+      co_await service_->close();
+    } catch (const error&) {  // `open` has a better reason to tell; what is left ends with its life
+    }
+  }
+
+  static constexpr std::size_t most_said = 16 * 1024;
+
+  asio::any_io_executor executor_;
+  std::shared_ptr<api> service_;
+  std::shared_ptr<const sandbox_settings> settings_;
+  asio::steady_timer prolongs_;
+  sandbox_info info_;
+  std::shared_ptr<envd> place_;
+  std::shared_ptr<envd_keeper> keeper_;
+  workspace_place where_;
+  std::vector<std::string> variables_;
+  std::string shell_;
+  std::string tag_;
+  clock::time_point end_at_ = clock::time_point::max();
+  clock::time_point retry_at_{};
+  bool is_ours_ = false;
+  bool in_doubt_ = false;  // whether there is one, and which, is not known
+  bool paused_ = false;
+  bool watched_ = false;
+  bool prolonging_ = false;
+  bool warned_ = false;
+  bool closing_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace cofferdam::inline v0::e2b::detail
+
+// ---- cofferdam/backends/e2b/folder_watch.hpp ----
+
+
+#include <boost/json/object.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::e2b {
+
+/// What has happened to a name.
+enum class file_change { created, written, removed, renamed, mode_changed, other };
+
+/// What is watched: a folder, or all that is beneath it too.
+enum class watch_depth { folder, tree };
+
+/// One thing that has happened in a folder that is watched.
+class folder_event {
+ public:
+  folder_event() = default;
+  folder_event(std::string path, file_change what) : path_(std::move(path)), what_(what) {}
+  /// Relative to the folder.
+  const std::string& path() const noexcept { return path_; }
+  file_change what() const noexcept { return what_; }
+
+ private:
+  std::string path_;
+  file_change what_ = file_change::other;
+};
+
+/// Hears what happens in a folder. Destroying it ends that.
+/// \par Lifetime  not beyond its environment, whose `close()` ends it.
+/// \par Threads   the environment's executor only; one `next` at a time.
+class folder_watch {
+ public:
+  folder_watch() = default;
+  folder_watch(std::shared_ptr<detail::envd> place, connect_stream stream)
+      : place_(std::move(place)), stream_(std::move(stream)) {}
+
+  /// Waits for what happens next.
+  /// \return nothing where the watch has come to its end.
+  /// \throws error{errc::provider_lost} where the sandbox or the connection is gone.
+  /// \par Cancellation  terminal: ends the watch; throws error{errc::cancelled}.
+  awaitable<std::optional<folder_event>> next() {
+    constexpr const char* doing = "watch a folder";
+    if (!place_) throw error(errc::invalid_argument, "e2b: there is no watch (default-constructed or moved from)");
+    for (;;) {
+      std::optional<error> failure;
+      std::optional<std::string_view> one;
+      try {
+        one = co_await stream_.next();
+      } catch (const error& reason) {
+        if (reason.code() == errc::cancelled) throw;
+        failure = reason;
+      }
+      if (failure) {
+        const error why = co_await place_->explain(*failure, doing);
+        throw why;
+      }
+      if (!one) {
+        if (stream_.failure()) throw place_->refusal(*stream_.failure(), doing);
+        co_return std::nullopt;
+      }
+      std::optional<folder_event> event = parse(*one);
+      if (event) co_return event;
+    }
+  }
+
+  /// One message of the stream; nothing for what is no event.
+  /// \par Source  specs/e2b.md 6.
+  static std::optional<folder_event> parse(std::string_view text) {
+    const boost::json::object said =
+        cofferdam::detail::parse_object(text, errc::io_error, "e2b: a message about a folder");
+    const boost::json::object* const event = cofferdam::detail::object_at(said, "filesystem");
+    if (event == nullptr) return std::nullopt;
+    const std::string_view type = cofferdam::detail::text_at(*event, "type");
+    file_change what = file_change::other;
+    if (type == "EVENT_TYPE_CREATE") what = file_change::created;
+    if (type == "EVENT_TYPE_WRITE") what = file_change::written;
+    if (type == "EVENT_TYPE_REMOVE") what = file_change::removed;
+    if (type == "EVENT_TYPE_RENAME") what = file_change::renamed;
+    if (type == "EVENT_TYPE_CHMOD") what = file_change::mode_changed;
+    return folder_event(std::string(cofferdam::detail::text_at(*event, "name")), what);
+  }
+
+ private:
+  std::shared_ptr<detail::envd> place_;
+  connect_stream stream_;
+};
+
+}  // namespace cofferdam::inline v0::e2b
+
+// ---- cofferdam/backends/e2b/process_follower.hpp ----
+
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::e2b {
+
+/// Hears what a process says that somebody else has started, from now on: what it said before is gone. Destroying it ends
+/// that, and leaves the process running. While it is there and not read, the process waits once its pipe is full.
+/// \par Lifetime  not beyond its environment, whose `close()` ends it.
+/// \par Threads   the environment's executor only; one `next` at a time.
+class process_follower {
+ public:
+  process_follower() = default;
+  process_follower(std::shared_ptr<detail::envd> place, connect_stream stream)
+      : place_(std::move(place)), stream_(std::move(stream)) {}
+
+  /// The next piece of its output, or its end; nothing where nothing more comes.
+  /// \throws error{errc::not_found} where there is no such process; error{errc::provider_lost} where the sandbox or the
+  ///         connection is gone.
+  /// \par Cancellation  terminal: ends the following; throws error{errc::cancelled}.
+  awaitable<std::optional<process_event>> next() {
+    constexpr const char* doing = "follow a process";
+    if (!place_)
+      throw error(errc::invalid_argument, "e2b: there is nothing to follow (default-constructed or moved from)");
+    for (;;) {
+      std::optional<error> failure;
+      std::optional<std::string_view> one;
+      try {
+        one = co_await stream_.next();
+      } catch (const error& reason) {
+        if (reason.code() == errc::cancelled) throw;
+        failure = reason;
+      }
+      if (failure) {
+        const error why = co_await place_->explain(*failure, doing);
+        throw why;
+      }
+      if (!one) {
+        if (stream_.failure()) throw place_->refusal(*stream_.failure(), doing);
+        co_return std::nullopt;
+      }
+      std::optional<process_event> event = process_event::parse(*one);
+      const bool is_news = event->what != process_event::kind::start && event->what != process_event::kind::other;
+      if (is_news) co_return event;
+    }
+  }
+
+ private:
+  std::shared_ptr<detail::envd> place_;
+  connect_stream stream_;
+};
+
+}  // namespace cofferdam::inline v0::e2b
+
+// ---- cofferdam/backends/e2b/running_process.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::e2b {
+
+/// A process that the daemon of a sandbox has started, for whomever.
+class running_process {
+ public:
+  running_process() = default;
+  /// \param said  ProcessInfo, specs/e2b.md 5.1.
+  explicit running_process(const boost::json::object& said) {
+    namespace json = cofferdam::detail;
+    pid_ = json::number_at(said, "pid").value_or(0);
+    tag_ = json::text_at(said, "tag");
+    const boost::json::object* const config = json::object_at(said, "config");
+    if (config == nullptr) return;
+    words_.emplace_back(json::text_at(*config, "cmd"));
+    if (const boost::json::array* const args = json::array_at(*config, "args"))
+      for (const boost::json::value& each : *args)
+        if (const boost::json::string* const text = each.if_string()) words_.emplace_back(text->data(), text->size());
+  }
+
+  /// Its number in the sandbox.
+  std::int64_t pid() const noexcept { return pid_; }
+  /// What whoever started it calls it; often empty.
+  const std::string& tag() const noexcept { return tag_; }
+  /// The program and its arguments. Commands of this library have a script of its own around them.
+  const std::vector<std::string>& words() const noexcept { return words_; }
+
+ private:
+  std::int64_t pid_ = 0;
+  std::string tag_;
+  std::vector<std::string> words_;
+};
+
+}  // namespace cofferdam::inline v0::e2b
+
+// ---- cofferdam/backends/e2b/sandbox_list.hpp ----
+
+
+#include <asio/this_coro.hpp>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::e2b {
+
+/// The sandboxes of an account, whoever has created them: to find and end what was left behind, for example.
+///
+/// A value; each call makes connections of its own.
+/// \par Errors        as `provider::open`.
+/// \par Cancellation  terminal: throws error{errc::cancelled}; whether the service has done it is not known then.
+class sandbox_list {
+ public:
+  /// \throws error{errc::invalid_argument} as `account::resolve`.
+  explicit sandbox_list(const account_options& who = account_options(),
+                        const surroundings& around = surroundings::of_this_process())
+      : who_(account::resolve(who, around)) {}
+
+  /// All that run or are paused, newest first.
+  awaitable<std::vector<sandbox_info>> all() const { return list(who_); }
+  /// \throws error{errc::not_found} where there is no such sandbox.
+  awaitable<sandbox_info> look(std::string id) const { return look_at(who_, std::move(id)); }
+  /// \return  false where there was none.
+  awaitable<bool> kill(std::string id) const { return end(who_, std::move(id)); }
+  /// \return  false where it was paused already.
+  awaitable<bool> pause(std::string id) const { return pause_it(who_, std::move(id)); }
+  /// Ends it so long from now; whole seconds, rounded up.
+  awaitable<void> set_lifetime(std::string id, std::chrono::milliseconds time) const {
+    return prolong(who_, std::move(id), std::chrono::ceil<std::chrono::seconds>(time).count());
+  }
+  /// May be empty where it is new.
+  awaitable<std::vector<sandbox_metrics>> metrics(std::string id) const { return measure(who_, std::move(id)); }
+
+ private:
+  static awaitable<std::unique_ptr<detail::api>> reach(account who) {
+    asio::any_io_executor executor = co_await asio::this_coro::executor;
+    co_return std::make_unique<detail::api>(std::move(executor), std::move(who));
+  }
+  static awaitable<std::vector<sandbox_info>> list(account who) {
+    const std::unique_ptr<detail::api> service = co_await reach(std::move(who));
+    std::vector<sandbox_info> found = co_await service->list(std::string());
+    co_return found;
+  }
+  static awaitable<sandbox_info> look_at(account who, std::string id) {
+    const std::unique_ptr<detail::api> service = co_await reach(std::move(who));
+    sandbox_info found = co_await service->look(std::move(id));
+    co_return found;
+  }
+  static awaitable<bool> end(account who, std::string id) {
+    const std::unique_ptr<detail::api> service = co_await reach(std::move(who));
+    const bool was_there = co_await service->kill(std::move(id));
+    co_return was_there;
+  }
+  static awaitable<bool> pause_it(account who, std::string id) {
+    const std::unique_ptr<detail::api> service = co_await reach(std::move(who));
+    const bool did = co_await service->pause(std::move(id));
+    co_return did;
+  }
+  static awaitable<void> prolong(account who, std::string id, std::int64_t seconds) {
+    const std::unique_ptr<detail::api> service = co_await reach(std::move(who));
+    co_await service->set_lifetime(std::move(id), seconds);
+  }
+  static awaitable<std::vector<sandbox_metrics>> measure(account who, std::string id) {
+    const std::unique_ptr<detail::api> service = co_await reach(std::move(who));
+    std::vector<sandbox_metrics> found = co_await service->metrics(std::move(id));
+    co_return found;
+  }
+
+  account who_;
+};
+
+}  // namespace cofferdam::inline v0::e2b
+
+// ---- cofferdam/backends/e2b.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/this_coro.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::e2b {
+
+class code_interpreter;
+
+/// An open sandbox. Models every refinement.
+///
+/// Its commands are processes of the sandbox's daemon, each with a small script around it, in a session of its own: a time
+/// limit, a cancellation and a `process` that is dropped end all of that session and all that carries the command's
+/// variables (SIGTERM, the grace, SIGKILL). What a command leaves behind in its session ends with it, and so does what
+/// still has its output open; what has left both goes on until the sandbox ends. A hostile command can make it seem that it
+/// has ended with another exit code. Without a terminal, death by SIGINT or SIGPIPE looks like exit code 130 or 141.
+/// `background_policy::keep` is error{errc::unsupported}.
+/// The sandbox needs /bin/sh, and for files cat, stat, readlink, mv, mkdir, find; with `setsid` whole trees can be ended.
+///
+/// Where this program dies, or drops it without `close()` and ends, the sandbox ends when its `lifetime` is over. While
+/// commands run, and whenever it is used, at least half of that lies before it.
+/// \par Threads  the executor it was opened on. Movable while idle.
+class environment {
+ public:
+  explicit environment(std::shared_ptr<detail::sandbox> inside) : inside_(std::move(inside)) {}
+  environment(environment&&) noexcept = default;
+  environment& operator=(environment&& other) noexcept {
+    if (this != &other) {
+      if (inside_) inside_->abandon();
+      inside_ = std::move(other.inside_);
+    }
+    return *this;
+  }
+  ~environment() {
+    if (inside_) inside_->abandon();
+  }
+
+  /// Runs a command to its end. What it does is the result, its time limit included. A command that may have started is
+  /// never sent again.
+  /// \throws error{errc::environment_closed}; error{errc::outside_workspace, not_found, not_a_directory} for its working
+  ///         directory; error{errc::provider_lost} where the sandbox or the connection is gone, with what had arrived.
+  /// \par Cancellation  terminal: SIGTERM, the grace, SIGKILL to all that the command has started; then error{errc::cancelled}.
+  awaitable<command_result> run_command(command c) { return detail::sandbox::run(get(), std::move(c)); }
+
+  /// Starts a command. One that cannot be started yields a finished process with the result that says why.
+  /// \throws as `run_command`.
+  awaitable<process> start(command c) { return detail::sandbox::start(get(), std::move(c)); }
+
+  awaitable<bytes> read_file(std::string path, std::size_t most) { return read(get(), std::move(path), most); }
+  awaitable<void> write_file(std::string path, bytes_view content) { return write(get(), std::move(path), content); }
+  awaitable<entry> stat(std::string path) { return stat_of(get(), std::move(path)); }
+  awaitable<std::vector<entry>> list(std::string path) { return list_of(get(), std::move(path)); }
+  awaitable<void> make_directory(std::string path) { return make(get(), std::move(path)); }
+  awaitable<void> remove(std::string path) { return remove_in(get(), std::move(path)); }
+  awaitable<void> rename(std::string from, std::string to) { return rename_in(get(), std::move(from), std::move(to)); }
+  awaitable<transfer> put_files(file_source& source) { return put(get(), source); }
+  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
+    return fetch(get(), std::move(requests));
+  }
+
+  /// Makes the sandbox stand still, its memory kept, until `resume()`; commands begun meanwhile wait. It costs storage
+  /// until it is resumed or ended, and its life does not run.
+  /// \throws error{errc::unsupported} while commands run, whose output would be lost.
+  awaitable<void> pause() { return detail::sandbox::pause(get()); }
+  /// Lets it go on.
+  awaitable<void> resume() { return detail::sandbox::resume(get()); }
+  /// Keeps a copy of the sandbox. \return  a name for `provider::template_id`.
+  awaitable<std::string> snapshot() {
+    get()->require_open();
+    return get()->service()->snapshot(get()->id());
+  }
+
+  /// Ends the sandbox so long from now, sooner or later than it would have ended; whole seconds, rounded up.
+  awaitable<void> set_lifetime(std::chrono::milliseconds time) { return detail::sandbox::set_lifetime(get(), time); }
+  /// How busy it is; may be empty where it is new.
+  awaitable<std::vector<sandbox_metrics>> metrics() {
+    get()->require_open();
+    return get()->service()->metrics(get()->id());
+  }
+
+  /// What the sandbox's daemon has started and still runs, for whomever.
+  awaitable<std::vector<running_process>> processes() { return list_processes(get()); }
+  /// Kills one of them, and not what it has started. \return  false where there is no such process.
+  awaitable<bool> end_process(std::int64_t pid) { return kill_process(get(), pid); }
+
+  /// Hears what one of them says from now on.
+  /// \throws error{errc::not_found} where there is no such process, at the latest by the follower.
+  awaitable<process_follower> follow(std::int64_t pid) { return begin_following(get(), pid); }
+
+  /// Hears what happens in a folder from now on.
+  /// \param path   relative to the workspace; `.` is the workspace.
+  /// \param depth  the folder alone, or also all folders beneath it.
+  /// \throws error{errc::not_found}; error{errc::unsupported} where the daemon cannot.
+  awaitable<folder_watch> watch(std::string path, watch_depth depth = watch_depth::folder) {
+    return begin_watch(get(), std::move(path), depth);
+  }
+
+  /// URLs by which anybody who has them can read (GET) or write (POST, as `multipart/form-data`) one file. They are as good
+  /// as a key for that file.
+  /// \param path        relative to the workspace. Links are followed there, as root.
+  /// \param expiration  seconds since 1970; nothing: as long as the sandbox lives.
+  std::string download_url(const std::string& path, std::optional<std::int64_t> expiration = std::nullopt) const {
+    return url(path, file_access::read, expiration);
+  }
+  std::string upload_url(const std::string& path, std::optional<std::int64_t> expiration = std::nullopt) const {
+    return url(path, file_access::write, expiration);
+  }
+
+  /// The sandbox's id, by which `in_sandbox` finds it again.
+  const std::string& id() const { return get()->id(); }
+  /// What the service said of it when it was opened.
+  const sandbox_info& info() const { return get()->info(); }
+  /// The workspace's path in the sandbox.
+  const std::string& workspace() const { return get()->where().root; }
+  /// Where a port of it is reached: a server that a command has started, for example.
+  std::string port_url(std::uint16_t port) const {
+    return get()->service()->who().sandbox(port, get()->id(), get()->info().domain()).text();
+  }
+  /// Ends everything, and the sandbox; one that was connected to only loses what our commands started. Whoever awaits a
+  /// command gets error{errc::environment_closed}. Not cancelled; a second call waits for the first.
+  /// \throws error{errc::provider_lost} where the service cannot be asked any more: then the sandbox ends by itself.
+  awaitable<void> close() {
+    const std::shared_ptr<detail::sandbox> inside = get();
+    return cofferdam::detail::shielded([inside] { return detail::sandbox::close(inside); });
+  }
+
+ private:
+  friend class code_interpreter;
+  using shared = std::shared_ptr<detail::sandbox>;
+
+  const shared& get() const {
+    if (!inside_) throw error(errc::environment_closed, "e2b: the environment was moved from");
+    return inside_;
+  }
+
+  std::string url(const std::string& path, file_access access, std::optional<std::int64_t> expiration) const {
+    get()->require_open();
+    const std::string clean = workspace_path(path, get()->where().root);
+    const detail::envd& place = *get()->place();
+    return file_url(place.base(), get()->where().from_home + "/" + clean, access, place.user(), place.token(),
+                    expiration);
+  }
+
+  static awaitable<bytes> read(shared inside, std::string path, std::size_t most) {
+    co_await inside->until_running();
+    detail::sandbox_files files = inside->files();
+    bytes content = co_await files.read_file(std::move(path), most);
+    co_return content;
+  }
+  static awaitable<void> write(shared inside, std::string path, bytes_view content) {
+    co_await inside->until_running();
+    detail::sandbox_files files = inside->files();
+    co_await files.write_file(std::move(path), content);
+  }
+  static awaitable<entry> stat_of(shared inside, std::string path) {
+    co_await inside->until_running();
+    detail::sandbox_files files = inside->files();
+    entry found = co_await cofferdam::stat(files, workspace_path_or_root(path, files.root()));
+    co_return found;
+  }
+  static awaitable<std::vector<entry>> list_of(shared inside, std::string path) {
+    co_await inside->until_running();
+    detail::sandbox_files files = inside->files();
+    std::vector<entry> found = co_await cofferdam::list(files, workspace_path_or_root(path, files.root()));
+    co_return found;
+  }
+  static awaitable<void> make(shared inside, std::string path) {
+    co_await inside->until_running();
+    detail::sandbox_files files = inside->files();
+    co_await cofferdam::make_directory(files, workspace_path_or_root(path, files.root()));
+  }
+  static awaitable<void> remove_in(shared inside, std::string path) {
+    co_await inside->until_running();
+    detail::sandbox_files files = inside->files();
+    co_await cofferdam::remove(files, workspace_path(path, files.root()));
+  }
+  static awaitable<void> rename_in(shared inside, std::string from, std::string to) {
+    co_await inside->until_running();
+    detail::sandbox_files files = inside->files();
+    std::string target = workspace_path(to, files.root());
+    co_await cofferdam::rename(files, workspace_path(from, files.root()), std::move(target));
+  }
+  static awaitable<transfer> put(shared inside, file_source& source) {
+    co_await inside->until_running();
+    detail::sandbox_files files = inside->files();
+    const auto one = [&files, &source](const file_header& header) { return files.put_one(source, header); };
+    transfer report = co_await cofferdam::detail::put_each(source, one);
+    co_return report;
+  }
+  static awaitable<std::unique_ptr<file_source>> fetch(shared inside, std::vector<file_request> requests) {
+    co_await inside->until_running();
+    std::unique_ptr<file_source> source =
+        std::make_unique<detail::sandbox_file_source>(inside->files(), std::move(requests));
+    co_return source;
+  }
+
+  static awaitable<std::vector<running_process>> list_processes(shared inside) {
+    co_await inside->until_running();
+    boost::json::object nothing;
+    const boost::json::object said = co_await detail::envd::ask(inside->place(), "/process.Process/List",
+                                                                std::move(nothing), "list the processes", true);
+    std::vector<running_process> all;
+    if (const boost::json::array* const found = cofferdam::detail::array_at(said, "processes"))
+      for (const boost::json::value& each : *found)
+        if (const boost::json::object* const one = each.if_object()) all.emplace_back(*one);
+    co_return all;
+  }
+
+  static awaitable<bool> kill_process(shared inside, std::int64_t pid) {
+    constexpr const char* doing = "end a process";
+    co_await inside->until_running();
+    boost::json::object process;
+    process["pid"] = pid;
+    boost::json::object message;
+    message["process"] = std::move(process);
+    message["signal"] = "SIGNAL_SIGKILL";
+    connect_answer answer =
+        co_await detail::envd::call(inside->place(), "/process.Process/SendSignal", std::move(message), doing,
+                                    inside->place()->request_timeout(), true);
+    if (!answer.ok() && answer.failure()->code() == connect_code::not_found) co_return false;
+    inside->place()->require_ok(answer, doing);
+    co_return true;
+  }
+
+  static awaitable<process_follower> begin_following(shared inside, std::int64_t pid) {
+    co_await inside->until_running();
+    boost::json::object process;
+    process["pid"] = pid;
+    boost::json::object message;
+    message["process"] = std::move(process);
+    connect_stream stream =
+        co_await detail::envd::stream(inside->place(), "/process.Process/Connect", std::move(message),
+                                      "follow a process", std::string(), std::nullopt);
+    co_return process_follower(inside->place(), std::move(stream));
+  }
+
+  static awaitable<folder_watch> begin_watch(shared inside, std::string path, watch_depth depth) {
+    constexpr const char* doing = "watch a folder";
+    co_await inside->until_running();
+    detail::sandbox_files files = inside->files();
+    const std::string there = co_await files.directory_path(std::move(path));
+    const bool below = depth == watch_depth::tree;
+    if (below && !inside->place()->can().watches_below())
+      throw error(errc::unsupported, "e2b: the sandbox's daemon cannot watch what is beneath a folder");
+    boost::json::object message;
+    message["path"] = cofferdam::detail::json_text(inside->where().from_home + (there == "." ? "" : there.substr(1)));
+    if (below) message["recursive"] = true;
+    connect_stream stream = co_await detail::envd::stream(inside->place(), "/filesystem.Filesystem/WatchDir",
+                                                          std::move(message), doing, std::string(), std::nullopt);
+    // The first message says that it has begun, or there is none.
+    const std::optional<std::string_view> first = co_await stream.next();
+    if (!first && stream.failure()) throw inside->place()->refusal(*stream.failure(), doing);
+    co_return folder_watch(inside->place(), std::move(stream));
+  }
+
+  shared inside_;
+};
+
+/// Runs commands in a sandbox of E2B's, or of a service that speaks as E2B does, one for each environment:
+/// `e2b::from_template("base")`.
+///
+/// The key is the environment variable E2B_API_KEY, the service e2b.app, unless variables (E2B_DOMAIN, E2B_API_URL,
+/// E2B_SANDBOX_URL) or setters say otherwise; variables are read when it is opened. TLS always verifies. No error, warning
+/// or result has the key or a token in it. Redirects are not followed.
+///
+/// Three limits that are not each other: `request_timeout` is for one call to the service, `default_timeout` for a command,
+/// `lifetime` for the sandbox. Calls that the service is too busy for (429, 503) are made again with growing pauses, at
+/// least those it asks for; others only where that cannot do anything twice.
+///
+/// The workspace is the folder `workspace` in the user's home, made where it is missing; HOME is the workspace.
+/// A value: holds no connection. Setters chain.
+class provider {
+ public:
+  explicit provider(std::shared_ptr<const detail::sandbox_settings> settings) : settings_(std::move(settings)) {}
+
+  /// The key, instead of E2B_API_KEY's.
+  provider&& api_key(std::string key) && {
+    return with([&](detail::sandbox_settings& to) { to.who.api_key = secret(std::move(key)); });
+  }
+  /// The service's domain: `e2b.app`, or that of one of your own.
+  provider&& domain(std::string name) && {
+    return with([&](detail::sandbox_settings& to) { to.who.domain = std::move(name); });
+  }
+  /// The control plane's base URL. Default: `https://api.DOMAIN`.
+  provider&& api_url(std::string url) && {
+    return with([&](detail::sandbox_settings& to) { to.who.api_url = std::move(url); });
+  }
+  /// One base URL for all sandboxes; `{port}`, `{id}` and `{domain}` in it are replaced. Default: `https://PORT-ID.DOMAIN`.
+  provider&& sandbox_url(std::string url) && {
+    return with([&](detail::sandbox_settings& to) { to.who.sandbox_url = std::move(url); });
+  }
+  /// Everything about who asks which service at once.
+  provider&& account(account_options all) && {
+    return with([&](detail::sandbox_settings& to) { to.who = std::move(all); });
+  }
+  /// Trusts the certificates in this PEM file instead of the system's.
+  provider&& ca_file(std::string path) && {
+    return with([&](detail::sandbox_settings& to) { to.who.ca_file = std::move(path); });
+  }
+  /// Allows `http://` to other machines. Whoever sits on the way reads the key, and all else.
+  provider&& allow_plain_http() && {
+    return with([](detail::sandbox_settings& to) { to.who.allow_plain_http = true; });
+  }
+  /// Which form of the calls is used. Default: the first, and the second where the service does not know the first.
+  provider&& form(dialect which) && {
+    return with([&](detail::sandbox_settings& to) { to.who.form = which; });
+  }
+  /// The limit of one call to the service. Default: 60 s; more than zero.
+  provider&& request_timeout(std::chrono::milliseconds limit) && {
+    require_positive(limit, "request_timeout");
+    return with([&](detail::sandbox_settings& to) { to.who.request_timeout = limit; });
+  }
+  /// The pause before a call is made again; doubled each time. Default: 250 ms; more than zero.
+  provider&& first_pause(std::chrono::milliseconds time) && {
+    require_positive(time, "first_pause");
+    return with([&](detail::sandbox_settings& to) { to.who.first_pause = time; });
+  }
+  /// How often sandboxes may be created; shared by all copies of the gate.
+  provider&& gate(create_gate one) && {
+    return with([&](detail::sandbox_settings& to) { to.who.gate = std::move(one); });
+  }
+
+  /// The template, a snapshot's name included. Default: `base`.
+  provider&& template_id(std::string name) && {
+    return with([&](detail::sandbox_settings& to) { to.create.template_id = std::move(name); });
+  }
+  /// How long the sandbox lives when nobody uses it. Default: 5 minutes; whole seconds, rounded up. Services have a most.
+  provider&& lifetime(std::chrono::milliseconds time) && {
+    require_positive(time, "lifetime");
+    return with([&](detail::sandbox_settings& to) { to.create.lifetime = time; });
+  }
+  /// Adds a word to the sandbox's metadata.
+  provider&& metadata(std::string key, std::string value) && {
+    return with([&](detail::sandbox_settings& to) { to.create.metadata[std::move(key)] = std::move(value); });
+  }
+  /// Sets a variable for all that runs in the sandbox.
+  provider&& variable(std::string name, std::string value) && {
+    static_cast<void>(command().variable(name, value));  // what a variable may be
+    return with([&](detail::sandbox_settings& to) { to.create.variables[std::move(name)] = std::move(value); });
+  }
+  /// Lets it not reach the internet. Default: what the service does, which is to let it, for most.
+  provider&& without_internet() && {
+    return with([](detail::sandbox_settings& to) { to.create.allow_internet = false; });
+  }
+  /// What it may connect to, and who to it.
+  provider&& network(network_rules rules) && {
+    return with([&](detail::sandbox_settings& to) { to.create.network = std::move(rules); });
+  }
+  /// Lets the sandbox's daemon take anybody who knows its address, without a token: for services that know no other.
+  provider&& without_token() && {
+    return with([](detail::sandbox_settings& to) { to.create.secure = false; });
+  }
+  /// More members for the request that creates, over those of the options.
+  provider&& create_fields(boost::json::object fields) && {
+    return with([&](detail::sandbox_settings& to) { to.create.extra = std::move(fields); });
+  }
+
+  /// Whom commands run as. Default: the template's own user.
+  provider&& user(std::string name) && {
+    if (name.find_first_of(std::string_view(":\0\r\n", 4)) != std::string::npos)
+      throw error(errc::invalid_argument, "e2b: a user's name holds no ':', no NUL and no line break");
+    return with([&](detail::sandbox_settings& to) { to.user = std::move(name); });
+  }
+  /// The folder that is the workspace: from the user's home, or absolute. Default: `workspace`.
+  provider&& workspace(std::string path) && {
+    const bool is_absolute = path.starts_with('/');
+    const std::string clean = workspace_path_or_root(path, is_absolute ? "/" : "");
+    return with([&](detail::sandbox_settings& to) { to.workspace = is_absolute ? "/" + clean : clean; });
+  }
+  /// The time limit of commands that have none of their own. Default: 5 minutes; `no_timeout` for none.
+  provider&& default_timeout(std::chrono::milliseconds limit) && {
+    require_positive(limit, "default_timeout");
+    return with([&](detail::sandbox_settings& to) { to.commands.default_timeout = limit; });
+  }
+  /// From SIGTERM to SIGKILL. Default: 500 ms; zero or more.
+  provider&& kill_grace(std::chrono::milliseconds time) && {
+    if (time < std::chrono::milliseconds::zero())
+      throw error(errc::invalid_argument, "e2b: kill_grace must not be negative");
+    return with([&](detail::sandbox_settings& to) { to.commands.kill_grace = time; });
+  }
+  /// Takes these variables for the process's own: for tests.
+  provider&& variables_from(surroundings around) && {
+    return with([&](detail::sandbox_settings& to) { to.around = std::move(around); });
+  }
+
+  /// Creates a sandbox, or finds it.
+  /// \throws error{errc::invalid_argument} where there is no key, or an option is none; error{errc::permission_denied} where
+  ///         the service does not take the key; error{errc::not_found} for a template or sandbox that is not there;
+  ///         error{errc::provider_failed} where the service cannot be reached or does not do it; error{errc::cancelled}.
+  ///         Nothing is left behind, as far as the service can be asked; what is ends with its lifetime.
+  awaitable<environment> open() const { return open_with(settings_); }
+
+ private:
+  static awaitable<environment> open_with(std::shared_ptr<const detail::sandbox_settings> settings) {
+    asio::any_io_executor executor = co_await asio::this_coro::executor;
+    std::shared_ptr<detail::sandbox> inside = co_await detail::sandbox::open(std::move(executor), std::move(settings));
+    co_return environment(std::move(inside));
+  }
+
+  static void require_positive(std::chrono::milliseconds time, const char* name) {
+    if (time <= std::chrono::milliseconds::zero())
+      throw error(errc::invalid_argument, std::string("e2b: ") + name + " must be longer than zero");
+  }
+
+  template <class Change>
+  provider&& with(Change change) {
+    auto copy = std::make_shared<detail::sandbox_settings>(*settings_);
+    change(*copy);
+    settings_ = std::move(copy);
+    return std::move(*this);
+  }
+
+  std::shared_ptr<const detail::sandbox_settings> settings_;
+};
+
+/// Commands in new sandboxes of a template: `e2b::from_template("base")`.
+/// \param name  a template's id or name, or a snapshot's.
+inline provider from_template(std::string name = "base") {
+  return provider(std::make_shared<detail::sandbox_settings>()).template_id(std::move(name));
+}
+
+/// Commands in a sandbox that is there, and that `close()` leaves running. It is resumed where it is paused, and lives for
+/// `lifetime` from then on, or longer where it would have. The variables of the options are given to each command.
+/// \param id  as `environment::id()` says it.
+/// \throws error{errc::invalid_argument} for what is no id.
+inline provider in_sandbox(std::string id) {
+  check_sandbox_id(id);
+  auto settings = std::make_shared<detail::sandbox_settings>();
+  settings->connect_to = std::move(id);
+  return provider(std::move(settings));
+}
+
+}  // namespace cofferdam::inline v0::e2b
+
+// ---- cofferdam/backends/e2b/execution.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::e2b {
+
+/// How much of a run is kept.
+class execution_limits {
+ public:
+  execution_limits() = default;
+  execution_limits(std::size_t output, std::size_t results) noexcept : output_(output), results_(results) {}
+  /// Bytes of each output.
+  std::size_t output() const noexcept { return output_; }
+  /// Bytes of all results together; what comes beyond is counted.
+  std::size_t results() const noexcept { return results_; }
+
+ private:
+  std::size_t output_ = command::default_kept_output;
+  std::size_t results_ = std::size_t{64} * 1024 * 1024;
+};
+
+/// Something that code has shown: the value of its last expression, a chart, a table; in as many forms as it has.
+class rich_output {
+ public:
+  rich_output() = default;
+  /// \param said  a line of the type `result`, specs/e2b.md 9.
+  explicit rich_output(const boost::json::object& said)
+      : is_value_(cofferdam::detail::is_true_at(said, "is_main_result")) {
+    for (const auto& [key, value] : said) {
+      const std::string name(key.data(), key.size());
+      if (name == "type" || name == "is_main_result" || value.is_null()) continue;
+      if (const boost::json::string* const text = value.if_string())
+        forms_.emplace(name, std::string(text->data(), text->size()));
+      else if (name != "extra" || (value.is_object() && !value.get_object().empty()))
+        forms_.emplace(name, boost::json::serialize(value));
+    }
+  }
+
+  /// Whether it is the value of the last expression, and not something that was shown on the way.
+  bool is_value() const noexcept { return is_value_; }
+  /// The forms by their names: `text`, `html`, `markdown`, `svg`, `png`, `jpeg`, `pdf` (these three in base64), `latex`,
+  /// `json`, `javascript`, `data`, `chart`; what is not a text is JSON.
+  const std::map<std::string, std::string>& forms() const noexcept { return forms_; }
+  /// One of them; empty where it has none of that name.
+  std::string_view form(const std::string& name) const noexcept {
+    const auto found = forms_.find(name);
+    return found == forms_.end() ? std::string_view() : std::string_view(found->second);
+  }
+
+ private:
+  std::map<std::string, std::string> forms_;
+  bool is_value_ = false;
+};
+
+/// An exception that code did not catch.
+class code_error {
+ public:
+  code_error() = default;
+
+  std::string name;       ///< `ValueError`
+  std::string value;      ///< its message
+  std::string traceback;  ///< lines, perhaps coloured for a terminal
+};
+
+/// What a run of code did. A value.
+class execution {
+ public:
+  execution() = default;
+
+  captured out;
+  captured err;
+  std::vector<rich_output> results;
+  /// Results that did not fit.
+  std::size_t dropped = 0;
+  std::optional<code_error> error;
+  /// It was interrupted by its time limit.
+  bool timed_out = false;
+  /// How many runs its context has seen; 0 where the service does not say.
+  std::int64_t number = 0;
+  std::chrono::nanoseconds duration{};
+
+  bool ok() const noexcept { return !error && !timed_out; }
+  /// The value of the last expression as text; empty where there is none.
+  std::string_view value() const noexcept {
+    for (const rich_output& one : results)
+      if (one.is_value()) return one.form("text");
+    return {};
+  }
+};
+
+/// Reads what the code interpreter says of a run: JSON, one object a line. Sans-I/O; cut anywhere.
+/// \par Source  specs/e2b.md 9.
+class execution_reader {
+ public:
+  explicit execution_reader(const execution_limits& limits = execution_limits())
+      : limits_(limits), out_(limits.output()), err_(limits.output()) {}
+
+  /// \throws error{errc::io_error} with net_errc::malformed for a line that is no JSON object; error{errc::too_large} for
+  ///         one longer than all results may be, and a mebibyte.
+  void feed(std::string_view text) {
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      if (end > limits_.results() + slack - line_.size())
+        throw error(errc::too_large, "e2b: the code interpreter says a line of more than " +
+                                         std::to_string(limits_.results() + slack) + " bytes");
+      line_ += text.substr(0, end);
+      if (end == text.size()) return;
+      text.remove_prefix(end + 1);
+      if (!line_.empty()) take_line();
+      line_.clear();
+    }
+  }
+
+  /// Whether the run is over.
+  bool ended() const noexcept { return ended_; }
+  /// Its time was over.
+  void time_out() noexcept { ended_ = made_.timed_out = true; }
+
+  execution take(std::chrono::nanoseconds took) {
+    made_.out = out_.take();
+    made_.err = err_.take();
+    made_.duration = took;
+    return std::move(made_);
+  }
+
+ private:
+  using error = cofferdam::error;
+  static constexpr std::size_t slack = std::size_t{1024} * 1024;
+
+  void take_line() {
+    namespace json = cofferdam::detail;
+    const boost::json::object said = json::parse_object(line_, errc::io_error, "e2b: a line of the code interpreter");
+    const std::string_view type = json::text_at(said, "type");
+    if (type == "stdout") {
+      out_.append(as_bytes(json::text_at(said, "text")));
+    } else if (type == "stderr") {
+      err_.append(as_bytes(json::text_at(said, "text")));
+    } else if (type == "result") {
+      if (line_.size() > limits_.results() - kept_) {
+        ++made_.dropped;
+        return;
+      }
+      kept_ += line_.size();
+      made_.results.emplace_back(said);
+    } else if (type == "error") {
+      code_error& one = made_.error.emplace();
+      one.name = json::text_at(said, "name");
+      one.value = json::text_at(said, "value");
+      one.traceback = json::text_at(said, "traceback");
+    } else if (type == "number_of_executions") {
+      made_.number = json::number_at(said, "execution_count").value_or(0);
+    } else if (type == "end_of_execution") {
+      ended_ = true;
+    }
+  }
+
+  execution_limits limits_;
+  output_collector out_;
+  output_collector err_;
+  std::string line_;
+  std::size_t kept_ = 0;
+  execution made_;
+  bool ended_ = false;
+};
+
+}  // namespace cofferdam::inline v0::e2b
+
+// ---- cofferdam/backends/e2b/code_interpreter.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/cancellation_state.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::e2b {
+
+/// Where code of one language is run, and what it has defined stays.
+class code_context {
+ public:
+  code_context() = default;
+  code_context(std::string id, std::string language, std::string directory)
+      : id_(std::move(id)), language_(std::move(language)), directory_(std::move(directory)) {}
+  const std::string& id() const noexcept { return id_; }
+  const std::string& language() const noexcept { return language_; }
+  const std::string& directory() const noexcept { return directory_; }
+
+ private:
+  std::string id_;
+  std::string language_;
+  std::string directory_;
+};
+
+/// Code, and how it is to be run: `code("1 + 1").timeout(10s)`.
+class code {
+ public:
+  /// \param source  UTF-8.
+  explicit code(std::string source) : source_(std::move(source)) {}
+
+  /// In this context. Default: the service's own, which all share.
+  code&& in(const code_context& where) && {
+    context_ = where.id();
+    return std::move(*this);
+  }
+  /// In the default context of this language: python, javascript, typescript, r, java, bash. Not together with `in`.
+  code&& language(std::string name) && {
+    language_ = std::move(name);
+    return std::move(*this);
+  }
+  code&& variable(std::string name, std::string value) && {
+    variables_[std::move(name)] = std::move(value);
+    return std::move(*this);
+  }
+  /// Interrupts it then. Default: 5 minutes; `no_timeout` for none; more than zero.
+  code&& timeout(std::chrono::milliseconds limit) && {
+    if (limit <= std::chrono::milliseconds::zero())
+      throw error(errc::invalid_argument, "e2b: the timeout of code must be longer than zero");
+    timeout_ = limit;
+    return std::move(*this);
+  }
+  /// How many bytes of each output, and of all results together, are kept. Default: 1 MiB and 64 MiB.
+  code&& keep(std::size_t output, std::size_t results) && {
+    limits_ = execution_limits(output, results);
+    return std::move(*this);
+  }
+
+  std::chrono::milliseconds timeout() const noexcept { return timeout_; }
+  const execution_limits& limits() const noexcept { return limits_; }
+
+  /// What `/execute` is asked. \par Source  specs/e2b.md 9.
+  boost::json::object body() const {
+    if (!is_valid_utf8(source_)) throw error(errc::invalid_argument, "e2b: the code is not UTF-8");
+    boost::json::object all;
+    all["code"] = cofferdam::detail::json_text(source_);
+    if (!context_.empty()) all["context_id"] = cofferdam::detail::json_text(context_);
+    if (!language_.empty()) all["language"] = cofferdam::detail::json_text(language_);
+    if (!variables_.empty()) {
+      boost::json::object variables;
+      for (const auto& [name, value] : variables_)
+        variables[cofferdam::detail::json_text(name)] = cofferdam::detail::json_text(value);
+      all["env_vars"] = std::move(variables);
+    }
+    return all;
+  }
+
+ private:
+  std::string source_;
+  std::string context_;
+  std::string language_;
+  std::map<std::string, std::string> variables_;
+  std::chrono::milliseconds timeout_{std::chrono::minutes(5)};
+  execution_limits limits_;
+};
+
+/// E2B's code interpreter: runs code in a sandbox made from a template that has one, such as `code-interpreter-v1`. What
+/// it has defined stays, as in a notebook; one run at a time in each context.
+///
+///     e2b::environment env = co_await e2b::from_template("code-interpreter-v1").open();
+///     e2b::code_interpreter python(env);
+///     e2b::execution done = co_await python.run(e2b::code("[i * i for i in range(5)]"));
+///
+/// \par Errors        as the environment's; error{errc::unsupported} where the sandbox has no code interpreter.
+/// \par Lifetime      not beyond its environment, whose `close()` ends what runs.
+/// \par Cancellation  terminal: the code is interrupted; throws error{errc::cancelled}.
+/// \par Threads       the environment's executor.
+/// \par Source        specs/e2b.md 9.
+class code_interpreter {
+ public:
+  static constexpr std::uint16_t port = 49999;
+
+  /// \param in  kept open by the caller.
+  explicit code_interpreter(environment& in) : inside_(in.get()) {
+    const account& who = inside_->service()->who();
+    const endpoint there = who.sandbox(port, inside_->id(), inside_->info().domain());
+    prefix_ = there.prefix();
+    client_ = std::make_shared<http_client>(inside_->executor(), there.reach(who.tls()));
+    redact_ = inside_->place()->redact();
+  }
+
+  /// Runs code to its end. What it does is the result: an exception of its own, and its time limit, included.
+  awaitable<execution> run(code what) {
+    return execute(inside_, client_, redact_, request("POST", "/execute"), std::move(what));
+  }
+
+  /// Makes a context.
+  /// \param language   empty: python.
+  /// \param directory  where its code starts, relative to the workspace.
+  awaitable<code_context> make_context(std::string language = {}, std::string directory = ".") {
+    const std::string clean = workspace_path_or_root(directory, inside_->where().root);
+    boost::json::object body;
+    if (!language.empty()) body["language"] = cofferdam::detail::json_text(language);
+    body["cwd"] = cofferdam::detail::json_text(cofferdam::detail::joined_path(inside_->where().root, clean));
+    http_request what = request("POST", "/contexts");
+    what.content("application/json", boost::json::serialize(body));
+    return made_context(inside_, client_, redact_, std::move(what));
+  }
+  awaitable<std::vector<code_context>> contexts() {
+    return list(inside_, client_, redact_, request("GET", "/contexts"));
+  }
+  /// Forgets all that code has defined there. \throws error{errc::not_found}.
+  awaitable<void> restart(code_context which) {
+    http_request what = request("POST", "/contexts/" + detail::percent_encoded(which.id()) + "/restart");
+    return done(inside_, client_, redact_, std::move(what), "restart a context");
+  }
+  /// \throws error{errc::not_found}.
+  awaitable<void> remove(code_context which) {
+    http_request what = request("DELETE", "/contexts/" + detail::percent_encoded(which.id()));
+    return done(inside_, client_, redact_, std::move(what), "remove a context");
+  }
+
+ private:
+  using shared = std::shared_ptr<detail::sandbox>;
+  using client = std::shared_ptr<http_client>;
+  static constexpr std::size_t most_answer = std::size_t{1024} * 1024;
+  static constexpr std::chrono::seconds silence{30};  // the service says every 5 s that it lives
+  static constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365);
+
+  http_request request(std::string method, std::string_view path) const {
+    http_request made(std::move(method), prefix_ + std::string(path));
+    made.field("User-Agent", std::string(detail::user_agent));
+    made.field("E2b-Sandbox-Id", inside_->id()).field("E2b-Sandbox-Port", std::to_string(port));
+    const secret& token = inside_->place()->token();
+    if (!token.empty()) made.field("X-Access-Token", token.reveal());
+    if (!inside_->info().traffic_token().empty())
+      made.field("E2B-Traffic-Access-Token", inside_->info().traffic_token().reveal());
+    return made;
+  }
+
+  /// Sends a request, and takes 200 for a yes.
+  static awaitable<http_exchange> ask(shared inside, client by, redactor redact, http_request what, const char* doing,
+                                      http_limits limits) {
+    co_await inside->until_running();
+    http_exchange answer;
+    std::optional<error> failure;
+    try {
+      answer = co_await by->send(std::move(what), std::move(limits));
+    } catch (const error& reason) {
+      if (reason.code() == errc::cancelled) throw;
+      failure = reason;
+    }
+    if (failure) {
+      const error why = co_await inside->place()->explain(*failure, doing);
+      throw why;
+    }
+    if (answer.status() == 200) co_return answer;
+    const int status = answer.status();
+    bytes body = co_await answer.read_all(most_answer);
+    const std::string said = redact.clean(said_message(redact.clean(as_text(body))));
+    if (status == 502 && said.find("port is not open") != std::string::npos)
+      throw error(errc::unsupported,
+                  "e2b: the sandbox has no code interpreter: use a template that has, such as code-interpreter-v1");
+    if (status == 502) inside->place()->heard_502(said);
+    throw refused_error(doing, status, said);
+  }
+
+  static http_limits usual(const shared& inside) {
+    http_limits limits;
+    limits.head(inside->place()->request_timeout()).idle(inside->place()->request_timeout());
+    return limits;
+  }
+
+  /// A run that is under way; whoever awaits it may go first.
+  class timed_run {
+   public:
+    timed_run(const asio::any_io_executor& executor, const execution_limits& limits)
+        : reader(limits), limit(executor), changed(executor, std::chrono::steady_clock::time_point::max()) {}
+    void end(std::exception_ptr why) {
+      reads = false;
+      failure = std::move(why);
+      limit.cancel();
+      changed.cancel();
+    }
+    void cancel() {
+      limit.cancel();
+      if (reads && !has_read) stop.emit(asio::cancellation_type::terminal);
+    }
+
+    execution_reader reader;
+    asio::steady_timer limit;
+    asio::steady_timer changed;  // never expires
+    asio::cancellation_signal stop;
+    std::exception_ptr failure;
+    bool reads = true;
+    bool has_read = false;  // nobody signals a coroutine that has ended
+    bool expired = false;
+  };
+
+  static awaitable<execution> execute(shared inside, client by, redactor redact, http_request what, code source) {
+    const auto begins = std::chrono::steady_clock::now();
+    what.content("application/json", boost::json::serialize(source.body()));
+    const auto one = std::make_shared<timed_run>(inside->executor(), source.limits());
+    if (source.timeout() < longest) {
+      one->limit.expires_after(source.timeout());
+      // The limit is enforced by going away: the service interrupts the code then.
+      one->limit.async_wait([one](std::error_code failure) {
+        if (failure || !one->reads || one->has_read) return;
+        one->expired = true;
+        one->stop.emit(asio::cancellation_type::terminal);
+      });
+    }
+    auto over = [one](std::exception_ptr failure) { one->end(failure); };
+    asio::co_spawn(inside->executor(), read(inside, by, std::move(redact), std::move(what), one),
+                   asio::bind_cancellation_slot(one->stop.slot(), std::move(over)));
+    bool cancelled = false;
+    while (one->reads) {
+      std::error_code woken;
+      co_await one->changed.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+      const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+      if (state.cancelled() == asio::cancellation_type::none || cancelled) continue;
+      cancelled = true;
+      one->cancel();
+      break;
+    }
+    if (cancelled) throw error(errc::cancelled, "e2b: cannot run code: cancelled; the code is interrupted");
+    if (one->failure && !one->expired) std::rethrow_exception(one->failure);
+    if (one->expired) one->reader.time_out();
+    if (!one->reader.ended())
+      throw error(errc::provider_lost, "e2b: cannot run code: the answer ended before the code did",
+                  net_errc::truncated);
+    co_return one->reader.take(std::chrono::steady_clock::now() - begins);
+  }
+
+  static awaitable<void> read(shared inside, client by, redactor redact, http_request what,
+                              std::shared_ptr<timed_run> one) {
+    constexpr const char* doing = "run code";
+    http_limits limits = usual(inside);
+    limits.idle(silence);
+    http_exchange answer = co_await ask(inside, by, std::move(redact), std::move(what), doing, limits);
+    std::array<std::byte, 32 * 1024> piece;
+    std::optional<error> failure;
+    try {
+      while (!one->reader.ended()) {
+        const std::size_t count = co_await answer.read_some(std::span(piece));
+        if (count == 0) break;
+        one->reader.feed(as_text(bytes_view(piece).first(count)));
+      }
+    } catch (const error& reason) {
+      if (reason.code() == errc::cancelled) throw;
+      failure = reason;
+    }
+    if (failure) {
+      const error why = co_await inside->place()->explain(*failure, doing);
+      one->has_read = true;
+      throw why;
+    }
+    one->has_read = true;
+  }
+
+  static awaitable<code_context> made_context(shared inside, client by, redactor redact, http_request what) {
+    constexpr const char* doing = "make a context";
+    http_exchange answer = co_await ask(inside, by, redact, std::move(what), doing, usual(inside));
+    bytes body = co_await answer.read_all(most_answer);
+    code_context made = context_of(cofferdam::detail::parse_object(as_text(body), errc::io_error, "e2b: a context"));
+    co_return made;
+  }
+
+  static awaitable<std::vector<code_context>> list(shared inside, client by, redactor redact, http_request what) {
+    http_exchange answer = co_await ask(inside, by, redact, std::move(what), "list the contexts", usual(inside));
+    bytes body = co_await answer.read_all(most_answer);
+    std::error_code broken;
+    const std::string_view text = as_text(body);
+    const boost::json::value value = boost::json::parse(boost::json::string_view(text.data(), text.size()), broken);
+    std::vector<code_context> all;
+    if (broken || !value.is_array())
+      throw error(errc::io_error, "e2b: cannot list the contexts: the answer is no JSON array");
+    for (const boost::json::value& each : value.get_array())
+      if (const boost::json::object* const one = each.if_object()) all.push_back(context_of(*one));
+    co_return all;
+  }
+
+  static awaitable<void> done(shared inside, client by, redactor redact, http_request what, const char* doing) {
+    http_exchange answer = co_await ask(inside, by, redact, std::move(what), doing, usual(inside));
+    co_await answer.read_all(most_answer);
+  }
+
+  static code_context context_of(const boost::json::object& said) {
+    using cofferdam::detail::text_at;
+    return code_context(std::string(text_at(said, "id")), std::string(text_at(said, "language")),
+                        std::string(text_at(said, "cwd")));
+  }
+
+  shared inside_;
+  client client_;
+  redactor redact_;
+  std::string prefix_;
+};
+
+}  // namespace cofferdam::inline v0::e2b
+
 // ---- cofferdam/warden/start_warden.hpp ----
 
 
@@ -23281,45 +28439,6 @@ template <class E>
 concept streaming_environment = code_exec_environment<E> && requires(E& e, command c) {
   { e.start(std::move(c)) } -> awaitable_of<process>;
 };
-
-}  // namespace cofferdam::inline v0
-
-// ---- cofferdam/core/warning.hpp ----
-
-
-#include <atomic>
-#include <cstdio>
-#include <string>
-#include <string_view>
-
-namespace cofferdam::inline v0 {
-
-/// Takes a warning: one sentence, no line break. Called on the thread that met the reason; must not throw.
-using warning_handler = void (*)(std::string_view sentence);
-
-namespace detail {
-
-inline void print_warning(std::string_view sentence) {
-  const std::string line = "cofferdam: warning: " + std::string(sentence) + "\n";
-  std::fputs(line.c_str(), stderr);
-}
-
-inline std::atomic<warning_handler>& current_warning_handler() noexcept {
-  static std::atomic<warning_handler> handler{&print_warning};
-  return handler;
-}
-
-inline void warn(std::string_view sentence) { current_warning_handler().load()(sentence); }
-
-}  // namespace detail
-
-/// Sends the library's few warnings elsewhere; the default prints them to standard error. Like `std::set_terminate`,
-/// one for the whole program.
-/// \param handler  null restores the default.
-/// \return         the one before.
-inline warning_handler set_warning_handler(warning_handler handler) noexcept {
-  return detail::current_warning_handler().exchange(handler != nullptr ? handler : &detail::print_warning);
-}
 
 }  // namespace cofferdam::inline v0
 
@@ -32859,6 +37978,4194 @@ inline listener tls_listener(const asio::any_io_executor& executor, const std::s
   detail::tls_identity identity(settings.chain_, settings.key_);
   return listener(std::make_unique<detail::tls_listening>(executor, address, port, std::move(identity)));
 }
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/serve/e2b_gateway/detail/paths.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/string.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+/// Text that is safe to put into JSON: file names, and what guests print, need not be UTF-8.
+inline boost::json::string gateway_json_text(std::string_view raw) {
+  std::string text;
+  append_repaired_utf8(text, raw);
+  return boost::json::string(text.data(), text.size());
+}
+
+/// Translates between the paths that clients use, absolute or below their home, and those of the workspace. Lexical.
+class gateway_paths {
+ public:
+  /// \param home       what stands for the workspace.
+  /// \param workspace  how the commands in it see it, where that is known; as good as `home`.
+  gateway_paths(std::string home, std::string workspace) : home_(std::move(home)), workspace_(std::move(workspace)) {}
+
+  /// \param  path  `~`, `~/x`, relative to the home, or absolute; `..` is resolved as text. Empty: the home.
+  /// \return       as `workspace_path_or_root`.
+  /// \throws       error{errc::outside_workspace} for what does not lie in the home; error{errc::invalid_argument}.
+  std::string inside(std::string_view path) const {
+    std::string_view rest = path;
+    if (rest.starts_with('~')) {
+      rest.remove_prefix(1);
+      if (!rest.empty() && rest.front() != '/')
+        throw error(errc::invalid_argument,
+                    "path " + shown_path(path) + ": other users' homes are not looked up; use an absolute path");
+      while (rest.starts_with('/')) rest.remove_prefix(1);
+    }
+    std::string absolute;
+    for (const std::string& root : {home_, workspace_}) {
+      if (root.empty()) continue;
+      absolute = clean(rest.starts_with('/') ? std::string(rest) : root + "/" + std::string(rest));
+      if (absolute == root) return ".";
+      if (absolute.size() > root.size() + 1 && absolute.starts_with(root) && absolute[root.size()] == '/')
+        return workspace_path_or_root(std::string_view(absolute).substr(root.size() + 1));
+    }
+    throw error(errc::outside_workspace, "path " + shown_path(path) + " is outside of " + home_ +
+                                             ", which is all that a sandbox behind this gateway offers");
+  }
+
+  /// How clients see a path of the workspace.
+  std::string outside(std::string_view path) const {
+    if (path.empty() || path == ".") return home_;
+    return home_ + "/" + std::string(path);
+  }
+  const std::string& home() const noexcept { return home_; }
+
+  /// EntryInfo. \param path  the entry's, in the workspace. \par Source  specs/e2b.md 6.
+  boost::json::object describe(const entry& found, std::string_view path) const {
+    const std::string whole = outside(path);
+    boost::json::object object;
+    object["name"] = gateway_json_text(std::string_view(whole).substr(whole.rfind('/') + 1));
+    char kind = '?';
+    if (found.type() == file_type::regular) {
+      object["type"] = "FILE_TYPE_FILE";
+      kind = '-';
+    } else if (found.type() == file_type::directory) {
+      object["type"] = "FILE_TYPE_DIRECTORY";
+      kind = 'd';
+    } else if (found.type() == file_type::symlink) {
+      object["type"] = "FILE_TYPE_SYMLINK";
+      kind = 'L';
+    }
+    object["path"] = gateway_json_text(whole);
+    if (found.size() != 0) object["size"] = std::to_string(found.size());
+    if (found.mode() != 0) object["mode"] = found.mode();
+    std::string permissions(1, kind);
+    for (unsigned bit = 0; bit < 9; ++bit)
+      permissions += (found.mode() >> (8 - bit) & 1U) != 0 ? "rwxrwxrwx"[bit] : '-';
+    object["permissions"] = permissions;
+    object["owner"] = "user";
+    object["group"] = "user";
+    return object;
+  }
+
+ private:
+  static std::string clean(std::string_view absolute) {
+    std::vector<std::string_view> parts;
+    for (const std::string_view part : path_components(absolute)) {
+      if (part != "..") {
+        parts.push_back(part);
+      } else if (!parts.empty()) {
+        parts.pop_back();
+      }
+    }
+    std::string result;
+    for (const std::string_view part : parts) {
+      result += '/';
+      result += part;
+    }
+    return result.empty() ? "/" : result;
+  }
+
+  std::string home_;
+  std::string workspace_;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/answers.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include <exception>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+/// What ends the handling of a REST request: thrown there, answered at the top.
+class gateway_refusal : public std::exception {
+ public:
+  gateway_refusal(int status, std::string message) : message_(std::move(message)), status_(status) {}
+  const char* what() const noexcept override { return message_.c_str(); }
+  int status() const noexcept { return status_; }
+
+ private:
+  std::string message_;
+  int status_;
+};
+
+/// The same for a Connect call.
+class gateway_rpc_failure : public std::exception {
+ public:
+  gateway_rpc_failure(connect_code code, std::string message) : failure_(code, std::move(message)) {}
+  const char* what() const noexcept override { return failure_.message().c_str(); }
+  const connect_failure& failure() const noexcept { return failure_; }
+
+ private:
+  connect_failure failure_;
+};
+
+inline http_reply gateway_json_reply(int status, const boost::json::value& value) {
+  return http_reply(status).content("application/json; charset=utf-8", boost::json::serialize(value));
+}
+inline http_reply gateway_error_reply(int status, std::string_view message) {
+  boost::json::object object;
+  object["code"] = status;
+  object["message"] = gateway_json_text(message);
+  return gateway_json_reply(status, object);
+}
+inline http_reply gateway_text_reply(int status, std::string_view text) {
+  return http_reply(status).content("text/plain; charset=utf-8", text);
+}
+
+/// The code under which a failure of ours is told.
+inline connect_code gateway_code(const error& failure) noexcept {
+  switch (static_cast<errc>(failure.code().value())) {
+    case errc::not_found: return connect_code::not_found;
+    case errc::already_exists:
+    case errc::collision: return connect_code::already_exists;
+    case errc::outside_workspace:
+    case errc::permission_denied: return connect_code::permission_denied;
+    case errc::invalid_argument:
+    case errc::not_a_file:
+    case errc::not_a_directory: return connect_code::invalid_argument;
+    case errc::not_empty: return connect_code::failed_precondition;
+    case errc::too_large: return connect_code::resource_exhausted;
+    case errc::unsupported: return connect_code::unimplemented;
+    case errc::environment_closed:
+    case errc::provider_lost:
+    case errc::provider_failed: return connect_code::unavailable;
+    case errc::cancelled: return connect_code::canceled;
+    case errc::io_error: break;
+  }
+  return connect_code::internal;
+}
+
+/// Whether a failure is the client's connection's, which the server answers by itself.
+inline bool gateway_is_connection(const error& failure) noexcept {
+  return failure.code() == errc::cancelled ||
+         (failure.code() == errc::io_error && failure.cause().category() == net_error_category());
+}
+
+inline connect_failure gateway_connect_failure(const error& failure) {
+  std::string message;
+  append_repaired_utf8(message, failure.what());
+  return {gateway_code(failure), std::move(message)};
+}
+
+/// How Go, and so E2B, says which signal ended a process.
+inline std::string gateway_signal_words(int number) {
+  switch (number) {
+    case 1: return "signal: hangup";
+    case 2: return "signal: interrupt";
+    case 3: return "signal: quit";
+    case 4: return "signal: illegal instruction";
+    case 5: return "signal: trace/breakpoint trap";
+    case 6: return "signal: aborted";
+    case 7: return "signal: bus error";
+    case 8: return "signal: floating point exception";
+    case 9: return "signal: killed";
+    case 10: return "signal: user defined signal 1";
+    case 11: return "signal: segmentation fault";
+    case 12: return "signal: user defined signal 2";
+    case 13: return "signal: broken pipe";
+    case 14: return "signal: alarm clock";
+    case 15: return "signal: terminated";
+    default: return "signal: signal " + std::to_string(number);
+  }
+}
+
+/// The code that a shell gives a command which never ran.
+inline int gateway_refused_code(const command_result& result) noexcept {
+  return result.kind() == error_kind::execution_error && result.cause() == std::errc::no_such_file_or_directory ? 127
+                                                                                                                : 126;
+}
+
+/// EndEvent. \par Source  specs/e2b.md 5.1.
+inline boost::json::object gateway_end_event(const command_result& result) {
+  boost::json::object end;
+  const bool has_exited = result.exit_code() >= 0;
+  const bool was_killed = result.term_signal() != 0 || (!has_exited && result.kind() == error_kind::timeout);
+  if (was_killed) {
+    end["exitCode"] = -1;
+    end["status"] = gateway_signal_words(result.term_signal() != 0 ? result.term_signal() : 9);
+  } else {
+    const int code = has_exited ? result.exit_code() : gateway_refused_code(result);
+    if (code != 0) end["exitCode"] = code;
+    end["exited"] = true;
+    end["status"] = "exit status " + std::to_string(code);
+  }
+  if (!result.reason().empty()) {
+    end["error"] = gateway_json_text(result.reason());
+  } else if (!result.ok()) {
+    end["error"] = end["status"];
+  }
+  return end;
+}
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/opened.hpp ----
+
+
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+/// An environment that has a second owner: it can be erased, and still be asked what erasing hides.
+template <code_exec_environment E>
+class gateway_shared_environment {
+ public:
+  explicit gateway_shared_environment(std::shared_ptr<E> inside) : inside_(std::move(inside)) {}
+
+  bool can_start() const noexcept {
+    if constexpr (requires(const E& e) {
+                    { e.can_start() } -> std::same_as<bool>;
+                  }) {
+      return inside_->can_start();
+    } else {
+      return streaming_environment<E>;
+    }
+  }
+  awaitable<command_result> run_command(command c) { return inside_->run_command(std::move(c)); }
+  awaitable<process> start(command c)
+    requires streaming_environment<E>
+  {
+    return inside_->start(std::move(c));
+  }
+  awaitable<bytes> read_file(std::string path, std::size_t most) { return inside_->read_file(std::move(path), most); }
+  awaitable<void> write_file(std::string path, bytes_view content) {
+    return inside_->write_file(std::move(path), content);
+  }
+  awaitable<entry> stat(std::string path) { return cofferdam::stat(*inside_, std::move(path)); }
+  awaitable<std::vector<entry>> list(std::string path) { return cofferdam::list(*inside_, std::move(path)); }
+  awaitable<void> make_directory(std::string path) { return cofferdam::make_directory(*inside_, std::move(path)); }
+  awaitable<void> remove(std::string path) { return cofferdam::remove(*inside_, std::move(path)); }
+  awaitable<void> rename(std::string from, std::string to) {
+    return cofferdam::rename(*inside_, std::move(from), std::move(to));
+  }
+  awaitable<transfer> put_files(file_source& source) { return cofferdam::put_files(*inside_, source); }
+  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
+    return cofferdam::get_files(*inside_, std::move(requests));
+  }
+  awaitable<void> close() { return inside_->close(); }
+
+ private:
+  std::shared_ptr<E> inside_;
+};
+
+/// What a provider has opened for a sandbox.
+class gateway_opened {
+ public:
+  using action = std::function<awaitable<void>()>;
+
+  gateway_opened() = default;
+  template <code_exec_environment E>
+  explicit gateway_opened(std::shared_ptr<E> inside)
+      : environment_(any_environment(gateway_shared_environment<E>(inside))) {
+    if constexpr (suspendable_environment<E>) {
+      pause_ = [inside] { return inside->pause(); };
+      resume_ = [inside] { return inside->resume(); };
+    }
+    if constexpr (requires(const E& e) { std::string(e.workspace()); }) workspace_ = std::string(inside->workspace());
+  }
+
+  any_environment& environment() noexcept { return environment_; }
+  /// Empty where it cannot stand still.
+  const action& pause() const noexcept { return pause_; }
+  const action& resume() const noexcept { return resume_; }
+  /// How its commands see the workspace; empty where that is not known.
+  const std::string& workspace() const noexcept { return workspace_; }
+
+ private:
+  any_environment environment_;
+  action pause_;
+  action resume_;
+  std::string workspace_;
+};
+
+using gateway_opener = std::function<awaitable<gateway_opened>()>;
+
+template <code_exec_provider Provider>
+awaitable<gateway_opened> gateway_open(Provider provider) {
+  environment_of<Provider> environment = co_await provider.open();
+  co_return gateway_opened(std::make_shared<environment_of<Provider>>(std::move(environment)));
+}
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/routing.hpp ----
+
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+/// Undoes percent-encoding and `+`; what is no such sequence stays as it is.
+inline std::string gateway_form_decode(std::string_view text) {
+  const auto digit = [](char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+  };
+  std::string plain;
+  plain.reserve(text.size());
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const bool is_coded =
+        text[at] == '%' && at + 2 < text.size() && digit(text[at + 1]) >= 0 && digit(text[at + 2]) >= 0;
+    if (is_coded) {
+      plain += static_cast<char>(digit(text[at + 1]) * 16 + digit(text[at + 2]));
+      at += 2;
+    } else {
+      plain += text[at] == '+' ? ' ' : text[at];
+    }
+  }
+  return plain;
+}
+
+/// The parameters behind a target's `?`, decoded once.
+class gateway_query {
+ public:
+  explicit gateway_query(std::string_view text) {
+    while (!text.empty()) {
+      const std::string_view pair = text.substr(0, text.find('&'));
+      text.remove_prefix(std::min(text.size(), pair.size() + 1));
+      const std::size_t equals = std::min(pair.find('='), pair.size());
+      if (pair.empty()) continue;
+      all_.emplace_back(gateway_form_decode(pair.substr(0, equals)),
+                        gateway_form_decode(pair.substr(std::min(pair.size(), equals + 1))));
+    }
+  }
+
+  /// The first value; nothing where there is none.
+  std::optional<std::string_view> find(std::string_view name) const noexcept {
+    for (const auto& [key, value] : all_)
+      if (key == name) return value;
+    return std::nullopt;
+  }
+  /// The first value, or nothing but an empty text.
+  std::string_view value(std::string_view name) const noexcept { return find(name).value_or(std::string_view()); }
+  const std::vector<std::pair<std::string, std::string>>& all() const noexcept { return all_; }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> all_;
+};
+
+template <class Number>
+std::optional<Number> gateway_number(std::string_view text) noexcept {
+  Number value{};
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+/// Whom a request is for.
+class gateway_route {
+ public:
+  enum class target {
+    api,          ///< the control plane
+    sandbox,      ///< `port()` of sandbox `id()`
+    signed_file,  ///< a signed URL that names no sandbox: the one whose token has signed it
+    wrong_host,   ///< a host that is not ours: 421
+    one_header,   ///< only one of the two routing headers
+    bad_host,     ///< no sandbox can be read from it
+    bad_id,       ///< no id
+    bad_port,     ///< no port
+  };
+  explicit gateway_route(target where) noexcept : where_(where) {}
+  gateway_route(std::string id, std::uint16_t port) : id_(std::move(id)), port_(port) {}
+  target where() const noexcept { return where_; }
+  const std::string& id() const noexcept { return id_; }
+  std::uint16_t port() const noexcept { return port_; }
+
+ private:
+  target where_ = target::sandbox;
+  std::string id_;
+  std::uint16_t port_ = 0;
+};
+
+/// Reads from a request's `Host`, from E2B's two headers and from its target whom it is for. \par Source  specs/e2b.md 1.3.
+class gateway_router {
+ public:
+  /// \param names  further hosts, without ports, under which the API and, by headers, sandboxes are reached.
+  gateway_router(std::string domain, std::vector<std::string> names)
+      : domain_(std::move(domain)), names_(std::move(names)) {
+    for (std::string& one : names_) one = lower(one);
+  }
+
+  gateway_route find(const http_request_head& head) const {
+    using target = gateway_route::target;
+    const std::string host = name_of(head.fields.find("Host").value_or(std::string_view()));
+    const bool is_local = host == "localhost" || is_address(host);
+    const bool is_named = std::find(names_.begin(), names_.end(), host) != names_.end();
+    const std::string below = below_domain(host);
+    if (!is_local && !is_named && host != domain_ && below.empty()) return gateway_route(target::wrong_host);
+    const auto id = head.fields.find("E2b-Sandbox-Id");
+    const auto port = head.fields.find("E2b-Sandbox-Port");
+    if (is_local || is_named || host == domain_ || below == "sandbox" || below == "api") {
+      if (!id && !port) {
+        if (below == "sandbox") return gateway_route(target::one_header);
+        return gateway_route(is_signed_file(head.target) ? target::signed_file : target::api);
+      }
+      if (below == "api") return gateway_route(target::api);
+      if (!id || !port) return gateway_route(target::one_header);
+      return sandbox(*id, *port);
+    }
+    const std::string_view label = std::string_view(below).substr(0, below.find('.'));
+    const std::size_t dash = label.find('-');
+    if (dash == std::string_view::npos) return gateway_route(target::bad_host);
+    const std::string_view rest = label.substr(dash + 1);
+    return sandbox(rest.substr(0, rest.find('-')), label.substr(0, dash));
+  }
+
+ private:
+  static std::string lower(std::string_view text) {
+    std::string result(text);
+    for (char& c : result) c = lowered(c);
+    return result;
+  }
+  /// The host without its port.
+  static std::string name_of(std::string_view host) {
+    if (host.starts_with('[')) return lower(host.substr(0, host.find(']') + 1));
+    return lower(host.substr(0, host.find(':')));
+  }
+  /// No name, so that nobody can make it point here: the way of DNS rebinding.
+  static bool is_address(std::string_view host) noexcept {
+    if (host.starts_with('[')) return host.ends_with(']');
+    std::size_t dots = 0;
+    for (const char c : host) {
+      if (c == '.') ++dots;
+      if (c != '.' && (c < '0' || c > '9')) return false;
+    }
+    return dots == 3;
+  }
+  std::string below_domain(std::string_view host) const {
+    if (host.size() <= domain_.size() + 1 || !host.ends_with(domain_)) return {};
+    host.remove_suffix(domain_.size());
+    if (!host.ends_with('.')) return {};
+    host.remove_suffix(1);
+    return std::string(host);
+  }
+  static bool is_signed_file(std::string_view whole) {
+    const std::size_t mark = whole.find('?');
+    if (whole.substr(0, mark) != "/files" || mark == std::string_view::npos) return false;
+    return gateway_query(whole.substr(mark + 1)).find("signature").has_value();
+  }
+  static gateway_route sandbox(std::string_view id, std::string_view port) {
+    const bool is_id = !id.empty() && id.size() <= 64 && std::all_of(id.begin(), id.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    });
+    if (!is_id) return gateway_route(gateway_route::target::bad_id);
+    const std::optional<std::uint16_t> number = gateway_number<std::uint16_t>(port);
+    if (!number || *number == 0) return gateway_route(gateway_route::target::bad_port);
+    return gateway_route(std::string(id), *number);
+  }
+
+  std::string domain_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/secrets.hpp ----
+
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline v0::detail {
+
+using gateway_digest = std::array<unsigned char, 32>;
+
+inline gateway_digest gateway_sha256(std::string_view text) {
+  gateway_digest digest{};
+  unsigned size = 0;
+  if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1)
+    throw error(errc::io_error, "e2b_gateway: OpenSSL cannot make a SHA-256 digest");
+  return digest;
+}
+
+/// So many characters of `alphabet`, of which there are at most 256, each as likely as any other.
+inline std::string gateway_random(std::size_t count, std::string_view alphabet) {
+  std::string text;
+  const std::size_t fair = 256 / alphabet.size() * alphabet.size();
+  while (text.size() < count) {
+    std::array<unsigned char, 64> raw{};
+    if (RAND_bytes(raw.data(), static_cast<int>(raw.size())) != 1)
+      throw error(errc::io_error, "e2b_gateway: OpenSSL has no random numbers");
+    for (const unsigned char one : raw)
+      if (one < fair && text.size() < count) text += alphabet[one % alphabet.size()];
+  }
+  return text;
+}
+
+inline std::string gateway_token() { return gateway_random(64, "0123456789abcdef"); }
+/// As E2B's own, which clients and proxies check to be small letters and digits.
+inline std::string gateway_sandbox_id() { return "i" + gateway_random(20, "abcdefghijklmnopqrstuvwxyz0123456789"); }
+
+/// Compares in a time that does not depend on where they differ.
+inline bool gateway_same_secret(std::string_view a, std::string_view b) {
+  const gateway_digest one = gateway_sha256(a);
+  const gateway_digest other = gateway_sha256(b);
+  return CRYPTO_memcmp(one.data(), other.data(), one.size()) == 0;
+}
+
+/// What stands in a signed URL's `signature`. \par Source  specs/e2b.md 7.
+/// \param expiration  as it stands in the URL; empty where there is none.
+inline std::string gateway_signature(std::string_view path, std::string_view operation, std::string_view user,
+                                     std::string_view token, std::string_view expiration) {
+  std::string raw(path);
+  for (const std::string_view part : {operation, user, token}) {
+    raw += ':';
+    raw += part;
+  }
+  if (!expiration.empty()) {
+    raw += ':';
+    raw += expiration;
+  }
+  const gateway_digest digest = gateway_sha256(raw);
+  std::string text = base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), digest.size()));
+  while (!text.empty() && text.back() == '=') text.pop_back();
+  return "v1_" + text;
+}
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/tasks.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <list>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+/// Something that happens again and again, and coroutines of one executor that wait for it. Outlives them.
+class gateway_event {
+ public:
+  explicit gateway_event(const asio::any_io_executor& executor)
+      : timer_(executor, std::chrono::steady_clock::time_point::max()) {}
+
+  /// Until the next `happened`, or cancellation, which throws at the coroutine's next step.
+  awaitable<void> next() {
+    std::error_code woken;
+    co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  }
+  void happened() noexcept {
+    try {
+      timer_.cancel();
+    } catch (const std::system_error&) {  // then nobody waits
+    }
+  }
+
+ private:
+  asio::steady_timer timer_;
+};
+
+/// Coroutines that run beside others and have one end: `join`. Held by shared pointers, since they may end later than
+/// who has begun them.
+class gateway_tasks : public std::enable_shared_from_this<gateway_tasks> {
+ public:
+  explicit gateway_tasks(asio::any_io_executor executor) : executor_(std::move(executor)), ended_(executor_) {}
+
+  /// \param work  keeps alive what it needs.
+  void spawn(awaitable<void> work) {
+    std::erase_if(tasks_, [](const std::shared_ptr<task>& one) { return one->ended; });
+    const auto mine = std::make_shared<task>();
+    tasks_.push_back(mine);
+    ++running_;
+    auto done = [self = shared_from_this(), mine](const std::exception_ptr& failure) {
+      mine->ended = true;
+      --self->running_;
+      if (failure && !self->cancelled_ && !self->failure_) self->failure_ = failure;
+      self->ended_.happened();
+    };
+    asio::co_spawn(executor_, std::move(work), asio::bind_cancellation_slot(mine->cancel.slot(), std::move(done)));
+  }
+
+  void cancel() {
+    cancelled_ = true;
+    const std::list<std::shared_ptr<task>> all = tasks_;
+    for (const std::shared_ptr<task>& one : all)
+      if (!one->ended) one->cancel.emit(asio::cancellation_type::terminal);
+  }
+
+  /// Waits for all. What the first of them threw before `cancel` is thrown. Not to be cancelled.
+  static awaitable<void> join(std::shared_ptr<gateway_tasks> self) {
+    while (self->running_ != 0) co_await self->ended_.next();
+    self->tasks_.clear();
+    if (const std::exception_ptr failure = std::exchange(self->failure_, nullptr)) std::rethrow_exception(failure);
+  }
+
+ private:
+  struct task {
+    asio::cancellation_signal cancel;
+    bool ended = false;
+  };
+  asio::any_io_executor executor_;
+  gateway_event ended_;
+  std::list<std::shared_ptr<task>> tasks_;
+  std::size_t running_ = 0;
+  std::exception_ptr failure_;
+  bool cancelled_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/served_process.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+using gateway_clock = std::chrono::steady_clock;
+/// An envelope as it goes out, shared by all who get it.
+using gateway_message = std::shared_ptr<const std::string>;
+
+/// A process of a sandbox and those who listen to it. Its output is read by one coroutine, `pump`, which waits until each
+/// listener has room: so the slowest one slows the process down, and memory is bounded. With no listener it is lost.
+class gateway_process : public std::enable_shared_from_this<gateway_process> {
+ public:
+  /// How many messages, each of one piece of output, wait for one listener.
+  static constexpr std::size_t most_pending = 2;
+
+  class listener {
+   public:
+    listener(std::shared_ptr<gateway_process> process, const asio::any_io_executor& executor)
+        : process_(std::move(process)), timer_(executor) {
+      process_->listeners_.push_back(this);
+    }
+    listener(const listener&) = delete;
+    listener& operator=(const listener&) = delete;
+    ~listener() {
+      process_->listeners_.remove(this);
+      process_->room_.happened();
+    }
+
+    /// Waits for something to send, for the end of the process, or for `due`.
+    awaitable<void> wait(gateway_clock::time_point due) {
+      if (!pending_.empty() || process_->over_) co_return;
+      timer_.expires_at(due);
+      std::error_code woken;
+      co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    }
+    /// The next message; null where there is none now.
+    gateway_message take() {
+      if (pending_.empty()) return nullptr;
+      gateway_message first = std::move(pending_.front());
+      pending_.pop_front();
+      process_->room_.happened();
+      return first;
+    }
+
+   private:
+    friend class gateway_process;
+    void give(gateway_message message) {
+      pending_.push_back(std::move(message));
+      wake();
+    }
+    void wake() noexcept {
+      try {
+        timer_.cancel();
+      } catch (const std::system_error&) {  // then nobody waits
+      }
+    }
+    std::shared_ptr<gateway_process> process_;
+    asio::steady_timer timer_;
+    std::deque<gateway_message> pending_;
+  };
+
+  gateway_process(const asio::any_io_executor& executor, process running, std::uint32_t pid, boost::json::object config,
+                  std::string tag, bool has_terminal, bool has_input)
+      : running_(std::move(running)),
+        room_(executor),
+        input_turn_(executor, 1),
+        signal_turn_(executor, 1),
+        deadline_(executor),
+        config_(std::move(config)),
+        tag_(std::move(tag)),
+        pid_(pid),
+        has_terminal_(has_terminal),
+        has_input_(has_input) {}
+
+  std::uint32_t pid() const noexcept { return pid_; }
+  const std::string& tag() const noexcept { return tag_; }
+  const boost::json::object& config() const noexcept { return config_; }
+  void forget_config() noexcept { config_ = boost::json::object(); }
+  bool has_terminal() const noexcept { return has_terminal_; }
+  bool has_input() const noexcept { return has_input_; }
+  std::size_t listeners() const noexcept { return listeners_.size(); }
+  bool over() const noexcept { return over_; }
+  /// Whether `kill_at` has killed it.
+  bool timed_out() const noexcept { return timed_out_; }
+  /// The end event; null where the process was lost with its environment, or still runs.
+  const gateway_message& end() const noexcept { return end_; }
+
+  std::string start_message() const {
+    boost::json::object start;
+    start["pid"] = pid_;
+    return event_message("start", std::move(start));
+  }
+  static std::string event_message(std::string_view kind, boost::json::object value) {
+    boost::json::object event;
+    event[json_view(kind)] = std::move(value);
+    boost::json::object message;
+    message["event"] = std::move(event);
+    return connect_message(boost::json::serialize(message));
+  }
+
+  /// Carries the output to its listeners until the process has ended. Throws nothing but cancellation.
+  static awaitable<void> pump(std::shared_ptr<gateway_process> self) {
+    const ending at_end(*self);
+    try {
+      for (;;) {
+        const chunk piece = co_await self->running_.read();
+        if (piece.end()) break;
+        self->give(piece);
+        while (self->is_full()) co_await self->room_.next();
+      }
+      const command_result result = co_await self->running_.wait();
+      const bool never_ran = result.exit_code() < 0 && result.term_signal() == 0 && !result.reason().empty() &&
+                             result.kind() != error_kind::timeout;
+      if (never_ran) self->give(chunk(output_stream::err, to_bytes(refusal_text(result))));
+      self->end_ = std::make_shared<const std::string>(event_message("end", gateway_end_event(result)));
+    } catch (const error& failure) {
+      // Its environment is gone, and the sandbox with it: its listeners are cut off.
+      if (failure.code() == errc::cancelled) throw;
+    }
+  }
+
+  /// Kills it at `due`, whoever listens.
+  static awaitable<void> kill_at(std::shared_ptr<gateway_process> self, gateway_clock::time_point due) {
+    if (self->over_) co_return;
+    self->deadline_.expires_at(due);
+    std::error_code woken;
+    co_await self->deadline_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    if (self->over_ || gateway_clock::now() < due) co_return;
+    self->timed_out_ = true;
+    try {
+      co_await signal(self, SIGKILL);
+    } catch (const error& failure) {
+      if (failure.code() == errc::cancelled) throw;  // otherwise it is gone with its environment
+    }
+  }
+
+  static awaitable<void> signal(std::shared_ptr<gateway_process> self, int number) {
+    co_await self->signal_turn_.take(1, "signal");
+    const allotted turn(self->signal_turn_, 1);
+    co_await self->running_.signal(number);
+  }
+  static awaitable<void> resize(std::shared_ptr<gateway_process> self, std::uint16_t rows, std::uint16_t columns) {
+    co_await self->signal_turn_.take(1, "resize");
+    const allotted turn(self->signal_turn_, 1);
+    co_await self->running_.resize(rows, columns);
+  }
+  static awaitable<void> write(std::shared_ptr<gateway_process> self, bytes data) {
+    co_await self->input_turn_.take(1, "write");
+    const allotted turn(self->input_turn_, 1);
+    const bytes_view view(data);
+    co_await self->running_.write_input(view);
+  }
+  static awaitable<void> close_input(std::shared_ptr<gateway_process> self) {
+    co_await self->input_turn_.take(1, "close input");
+    const allotted turn(self->input_turn_, 1);
+    co_await self->running_.close_input();
+    self->has_input_ = false;
+  }
+
+ private:
+  /// Whatever ends `pump`: nothing comes any more.
+  class ending {
+   public:
+    explicit ending(gateway_process& of) noexcept : of_(of) {}
+    ending(const ending&) = delete;
+    ending& operator=(const ending&) = delete;
+    ~ending() {
+      of_.over_ = true;
+      try {
+        of_.deadline_.cancel();
+      } catch (const std::system_error&) {  // then nobody waits
+      }
+      for (listener* const one : of_.listeners_) one->wake();
+    }
+
+   private:
+    gateway_process& of_;
+  };
+
+  static std::string refusal_text(const command_result& result) {
+    std::string text = result.reason();
+    if (!result.advice().empty()) text += "\n" + result.advice();
+    return text + "\n";
+  }
+
+  void give(const chunk& piece) {
+    if (listeners_.empty()) return;
+    std::string_view kind = piece.stream() == output_stream::err ? "stderr" : "stdout";
+    if (has_terminal_) kind = "pty";
+    // By hand: base64 needs no escaping, and this is where the bytes go by.
+    std::string payload = R"({"event":{"data":{")";
+    payload += kind;
+    payload += R"(":")";
+    payload += base64_encode(piece.data());
+    payload += R"("}}})";
+    const auto message = std::make_shared<const std::string>(connect_message(payload));
+    for (listener* const one : listeners_) one->give(message);
+  }
+  bool is_full() const noexcept {
+    return std::any_of(listeners_.begin(), listeners_.end(),
+                       [](const listener* one) { return one->pending_.size() >= most_pending; });
+  }
+
+  process running_;
+  gateway_event room_;
+  allotment input_turn_;
+  allotment signal_turn_;
+  asio::steady_timer deadline_;
+  std::list<listener*> listeners_;
+  boost::json::object config_;
+  std::string tag_;
+  gateway_message end_;
+  std::uint32_t pid_;
+  bool has_terminal_;
+  bool has_input_;
+  bool over_ = false;
+  bool timed_out_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/watch.hpp ----
+
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+/// One thing that happened in a watched directory.
+class gateway_file_event {
+ public:
+  gateway_file_event(const char* type, std::string name, const entry* now)
+      : type_(type), name_(std::move(name)), has_entry_(now != nullptr) {
+    if (now != nullptr) now_ = *now;
+  }
+  const char* type() const noexcept { return type_; }
+  /// Relative to the watched directory.
+  const std::string& name() const noexcept { return name_; }
+  /// What stands there now; null for what has gone.
+  const entry* now() const noexcept { return has_entry_ ? &now_ : nullptr; }
+
+ private:
+  const char* type_;
+  std::string name_;
+  entry now_;
+  bool has_entry_;
+};
+
+/// Tells from two listings of a directory what has happened in between. A file that was moved has gone and come; one that
+/// was written with as many bytes as before looks the same.
+class gateway_watch {
+ public:
+  gateway_watch(std::string path, bool is_recursive, bool with_entries)
+      : path_(std::move(path)), is_recursive_(is_recursive), with_entries_(with_entries) {}
+
+  /// In the workspace.
+  const std::string& path() const noexcept { return path_; }
+  bool with_entries() const noexcept { return with_entries_; }
+
+  /// \return  what has changed since the last call; nothing the first time.
+  std::vector<gateway_file_event> look(const std::vector<entry>& listed) {
+    std::map<std::string, entry, std::less<>> now;
+    for (const entry& one : listed)
+      if (is_recursive_ || one.path().find('/') == std::string::npos) now.emplace(one.path(), one);
+    std::vector<gateway_file_event> events;
+    if (has_looked_) {
+      for (const auto& [name, old] : known_)
+        if (!now.contains(name)) events.emplace_back("EVENT_TYPE_REMOVE", name, nullptr);
+      for (const auto& [name, one] : now) compare(name, one, events);
+    }
+    known_ = std::move(now);
+    has_looked_ = true;
+    return events;
+  }
+
+ private:
+  void compare(const std::string& name, const entry& one, std::vector<gateway_file_event>& events) const {
+    const auto old = known_.find(name);
+    if (old == known_.end()) {
+      events.emplace_back("EVENT_TYPE_CREATE", name, &one);
+      if (one.is_regular()) events.emplace_back("EVENT_TYPE_WRITE", name, &one);
+    } else if (old->second.type() != one.type()) {
+      events.emplace_back("EVENT_TYPE_REMOVE", name, nullptr);
+      events.emplace_back("EVENT_TYPE_CREATE", name, &one);
+    } else {
+      if (old->second.size() != one.size()) events.emplace_back("EVENT_TYPE_WRITE", name, &one);
+      if (old->second.mode() != one.mode()) events.emplace_back("EVENT_TYPE_CHMOD", name, &one);
+    }
+  }
+
+  std::string path_;
+  bool is_recursive_;
+  bool with_entries_;
+  bool has_looked_ = false;
+  std::map<std::string, entry, std::less<>> known_;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/serve/e2b_gateway/port_service.hpp ----
+
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline v0 {
+
+/// What a service on a port of a sandbox may know of it.
+class e2b_sandbox_facts {
+ public:
+  e2b_sandbox_facts(std::string id, std::string template_name, std::string home)
+      : id_(std::move(id)), template_(std::move(template_name)), home_(std::move(home)) {}
+  const std::string& id() const noexcept { return id_; }
+  /// The name it was asked for by.
+  const std::string& template_name() const noexcept { return template_; }
+  /// The absolute path that stands for the workspace.
+  const std::string& home() const noexcept { return home_; }
+
+ private:
+  std::string id_;
+  std::string template_;
+  std::string home_;
+};
+
+/// What answers on one more port of a sandbox: E2B's code interpreter on 49999, for example. One for each sandbox, made
+/// at the first request, which the gateway has routed and, where the sandbox is secured, checked.
+/// \par Lifetime  destroyed after `close()`, before its environment is closed.
+/// \par Threads   the gateway's executor.
+class e2b_port_service {
+ public:
+  e2b_port_service() = default;
+  e2b_port_service(const e2b_port_service&) = delete;
+  e2b_port_service& operator=(const e2b_port_service&) = delete;
+  virtual ~e2b_port_service() = default;
+
+  /// Answers a request, as an `http_server`'s handler does. Several may run at a time.
+  virtual awaitable<void> serve(http_call& call) = 0;
+  /// Ends what it runs in the environment. After the last `serve` has ended, or been cancelled. Not cancelled itself.
+  virtual awaitable<void> close() = 0;
+};
+
+/// Makes the service of a sandbox. \param environment  outlives the service.
+using e2b_port_factory =
+    std::function<std::unique_ptr<e2b_port_service>(any_environment& environment, const e2b_sandbox_facts& facts)>;
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/serve/e2b_gateway/options.hpp ----
+
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// Whom an `e2b_gateway` serves, under which names, and how much of everything.
+class e2b_gateway_options {
+ public:
+  e2b_gateway_options() = default;
+
+  /// Lets clients in that say this key in `X-API-KEY`. Each key has sandboxes of its own and sees no others. Without any
+  /// key every one is taken, and the gateway serves this machine only.
+  /// \param key  1 to 512 visible ASCII characters; E2B's own look like `e2b_` and 40 hexadecimal digits, and older SDKs
+  ///             refuse others.
+  /// \throws error{errc::invalid_argument} for another; the sentence does not show it.
+  e2b_gateway_options& api_key(std::string key) & {
+    bool is_visible = !key.empty() && key.size() <= 512;
+    for (const char c : key) is_visible = is_visible && c > ' ' && c < 0x7F;
+    if (!is_visible)
+      throw error(errc::invalid_argument, "e2b_gateway: an API key is 1 to 512 visible ASCII characters");
+    api_keys_.push_back(std::move(key));
+    return *this;
+  }
+  e2b_gateway_options&& api_key(std::string key) && { return std::move(api_key(std::move(key))); }
+
+  /// The domain under which sandboxes are reached by name: `49983-ID.DOMAIN`, `sandbox.DOMAIN`, and the API as
+  /// `api.DOMAIN`. Clients are told it, unless it is `localhost`, as it is made.
+  /// \param name  a DNS name, without a port.
+  e2b_gateway_options& domain(std::string name) & {
+    bool is_name = !name.empty() && name.size() <= 253;
+    for (const char c : name)
+      is_name = is_name &&
+                ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.');
+    if (!is_name || name.front() == '.' || name.back() == '.')
+      throw error(errc::invalid_argument, "e2b_gateway: the domain is a DNS name without a port");
+    for (char& c : name) c = detail::lowered(c);
+    domain_ = std::move(name);
+    return *this;
+  }
+  e2b_gateway_options&& domain(std::string name) && { return std::move(domain(std::move(name))); }
+
+  /// The templates that may be asked for, without their tags; `*` allows every name. As it is made: `base` and
+  /// `code-interpreter-v1`. They all are the one provider.
+  e2b_gateway_options& templates(std::vector<std::string> names) & {
+    templates_ = std::move(names);
+    return *this;
+  }
+  e2b_gateway_options&& templates(std::vector<std::string> names) && { return std::move(templates(std::move(names))); }
+
+  /// The absolute path that stands for the workspace in what clients say. `/home/user` as it is made, as in E2B's own
+  /// templates.
+  e2b_gateway_options& home(std::string path) & { return absolute(home_, std::move(path)); }
+  e2b_gateway_options&& home(std::string path) && { return std::move(home(std::move(path))); }
+
+  /// How commands see the workspace, `/workspace` in our containers: a second name for the home, since clients send back
+  /// what `pwd` has told them. Needed only where the environment does not say it by itself, as behind a layer.
+  e2b_gateway_options& workspace(std::string path) & { return absolute(workspace_, std::move(path)); }
+  e2b_gateway_options&& workspace(std::string path) && { return std::move(workspace(std::move(path))); }
+
+  /// Says that what the provider opens reaches no network: sandboxes with `allow_internet_access: false` are given then,
+  /// and refused otherwise. The gateway itself cannot take the network away.
+  e2b_gateway_options& without_internet() & {
+    has_internet_ = false;
+    return *this;
+  }
+  e2b_gateway_options&& without_internet() && { return std::move(without_internet()); }
+
+  /// What becomes of what a command has left running. As it is made `background_policy::keep`, which is what E2B does:
+  /// `server &` in a command goes on until the sandbox ends. Where the environment cannot, it ends with the command.
+  /// With `background_policy::kill` everything a command has started ends with it, and SIGKILL reaches all of it.
+  e2b_gateway_options& background(background_policy policy) & {
+    background_ = policy;
+    return *this;
+  }
+  e2b_gateway_options&& background(background_policy policy) && { return std::move(background(policy)); }
+
+  /// Sandboxes at the same time, of all keys: 429. 20 as it is made.
+  e2b_gateway_options& sandboxes(std::size_t most) & { return at_least_one(sandboxes_, most); }
+  e2b_gateway_options&& sandboxes(std::size_t most) && { return std::move(at_least_one(sandboxes_, most)); }
+  /// Processes of a sandbox that run at the same time. 256 as it is made.
+  e2b_gateway_options& processes(std::size_t most) & { return at_least_one(processes_, most); }
+  e2b_gateway_options&& processes(std::size_t most) && { return std::move(at_least_one(processes_, most)); }
+  /// Streams that listen to one process. 32 as it is made.
+  e2b_gateway_options& subscribers(std::size_t most) & { return at_least_one(subscribers_, most); }
+  e2b_gateway_options&& subscribers(std::size_t most) && { return std::move(at_least_one(subscribers_, most)); }
+  /// Watchers of directories of a sandbox. 32 as it is made.
+  e2b_gateway_options& watchers(std::size_t most) & { return at_least_one(watchers_, most); }
+  e2b_gateway_options&& watchers(std::size_t most) && { return std::move(at_least_one(watchers_, most)); }
+  /// Bytes of one request that is no file: JSON and what it carries. 4 MiB as it is made.
+  e2b_gateway_options& message(std::size_t most) & { return at_least_one(message_, most); }
+  e2b_gateway_options&& message(std::size_t most) && { return std::move(at_least_one(message_, most)); }
+  /// Bytes of all such requests that are in memory at the same time; others wait. 64 MiB as it is made, and at least one
+  /// message's.
+  e2b_gateway_options& memory(std::size_t most) & { return at_least_one(memory_, most); }
+  e2b_gateway_options&& memory(std::size_t most) && { return std::move(at_least_one(memory_, most)); }
+  /// Bytes of one upload. 4 GiB as it is made. It is never in memory as a whole.
+  e2b_gateway_options& upload(std::uint64_t most) & {
+    upload_ = most;
+    return *this;
+  }
+  e2b_gateway_options&& upload(std::uint64_t most) && { return std::move(upload(most)); }
+  /// How long a sandbox may be asked to live from now on: 400. 24 h as it is made.
+  e2b_gateway_options& longest_life(std::chrono::seconds most) & {
+    if (most < std::chrono::seconds(1) || most > std::chrono::hours(24 * 365))
+      throw error(errc::invalid_argument, "e2b_gateway: the longest life is one second to a year");
+    longest_life_ = most;
+    return *this;
+  }
+  e2b_gateway_options&& longest_life(std::chrono::seconds most) && { return std::move(longest_life(most)); }
+  /// How often a watched directory is looked at. 250 ms as it is made; at least 10 ms.
+  e2b_gateway_options& watch_interval(std::chrono::milliseconds time) & {
+    if (time < std::chrono::milliseconds(10) || time > std::chrono::hours(1))
+      throw error(errc::invalid_argument, "e2b_gateway: the watch interval is 10 ms to an hour");
+    watch_interval_ = time;
+    return *this;
+  }
+  e2b_gateway_options&& watch_interval(std::chrono::milliseconds time) && { return std::move(watch_interval(time)); }
+
+  /// Has this answer on one more port of every sandbox; `49999` is E2B's code interpreter. Without it the port is closed.
+  /// \param port  1 to 65535, but 49983.
+  e2b_gateway_options& port(std::uint16_t number, e2b_port_factory factory) & {
+    if (number == 0 || number == 49983 || !factory)
+      throw error(errc::invalid_argument, "e2b_gateway: a service needs a factory, and a port that is not 0 or 49983");
+    ports_[number] = std::move(factory);
+    return *this;
+  }
+  e2b_gateway_options&& port(std::uint16_t number, e2b_port_factory factory) && {
+    return std::move(port(number, std::move(factory)));
+  }
+
+  /// The server's own limits. The hosts it answers to are the gateway's business, the rest is taken as it is. As it is
+  /// made: 1024 connections, 10 minutes for a client that does not take what a process writes, and 640 s between two
+  /// requests, more than E2B's clients keep a connection for.
+  e2b_gateway_options& server(http_server_settings settings) & {
+    server_ = std::move(settings);
+    return *this;
+  }
+  e2b_gateway_options&& server(http_server_settings settings) && { return std::move(server(std::move(settings))); }
+
+  const std::vector<std::string>& api_keys() const noexcept { return api_keys_; }
+  const std::string& domain() const noexcept { return domain_; }
+  const std::vector<std::string>& templates() const noexcept { return templates_; }
+  const std::string& home() const noexcept { return home_; }
+  const std::string& workspace() const noexcept { return workspace_; }
+  bool has_internet() const noexcept { return has_internet_; }
+  background_policy background() const noexcept { return background_; }
+  std::size_t sandboxes() const noexcept { return sandboxes_; }
+  std::size_t processes() const noexcept { return processes_; }
+  std::size_t subscribers() const noexcept { return subscribers_; }
+  std::size_t watchers() const noexcept { return watchers_; }
+  std::size_t message() const noexcept { return message_; }
+  std::size_t memory() const noexcept { return memory_ < message_ ? message_ : memory_; }
+  std::uint64_t upload() const noexcept { return upload_; }
+  std::chrono::seconds longest_life() const noexcept { return longest_life_; }
+  std::chrono::milliseconds watch_interval() const noexcept { return watch_interval_; }
+  const std::map<std::uint16_t, e2b_port_factory>& ports() const noexcept { return ports_; }
+  const http_server_settings& server() const noexcept { return server_; }
+
+ private:
+  e2b_gateway_options& at_least_one(std::size_t& which, std::size_t most) {
+    if (most == 0) throw error(errc::invalid_argument, "e2b_gateway: a limit is at least 1");
+    which = most;
+    return *this;
+  }
+  e2b_gateway_options& absolute(std::string& which, std::string path) {
+    if (path.size() < 2 || path.front() != '/' || path.back() == '/' || path.find("//") != std::string::npos ||
+        path.find("/.") != std::string::npos)
+      throw error(errc::invalid_argument,
+                  "e2b_gateway: the home and the workspace are absolute paths in their shortest form: /home/user");
+    which = std::move(path);
+    return *this;
+  }
+  static http_server_settings usual_server() {
+    return http_server_settings()
+        .connections(1024)
+        .write_time(std::chrono::minutes(10))
+        .idle_time(std::chrono::seconds(640));
+  }
+
+  std::vector<std::string> api_keys_;
+  std::string domain_ = "localhost";
+  std::vector<std::string> templates_{"base", "code-interpreter-v1"};
+  std::string home_ = "/home/user";
+  std::string workspace_;
+  bool has_internet_ = true;
+  background_policy background_ = background_policy::keep;
+  std::size_t sandboxes_ = 20;
+  std::size_t processes_ = 256;
+  std::size_t subscribers_ = 32;
+  std::size_t watchers_ = 32;
+  std::size_t message_ = std::size_t{4} * 1024 * 1024;
+  std::size_t memory_ = std::size_t{64} * 1024 * 1024;
+  std::uint64_t upload_ = std::uint64_t{4} * 1024 * 1024 * 1024;
+  std::chrono::seconds longest_life_{24 * 3600};
+  std::chrono::milliseconds watch_interval_{250};
+  std::map<std::uint16_t, e2b_port_factory> ports_;
+  http_server_settings server_ = usual_server();
+};
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/serve/e2b_gateway/detail/served_sandbox.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/experimental/parallel_group.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+using gateway_strings = std::vector<std::pair<std::string, std::string>>;
+
+/// What a sandbox was asked for with, and what it was given.
+struct gateway_sandbox_settings {
+  std::string id;
+  std::string template_name;
+  gateway_digest owner{};
+  std::optional<std::string> token;  ///< where it is secured
+  gateway_strings metadata;
+  gateway_strings variables;
+  bool pauses_at_end = false;
+  std::uint64_t number = 0;  ///< in the order in which they were made
+};
+
+/// A sandbox: an environment, its processes and watchers, and the time at which it ends.
+class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
+ public:
+  enum class state { running, paused, ended };
+
+  gateway_sandbox(asio::any_io_executor executor, const e2b_gateway_options& options, gateway_sandbox_settings settings,
+                  gateway_opened opened, std::shared_ptr<allotment> places, allotted place)
+      : executor_(executor),
+        options_(options),
+        settings_(std::move(settings)),
+        opened_(std::move(opened)),
+        places_(std::move(places)),
+        place_(std::move(place)),
+        paths_(options.home(), opened_.workspace().empty() ? options.workspace() : opened_.workspace()),
+        tasks_(std::make_shared<gateway_tasks>(executor)),
+        timer_(executor),
+        changed_(executor),
+        turn_(executor, 1),
+        listings_(executor, 2) {}
+
+  const gateway_sandbox_settings& settings() const noexcept { return settings_; }
+  const e2b_gateway_options& options() const noexcept { return options_; }
+  const asio::any_io_executor& executor() const noexcept { return executor_; }
+  any_environment& environment() noexcept { return opened_.environment(); }
+  const gateway_paths& paths() const noexcept { return paths_; }
+  gateway_tasks& tasks() noexcept { return *tasks_; }
+  state now() const noexcept { return state_; }
+  bool can_pause() const noexcept { return static_cast<bool>(opened_.pause()); }
+  std::chrono::system_clock::time_point started() const noexcept { return started_; }
+  std::chrono::system_clock::time_point ends() const noexcept { return ends_shown_; }
+  std::chrono::milliseconds rest() const noexcept {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(ends_ - gateway_clock::now());
+  }
+
+  /// It ends so much later than now.
+  void live(std::chrono::milliseconds time) {
+    ends_ = gateway_clock::now() + time;
+    ends_shown_ = std::chrono::system_clock::now() + time;
+    wake();
+  }
+
+  /// Waits for the end of its time. \return false where it ended before.
+  static awaitable<bool> until_end(std::shared_ptr<gateway_sandbox> self) {
+    while (self->state_ != state::ended) {
+      const bool counts = self->state_ == state::running;
+      if (counts && gateway_clock::now() >= self->ends_) co_return true;
+      self->timer_.expires_at(counts ? self->ends_ : gateway_clock::time_point::max());
+      std::error_code woken;
+      co_await self->timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    }
+    co_return false;
+  }
+
+  /// One after another. Streams go on to be open, and silent.
+  static awaitable<bool> pause(std::shared_ptr<gateway_sandbox> self) {
+    co_await self->turn_.take(1, "pause");
+    const allotted turn(self->turn_, 1);
+    if (self->state_ != state::running) co_return false;
+    const gateway_opened::action& action = self->opened_.pause();
+    co_await action();
+    if (self->state_ == state::running) self->state_ = state::paused;
+    self->ends_shown_ = std::chrono::system_clock::now();
+    self->wake();
+    co_return true;
+  }
+  /// \param life  from then on.
+  static awaitable<bool> resume(std::shared_ptr<gateway_sandbox> self, std::chrono::milliseconds life) {
+    co_await self->turn_.take(1, "resume");
+    const allotted turn(self->turn_, 1);
+    if (self->state_ != state::paused) co_return false;
+    const gateway_opened::action& action = self->opened_.resume();
+    co_await action();
+    if (self->state_ == state::paused) self->state_ = state::running;
+    self->live(life);
+    co_return true;
+  }
+
+  // ---- processes ----
+  const std::map<std::uint32_t, std::shared_ptr<gateway_process>>& processes() const noexcept { return processes_; }
+  /// The next number. They are no process ids of any system, and larger than Linux lets one be: nobody who kills by number
+  /// in a command hits a process that is somebody else's.
+  std::uint32_t next_pid() noexcept { return next_pid_++; }
+  void add(const std::shared_ptr<gateway_process>& one) {
+    forget_old();
+    processes_.emplace(one->pid(), one);
+    tasks_->spawn(pump(shared_from_this(), one));
+  }
+  /// One that runs; null where there is none.
+  std::shared_ptr<gateway_process> find_process(std::uint32_t pid) const {
+    const auto found = processes_.find(pid);
+    return found == processes_.end() ? nullptr : found->second;
+  }
+  /// One that has ended less than half a minute ago: who comes late still hears how.
+  std::shared_ptr<gateway_process> find_ended(std::uint32_t pid) {
+    forget_old();
+    for (const auto& [when, one] : ended_)
+      if (one->pid() == pid) return one;
+    return nullptr;
+  }
+  std::shared_ptr<gateway_process> find_process(std::string_view tag) const {
+    for (const auto& [pid, one] : processes_)
+      if (!one->tag().empty() && one->tag() == tag) return one;
+    return nullptr;
+  }
+  /// Processes that are being started.
+  std::size_t starting = 0;
+  /// Whether the environment has not yet said that it cannot keep what commands leave running.
+  bool keeps_background = true;
+
+  std::map<std::string, std::shared_ptr<gateway_watch>, std::less<>>& watchers() noexcept { return watchers_; }
+  /// Bytes of input that wait for processes to read them.
+  std::size_t waiting_input = 0;
+  /// Whose answers are long take one, until the answer has gone: who does not read it keeps only this sandbox waiting.
+  allotment& listings() noexcept { return listings_; }
+
+  /// Streams that watch.
+  std::size_t watching = 0;
+
+  // ---- services on other ports ----
+  /// Has the service of that port answer. \return false where there is none.
+  static awaitable<bool> serve(std::shared_ptr<gateway_sandbox> self, std::uint16_t port, http_call& call) {
+    const auto factory = self->options_.ports().find(port);
+    if (factory == self->options_.ports().end() || self->state_ != state::running) co_return false;
+    std::unique_ptr<e2b_port_service>& service = self->services_[port];
+    if (!service) {
+      const e2b_sandbox_facts facts(self->settings_.id, self->settings_.template_name, self->paths_.home());
+      service = factory->second(self->environment(), facts);
+    }
+    const counted mine(*self);
+    auto served =
+        asio::experimental::make_parallel_group(asio::co_spawn(self->executor_, service->serve(call), detail::deferred),
+                                                asio::co_spawn(self->executor_, ended(self), detail::deferred));
+    const auto result = co_await served.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
+    if (self->state_ == state::ended && !call.replied()) throw error(errc::environment_closed, "the sandbox has ended");
+    if (const std::exception_ptr& failure = std::get<1>(result)) std::rethrow_exception(failure);
+    co_return true;
+  }
+
+  /// Ends everything that it has, then its environment. Once; not to be cancelled.
+  /// \throws what the environment's own `close` throws.
+  static awaitable<void> close(std::shared_ptr<gateway_sandbox> self) {
+    self->end();
+    std::exception_ptr failure;
+    while (self->serving_ != 0) co_await self->changed_.next();
+    for (auto& [port, service] : self->services_) {
+      try {
+        if (service) co_await service->close();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    }
+    self->services_.clear();
+    try {
+      co_await self->environment().close();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    self->tasks_->cancel();
+    try {
+      co_await gateway_tasks::join(self->tasks_);
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+    }
+    self->watchers_.clear();
+    self->processes_.clear();
+    self->ended_.clear();
+    self->place_.give_back();
+    self->is_closed_ = true;
+    self->changed_.happened();
+    if (failure) std::rethrow_exception(failure);
+  }
+  /// Nobody finds it running any more.
+  void end() noexcept {
+    state_ = state::ended;
+    wake();
+  }
+  static awaitable<void> until_closed(std::shared_ptr<gateway_sandbox> self) {
+    while (!self->is_closed_) co_await self->changed_.next();
+  }
+
+ private:
+  class counted {
+   public:
+    explicit counted(gateway_sandbox& of) noexcept : of_(of) { ++of_.serving_; }
+    counted(const counted&) = delete;
+    counted& operator=(const counted&) = delete;
+    ~counted() {
+      --of_.serving_;
+      of_.changed_.happened();
+    }
+
+   private:
+    gateway_sandbox& of_;
+  };
+
+  static awaitable<void> ended(std::shared_ptr<gateway_sandbox> self) {
+    while (self->state_ != state::ended) co_await self->changed_.next();
+    throw error(errc::environment_closed, "the sandbox has ended");
+  }
+  static awaitable<void> pump(std::shared_ptr<gateway_sandbox> self, std::shared_ptr<gateway_process> one) {
+    co_await gateway_process::pump(one);
+    self->processes_.erase(one->pid());
+    one->forget_config();
+    if (one->end()) self->ended_.emplace_back(gateway_clock::now(), one);
+    self->forget_old();
+  }
+  void forget_old() {
+    constexpr std::size_t most = 256;
+    const gateway_clock::time_point old = gateway_clock::now() - std::chrono::seconds(30);
+    while (!ended_.empty() && (ended_.front().first < old || ended_.size() > most)) ended_.pop_front();
+  }
+  void wake() noexcept {
+    try {
+      timer_.cancel();
+    } catch (const std::system_error&) {  // then nobody waits
+    }
+    changed_.happened();
+  }
+
+  asio::any_io_executor executor_;
+  const e2b_gateway_options& options_;
+  gateway_sandbox_settings settings_;
+  gateway_opened opened_;
+  std::shared_ptr<allotment> places_;
+  allotted place_;
+  gateway_paths paths_;
+  std::shared_ptr<gateway_tasks> tasks_;
+  asio::steady_timer timer_;
+  gateway_event changed_;
+  allotment turn_;
+  allotment listings_;
+  std::map<std::uint32_t, std::shared_ptr<gateway_process>> processes_;
+  std::deque<std::pair<gateway_clock::time_point, std::shared_ptr<gateway_process>>> ended_;
+  std::map<std::string, std::shared_ptr<gateway_watch>, std::less<>> watchers_;
+  std::map<std::uint16_t, std::unique_ptr<e2b_port_service>> services_;
+  std::size_t serving_ = 0;
+  std::chrono::system_clock::time_point started_ = std::chrono::system_clock::now();
+  std::chrono::system_clock::time_point ends_shown_ = started_;
+  gateway_clock::time_point ends_ = gateway_clock::time_point::max();
+  std::uint32_t next_pid_ = std::uint32_t{1} << 30U;
+  state state_ = state::running;
+  bool is_closed_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/core.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/experimental/parallel_group.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <openssl/crypto.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+/// A request's body, and its place in the memory that all of them share.
+class gateway_body {
+ public:
+  gateway_body() = default;
+  gateway_body(allotted place, bytes content) : place_(std::move(place)), content_(std::move(content)) {}
+  std::string_view text() const noexcept { return as_text(content_); }
+
+ private:
+  allotted place_;
+  bytes content_;
+};
+
+/// What the handlers of a gateway share: the sandboxes, and who may do what.
+class gateway_core : public std::enable_shared_from_this<gateway_core> {
+ public:
+  using sandbox_pointer = std::shared_ptr<gateway_sandbox>;
+
+  gateway_core(asio::any_io_executor executor, gateway_opener opener, e2b_gateway_options options)
+      : executor_(executor),
+        opener_(std::move(opener)),
+        options_(std::move(options)),
+        router_(options_.domain(), hosts_of(options_)),
+        places_(std::make_shared<allotment>(executor, options_.sandboxes())),
+        memory_(executor, options_.memory()),
+        watches_(std::make_shared<gateway_tasks>(executor)),
+        closings_(std::make_shared<gateway_tasks>(executor)) {
+    for (const std::string& key : options_.api_keys()) keys_.push_back(gateway_sha256(key));
+  }
+
+  const asio::any_io_executor& executor() const noexcept { return executor_; }
+  const e2b_gateway_options& options() const noexcept { return options_; }
+  const gateway_router& router() const noexcept { return router_; }
+  const std::map<std::string, sandbox_pointer>& sandboxes() const noexcept { return sandboxes_; }
+
+  /// Who speaks to the API: each key has sandboxes of its own. \throws gateway_refusal
+  gateway_digest owner_of(const http_call& call) const {
+    const std::string_view key = call.field("X-API-KEY").value_or(std::string_view());
+    const gateway_digest digest = gateway_sha256(key);
+    bool is_known = keys_.empty() && !key.empty();
+    for (const gateway_digest& one : keys_)
+      if (CRYPTO_memcmp(one.data(), digest.data(), one.size()) == 0) is_known = true;
+    if (!is_known)
+      throw gateway_refusal(401,
+                            "Invalid API key, please visit https://e2b.dev/docs/api-key for more information.\n"
+                            "Cannot get the team for the given API key");
+    return digest;
+  }
+
+  /// The owner's sandbox. \param name  its id, or the old form with a client's behind it. \throws gateway_refusal
+  sandbox_pointer find(std::string_view name, const gateway_digest& owner) const {
+    const std::string id(name.substr(0, name.find('-')));
+    const auto found = sandboxes_.find(id);
+    if (found == sandboxes_.end() || found->second->settings().owner != owner)
+      throw gateway_refusal(404, "Sandbox \"" + id + "\" doesn't exist or you don't have access to it");
+    return found->second;
+  }
+  /// The sandbox that the data plane reaches: null where none of that id runs.
+  sandbox_pointer running(const std::string& id) const {
+    const auto found = sandboxes_.find(id);
+    if (found == sandboxes_.end() || found->second->now() != gateway_sandbox::state::running) return nullptr;
+    return found->second;
+  }
+
+  /// Opens an environment for a sandbox.
+  /// \throws gateway_refusal where there are enough already; what the provider throws.
+  static awaitable<sandbox_pointer> create(std::shared_ptr<gateway_core> self, gateway_sandbox_settings settings,
+                                           std::chrono::seconds life) {
+    const std::size_t most = self->options_.sandboxes();
+    if (self->is_over_) throw gateway_refusal(503, "The gateway is being stopped");
+    if (!self->places_->try_take(1))
+      throw gateway_refusal(429, "you have reached the maximum number of concurrent E2B sandboxes (" +
+                                     std::to_string(most) + "). If you need more, raise the gateway's limit");
+    allotted place(*self->places_, 1);
+    gateway_opened opened = co_await self->opener_();
+    settings.id = gateway_sandbox_id();
+    settings.number = ++self->made_;
+    const bool cannot_pause = settings.pauses_at_end && !opened.pause();
+    auto sandbox = std::make_shared<gateway_sandbox>(self->executor_, self->options_, std::move(settings),
+                                                     std::move(opened), self->places_, std::move(place));
+    if (self->is_over_ || cannot_pause) {
+      self->close(sandbox);
+      if (cannot_pause)
+        throw gateway_refusal(400, "autoPause: what is behind this gateway cannot be paused; leave it out");
+      throw gateway_refusal(503, "The gateway is being stopped");
+    }
+    sandbox->live(life);
+    self->sandboxes_.emplace(sandbox->settings().id, sandbox);
+    self->watches_->spawn(watch_over(self, sandbox));
+    co_return sandbox;
+  }
+
+  /// Ends a sandbox: from here on nobody finds it. What it owns is closed beside, see `gateway_sandbox::until_closed`.
+  void close(const sandbox_pointer& sandbox) {
+    sandbox->end();
+    sandboxes_.erase(sandbox->settings().id);
+    closings_->spawn(gateway_sandbox::close(sandbox));
+  }
+
+  /// Ends everything; nothing is created any more. Not to be cancelled.
+  static awaitable<void> close_all(std::shared_ptr<gateway_core> self) {
+    self->is_over_ = true;
+    while (!self->sandboxes_.empty()) {
+      const sandbox_pointer first = self->sandboxes_.begin()->second;
+      self->close(first);
+    }
+    self->watches_->cancel();
+    co_await gateway_tasks::join(self->watches_);
+    co_await gateway_tasks::join(self->closings_);
+  }
+
+  /// The body of a request that is held in memory, within the limits, of which one is a minute: who is slow does not
+  /// keep the others' memory.
+  static awaitable<gateway_body> read_body(std::shared_ptr<gateway_core> self, http_call& call) {
+    const std::size_t most = self->options_.message();
+    call.body_limit(most);
+    std::size_t units = most;
+    if (const auto length = call.field("Content-Length"))
+      units = std::min(most, gateway_number<std::size_t>(*length).value_or(most));
+    co_await self->memory_.take(units, "read a request");
+    allotted place(self->memory_, units);
+    asio::steady_timer limit(self->executor_, std::chrono::minutes(1));
+    auto both = asio::experimental::make_parallel_group(
+        asio::co_spawn(self->executor_, call.read_all(), detail::deferred), limit.async_wait(detail::deferred));
+    auto result = co_await both.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
+    const bool is_late = std::get<0>(result)[0] != 0;
+    if (is_late && std::get<1>(result) && !std::get<3>(result))
+      throw error(errc::io_error, "a request of the gateway took more than a minute to arrive", net_errc::timed_out);
+    if (std::get<1>(result)) std::rethrow_exception(std::get<1>(result));
+    co_return gateway_body(std::move(place), std::move(std::get<2>(result)));
+  }
+
+ private:
+  static std::vector<std::string> hosts_of(const e2b_gateway_options& options) {
+    std::vector<std::string> names;
+    if (const auto& hosts = options.server().allowed_hosts()) {
+      for (std::string one : *hosts) {
+        if (!one.starts_with('[')) one = one.substr(0, one.find(':'));
+        names.push_back(std::move(one));
+      }
+    }
+    return names;
+  }
+
+  /// Ends it when its time has come.
+  static awaitable<void> watch_over(std::shared_ptr<gateway_core> self, sandbox_pointer sandbox) {
+    for (;;) {
+      const bool is_due = co_await gateway_sandbox::until_end(sandbox);
+      if (!is_due) co_return;
+      bool is_paused = false;
+      if (sandbox->settings().pauses_at_end) {
+        try {
+          is_paused = co_await gateway_sandbox::pause(sandbox);
+        } catch (const error& failure) {
+          if (failure.code() == errc::cancelled) throw;
+        }
+      }
+      if (sandbox->now() == gateway_sandbox::state::ended) co_return;
+      if (!is_paused && sandbox->now() == gateway_sandbox::state::running) {
+        self->close(sandbox);
+        co_return;
+      }
+    }
+  }
+
+  asio::any_io_executor executor_;
+  gateway_opener opener_;
+  e2b_gateway_options options_;
+  gateway_router router_;
+  std::shared_ptr<allotment> places_;  // its places are given back by sandboxes, which may live longer
+  allotment memory_;
+  std::shared_ptr<gateway_tasks> watches_;
+  std::shared_ptr<gateway_tasks> closings_;
+  std::vector<gateway_digest> keys_;
+  std::map<std::string, sandbox_pointer> sandboxes_;
+  std::uint64_t made_ = 0;
+  bool is_over_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/api_objects.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+// The control plane's objects, to and from JSON. \par Source  specs/e2b.md 2.3, 2.4.
+
+namespace cofferdam::inline v0::detail {
+
+inline constexpr std::string_view gateway_envd_version = "0.6.13";
+inline constexpr std::string_view gateway_client_id = "6532622b";
+
+/// RFC 3339 with nine digits of a second.
+inline std::string gateway_time(std::chrono::system_clock::time_point when) {
+  const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(when.time_since_epoch()).count();
+  const auto seconds = static_cast<std::time_t>(since / 1'000'000'000);
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  char text[32];
+  const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
+  std::string fraction = std::to_string(since % 1'000'000'000);
+  fraction.insert(0, 9 - std::min<std::size_t>(9, fraction.size()), '0');
+  return std::string(text, size) + "." + fraction + "Z";
+}
+
+/// The object in a body; one that is empty counts as `{}`. \throws gateway_refusal
+inline boost::json::object gateway_json_object(std::string_view text) {
+  if (text.empty()) return {};
+  std::error_code broken;
+  const boost::json::value value = boost::json::parse(json_view(text), broken);
+  if (broken) throw gateway_refusal(400, "validation error: request body has an error: failed to decode request body");
+  if (!value.is_object()) throw gateway_refusal(400, "validation error: request body has an error: it is no object");
+  return value.get_object();
+}
+
+class gateway_fields {
+ public:
+  explicit gateway_fields(const boost::json::object& object) noexcept : object_(object) {}
+
+  /// Null where it is absent or `null`.
+  const boost::json::value* find(std::string_view name) const noexcept {
+    const boost::json::value* const found = object_.if_contains(json_view(name));
+    return found == nullptr || found->is_null() ? nullptr : found;
+  }
+  std::optional<std::string> text(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr) return std::nullopt;
+    if (!found->is_string()) throw wrong(name, "a string");
+    return std::string(found->get_string().data(), found->get_string().size());
+  }
+  std::optional<bool> boolean(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr) return std::nullopt;
+    if (!found->is_bool()) throw wrong(name, "a boolean");
+    return found->get_bool();
+  }
+  std::optional<std::int64_t> number(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr) return std::nullopt;
+    if (!found->is_int64()) throw wrong(name, "an integer");
+    return found->get_int64();
+  }
+  gateway_strings strings(std::string_view name) const {
+    gateway_strings all;
+    const boost::json::value* const found = find(name);
+    if (found == nullptr) return all;
+    if (!found->is_object()) throw wrong(name, "an object of strings");
+    for (const auto& [key, value] : found->get_object()) {
+      if (!value.is_string()) throw wrong(name, "an object of strings");
+      all.emplace_back(std::string(key.data(), key.size()),
+                       std::string(value.get_string().data(), value.get_string().size()));
+    }
+    return all;
+  }
+  /// Whether it is there and says anything: no null, `false`, or nothing in brackets.
+  bool says_something(std::string_view name) const noexcept {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr) return false;
+    if (found->is_bool()) return found->get_bool();
+    if (found->is_object()) return !found->get_object().empty();
+    return !found->is_array() || !found->get_array().empty();
+  }
+
+ private:
+  static gateway_refusal wrong(std::string_view name, std::string_view what) {
+    return {400, "validation error: request body has an error: doesn't match schema: \"" + std::string(name) +
+                     "\" must be " + std::string(what)};
+  }
+  const boost::json::object& object_;
+};
+
+inline boost::json::object gateway_strings_object(const gateway_strings& strings) {
+  boost::json::object object;
+  for (const auto& [key, value] : strings) object[gateway_json_text(key)] = gateway_json_text(value);
+  return object;
+}
+
+/// Sandbox: what creating and connecting answer.
+inline boost::json::object gateway_sandbox_object(const gateway_sandbox& sandbox) {
+  const gateway_sandbox_settings& settings = sandbox.settings();
+  boost::json::object object;
+  object["sandboxID"] = settings.id;
+  object["templateID"] = settings.template_name;
+  object["alias"] = settings.template_name;
+  object["clientID"] = json_view(gateway_client_id);
+  object["envdVersion"] = json_view(gateway_envd_version);
+  if (settings.token) object["envdAccessToken"] = *settings.token;
+  object["domain"] = nullptr;
+  if (sandbox.options().domain() != "localhost") object["domain"] = sandbox.options().domain();
+  object["trafficAccessToken"] = nullptr;
+  return object;
+}
+
+/// ListedSandbox.
+inline boost::json::object gateway_listed_object(const gateway_sandbox& sandbox) {
+  const gateway_sandbox_settings& settings = sandbox.settings();
+  boost::json::object object;
+  object["sandboxID"] = settings.id;
+  object["templateID"] = settings.template_name;
+  object["alias"] = settings.template_name;
+  object["clientID"] = json_view(gateway_client_id);
+  object["envdVersion"] = json_view(gateway_envd_version);
+  object["startedAt"] = gateway_time(sandbox.started());
+  object["endAt"] = gateway_time(sandbox.ends());
+  object["state"] = sandbox.now() == gateway_sandbox::state::paused ? "paused" : "running";
+  // What the environment has is not known here; the fields have to be there.
+  object["cpuCount"] = 1;
+  object["memoryMB"] = 512;
+  object["diskSizeMB"] = 512;
+  object["metadata"] = gateway_strings_object(settings.metadata);
+  return object;
+}
+
+/// SandboxDetail.
+inline boost::json::object gateway_detail_object(const gateway_sandbox& sandbox) {
+  boost::json::object object = gateway_listed_object(sandbox);
+  const gateway_sandbox_settings& settings = sandbox.settings();
+  if (settings.token) object["envdAccessToken"] = *settings.token;
+  object["domain"] = nullptr;
+  if (sandbox.options().domain() != "localhost") object["domain"] = sandbox.options().domain();
+  object["allowInternetAccess"] = sandbox.options().has_internet();
+  boost::json::object lifecycle;
+  lifecycle["autoResume"] = false;
+  lifecycle["onTimeout"] = settings.pauses_at_end ? "pause" : "kill";
+  object["lifecycle"] = std::move(lifecycle);
+  return object;
+}
+
+/// The pairs of a `metadata` filter, which is encoded three times: the query's own has been undone.
+inline gateway_strings gateway_metadata_filter(std::string_view text) {
+  gateway_strings wanted;
+  const gateway_query pairs(text);
+  for (const auto& [key, value] : pairs.all())
+    wanted.emplace_back(gateway_form_decode(key), gateway_form_decode(value));
+  return wanted;
+}
+
+/// Which sandboxes a list has.
+class gateway_list_filter {
+ public:
+  explicit gateway_list_filter(const gateway_query& query, bool is_old) {
+    metadata_ = gateway_metadata_filter(query.value("metadata"));
+    if (const auto state = query.find("state"); state && !is_old) {
+      running_ = has(*state, "running");
+      paused_ = has(*state, "paused");
+    }
+    if (is_old) {
+      paused_ = false;
+      most_ = SIZE_MAX;
+      return;
+    }
+    if (const auto limit = query.find("limit")) {
+      const auto number = gateway_number<std::size_t>(*limit);
+      if (!number || *number < 1 || *number > 100)
+        throw gateway_refusal(400, "validation error: parameter \"limit\" in query has an error: 1 to 100");
+      most_ = *number;
+    }
+    if (const auto token = query.find("nextToken"); token && !token->empty()) {
+      const auto number = gateway_number<std::uint64_t>(*token);
+      if (!number) throw gateway_refusal(400, "Invalid next token");
+      behind_ = *number;
+    }
+    is_ascending_ = query.value("order") == "asc";
+    template_ = std::string(query.value("template"));
+  }
+
+  bool takes(const gateway_sandbox& one) const {
+    const bool is_paused = one.now() == gateway_sandbox::state::paused;
+    if (one.now() == gateway_sandbox::state::ended || !(is_paused ? paused_ : running_)) return false;
+    if (!template_.empty() && template_ != one.settings().template_name) return false;
+    const gateway_strings& has = one.settings().metadata;
+    return std::all_of(metadata_.begin(), metadata_.end(),
+                       [&](const auto& pair) { return std::find(has.begin(), has.end(), pair) != has.end(); });
+  }
+  bool is_behind(const gateway_sandbox& one) const noexcept {
+    if (!behind_) return true;
+    return is_ascending_ ? one.settings().number > *behind_ : one.settings().number < *behind_;
+  }
+  std::size_t most() const noexcept { return most_; }
+  bool is_ascending() const noexcept { return is_ascending_; }
+
+ private:
+  static bool has(std::string_view list, std::string_view word) {
+    while (!list.empty()) {
+      const std::string_view one = list.substr(0, list.find(','));
+      if (one == word) return true;
+      list.remove_prefix(std::min(list.size(), one.size() + 1));
+    }
+    return false;
+  }
+  gateway_strings metadata_;
+  std::string template_;
+  std::size_t most_ = 100;
+  std::optional<std::uint64_t> behind_;
+  bool running_ = true;
+  bool paused_ = true;
+  bool is_ascending_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/control_plane.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+/// One request to the control plane. \par Source  specs/e2b.md 2.
+class gateway_api {
+ public:
+  gateway_api(std::shared_ptr<gateway_core> core, http_call& call) : core_(std::move(core)), call_(call) {}
+
+  /// \throws gateway_refusal, and what the environments throw; nothing was replied then.
+  static awaitable<http_reply> answer(gateway_api self) {
+    const std::string_view method = self.call_.method();
+    if (self.call_.path() == "/health") {
+      if (method != "GET") throw wrong_method();
+      co_return gateway_text_reply(200, "Health check successful");
+    }
+    self.owner_ = self.core_->owner_of(self.call_);
+    std::vector<std::string> parts;
+    for (const std::string_view part : path_components(self.call_.path())) parts.push_back(gateway_form_decode(part));
+    const bool is_v2 = !parts.empty() && parts.front() == "v2";
+    if (is_v2) parts.erase(parts.begin());
+    if (parts.empty() || parts.front() != "sandboxes" || parts.size() > 3) throw unknown();
+    if (parts.size() == 1) {
+      if (method == "POST") {
+        http_reply created = co_await self.create(is_v2);
+        co_return created;
+      }
+      if (method != "GET") throw wrong_method();
+      co_return self.list(!is_v2);
+    }
+    if (parts.size() == 2 && parts[1] == "metrics" && !is_v2) {
+      if (method != "GET") throw wrong_method();
+      co_return self.all_metrics();
+    }
+    const gateway_core::sandbox_pointer one = self.core_->find(parts[1], self.owner_);
+    if (parts.size() == 2) {
+      if (is_v2) throw unknown();
+      if (method == "GET") co_return gateway_json_reply(200, gateway_detail_object(*one));
+      if (method != "DELETE") throw wrong_method();
+      self.core_->close(one);
+      co_await gateway_sandbox::until_closed(one);
+      co_return http_reply(204);
+    }
+    http_reply done = co_await self.act(one, parts[2], is_v2);
+    co_return done;
+  }
+
+ private:
+  static gateway_refusal unknown() { return {404, "validation error: no matching operation was found"}; }
+  static gateway_refusal wrong_method() { return {400, "validation error: method not allowed"}; }
+
+  awaitable<boost::json::object> read() {
+    const gateway_body body = co_await gateway_core::read_body(core_, call_);
+    boost::json::object object = gateway_json_object(body.text());
+    co_return object;
+  }
+
+  std::chrono::seconds checked_life(std::int64_t seconds) const {
+    if (seconds <= 0) throw gateway_refusal(400, "Timeout must be greater than 0");
+    const std::chrono::seconds most = core_->options().longest_life();
+    if (seconds > most.count())
+      throw gateway_refusal(400, "Timeout cannot be greater than " + std::to_string(most.count() / 3600) + " hours");
+    return std::chrono::seconds(seconds);
+  }
+
+  awaitable<http_reply> create(bool is_v2) {
+    const boost::json::object object = co_await read();
+    const gateway_fields fields(object);
+    gateway_sandbox_settings settings;
+    const std::optional<std::string> asked = fields.text("templateID");
+    if (!asked)
+      throw gateway_refusal(
+          400, "validation error: request body has an error: doesn't match schema: property \"templateID\" is missing");
+    settings.template_name = template_of(*asked);
+    const std::int64_t usual = is_v2 ? 300 : 15;
+    const std::chrono::seconds life = checked_life(fields.number("timeout").value_or(usual));
+    if (is_v2 || fields.boolean("secure").value_or(false)) settings.token = gateway_token();
+    settings.metadata = fields.strings("metadata");
+    settings.variables = fields.strings("envVars");
+    for (const auto& [name, value] : settings.variables) static_cast<void>(command().variable(name, value));
+    check_size("metadata", settings.metadata);
+    check_size("envVars", settings.variables);
+    settings.pauses_at_end = fields.boolean("autoPause").value_or(false);
+    settings.owner = owner_;
+    refuse_what_is_not_here(fields);
+    const gateway_core::sandbox_pointer one = co_await gateway_core::create(core_, std::move(settings), life);
+    co_return gateway_json_reply(201, gateway_sandbox_object(*one));
+  }
+
+  std::string template_of(std::string name) const {
+    for (char& c : name) c = lowered(c);
+    const std::string plain = name.substr(0, name.find(':'));
+    const std::vector<std::string>& known = core_->options().templates();
+    const bool is_known =
+        std::any_of(known.begin(), known.end(), [&](const std::string& one) { return one == "*" || one == plain; });
+    const bool is_name = !plain.empty() && plain.size() <= 128 &&
+                         std::all_of(plain.begin(), plain.end(), [](char c) { return c > ' ' && c < 0x7F; });
+    if (!is_known || !is_name) throw gateway_refusal(404, "template '" + one_line(name.substr(0, 128)) + "' not found");
+    return plain;
+  }
+
+  /// Lists and commands repeat them.
+  static void check_size(std::string_view name, const gateway_strings& strings) {
+    constexpr std::size_t most = std::size_t{64} * 1024;
+    std::size_t size = 0;
+    for (const auto& [key, value] : strings) size += key.size() + value.size();
+    if (size > most) throw gateway_refusal(400, std::string(name) + ": more than 64 KiB");
+  }
+
+  /// Asking for a wall and getting none would be the worst of answers.
+  void refuse_what_is_not_here(const gateway_fields& fields) const {
+    const bool internet = fields.boolean("allow_internet_access").value_or(true);
+    if (!internet && core_->options().has_internet())
+      throw gateway_refusal(400,
+                            "allow_internet_access: this gateway cannot take the network away from a sandbox; what is "
+                            "behind it has to be without, and the gateway be told so");
+    if (const boost::json::value* const resume = fields.find("autoResume"))
+      if (resume->is_object() && gateway_fields(resume->get_object()).boolean("enabled").value_or(false))
+        throw gateway_refusal(400, "autoResume: this gateway does not offer it");
+    for (const std::string_view name : {"network", "volumeMounts", "mcp", "iam"})
+      if (fields.says_something(name))
+        throw gateway_refusal(400, std::string(name) + ": this gateway does not offer it; leave it out");
+  }
+
+  http_reply list(bool is_old) const {
+    const gateway_list_filter filter{gateway_query(call_.query()), is_old};
+    std::vector<const gateway_sandbox*> all;
+    std::size_t running = 0;
+    for (const auto& [id, one] : core_->sandboxes()) {
+      if (one->settings().owner != owner_ || !filter.takes(*one)) continue;
+      if (one->now() == gateway_sandbox::state::running) ++running;
+      if (filter.is_behind(*one)) all.push_back(one.get());
+    }
+    std::sort(all.begin(), all.end(), [&](const gateway_sandbox* a, const gateway_sandbox* b) {
+      if (filter.is_ascending()) return a->settings().number < b->settings().number;
+      return a->settings().number > b->settings().number;
+    });
+    boost::json::array listed;
+    for (std::size_t i = 0; i < all.size() && i < filter.most(); ++i) listed.push_back(gateway_listed_object(*all[i]));
+    http_reply reply = gateway_json_reply(200, listed);
+    if (all.size() > filter.most())
+      reply.field("X-Next-Token", std::to_string(all[filter.most() - 1]->settings().number));
+    if (!is_old) reply.field("X-Total-Running", std::to_string(running));
+    return reply;
+  }
+
+  http_reply all_metrics() const {
+    // Of what an environment uses nothing is known; none of the ids has any.
+    boost::json::object answer;
+    answer["sandboxes"] = boost::json::object();
+    return gateway_json_reply(200, answer);
+  }
+
+  awaitable<http_reply> act(gateway_core::sandbox_pointer one, std::string what, bool is_v2) {
+    const std::string& method = call_.method();
+    const bool is_get = what == "metrics" || what == "logs";
+    const bool is_known = is_get || what == "connect" || what == "resume" || what == "pause" || what == "timeout" ||
+                          what == "refreshes" || what == "network" || what == "snapshots" || what == "fork";
+    if (!is_known || (is_v2 && what != "connect" && what != "logs")) throw unknown();
+    const std::string_view due = is_get ? "GET" : what == "network" ? "PUT" : "POST";
+    if (method != due) throw wrong_method();
+    if (what == "metrics") co_return gateway_json_reply(200, boost::json::array());
+    if (what == "logs") co_return logs();
+    if (what == "network" || what == "snapshots" || what == "fork")
+      throw gateway_refusal(501, what + ": this gateway does not offer it");
+    const boost::json::object object = co_await read();
+    const gateway_fields fields(object);
+    if (what == "timeout") {
+      const std::int64_t seconds = fields.number("timeout").value_or(-1);
+      if (seconds < 0) throw gateway_refusal(400, "validation error: \"timeout\" must be an integer of at least 0");
+      if (one->now() != gateway_sandbox::state::running)
+        throw gateway_refusal(409, "Sandbox \"" + one->settings().id + "\" is not running");
+      const std::chrono::seconds longest = core_->options().longest_life();
+      one->live(std::min(longest, std::chrono::seconds(std::min<std::int64_t>(seconds, longest.count()))));
+      co_return http_reply(204);
+    }
+    if (what == "refreshes") {
+      const std::int64_t seconds = fields.number("duration").value_or(0);
+      if (seconds < 0 || seconds > 3600)
+        throw gateway_refusal(400, "validation error: \"duration\" must be an integer from 0 to 3600");
+      prolong(*one, std::chrono::seconds(std::max<std::int64_t>(15, seconds)));
+      co_return http_reply(204);
+    }
+    if (what == "pause") {
+      if (!one->can_pause())
+        throw gateway_refusal(501, "Error pausing sandbox - what is behind this gateway cannot be paused");
+      const bool done = co_await gateway_sandbox::pause(one);
+      if (!done)
+        throw gateway_refusal(409, "Error pausing sandbox - sandbox '" + one->settings().id + "' is already paused");
+      co_return http_reply(204);
+    }
+    const std::optional<std::int64_t> asked = fields.number("timeout");
+    if (what == "connect" && !is_v2 && !asked)
+      throw gateway_refusal(
+          400, "validation error: request body has an error: doesn't match schema: property \"timeout\" is missing");
+    const std::int64_t usual = what == "resume" ? 15 : 300;
+    const std::chrono::seconds life = checked_life(asked.value_or(usual));
+    const bool resumed = co_await gateway_sandbox::resume(one, life);
+    if (one->now() == gateway_sandbox::state::ended) one = core_->find(one->settings().id, owner_);
+    if (what == "resume" && !resumed)
+      throw gateway_refusal(409, "Sandbox " + one->settings().id + " is already running");
+    if (!resumed) prolong(*one, life);
+    int status = 200;
+    if (resumed) status = 201;
+    co_return gateway_json_reply(status, gateway_sandbox_object(*one));
+  }
+
+  static void prolong(gateway_sandbox& one, std::chrono::seconds life) {
+    if (one.rest() < life) one.live(life);
+  }
+
+  static http_reply logs() {
+    boost::json::object answer;
+    answer["logs"] = boost::json::array();
+    answer["logEntries"] = boost::json::array();
+    return gateway_json_reply(200, answer);
+  }
+
+  std::shared_ptr<gateway_core> core_;
+  http_call& call_;
+  gateway_digest owner_{};
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/multipart_reader.hpp ----
+
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+/// Takes a body of `multipart/form-data` apart. Sans-I/O; holds at most one part's head, or one delimiter.
+///
+/// ```
+/// body      = [preamble] "--" boundary *blank CRLF part *(delimiter *blank CRLF part) delimiter "--" epilogue
+/// part      = *(field CRLF) CRLF content
+/// delimiter = CRLF "--" boundary
+/// ```
+/// \par Source  RFC 2046, 5.1.1; RFC 7578.
+class gateway_multipart_reader {
+ public:
+  enum class event {
+    more,     ///< feed more
+    part,     ///< a part begins: `name()`, `file_name()`
+    content,  ///< `content()` belongs to it
+    part_end,
+    end,
+  };
+  static constexpr std::size_t longest_head = 16 * 1024;
+
+  /// \param boundary  1 to 70 characters.
+  explicit gateway_multipart_reader(std::string boundary) : delimiter_("\r\n--" + std::move(boundary)) {}
+
+  /// What `Content-Type` says about the boundary; nothing where it says none that may be.
+  static std::optional<std::string> boundary_of(std::string_view type) {
+    const auto value = parameter(type, "boundary");
+    if (!value || value->empty() || value->size() > 70 || !is_field_text(*value)) return std::nullopt;
+    return value;
+  }
+
+  /// What came next.
+  void feed(std::string_view text) { input_ += text; }
+
+  /// \throws error{errc::io_error} with net_errc::malformed for what is no such body.
+  event next() {
+    input_.erase(0, std::exchange(done_, 0));
+    switch (state_) {
+      case state::preamble: return next_delimiter();
+      case state::after_delimiter: return next_part();
+      case state::head: return next_head();
+      case state::content: return next_content();
+      case state::end: input_.clear(); return event::end;
+    }
+    return event::end;
+  }
+
+  const std::string& name() const noexcept { return name_; }
+  const std::optional<std::string>& file_name() const noexcept { return file_name_; }
+  /// Until the next call.
+  std::string_view content() const noexcept { return std::string_view(input_).substr(0, done_); }
+  bool ended() const noexcept { return state_ == state::end; }
+
+  /// A parameter of a field's value: `; name="value"`, with `\` before a quote or itself.
+  static std::optional<std::string> parameter(std::string_view value, std::string_view wanted) {
+    std::size_t at = value.find(';');
+    while (at < value.size()) {
+      const std::size_t equals = value.find('=', at);
+      if (equals == std::string_view::npos) return std::nullopt;
+      const std::string_view name = without_blanks(value.substr(at + 1, equals - at - 1));
+      std::string text;
+      at = equals + 1;
+      if (at < value.size() && value[at] == '"') {
+        for (++at; at < value.size() && value[at] != '"'; ++at) {
+          const bool is_escaped =
+              value[at] == '\\' && at + 1 < value.size() && (value[at + 1] == '"' || value[at + 1] == '\\');
+          if (is_escaped) ++at;
+          text += value[at];
+        }
+        at = std::min(value.find(';', at), value.size());
+      } else {
+        const std::size_t end = std::min(value.find(';', at), value.size());
+        text = without_blanks(value.substr(at, end - at));
+        at = end;
+      }
+      if (same_ignoring_case(name, wanted)) return text;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  enum class state { preamble, after_delimiter, head, content, end };
+
+  static error malformed(const std::string& what) {
+    return {errc::io_error, "multipart/form-data: " + what, net_errc::malformed};
+  }
+
+  /// The first delimiter stands at the beginning, or behind a line's end.
+  event next_delimiter() {
+    const std::string_view first = std::string_view(delimiter_).substr(2);
+    if (input_.size() < first.size()) return event::more;
+    if (std::string_view(input_).starts_with(first)) {
+      input_.erase(0, first.size());
+      state_ = state::after_delimiter;
+      return next_part();
+    }
+    const std::size_t found = input_.find(delimiter_);
+    if (found == std::string::npos) {
+      if (input_.size() > longest_head) throw malformed("it does not begin with its boundary");
+      return event::more;
+    }
+    input_.erase(0, found + delimiter_.size());
+    state_ = state::after_delimiter;
+    return next_part();
+  }
+
+  event next_part() {
+    if (input_.starts_with("--")) {
+      state_ = state::end;
+      input_.clear();
+      return event::end;
+    }
+    const std::size_t end = input_.find("\r\n");
+    if (end == std::string::npos) {
+      if (input_.size() > 256) throw malformed("a boundary is not followed by a line's end");
+      return event::more;
+    }
+    if (!without_blanks(std::string_view(input_).substr(0, end)).empty())
+      throw malformed("a boundary is not followed by a line's end");
+    // The line's end stays: a head without fields is nothing but another one.
+    input_.erase(0, end);
+    state_ = state::head;
+    return next_head();
+  }
+
+  event next_head() {
+    const std::size_t end = input_.find("\r\n\r\n");
+    if (end == std::string::npos || end > longest_head) {
+      if (input_.size() > longest_head) throw malformed("a part's head is longer than 16 KiB");
+      return event::more;
+    }
+    name_.clear();
+    file_name_.reset();
+    std::string_view head = std::string_view(input_).substr(0, end);
+    while (!head.empty()) {
+      head.remove_prefix(2);
+      const std::string_view line = head.substr(0, head.find("\r\n"));
+      head.remove_prefix(line.size());
+      const std::size_t colon = line.find(':');
+      if (colon == std::string_view::npos) throw malformed("a line of a part's head is no field");
+      if (!same_ignoring_case(line.substr(0, colon), "Content-Disposition")) continue;
+      const std::string_view value = line.substr(colon + 1);
+      name_ = parameter(value, "name").value_or(std::string());
+      file_name_ = parameter(value, "filename");
+    }
+    input_.erase(0, end + 4);
+    state_ = state::content;
+    return event::part;
+  }
+
+  event next_content() {
+    const std::size_t found = input_.find(delimiter_);
+    if (found == 0) {
+      input_.erase(0, delimiter_.size());
+      state_ = state::after_delimiter;
+      return event::part_end;
+    }
+    // What may be the beginning of a delimiter stays.
+    const std::size_t kept = delimiter_.size() - 1;
+    if (found == std::string::npos && input_.size() <= kept) return event::more;
+    done_ = found == std::string::npos ? input_.size() - kept : found;
+    return event::content;
+  }
+
+  std::string delimiter_;
+  std::string input_;
+  std::size_t done_ = 0;
+  state state_ = state::preamble;
+  std::string name_;
+  std::optional<std::string> file_name_;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/uploads.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+/// The files in a request's body, as an environment takes them: streamed. What the client does wrong ends it, and is
+/// kept for the answer.
+class gateway_upload : public file_source {
+ public:
+  const std::exception_ptr& failure() const noexcept { return failure_; }
+
+ protected:
+  explicit gateway_upload(http_call& call) noexcept : call_(call) {}
+
+  /// The next piece of the body; none at its end.
+  awaitable<std::string_view> more() {
+    std::size_t count = 0;
+    try {
+      count = co_await call_.read_some(room_);
+    } catch (...) {
+      failure_ = std::current_exception();
+      throw;
+    }
+    co_return as_text(bytes_view(room_).first(count));
+  }
+  void fail(std::exception_ptr why) { failure_ = std::move(why); }
+  http_call& call() const noexcept { return call_; }
+
+ private:
+  http_call& call_;
+  std::array<std::byte, std::size_t{64} * 1024> room_;
+  std::exception_ptr failure_;
+};
+
+/// A body that is one file.
+class gateway_raw_upload final : public gateway_upload {
+ public:
+  gateway_raw_upload(http_call& call, std::string destination)
+      : gateway_upload(call), destination_(std::move(destination)) {}
+
+  awaitable<std::optional<file_header>> next() override {
+    if (std::exchange(is_given_, true)) co_return std::nullopt;
+    std::uint64_t size = 0;
+    if (const auto length = call().field("Content-Length")) size = gateway_number<std::uint64_t>(*length).value_or(0);
+    co_return file_header(destination_, destination_, file_type::regular, size, 0644);
+  }
+  awaitable<bytes> read(std::size_t most) override {
+    if (rest_.empty() && !is_over_) {
+      rest_ = co_await more();
+      is_over_ = rest_.empty();
+    }
+    const std::string_view piece = rest_.substr(0, most);
+    rest_.remove_prefix(piece.size());
+    co_return to_bytes(piece);
+  }
+
+ private:
+  std::string destination_;
+  std::string_view rest_;
+  bool is_given_ = false;
+  bool is_over_ = false;
+};
+
+/// The `file` parts of a form.
+class gateway_form_upload final : public gateway_upload {
+ public:
+  /// \param destination  for the one file there is; without it the parts name their own.
+  gateway_form_upload(http_call& call, std::string boundary, std::optional<std::string> destination,
+                      const gateway_paths& paths)
+      : gateway_upload(call), reader_(std::move(boundary)), destination_(std::move(destination)), paths_(paths) {}
+
+  awaitable<std::optional<file_header>> next() override {
+    if (failure()) co_return std::nullopt;
+    std::optional<file_header> header;
+    for (bool is_open = true; is_open && !header;) {
+      const event what = co_await step();
+      if (what == event::end) is_open = false;
+      if (what == event::part && reader_.name() == "file") {
+        try {
+          header = head();
+        } catch (...) {
+          fail(std::current_exception());
+          is_open = false;
+        }
+      }
+    }
+    in_file_ = header.has_value();
+    co_return header;
+  }
+
+  awaitable<bytes> read(std::size_t most) override {
+    while (rest_.empty() && in_file_) {
+      const event what = co_await step();
+      if (what == event::content) rest_ = reader_.content();
+      if (what == event::part_end || what == event::end) in_file_ = false;
+    }
+    const std::string_view piece = rest_.substr(0, most);
+    rest_.remove_prefix(piece.size());
+    co_return to_bytes(piece);
+  }
+
+ private:
+  using event = gateway_multipart_reader::event;
+
+  awaitable<event> step() {
+    rest_ = std::string_view();
+    for (;;) {
+      event what = event::more;
+      try {
+        what = reader_.next();
+      } catch (...) {
+        fail(std::current_exception());
+        throw;
+      }
+      if (what != event::more) co_return what;
+      const std::string_view piece = co_await more();
+      if (piece.empty()) {
+        fail(std::make_exception_ptr(gateway_refusal(400, "multipart: NextPart: EOF")));
+        throw error(errc::io_error, "multipart/form-data: the body ends before its last boundary", net_errc::truncated);
+      }
+      reader_.feed(piece);
+    }
+  }
+
+  file_header head() {
+    std::string target;
+    if (destination_) {
+      target = *destination_;
+    } else {
+      if (!reader_.file_name() || reader_.file_name()->empty())
+        throw gateway_refusal(400, "a part of the form has no file name, and there is no path");
+      target = paths_.inside(*reader_.file_name());
+    }
+    if (!seen_.insert(target).second)
+      throw gateway_refusal(400, "you cannot upload multiple files to the same path '" + paths_.outside(target) +
+                                     "' in one upload request");
+    constexpr std::size_t most_files = 10'000;
+    if (seen_.size() > most_files) throw gateway_refusal(400, "one form holds at most 10000 files");
+    return {target, target, file_type::regular, 0, 0644};
+  }
+
+  gateway_multipart_reader reader_;
+  std::optional<std::string> destination_;
+  const gateway_paths& paths_;
+  std::string_view rest_;
+  std::set<std::string> seen_;
+  bool in_file_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/files_endpoint.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+/// `GET` and `POST /files` of a sandbox. \par Source  specs/e2b.md 3.2, 3.3, 7.
+class gateway_files {
+ public:
+  gateway_files(std::shared_ptr<gateway_core> core, std::shared_ptr<gateway_sandbox> sandbox, http_call& call)
+      : core_(std::move(core)), sandbox_(std::move(sandbox)), call_(call), query_(call.query()) {}
+
+  /// Whether a signature that stands in a request is that of the sandbox's token.
+  static bool is_signed_by(const gateway_sandbox& sandbox, const http_call& call) {
+    if (!sandbox.settings().token) return false;
+    const gateway_query query(call.query());
+    return gateway_same_secret(query.value("signature"), due_signature(sandbox, call.method(), query));
+  }
+
+  /// Answers by itself. \throws gateway_refusal and error where nothing was replied
+  static awaitable<void> answer(gateway_files self) {
+    const std::string& method = self.call_.method();
+    if (method != "GET" && method != "POST") {
+      http_reply reply(405);
+      reply.field("Allow", "GET, POST");
+      co_await self.call_.reply(std::move(reply));
+      co_return;
+    }
+    self.check_access();
+    const std::string_view user = self.query_.value("username");
+    if (!user.empty() && user != "user" && user != "root")
+      throw gateway_refusal(401, "error looking up user '" + one_line(user.substr(0, 64)) + "': user: unknown user " +
+                                     one_line(user.substr(0, 64)));
+    if (method == "GET") {
+      co_await self.download();
+    } else {
+      co_await self.upload();
+    }
+  }
+
+ private:
+  static std::string due_signature(const gateway_sandbox& sandbox, std::string_view method,
+                                   const gateway_query& query) {
+    const std::string_view operation = method == "POST" ? "write" : "read";
+    return gateway_signature(query.value("path"), operation, query.value("username"), *sandbox.settings().token,
+                             query.value("signature_expiration"));
+  }
+
+  void check_access() const {
+    const std::optional<std::string>& token = sandbox_->settings().token;
+    if (!token) return;
+    if (const auto given = call_.field("X-Access-Token")) {
+      if (!gateway_same_secret(*given, *token))
+        throw gateway_refusal(401, "access token present in header but does not match");
+      return;
+    }
+    const auto signature = query_.find("signature");
+    if (!signature) throw gateway_refusal(401, "missing signature query parameter");
+    if (!gateway_same_secret(*signature, due_signature(*sandbox_, call_.method(), query_)))
+      throw gateway_refusal(401, "invalid signature");
+    const std::string_view expiration = query_.value("signature_expiration");
+    if (expiration.empty()) return;
+    const auto until = gateway_number<std::int64_t>(expiration);
+    if (!until ||
+        *until < std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+                     .count())
+      throw gateway_refusal(401, "signature is already expired");
+  }
+
+  /// The refusal that a failure of the environment is answered with.
+  gateway_refusal refusal(const error& failure, std::string_view path) const {
+    const std::string name = "'" + one_line(sandbox_->paths().outside(path)) + "'";
+    if (failure.code() == errc::not_found) return {404, "path " + name + " does not exist"};
+    if (failure.code() == errc::not_a_file) return {400, "path is a directory: " + name};
+    if (failure.code() == errc::outside_workspace || failure.code() == errc::permission_denied)
+      return {403, failure.what()};
+    if (failure.code() == errc::invalid_argument) return {400, failure.what()};
+    if (failure.code() == errc::too_large) return {413, failure.what()};
+    if (failure.cause() == std::errc::no_space_on_device) return {507, "not enough disk space available"};
+    return {500, failure.what()};
+  }
+
+  static std::string type_of(std::string_view path) {
+    struct row {
+      std::string_view ending;
+      std::string_view type;
+    };
+    static constexpr std::array<row, 12> known{{{".txt", "text/plain; charset=utf-8"},
+                                                {".html", "text/html; charset=utf-8"},
+                                                {".css", "text/css; charset=utf-8"},
+                                                {".js", "text/javascript; charset=utf-8"},
+                                                {".json", "application/json"},
+                                                {".csv", "text/csv; charset=utf-8"},
+                                                {".xml", "text/xml; charset=utf-8"},
+                                                {".png", "image/png"},
+                                                {".jpg", "image/jpeg"},
+                                                {".gif", "image/gif"},
+                                                {".svg", "image/svg+xml"},
+                                                {".pdf", "application/pdf"}}};
+    for (const row& one : known)
+      if (path.ends_with(one.ending)) return std::string(one.type);
+    return "application/octet-stream";
+  }
+
+  /// \throws gateway_refusal where there is no file
+  awaitable<void> check_file(std::string path) {
+    std::optional<gateway_refusal> wrong;
+    try {
+      const entry found = co_await sandbox_->environment().stat(path);
+      if (found.is_directory())
+        wrong = gateway_refusal(400, "path '" + one_line(sandbox_->paths().outside(path)) + "' is a directory");
+      if (found.type() == file_type::other)
+        wrong = gateway_refusal(400, "path '" + one_line(sandbox_->paths().outside(path)) + "' is no regular file");
+    } catch (const error& failure) {
+      if (ends_transfer(failure)) throw;
+      wrong = refusal(failure, path);
+    }
+    if (wrong) throw *wrong;
+  }
+
+  awaitable<void> download() {
+    const std::string path = sandbox_->paths().inside(query_.value("path"));
+    co_await check_file(path);
+    std::vector<file_request> requests;
+    requests.emplace_back(path, path);
+    const std::unique_ptr<file_source> source = co_await sandbox_->environment().get_files(std::move(requests));
+    const std::optional<file_header> header = co_await source->next();
+    if (!header) throw gateway_refusal(404, "path '" + one_line(sandbox_->paths().outside(path)) + "' does not exist");
+    if (header->failure()) throw refusal(*header->failure(), path);
+    http_reply head(200);
+    std::string name = header->destination();
+    name = one_line(name.substr(name.rfind('/') + 1));
+    for (char& c : name)
+      if (c == '"' || c == '\\') c = '_';
+    head.field("Content-Disposition", "inline; filename=\"" + name + "\"");
+    // Of a sandbox's files none is to be more than a file to a browser.
+    head.field("Content-Type", type_of(path)).field("X-Content-Type-Options", "nosniff").field("Vary", "Origin");
+    co_await call_.begin(std::move(head), header->size());
+    std::uint64_t left = header->size();
+    while (left != 0) {
+      bytes piece = co_await source->read(file_piece);
+      if (piece.empty()) break;
+      if (piece.size() > left) piece.resize(static_cast<std::size_t>(left));  // it has grown since
+      left -= piece.size();
+      const bytes_view view(piece);
+      co_await call_.write(view);
+    }
+    // One that has become shorter cannot be told but by cutting the answer off.
+    if (left != 0) throw error(errc::io_error, "download: the file has become shorter meanwhile");
+  }
+
+  awaitable<void> upload() {
+    const std::string_view coding = call_.field("Content-Encoding").value_or("identity");
+    if (coding != "identity" && !coding.empty())
+      throw gateway_refusal(400, "unsupported Content-Encoding: " + one_line(coding.substr(0, 64)) +
+                                     ", this gateway takes files as they are");
+    for (const http_field& one : call_.head().fields)
+      if (one.name().size() > 11 && same_ignoring_case(std::string_view(one.name()).substr(0, 11), "X-Metadata-"))
+        throw gateway_refusal(400, "file metadata: this gateway does not offer it");
+    const std::string_view type = call_.field("Content-Type").value_or(std::string_view());
+    const std::string_view plain = without_blanks(type.substr(0, type.find(';')));
+    std::optional<std::string> destination;
+    if (const auto path = query_.find("path"); path && !path->empty()) {
+      destination = sandbox_->paths().inside(*path);
+      if (*destination == ".") throw gateway_refusal(400, "path is a directory: " + sandbox_->paths().home());
+    }
+    std::unique_ptr<gateway_upload> source;
+    if (same_ignoring_case(plain, "application/octet-stream")) {
+      if (!destination) throw gateway_refusal(400, "path query parameter is required for raw body upload");
+      source = std::make_unique<gateway_raw_upload>(call_, *destination);
+    } else if (same_ignoring_case(plain, "multipart/form-data")) {
+      std::optional<std::string> boundary = gateway_multipart_reader::boundary_of(type);
+      if (!boundary) throw gateway_refusal(400, "multipart/form-data: the boundary is missing, or none that may be");
+      source = std::make_unique<gateway_form_upload>(call_, std::move(*boundary), destination, sandbox_->paths());
+    } else {
+      throw gateway_refusal(400, "unsupported content type: " + one_line(plain.substr(0, 64)) +
+                                     ", expected multipart/form-data or application/octet-stream");
+    }
+    call_.body_limit(core_->options().upload());
+    transfer report;
+    std::exception_ptr failure;
+    try {
+      report = co_await sandbox_->environment().put_files(*source);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (source->failure()) std::rethrow_exception(source->failure());
+    if (failure) std::rethrow_exception(failure);
+    if (!report.ok()) throw refusal(report.failed().front().reason(), report.failed().front().source());
+    boost::json::array answer;
+    for (const transferred_file& one : report.files()) {
+      boost::json::object object;
+      const std::string whole = sandbox_->paths().outside(one.destination());
+      object["name"] = gateway_json_text(std::string_view(whole).substr(whole.rfind('/') + 1));
+      object["path"] = gateway_json_text(whole);
+      object["type"] = "file";
+      answer.push_back(std::move(object));
+    }
+    http_reply reply = gateway_text_reply(200, boost::json::serialize(answer));
+    reply.field("Vary", "Origin");
+    co_await call_.reply(std::move(reply));
+  }
+
+  std::shared_ptr<gateway_core> core_;
+  std::shared_ptr<gateway_sandbox> sandbox_;
+  http_call& call_;
+  gateway_query query_;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/rpc.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+// The Connect protocol's JSON codec, as a server speaks it. \par Source  specs/e2b.md 4.
+
+namespace cofferdam::inline v0::detail {
+
+/// Base64 as protobuf's JSON reads it: either alphabet, with or without padding.
+inline std::optional<bytes> gateway_base64(std::string_view text) {
+  std::string plain(text);
+  while (!plain.empty() && plain.back() == '=') plain.pop_back();
+  for (char& c : plain) {
+    if (c == '-') c = '+';
+    if (c == '_') c = '/';
+  }
+  while (plain.size() % 4 != 0) plain += '=';
+  return base64_decode(plain);
+}
+
+/// A message in protobuf's JSON. What has the wrong type is the client's fault.
+class gateway_message_fields {
+ public:
+  explicit gateway_message_fields(const boost::json::object& object) noexcept : object_(object) {}
+
+  const boost::json::value* find(std::string_view name) const noexcept {
+    const boost::json::value* const found = object_.if_contains(json_view(name));
+    return found == nullptr || found->is_null() ? nullptr : found;
+  }
+  const boost::json::object* object(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr) return nullptr;
+    if (!found->is_object()) throw wrong(name);
+    return &found->get_object();
+  }
+  std::optional<std::string> text(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr) return std::nullopt;
+    if (!found->is_string()) throw wrong(name);
+    return std::string(found->get_string().data(), found->get_string().size());
+  }
+  std::optional<bool> boolean(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr) return std::nullopt;
+    if (!found->is_bool()) throw wrong(name);
+    return found->get_bool();
+  }
+  /// A uint32, as a number or as text.
+  std::optional<std::uint32_t> number(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr) return std::nullopt;
+    std::optional<std::uint32_t> value;
+    if (found->is_int64() && found->get_int64() >= 0 && found->get_int64() <= UINT32_MAX)
+      value = static_cast<std::uint32_t>(found->get_int64());
+    if (found->is_string())
+      value = gateway_number<std::uint32_t>(std::string_view(found->get_string().data(), found->get_string().size()));
+    if (!value) throw wrong(name);
+    return value;
+  }
+  std::optional<bytes> data(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr) return std::nullopt;
+    if (!found->is_string()) throw wrong(name);
+    std::optional<bytes> raw = gateway_base64(std::string_view(found->get_string().data(), found->get_string().size()));
+    if (!raw) throw wrong(name);
+    return raw;
+  }
+
+ private:
+  static gateway_rpc_failure wrong(std::string_view name) {
+    return {connect_code::invalid_argument, "unmarshal message: invalid value for the field " + std::string(name)};
+  }
+  const boost::json::object& object_;
+};
+
+/// One Connect call: its message, and what its header fields say.
+class gateway_rpc {
+ public:
+  gateway_rpc(std::shared_ptr<gateway_core> core, std::shared_ptr<gateway_sandbox> sandbox, http_call& call)
+      : core_(std::move(core)), sandbox_(std::move(sandbox)), call_(call), began_(gateway_clock::now()) {}
+
+  const std::shared_ptr<gateway_core>& core() const noexcept { return core_; }
+  const std::shared_ptr<gateway_sandbox>& sandbox() const noexcept { return sandbox_; }
+  http_call& call() const noexcept { return call_; }
+  const boost::json::object& message() const noexcept { return message_; }
+
+  /// The type that a call of this kind has to have; nothing where it has it.
+  static std::optional<http_reply> refused_type(const http_call& call, bool is_stream) {
+    const std::string_view due = is_stream ? "application/connect+json" : "application/json";
+    std::string_view type = call.field("Content-Type").value_or(std::string_view());
+    type = without_blanks(type.substr(0, type.find(';')));
+    if (same_ignoring_case(type, due)) return std::nullopt;
+    http_reply reply(415);
+    reply.field("Accept-Post", std::string(due));
+    return reply;
+  }
+
+  /// Reads the header fields that all calls have. \throws gateway_rpc_failure
+  void check_fields() {
+    const std::string_view version = call_.field("Connect-Protocol-Version").value_or("1");
+    if (version != "1")
+      throw gateway_rpc_failure(connect_code::invalid_argument,
+                                "connect-protocol-version must be \"1\": got \"" + one_line(version) + "\"");
+    for (const char* const name : {"Content-Encoding", "Connect-Content-Encoding"}) {
+      const std::string_view coding = call_.field(name).value_or("identity");
+      if (coding != "identity" && !coding.empty())
+        throw gateway_rpc_failure(connect_code::unimplemented,
+                                  "unknown compression \"" + one_line(coding) + "\": supported encodings are identity");
+    }
+    if (const auto limit = call_.field("Connect-Timeout-Ms")) {
+      const bool is_number = !limit->empty() && limit->size() <= 10 &&
+                             std::all_of(limit->begin(), limit->end(), [](char c) { return c >= '0' && c <= '9'; });
+      if (!is_number)
+        throw gateway_rpc_failure(connect_code::invalid_argument, "parse timeout: \"" + one_line(*limit) + "\"");
+      due_ = began_ + std::chrono::milliseconds(gateway_number<std::int64_t>(*limit).value_or(0));
+      if (*due_ <= began_) throw gateway_rpc_failure(connect_code::deadline_exceeded, "context deadline exceeded");
+    }
+    if (const auto ping = call_.field("Keepalive-Ping-Interval")) {
+      const auto seconds = gateway_number<std::int64_t>(*ping);
+      if (seconds && *seconds > 0) keepalive_ = std::chrono::seconds(std::min<std::int64_t>(*seconds, 3600));
+    }
+    check_user();
+  }
+
+  /// When the call is to end, where it said so.
+  const std::optional<gateway_clock::time_point>& due() const noexcept { return due_; }
+  std::chrono::seconds keepalive() const noexcept { return keepalive_; }
+
+  /// Reads a unary call's message.
+  awaitable<void> read_unary() {
+    body_ = co_await gateway_core::read_body(core_, call_);
+    parse(body_.text());
+  }
+
+  /// Reads the one message of a call that is answered by a stream.
+  awaitable<void> read_only_envelope() {
+    body_ = co_await gateway_core::read_body(core_, call_);
+    connect_envelope_reader reader(core_->options().message());
+    std::string_view rest = body_.text();
+    const std::optional<connect_envelope> first = next_of(reader, rest);
+    if (!first || first->is_end())
+      throw gateway_rpc_failure(connect_code::invalid_argument, "protocol error: incomplete envelope");
+    parse(first->payload());
+    if (!rest.empty())
+      throw gateway_rpc_failure(connect_code::unimplemented, "unary request has more than one message");
+  }
+
+  static std::optional<connect_envelope> next_of(connect_envelope_reader& reader, std::string_view& rest) {
+    try {
+      return reader.next(rest);
+    } catch (const error& broken) {
+      if (broken.code() == errc::too_large) throw gateway_rpc_failure(connect_code::resource_exhausted, broken.what());
+      throw gateway_rpc_failure(connect_code::invalid_argument, std::string("protocol error: ") + broken.what());
+    }
+  }
+
+  void parse(std::string_view text) {
+    if (text.empty())
+      throw gateway_rpc_failure(connect_code::invalid_argument, "zero-length payload is not a valid JSON object");
+    std::error_code broken;
+    boost::json::value value = boost::json::parse(json_view(text), broken);
+    if (broken || !value.is_object())
+      throw gateway_rpc_failure(connect_code::invalid_argument,
+                                "unmarshal message: " + (broken ? broken.message() : std::string("it is no object")));
+    message_ = std::move(value.get_object());
+  }
+  /// What it was read from is no longer needed; its memory is somebody else's.
+  void forget() {
+    message_ = boost::json::object();
+    body_ = gateway_body();
+  }
+
+  /// Waits until its answer may be a long one; it keeps that place to its end.
+  awaitable<void> take_listing() {
+    co_await sandbox_->listings().take(1, "list");
+    listing_ = allotted(sandbox_->listings(), 1);
+  }
+
+  awaitable<void> begin_stream() {
+    http_reply head(200);
+    head.field("Content-Type", "application/connect+json").field("Connect-Accept-Encoding", "identity");
+    head.field("Vary", "Origin");
+    co_await call_.begin(std::move(head));
+  }
+  awaitable<void> end_stream() {
+    const std::string text = connect_end();
+    co_await call_.write(text);
+    co_await call_.end();
+  }
+  awaitable<void> end_stream(connect_code code, std::string message) {
+    const std::string text = connect_end(connect_end_text(connect_failure(code, std::move(message))));
+    co_await call_.write(text);
+    co_await call_.end();
+  }
+
+ private:
+  /// Whoever it is, it is the environment's user that things are done as; but a wrong name is told.
+  void check_user() const {
+    const std::string_view given = call_.field("Authorization").value_or(std::string_view());
+    if (given.size() < 6 || !same_ignoring_case(given.substr(0, 6), "Basic ")) return;
+    const std::optional<bytes> plain = gateway_base64(without_blanks(given.substr(6)));
+    if (!plain) return;
+    const std::string_view pair = as_text(*plain);
+    check_user(pair.substr(0, pair.find(':')));
+  }
+
+ public:
+  static void check_user(std::string_view name) {
+    if (!name.empty() && name != "user" && name != "root")
+      throw gateway_rpc_failure(connect_code::unauthenticated,
+                                "invalid username: '" + one_line(name.substr(0, 64)) + "'");
+  }
+
+ private:
+  std::shared_ptr<gateway_core> core_;
+  std::shared_ptr<gateway_sandbox> sandbox_;
+  http_call& call_;
+  gateway_clock::time_point began_;
+  std::optional<gateway_clock::time_point> due_;
+  std::chrono::seconds keepalive_{90};
+  gateway_body body_;
+  allotted listing_;
+  boost::json::object message_;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/filesystem_service.hpp ----
+
+
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+/// `filesystem.Filesystem`. \par Source  specs/e2b.md 6.
+class gateway_filesystem_service {
+ public:
+  explicit gateway_filesystem_service(gateway_rpc& rpc) noexcept
+      : rpc_(rpc), sandbox_(*rpc.sandbox()), files_(sandbox_.environment()) {}
+
+  static bool is_stream(std::string_view method) noexcept { return method == "WatchDir"; }
+  static bool is_unary(std::string_view method) noexcept {
+    return method == "Stat" || method == "ListDir" || method == "MakeDir" || method == "Move" || method == "Remove" ||
+           method == "CreateWatcher" || method == "GetWatcherEvents" || method == "RemoveWatcher";
+  }
+
+  awaitable<boost::json::object> unary(std::string method) {
+    boost::json::object answer;
+    if (method == "Stat") answer = co_await stat();
+    if (method == "ListDir") answer = co_await list();
+    if (method == "MakeDir") answer = co_await make_directory();
+    if (method == "Move") answer = co_await move();
+    if (method == "Remove") co_await remove();
+    if (method == "CreateWatcher") answer = co_await create_watcher();
+    if (method == "GetWatcherEvents") answer = co_await watcher_events();
+    if (method == "RemoveWatcher") {
+      const std::string id = watcher_id();
+      if (sandbox_.watchers().erase(id) == 0) throw no_watcher(id);
+    }
+    co_return answer;
+  }
+
+  awaitable<void> stream(std::string) {
+    co_await rpc_.read_only_envelope();
+    co_await watch();
+  }
+
+ private:
+  static constexpr std::size_t most_listed = 20'000;
+  static constexpr std::size_t most_watched = 10'000;
+
+  gateway_message_fields fields() const noexcept { return gateway_message_fields(rpc_.message()); }
+  std::string text_of(std::string_view name) const { return fields().text(name).value_or(std::string()); }
+  std::string inside(std::string_view path) const { return sandbox_.paths().inside(path); }
+
+  /// What stands there; nothing where there is nothing.
+  awaitable<std::optional<entry>> look(std::string path) {
+    std::optional<entry> found;
+    try {
+      const entry one = co_await files_.stat(std::move(path));
+      found = one;
+    } catch (const error& failure) {
+      if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
+    }
+    co_return found;
+  }
+  boost::json::object entry_answer(const entry& found, std::string_view path) const {
+    boost::json::object answer;
+    answer["entry"] = sandbox_.paths().describe(found, path);
+    return answer;
+  }
+
+  awaitable<boost::json::object> stat() {
+    const std::string given = text_of("path");
+    const std::string path = inside(given);
+    const std::optional<entry> found = co_await look(path);
+    if (!found)
+      throw gateway_rpc_failure(
+          connect_code::not_found,
+          "file not found: lstat " + shown(sandbox_.paths().outside(path)) + ": no such file or directory");
+    co_return entry_answer(*found, path);
+  }
+
+  awaitable<boost::json::object> list() {
+    const std::string path = inside(text_of("path"));
+    const std::uint32_t asked = fields().number("depth").value_or(1);
+    const std::uint32_t depth = asked == 0 ? 1 : asked;
+    const std::optional<entry> found = co_await look(path);
+    check_directory(found, path, "path not found: path ", "path is not a directory: ");
+    co_await rpc_.take_listing();
+    const std::vector<entry> all = co_await files_.list(path);
+    boost::json::array entries;
+    for (const entry& one : all) {
+      const auto slashes = std::count(one.path().begin(), one.path().end(), '/');
+      if (static_cast<std::uint32_t>(slashes) >= depth) continue;
+      if (entries.size() == most_listed)
+        throw gateway_rpc_failure(
+            connect_code::resource_exhausted,
+            "more than " + std::to_string(most_listed) + " entries; list a directory below, or less deep");
+      entries.push_back(sandbox_.paths().describe(one, joined_path(path, one.path())));
+    }
+    boost::json::object answer;
+    if (!entries.empty()) answer["entries"] = std::move(entries);
+    co_return answer;
+  }
+
+  awaitable<boost::json::object> make_directory() {
+    const std::string path = inside(text_of("path"));
+    std::optional<entry> found = co_await look(path);
+    if (found && found->is_directory())
+      throw gateway_rpc_failure(connect_code::already_exists,
+                                "directory already exists: " + shown(sandbox_.paths().outside(path)));
+    if (found)
+      throw gateway_rpc_failure(connect_code::invalid_argument, "path already exists but it is not a directory: " +
+                                                                    shown(sandbox_.paths().outside(path)));
+    co_await files_.make_directory(path);
+    found = co_await look(path);
+    if (!found) throw error(errc::not_found, "make directory: it has gone again");
+    co_return entry_answer(*found, path);
+  }
+
+  awaitable<boost::json::object> move() {
+    const std::string from = inside(text_of("source"));
+    const std::string to = inside(text_of("destination"));
+    if (from == "." || to == ".")
+      throw gateway_rpc_failure(connect_code::invalid_argument, "the home itself cannot be moved, or be replaced");
+    std::optional<entry> found = co_await look(from);
+    if (!found)
+      throw gateway_rpc_failure(connect_code::not_found,
+                                "source file not found: rename " + shown(sandbox_.paths().outside(from)) + " " +
+                                    shown(sandbox_.paths().outside(to)) + ": no such file or directory");
+    const std::size_t slash = to.rfind('/');
+    if (slash != std::string::npos) co_await files_.make_directory(to.substr(0, slash));
+    co_await files_.rename(from, to);
+    found = co_await look(to);
+    if (!found) throw error(errc::not_found, "move: it has gone again");
+    co_return entry_answer(*found, to);
+  }
+
+  awaitable<void> remove() {
+    const std::string path = inside(text_of("path"));
+    if (path == ".") throw gateway_rpc_failure(connect_code::invalid_argument, "the home itself cannot be removed");
+    try {
+      co_await files_.remove(path);
+    } catch (const error& failure) {
+      if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
+    }
+  }
+
+  // ---- watching: by looking again and again ----
+  class watching {
+   public:
+    watching(gateway_sandbox& sandbox, std::size_t most) : sandbox_(sandbox) {
+      if (sandbox.watching + sandbox.watchers().size() >= most)
+        throw gateway_rpc_failure(connect_code::resource_exhausted,
+                                  "the sandbox has as many watchers as this gateway allows");
+      ++sandbox_.watching;
+    }
+    watching(const watching&) = delete;
+    watching& operator=(const watching&) = delete;
+    ~watching() { --sandbox_.watching; }
+
+   private:
+    gateway_sandbox& sandbox_;
+  };
+
+  awaitable<std::shared_ptr<gateway_watch>> begin_watch() {
+    const std::string path = inside(text_of("path"));
+    const std::optional<entry> found = co_await look(path);
+    check_directory(found, path, "path ", "path is not a directory: ");
+    const bool is_recursive = fields().boolean("recursive").value_or(false);
+    const bool with_entries =
+        fields().boolean("includeEntry").value_or(fields().boolean("include_entry").value_or(false));
+    const auto made = std::make_shared<gateway_watch>(path, is_recursive, with_entries);
+    const std::vector<entry> listed = co_await files_.list(path);
+    check_watched(listed);
+    made->look(listed);
+    co_return made;
+  }
+
+  static void check_watched(const std::vector<entry>& listed) {
+    if (listed.size() > most_watched)
+      throw gateway_rpc_failure(
+          connect_code::resource_exhausted,
+          "there are more than " + std::to_string(most_watched) + " entries below the directory, too many to watch");
+  }
+
+  boost::json::object event_object(const gateway_watch& watch, const gateway_file_event& event) const {
+    boost::json::object object;
+    object["name"] = gateway_json_text(event.name());
+    object["type"] = event.type();
+    if (watch.with_entries() && event.now() != nullptr)
+      object["entry"] = sandbox_.paths().describe(*event.now(), joined_path(watch.path(), event.name()));
+    return object;
+  }
+
+  /// What has happened; everything has gone where the directory has.
+  awaitable<std::vector<gateway_file_event>> changes(std::shared_ptr<gateway_watch> watch) {
+    std::vector<entry> listed;
+    try {
+      listed = co_await files_.list(watch->path());
+    } catch (const error& failure) {
+      if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
+    }
+    check_watched(listed);
+    co_return watch->look(listed);
+  }
+
+  awaitable<void> watch() {
+    const watching mine(sandbox_, rpc_.core()->options().watchers());
+    const std::shared_ptr<gateway_watch> watch = co_await begin_watch();
+    rpc_.forget();
+    http_call& call = rpc_.call();
+    co_await rpc_.begin_stream();
+    const std::string begun = connect_message(R"({"start":{}})");
+    co_await call.write(begun);
+    const std::string alive = connect_message(R"({"keepalive":{}})");
+    asio::steady_timer timer(sandbox_.executor());
+    gateway_clock::time_point ping = gateway_clock::now() + rpc_.keepalive();
+    for (;;) {
+      timer.expires_after(rpc_.core()->options().watch_interval());
+      std::error_code woken;
+      co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+      if (sandbox_.now() == gateway_sandbox::state::ended)
+        throw error(errc::environment_closed, "the sandbox has ended");
+      if (rpc_.due() && gateway_clock::now() >= *rpc_.due()) {
+        co_await rpc_.end_stream(connect_code::deadline_exceeded, "context deadline exceeded");
+        co_return;
+      }
+      const std::vector<gateway_file_event> events = co_await changes(watch);
+      for (const gateway_file_event& event : events) {
+        boost::json::object object;
+        object["filesystem"] = event_object(*watch, event);
+        const std::string text = connect_message(boost::json::serialize(object));
+        co_await call.write(text);
+        ping = gateway_clock::now() + rpc_.keepalive();
+      }
+      if (gateway_clock::now() >= ping) {
+        co_await call.write(alive);
+        ping = gateway_clock::now() + rpc_.keepalive();
+      }
+    }
+  }
+
+  awaitable<boost::json::object> create_watcher() {
+    const watching mine(sandbox_, rpc_.core()->options().watchers());
+    const std::shared_ptr<gateway_watch> made = co_await begin_watch();
+    const std::string id = "w" + gateway_random(20, "abcdefghijklmnopqrstuvwxyz0123456789");
+    if (sandbox_.now() != gateway_sandbox::state::ended) sandbox_.watchers().emplace(id, made);
+    boost::json::object answer;
+    answer["watcherId"] = id;
+    co_return answer;
+  }
+
+  awaitable<boost::json::object> watcher_events() {
+    const std::string id = watcher_id();
+    const auto found = sandbox_.watchers().find(id);
+    if (found == sandbox_.watchers().end()) throw no_watcher(id);
+    const std::shared_ptr<gateway_watch> watch = found->second;
+    co_await rpc_.take_listing();
+    const std::vector<gateway_file_event> happened = co_await changes(watch);
+    boost::json::array events;
+    for (const gateway_file_event& event : happened) events.push_back(event_object(*watch, event));
+    boost::json::object answer;
+    if (!events.empty()) answer["events"] = std::move(events);
+    co_return answer;
+  }
+
+  std::string watcher_id() const {
+    return fields().text("watcherId").value_or(fields().text("watcher_id").value_or(std::string()));
+  }
+  static gateway_rpc_failure no_watcher(std::string_view id) {
+    return {connect_code::not_found, "watcher with id " + one_line(id.substr(0, 64)) + " not found"};
+  }
+  static std::string shown(std::string_view path) {
+    std::string text;
+    append_repaired_utf8(text, path);
+    return text;
+  }
+  void check_directory(const std::optional<entry>& found, std::string_view path, std::string_view missing,
+                       std::string_view no_directory) const {
+    const std::string name = shown(sandbox_.paths().outside(path));
+    if (!found)
+      throw gateway_rpc_failure(connect_code::not_found, std::string(missing) + name + " not found: lstat " + name +
+                                                             ": no such file or directory");
+    if (!found->is_directory())
+      throw gateway_rpc_failure(connect_code::invalid_argument, std::string(no_directory) + name);
+  }
+
+  gateway_rpc& rpc_;
+  gateway_sandbox& sandbox_;
+  any_environment& files_;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/process_service.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+/// `process.Process`. \par Source  specs/e2b.md 5.
+class gateway_process_service {
+ public:
+  explicit gateway_process_service(gateway_rpc& rpc) noexcept : rpc_(rpc), sandbox_(*rpc.sandbox()) {}
+
+  static bool is_stream(std::string_view method) noexcept {
+    return method == "Start" || method == "Connect" || method == "StreamInput";
+  }
+  static bool is_unary(std::string_view method) noexcept {
+    return method == "List" || method == "SendInput" || method == "SendSignal" || method == "Update" ||
+           method == "CloseStdin";
+  }
+
+  awaitable<boost::json::object> unary(std::string method) {
+    if (method == "List") {
+      co_await rpc_.take_listing();
+      co_return list();
+    }
+    const gateway_message_fields fields(rpc_.message());
+    const std::shared_ptr<gateway_process> one = find(fields.object("process"));
+    if (method == "SendInput") {
+      co_await give_input(one, fields.object("input"));
+    } else if (method == "SendSignal") {
+      const int number = signal_of(fields.find("signal"));
+      co_await gateway_process::signal(one, number);
+    } else if (method == "Update") {
+      if (const boost::json::object* const terminal = fields.object("pty")) {
+        if (!one->has_terminal())
+          throw gateway_rpc_failure(connect_code::internal, "error resizing tty: tty not assigned to process");
+        const terminal_size size = size_of(*terminal);
+        co_await gateway_process::resize(one, size.rows(), size.columns());
+      }
+    } else {
+      if (one->has_terminal()) throw gateway_rpc_failure(connect_code::unknown, "cannot close stdin for a tty process");
+      if (one->over()) throw not_found(one->pid());
+      co_await gateway_process::close_input(one);
+    }
+    co_return boost::json::object();
+  }
+
+  awaitable<void> stream(std::string method) {
+    if (method == "StreamInput") {
+      co_await take_input();
+    } else {
+      co_await rpc_.read_only_envelope();
+      if (method == "Start") {
+        co_await start();
+      } else {
+        co_await connect();
+      }
+    }
+  }
+
+ private:
+  static gateway_rpc_failure not_found(std::uint32_t pid) {
+    return {connect_code::not_found, "process with pid " + std::to_string(pid) + " not found"};
+  }
+
+  std::shared_ptr<gateway_process> find(const boost::json::object* selector) {
+    if (selector != nullptr) {
+      const gateway_message_fields fields(*selector);
+      if (const auto pid = fields.number("pid")) {
+        std::shared_ptr<gateway_process> found = sandbox_.find_process(*pid);
+        if (!found) throw not_found(*pid);
+        return found;
+      }
+      if (const auto tag = fields.text("tag")) {
+        std::shared_ptr<gateway_process> found = sandbox_.find_process(*tag);
+        if (!found)
+          throw gateway_rpc_failure(connect_code::not_found, "process with tag " + one_line(*tag) + " not found");
+        return found;
+      }
+    }
+    throw gateway_rpc_failure(connect_code::unimplemented, "invalid process selector");
+  }
+
+  boost::json::object list() const {
+    boost::json::array all;
+    for (const auto& [pid, one] : sandbox_.processes()) {
+      boost::json::object described;
+      described["config"] = one->config();
+      described["pid"] = pid;
+      if (!one->tag().empty()) described["tag"] = gateway_json_text(one->tag());
+      all.push_back(std::move(described));
+    }
+    boost::json::object answer;
+    if (!all.empty()) answer["processes"] = std::move(all);
+    return answer;
+  }
+
+  static int signal_of(const boost::json::value* given) {
+    if (given != nullptr && given->is_string()) {
+      if (given->get_string() == "SIGNAL_SIGKILL") return SIGKILL;
+      if (given->get_string() == "SIGNAL_SIGTERM") return SIGTERM;
+    }
+    if (given != nullptr && given->is_int64()) {
+      if (given->get_int64() == SIGKILL) return SIGKILL;
+      if (given->get_int64() == SIGTERM) return SIGTERM;
+    }
+    throw gateway_rpc_failure(connect_code::unimplemented, "invalid signal: SIGNAL_UNSPECIFIED");
+  }
+
+  static terminal_size size_of(const boost::json::object& terminal) {
+    const boost::json::object* const size = gateway_message_fields(terminal).object("size");
+    std::uint32_t rows = 0;
+    std::uint32_t columns = 0;
+    if (size != nullptr) {
+      const gateway_message_fields fields(*size);
+      rows = fields.number("rows").value_or(0);
+      columns = fields.number("cols").value_or(0);
+    }
+    constexpr std::uint32_t most = std::numeric_limits<std::uint16_t>::max();
+    if (rows == 0 || columns == 0 || rows > most || columns > most)
+      throw gateway_rpc_failure(connect_code::invalid_argument, "a terminal has 1 to 65535 rows and columns");
+    return {static_cast<std::uint16_t>(rows), static_cast<std::uint16_t>(columns)};
+  }
+
+  awaitable<void> give_input(std::shared_ptr<gateway_process> one, const boost::json::object* input) {
+    std::optional<bytes> typed;
+    std::optional<bytes> data;
+    if (input != nullptr) {
+      const gateway_message_fields fields(*input);
+      data = fields.data("stdin");
+      typed = fields.data("pty");
+    }
+    if (!typed && !data) throw gateway_rpc_failure(connect_code::unimplemented, "invalid input type <nil>");
+    if (data && one->has_terminal())
+      throw gateway_rpc_failure(connect_code::internal,
+                                "error writing to stdin: tty assigned to process — input should be written to the "
+                                "pty, not the stdin");
+    if (typed && !one->has_terminal())
+      throw gateway_rpc_failure(connect_code::internal, "error writing to tty: tty not assigned to process");
+    if (!one->has_input() || one->over())
+      throw gateway_rpc_failure(connect_code::internal, "error writing to stdin: stdin not enabled or closed");
+    if (typed) data = std::move(typed);
+    // What waits for a process that does not read is the sandbox's, and no longer a request's.
+    if (sandbox_.waiting_input + data->size() > 2 * rpc_.core()->options().message())
+      throw gateway_rpc_failure(connect_code::resource_exhausted,
+                                "processes of the sandbox have not yet read the input they were given");
+    const waiting mine(sandbox_, data->size());
+    rpc_.forget();
+    std::optional<std::string> failed;
+    try {
+      co_await gateway_process::write(one, std::move(*data));
+    } catch (const error& failure) {
+      if (failure.code() != errc::io_error && failure.code() != errc::unsupported) throw;
+      failed = failure.what();
+    }
+    if (failed) throw gateway_rpc_failure(connect_code::internal, "error writing to stdin: " + *failed);
+  }
+
+  class waiting {
+   public:
+    waiting(gateway_sandbox& sandbox, std::size_t size) noexcept : sandbox_(sandbox), size_(size) {
+      sandbox_.waiting_input += size_;
+    }
+    waiting(const waiting&) = delete;
+    waiting& operator=(const waiting&) = delete;
+    ~waiting() { sandbox_.waiting_input -= size_; }
+
+   private:
+    gateway_sandbox& sandbox_;
+    std::size_t size_;
+  };
+
+  // ---- Start ----
+  /// Translates the message. \throws gateway_rpc_failure, error
+  command make_command(const gateway_message_fields& fields, const gateway_message_fields& config) const {
+    std::vector<std::string> words;
+    words.push_back(config.text("cmd").value_or(std::string()));
+    if (words.front().empty()) throw gateway_rpc_failure(connect_code::invalid_argument, "process.cmd is empty");
+    if (const boost::json::value* const args = config.find("args")) {
+      if (!args->is_array())
+        throw gateway_rpc_failure(connect_code::invalid_argument, "unmarshal message: args is no list");
+      for (const boost::json::value& one : args->get_array()) {
+        if (!one.is_string())
+          throw gateway_rpc_failure(connect_code::invalid_argument, "unmarshal message: an argument is no string");
+        words.emplace_back(one.get_string().data(), one.get_string().size());
+      }
+    }
+    command made = argv(std::move(words));
+    made.timeout(no_timeout).keep_output(0);
+    made.variable("E2B_SANDBOX", "true").variable("E2B_SANDBOX_ID", sandbox_.settings().id);
+    made.variable("E2B_TEMPLATE_ID", sandbox_.settings().template_name);
+    for (const auto& [name, value] : sandbox_.settings().variables) made.variable(name, value);
+    if (const boost::json::object* const variables = config.object("envs")) {
+      for (const auto& [name, value] : *variables) {
+        if (!value.is_string())
+          throw gateway_rpc_failure(connect_code::invalid_argument, "unmarshal message: a variable is no string");
+        made.variable(std::string(name.data(), name.size()),
+                      std::string(value.get_string().data(), value.get_string().size()));
+      }
+    }
+    if (const boost::json::object* const terminal = fields.object("pty")) {
+      const terminal_size size = size_of(*terminal);
+      made.terminal(size.rows(), size.columns()).open_input();
+    } else if (fields.boolean("stdin").value_or(true)) {
+      made.open_input();
+    }
+    return made;
+  }
+
+  awaitable<void> find_directory(std::string given, std::string inside) {
+    bool is_directory = false;
+    try {
+      const entry found = co_await sandbox_.environment().stat(inside);
+      // A link's target is for the environment to check.
+      is_directory = found.is_directory() || found.type() == file_type::symlink;
+    } catch (const error& failure) {
+      if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
+    }
+    if (!is_directory)
+      throw gateway_rpc_failure(connect_code::invalid_argument, "cwd '" + one_line(given) + "' does not exist");
+  }
+
+  /// A place among the sandbox's processes while one is being started.
+  class starting {
+   public:
+    explicit starting(gateway_sandbox& sandbox) noexcept : sandbox_(sandbox) { ++sandbox_.starting; }
+    starting(const starting&) = delete;
+    starting& operator=(const starting&) = delete;
+    ~starting() { --sandbox_.starting; }
+
+   private:
+    gateway_sandbox& sandbox_;
+  };
+
+  awaitable<process> run(command made) {
+    const background_policy wanted = rpc_.core()->options().background();
+    if (wanted == background_policy::keep && sandbox_.keeps_background) {
+      try {
+        command keeping = made;
+        keeping.background(background_policy::keep);
+        process running = co_await sandbox_.environment().start(std::move(keeping));
+        co_return running;
+      } catch (const error& failure) {
+        if (failure.code() != errc::unsupported) throw;
+        sandbox_.keeps_background = false;
+      }
+    }
+    process running = co_await sandbox_.environment().start(std::move(made));
+    co_return running;
+  }
+
+  awaitable<void> start() {
+    const gateway_message_fields fields(rpc_.message());
+    const boost::json::object* const config = fields.object("process");
+    if (config == nullptr) throw gateway_rpc_failure(connect_code::invalid_argument, "process is missing");
+    const gateway_message_fields config_fields(*config);
+    if (!sandbox_.environment().can_start())
+      throw gateway_rpc_failure(connect_code::unimplemented,
+                                "what is behind this gateway cannot start processes that are watched while they run");
+    if (sandbox_.processes().size() + sandbox_.starting >= rpc_.core()->options().processes())
+      throw gateway_rpc_failure(connect_code::resource_exhausted, "the sandbox has " +
+                                                                      std::to_string(sandbox_.processes().size()) +
+                                                                      " processes, as many as this gateway allows");
+    const starting place(sandbox_);
+    command made = make_command(fields, config_fields);
+    const std::string directory = config_fields.text("cwd").value_or(std::string());
+    if (!directory.empty()) {
+      std::string inside = sandbox_.paths().inside(directory);
+      co_await find_directory(directory, inside);
+      made.working_directory(std::move(inside));
+    }
+    const bool has_terminal = made.terminal().has_value();
+    const bool has_input = made.has_open_input();
+    std::string tag = fields.text("tag").value_or(std::string());
+    boost::json::object shown = described(*config);
+    rpc_.forget();
+    process running = co_await run(std::move(made));
+    if (sandbox_.now() == gateway_sandbox::state::ended)
+      throw error(errc::environment_closed, "start: the sandbox has ended");
+    const auto one = std::make_shared<gateway_process>(sandbox_.executor(), std::move(running), sandbox_.next_pid(),
+                                                       std::move(shown), std::move(tag), has_terminal, has_input);
+    gateway_process::listener mine(one, sandbox_.executor());
+    sandbox_.add(one);
+    if (rpc_.due()) sandbox_.tasks().spawn(gateway_process::kill_at(one, *rpc_.due()));
+    co_await send(*one, mine);
+  }
+
+  /// ProcessConfig, with nothing in it that was not asked for; of very long ones only the program, since it stays in
+  /// memory as long as the process runs.
+  static boost::json::object described(const boost::json::object& config) {
+    constexpr std::size_t most = std::size_t{16} * 1024;
+    boost::json::object shown;
+    std::size_t size = 0;
+    for (const char* const name : {"cmd", "cwd", "args", "envs"}) {
+      const boost::json::value* const found = config.if_contains(name);
+      if (found == nullptr) continue;
+      size += boost::json::serialize(*found).size();
+      if (size <= most) shown[name] = *found;
+    }
+    return shown;
+  }
+
+  // ---- Connect ----
+  awaitable<void> connect() {
+    const boost::json::object* const selector = gateway_message_fields(rpc_.message()).object("process");
+    std::shared_ptr<gateway_process> one;
+    if (selector != nullptr)
+      if (const auto pid = gateway_message_fields(*selector).number("pid")) one = sandbox_.find_ended(*pid);
+    if (!one) one = find(selector);
+    rpc_.forget();
+    if (one->listeners() >= rpc_.core()->options().subscribers())
+      throw gateway_rpc_failure(connect_code::resource_exhausted,
+                                "as many streams listen to the process as this gateway allows");
+    gateway_process::listener mine(one, sandbox_.executor());
+    co_await send(*one, mine);
+  }
+
+  awaitable<void> send(gateway_process& one, gateway_process::listener& mine) {
+    http_call& call = rpc_.call();
+    co_await rpc_.begin_stream();
+    const std::string first = one.start_message();
+    co_await call.write(first);
+    const auto far = gateway_clock::time_point::max();
+    const gateway_clock::time_point due = rpc_.due().value_or(far);
+    gateway_clock::time_point ping = gateway_clock::now() + rpc_.keepalive();
+    for (;;) {
+      co_await mine.wait(std::min(due, ping));
+      if (const gateway_message message = mine.take()) {
+        co_await call.write(*message);
+        ping = gateway_clock::now() + rpc_.keepalive();
+      } else if (one.over()) {
+        break;
+      } else if (gateway_clock::now() >= due) {
+        co_await rpc_.end_stream(connect_code::deadline_exceeded, "context deadline exceeded");
+        co_return;
+      } else if (gateway_clock::now() >= ping) {
+        const std::string alive = gateway_process::event_message("keepalive", boost::json::object());
+        co_await call.write(alive);
+        ping = gateway_clock::now() + rpc_.keepalive();
+      }
+    }
+    if (!one.end()) throw error(errc::environment_closed, "the sandbox has ended");
+    if (one.timed_out() && gateway_clock::now() >= due) {
+      co_await rpc_.end_stream(connect_code::deadline_exceeded, "context deadline exceeded");
+    } else {
+      co_await call.write(*one.end());
+      co_await rpc_.end_stream();
+    }
+  }
+
+  // ---- StreamInput ----
+  awaitable<void> take_input() {
+    // A stream may last: what it holds meanwhile is little, and no part of the memory that all requests share.
+    constexpr std::size_t most = std::size_t{1024} * 1024;
+    connect_envelope_reader reader(std::min(most, rpc_.core()->options().message()));
+    rpc_.call().body_limit(std::nullopt);
+    std::array<std::byte, 16 * 1024> piece;
+    std::shared_ptr<gateway_process> one;
+    for (;;) {
+      const std::size_t count = co_await rpc_.call().read_some(piece);
+      if (count == 0) break;
+      std::string_view rest = as_text(bytes_view(piece).first(count));
+      for (;;) {
+        const std::optional<connect_envelope> envelope = gateway_rpc::next_of(reader, rest);
+        if (!envelope) break;
+        rpc_.parse(envelope->payload());
+        const gateway_message_fields fields(rpc_.message());
+        if (const boost::json::object* const begun = fields.object("start")) {
+          one = find(gateway_message_fields(*begun).object("process"));
+        } else if (const boost::json::object* const given = fields.object("data")) {
+          if (!one) throw gateway_rpc_failure(connect_code::invalid_argument, "the first message must be start");
+          co_await give_input(one, gateway_message_fields(*given).object("input"));
+        }
+      }
+    }
+    if (!reader.may_end())
+      throw gateway_rpc_failure(connect_code::invalid_argument, "protocol error: incomplete envelope");
+    co_await rpc_.begin_stream();
+    const std::string answer = connect_message("{}");
+    co_await rpc_.call().write(answer);
+    co_await rpc_.end_stream();
+  }
+
+  gateway_rpc& rpc_;
+  gateway_sandbox& sandbox_;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/dispatch.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+/// Brings each request to where it belongs, and answers what goes wrong there.
+class gateway_dispatch {
+ public:
+  static constexpr std::uint16_t envd_port = 49983;
+
+  static awaitable<void> handle(std::shared_ptr<gateway_core> core, http_call& call) {
+    const gateway_route route = core->router().find(call.head());
+    using target = gateway_route::target;
+    switch (route.where()) {
+      case target::api: co_await serve_api(core, call); break;
+      case target::sandbox: co_await serve_sandbox(core, call, route.id(), route.port()); break;
+      case target::signed_file: co_await serve_signed(core, call); break;
+      case target::wrong_host: co_await call.reply(wrong_host()); break;
+      case target::one_header: co_await call.reply(gateway_text_reply(400, "missing header")); break;
+      case target::bad_host: co_await call.reply(gateway_text_reply(400, "Invalid host")); break;
+      case target::bad_id: co_await call.reply(gateway_text_reply(400, "Invalid sandbox ID")); break;
+      case target::bad_port:
+        co_await call.reply(gateway_text_reply(400, "Unexpected error when routing request: invalid sandbox port"));
+        break;
+    }
+  }
+
+ private:
+  static http_reply wrong_host() {
+    return gateway_text_reply(421, "this gateway is not asked under that name; see e2b_gateway_options::domain\n");
+  }
+
+  /// What is answered where nothing was yet; nothing for what is the connection's fault, which the server answers.
+  static std::optional<http_reply> api_reply(const error& failure) {
+    if (gateway_is_connection(failure)) return std::nullopt;
+    if (failure.code() == errc::too_large) return gateway_error_reply(413, failure.what());
+    if (failure.code() == errc::invalid_argument) return gateway_error_reply(400, failure.what());
+    if (failure.code() == errc::environment_closed || failure.code() == errc::provider_lost)
+      return gateway_error_reply(404, "The sandbox has ended");
+    if (failure.code() == errc::unsupported) return gateway_error_reply(501, failure.what());
+    // Why the provider cannot is for the one who runs the gateway, not for who uses it.
+    return gateway_error_reply(500, "The sandbox could not be created, or changed");
+  }
+
+  static awaitable<void> serve_api(std::shared_ptr<gateway_core> core, http_call& call) {
+    std::optional<http_reply> reply;
+    std::exception_ptr told;
+    try {
+      http_reply answered = co_await gateway_api::answer(gateway_api(core, call));
+      reply = std::move(answered);
+    } catch (const gateway_refusal& refusal) {
+      reply = gateway_error_reply(refusal.status(), refusal.what());
+    } catch (const error& failure) {
+      reply = api_reply(failure);
+      if (!reply) throw;
+      if (reply->status() == 500) told = std::current_exception();
+    }
+    co_await call.reply(std::move(*reply));
+    // For the server's `on_error`; the answer has gone.
+    if (told) std::rethrow_exception(told);
+  }
+
+  static http_reply not_found_reply(const std::string& id) {
+    boost::json::object object;
+    object["sandboxId"] = id;
+    object["message"] = "The sandbox was not found";
+    object["code"] = 502;
+    return gateway_json_reply(502, object);
+  }
+  static http_reply closed_port_reply(const std::string& id, std::uint16_t port) {
+    boost::json::object object;
+    object["sandboxId"] = id;
+    object["message"] = "The sandbox is running but port is not open";
+    object["port"] = port;
+    object["code"] = 502;
+    return gateway_json_reply(502, object);
+  }
+  static http_reply unauthorized_reply() {
+    return gateway_error_reply(
+        401, "unauthorized access, please provide a valid access token or method signing if supported");
+  }
+
+  static awaitable<void> serve_signed(std::shared_ptr<gateway_core> core, http_call& call) {
+    std::shared_ptr<gateway_sandbox> found;
+    for (const auto& [id, one] : core->sandboxes())
+      if (one->now() == gateway_sandbox::state::running && gateway_files::is_signed_by(*one, call)) found = one;
+    if (!found) {
+      co_await call.reply(gateway_error_reply(401, "invalid signature"));
+      co_return;
+    }
+    co_await serve_files(core, std::move(found), call);
+  }
+
+  static awaitable<void> serve_sandbox(std::shared_ptr<gateway_core> core, http_call& call, std::string id,
+                                       std::uint16_t port) {
+    std::shared_ptr<gateway_sandbox> one = core->running(id);
+    if (!one) {
+      co_await call.reply(not_found_reply(id));
+      co_return;
+    }
+    if (port != envd_port) {
+      // Where it is secured, so are its services.
+      if (!may_enter(*one, call)) {
+        co_await call.reply(unauthorized_reply());
+        co_return;
+      }
+      bool is_served = false;
+      bool is_lost = false;
+      try {
+        is_served = co_await gateway_sandbox::serve(one, port, call);
+      } catch (const error& failure) {
+        if (failure.code() != errc::environment_closed || call.replied()) throw;
+        is_lost = true;
+      }
+      if (is_lost) {
+        co_await call.reply(not_found_reply(id));
+      } else if (!is_served) {
+        co_await call.reply(closed_port_reply(id, port));
+      }
+      co_return;
+    }
+    co_await serve_envd(core, std::move(one), call);
+  }
+
+  static bool may_enter(const gateway_sandbox& one, const http_call& call) {
+    const std::optional<std::string>& token = one.settings().token;
+    return !token || gateway_same_secret(call.field("X-Access-Token").value_or(std::string_view()), *token);
+  }
+
+  static awaitable<void> serve_envd(std::shared_ptr<gateway_core> core, std::shared_ptr<gateway_sandbox> one,
+                                    http_call& call) {
+    const std::string path(call.path());
+    if (path == "/health") {
+      http_reply alive(204);
+      alive.field("Cache-Control", "no-store").field("Content-Type", "");
+      co_await call.reply(std::move(alive));
+      co_return;
+    }
+    if (path == "/files") {
+      co_await serve_files(core, std::move(one), call);
+      co_return;
+    }
+    for (const char* const reserved :
+         {"/init", "/freeze", "/unfreeze", "/collapse", "/fsfreeze", "/fsthaw", "/upgrade"}) {
+      if (path != reserved) continue;
+      boost::json::object object;
+      object["message"] =
+          "This endpoint is reserved for the E2B control plane and is not reachable through the sandbox URL";
+      object["path"] = path;
+      object["code"] = 404;
+      co_await call.reply(gateway_json_reply(404, object));
+      co_return;
+    }
+    if (!may_enter(*one, call)) {
+      co_await call.reply(unauthorized_reply());
+      co_return;
+    }
+    if (path == "/envs" && call.method() == "GET") {
+      boost::json::object variables;
+      variables["E2B_SANDBOX"] = "true";
+      variables["E2B_SANDBOX_ID"] = one->settings().id;
+      variables["E2B_TEMPLATE_ID"] = one->settings().template_name;
+      for (const auto& [name, value] : one->settings().variables)
+        variables[gateway_json_text(name)] = gateway_json_text(value);
+      co_await call.reply(gateway_json_reply(200, variables));
+      co_return;
+    }
+    if (path == "/metrics" && call.method() == "GET") {
+      co_await call.reply(gateway_error_reply(501, "what is behind this gateway does not say what it uses"));
+      co_return;
+    }
+    constexpr std::string_view processes = "/process.Process/";
+    constexpr std::string_view filesystem = "/filesystem.Filesystem/";
+    if (path.starts_with(processes)) {
+      co_await serve_rpc<gateway_process_service>(core, std::move(one), call, path.substr(processes.size()));
+    } else if (path.starts_with(filesystem)) {
+      co_await serve_rpc<gateway_filesystem_service>(core, std::move(one), call, path.substr(filesystem.size()));
+    } else {
+      co_await call.reply(not_here());
+    }
+  }
+  static http_reply not_here() { return gateway_text_reply(404, "404 page not found\n"); }
+
+  static awaitable<void> serve_files(std::shared_ptr<gateway_core> core, std::shared_ptr<gateway_sandbox> one,
+                                     http_call& call) {
+    std::optional<http_reply> reply;
+    const std::string id = one->settings().id;
+    try {
+      co_await gateway_files::answer(gateway_files(core, one, call));
+    } catch (const gateway_refusal& refusal) {
+      reply = gateway_error_reply(refusal.status(), refusal.what());
+    } catch (const error& failure) {
+      if (call.replied() || gateway_is_connection(failure)) throw;
+      if (failure.code() == errc::environment_closed || failure.code() == errc::provider_lost) {
+        reply = not_found_reply(id);
+      } else if (failure.code() == errc::too_large) {
+        reply = gateway_error_reply(413, failure.what());
+      } else if (failure.code() == errc::outside_workspace) {
+        reply = gateway_error_reply(403, failure.what());
+      } else if (failure.code() == errc::invalid_argument) {
+        reply = gateway_error_reply(400, failure.what());
+      } else {
+        throw;
+      }
+    }
+    if (reply) co_await call.reply(std::move(*reply));
+  }
+
+  // ---- Connect ----
+  template <class Service>
+  static awaitable<void> serve_rpc(std::shared_ptr<gateway_core> core, std::shared_ptr<gateway_sandbox> one,
+                                   http_call& call, std::string method) {
+    const bool is_stream = Service::is_stream(method);
+    if (!is_stream && !Service::is_unary(method)) {
+      co_await call.reply(not_here());
+      co_return;
+    }
+    if (call.method() != "POST") {
+      http_reply reply(405);
+      reply.field("Allow", "POST");
+      co_await call.reply(std::move(reply));
+      co_return;
+    }
+    if (std::optional<http_reply> refused = gateway_rpc::refused_type(call, is_stream)) {
+      co_await call.reply(std::move(*refused));
+      co_return;
+    }
+    gateway_rpc rpc(std::move(core), std::move(one), call);
+    Service service(rpc);
+    if (is_stream) {
+      co_await serve_stream(rpc, service, std::move(method));
+    } else {
+      co_await serve_unary(rpc, service, std::move(method));
+    }
+  }
+
+  /// A failure of ours, unless it is the connection's.
+  static connect_failure told(const error& failure) {
+    if (gateway_is_connection(failure)) throw failure;
+    return gateway_connect_failure(failure);
+  }
+
+  template <class Service>
+  static awaitable<void> serve_unary(gateway_rpc& rpc, Service& service, std::string method) {
+    std::optional<connect_failure> failed;
+    boost::json::object answer;
+    try {
+      rpc.check_fields();
+      co_await rpc.read_unary();
+      answer = co_await service.unary(std::move(method));
+    } catch (const gateway_rpc_failure& failure) {
+      failed = failure.failure();
+    } catch (const error& failure) {
+      failed = told(failure);
+    }
+    int status = 200;
+    std::string text;
+    if (failed) {
+      status = static_cast<int>(connect_status(failed->code()));
+      text = connect_failure_text(*failed);
+    } else {
+      text = boost::json::serialize(answer);
+    }
+    http_reply reply(status);
+    reply.content("application/json", text).field("Vary", "Origin");
+    co_await rpc.call().reply(std::move(reply));
+  }
+
+  template <class Service>
+  static awaitable<void> serve_stream(gateway_rpc& rpc, Service& service, std::string method) {
+    std::optional<connect_failure> failed;
+    try {
+      rpc.check_fields();
+      co_await service.stream(std::move(method));
+    } catch (const gateway_rpc_failure& failure) {
+      // Behind the first message the end envelope would be as good; nothing throws this there.
+      if (rpc.call().replied()) throw;
+      failed = failure.failure();
+    } catch (const error& failure) {
+      if (rpc.call().replied()) throw;
+      failed = told(failure);
+    }
+    if (!failed) co_return;
+    http_reply reply(200);
+    reply.content("application/connect+json", connect_end(connect_end_text(*failed))).field("Vary", "Origin");
+    co_await rpc.call().reply(std::move(reply));
+  }
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/serve/e2b_gateway.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/this_coro.hpp>
+
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <utility>
+
+namespace cofferdam::inline v0 {
+
+/// Serves any provider stack under E2B's own API, so that E2B's official SDKs drive it unmodified.
+///
+///     e2b_gateway gateway(executor, local() | allow_commands(".*"), e2b_gateway_options());
+///     co_await gateway.serve(tcp_listener(executor, "127.0.0.1", 3000));
+///
+/// Clients are given `E2B_API_URL` and `E2B_SANDBOX_URL`, both `http://127.0.0.1:3000`, and an `E2B_API_KEY`: the control
+/// plane and the data plane of all sandboxes are one address here, told apart by E2B's header fields, or by host names
+/// (`e2b_gateway_options::domain`).
+///
+/// Each sandbox is an environment opened from the provider, and closed when the sandbox is killed, when its time is over,
+/// and when `serve` ends. Its home, `/home/user` as clients know it, is the environment's workspace; other absolute paths
+/// are refused, and never looked up. Commands go through `start`, files through the environment's own file operations, so
+/// every layer of the stack stands. Who they run as is the environment's business: `user` and `root` are both taken for it.
+///
+/// Offered: both dialects of create and connect, list, get, kill, timeout, refreshes, pause and resume (where the
+/// environment is a `suspendable_environment`); processes with output, input, signals, terminals, several listeners each;
+/// files with signed URLs; directories; watching, by looking again and again; further ports (`e2b_gateway_options::port`).
+/// Not offered, and refused by name rather than ignored: network rules, volumes, snapshots, forks, templates, auto-resume,
+/// compressed bodies. Process ids are the gateway's own. A listener that does not read stops the process that it listens to.
+///
+/// \par Security  the walls are the provider's. Beyond loopback a key is demanded, and TLS (`tls_listener`) is yours to
+///                say. Requests under other host names than its own are 421, those of foreign web pages 403.
+/// \par Lifetime  outlives `serve`. \par Threads  one executor (a strand on pools).
+/// \par Cost      memory: `e2b_gateway_options::memory`, and a bounded buffer for each connection.
+/// \par Source    specs/e2b.md. \par Example  examples/e2b_gateway.cpp
+class e2b_gateway {
+ public:
+  /// \param provider  what a sandbox is opened from. Layers and all.
+  template <code_exec_provider Provider>
+  e2b_gateway(asio::any_io_executor executor, Provider provider, e2b_gateway_options options = e2b_gateway_options())
+      : executor_(executor),
+        core_(std::make_shared<detail::gateway_core>(
+            executor, [provider = std::move(provider)] { return detail::gateway_open<Provider>(provider); },
+            std::move(options))) {}
+  e2b_gateway(const e2b_gateway&) = delete;
+  e2b_gateway& operator=(const e2b_gateway&) = delete;
+
+  /// Serves the peers of this listener until `stop` was called; then everything that was opened is closed. Once.
+  /// \throws error{errc::invalid_argument} without an API key where the listener is not loopback, before anybody is
+  ///         served, and the second time; what closing an environment throws, behind everything else.
+  /// \par Cancellation  terminal: requests are cancelled, then all is closed, which is not; throws error{errc::cancelled}.
+  awaitable<void> serve(listener where) {
+    if (core_->options().api_keys().empty() && !where.is_loopback())
+      throw error(errc::invalid_argument,
+                  "e2b_gateway: " + where.name() +
+                      " can be reached from elsewhere, and there is no API key: say e2b_gateway_options::api_key, or "
+                      "listen on 127.0.0.1");
+    if (server_) throw error(errc::invalid_argument, "e2b_gateway: it serves already, or has served");
+    http_server_settings settings = core_->options().server();
+    settings.allowed_hosts({"*"});  // the router knows which are ours
+    server_ = std::make_shared<http_server>(
+        executor_, [core = core_](http_call& call) { return detail::gateway_dispatch::handle(core, call); },
+        std::move(settings));
+    server_->listen(std::move(where));
+    return serve_on(server_, core_);
+  }
+
+  /// Ends `serve`: no more requests, those that run are finished within the server's `stop_time`, then cancelled.
+  awaitable<void> stop() {
+    if (!server_) throw error(errc::invalid_argument, "e2b_gateway: it does not serve yet");
+    return server_->stop();
+  }
+
+  /// How many sandboxes there are, paused ones included.
+  std::size_t sandboxes() const noexcept { return core_->sandboxes().size(); }
+
+ private:
+  class closing {
+   public:
+    explicit closing(std::shared_ptr<detail::gateway_core> core) : core_(std::move(core)) {}
+    awaitable<void> operator()() { return detail::gateway_core::close_all(core_); }
+
+   private:
+    std::shared_ptr<detail::gateway_core> core_;
+  };
+
+  static awaitable<void> serve_on(std::shared_ptr<http_server> server, std::shared_ptr<detail::gateway_core> core) {
+    std::exception_ptr failure;
+    try {
+      co_await server->run();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const bool throws = co_await asio::this_coro::throw_if_cancelled();
+    co_await asio::this_coro::throw_if_cancelled(false);
+    try {
+      closing work(core);
+      co_await detail::shielded(std::move(work));
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+    }
+    co_await asio::this_coro::throw_if_cancelled(throws);
+    if (failure) std::rethrow_exception(failure);
+  }
+
+  asio::any_io_executor executor_;
+  std::shared_ptr<detail::gateway_core> core_;
+  std::shared_ptr<http_server> server_;
+};
 
 }  // namespace cofferdam::inline v0
 

@@ -28,11 +28,13 @@ class place {
 /// One function a kind of place.
 std::vector<place> local_places();
 std::vector<place> docker_places();
+std::vector<place> e2b_places();
 
 /// All of them, in the order in which they are run.
 inline std::vector<place> all_places() {
   std::vector<place> all = local_places();
   for (place& each : docker_places()) all.push_back(std::move(each));
+  for (place& each : e2b_places()) all.push_back(std::move(each));
   return all;
 }
 

@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/detail/carried_ends.hpp>
 #include <cofferdam/backends/docker/detail/exec_place.hpp>
 #include <cofferdam/backends/docker/detail/exec_script.hpp>
 #include <cofferdam/backends/docker/multiplexed_stream.hpp>
@@ -44,62 +45,8 @@
 
 namespace cofferdam::inline v0::docker::detail {
 
-/// Output of an exec, as its coroutine brings it.
-class exec_output final : public cofferdam::detail::buffered_output {
- public:
-  /// \param more  is told when there is room again.
-  exec_output(const asio::any_io_executor& executor, asio::steady_timer& more)
-      : buffered_output(executor), more_(more) {}
-
-  void close() noexcept override {
-    buffered_output::close();
-    more_.cancel();
-  }
-
- private:
-  void on_taken(std::size_t) noexcept override { more_.cancel(); }
-
-  asio::steady_timer& more_;
-};
-
-/// Input that is on its way.
-class exec_input final : public cofferdam::detail::input_end {
- public:
-  /// \param changed  is told of everything that is new.
-  exec_input(asio::steady_timer& changed, bool open) : changed_(changed), open_(open) {}
-
-  bool is_open() const noexcept override { return open_; }
-  ssize_t write(bytes_view data) override {
-    if (!open_) return -2;
-    const std::size_t count = std::min(data.size(), window - std::min(window, data_.size()));
-    if (count == 0) return -1;
-    data_.insert(data_.end(), data.begin(), data.begin() + static_cast<std::ptrdiff_t>(count));
-    changed_.cancel();
-    return static_cast<ssize_t>(count);
-  }
-  void wait(std::shared_ptr<cofferdam::detail::end_listener> listener) override { listener_ = std::move(listener); }
-  void close() noexcept override {
-    listener_.reset();
-    open_ = false;
-    changed_.cancel();
-  }
-
-  /// What is to be written next.
-  bytes take() {
-    bytes taken = std::exchange(data_, bytes());
-    if (const auto listener = std::exchange(listener_, nullptr)) listener->input_ready({});
-    return taken;
-  }
-  bool empty() const noexcept { return data_.empty(); }
-
- private:
-  static constexpr std::size_t window = 256 * 1024;
-
-  asio::steady_timer& changed_;
-  bool open_;
-  bytes data_;
-  std::shared_ptr<cofferdam::detail::end_listener> listener_;
-};
+using exec_output = cofferdam::detail::carried_output;
+using exec_input = cofferdam::detail::carried_input;
 
 /// A command that is an exec of its own. One coroutine carries its output, one its input, one ends it.
 ///

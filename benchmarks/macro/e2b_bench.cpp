@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+// Our E2B client beside E2B's own SDKs for Python and JavaScript, interleaved, against one gateway, which is a process of its
+// own over local folders. Needs the SDKs (tests/serve/sdk/peers.sh FOLDER): e2b_bench [ROUNDS [FOLDER]], or
+// COFFERDAM_E2B_PEERS.
+#include <cofferdam/backends/e2b.hpp>
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/net/listener.hpp>
+#include <cofferdam/serve/e2b_gateway.hpp>
+
+#include "../support/peer.hpp"
+#include "../support/table.hpp"
+
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+
+#include <boost/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace cofferdam;
+using cofferdam_bench::peer;
+using cofferdam_bench::row;
+using nanoseconds = std::chrono::nanoseconds;
+
+constexpr std::size_t size = std::size_t{64} << 20;
+constexpr const char* key = "e2b_00112233445566778899aabbccddeeff00112233";
+
+/// The gateway, in a process of its own.
+class gateway_process {
+ public:
+  gateway_process() {
+    int ends[2];
+    if (::pipe(ends) != 0) throw std::runtime_error("no pipe");
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::close(ends[0]);
+      serve(ends[1]);
+    }
+    ::close(ends[1]);
+    if (::read(ends[0], &port_, sizeof port_) != sizeof port_) throw std::runtime_error("the gateway does not start");
+    ::close(ends[0]);
+  }
+  gateway_process(const gateway_process&) = delete;
+  gateway_process& operator=(const gateway_process&) = delete;
+  ~gateway_process() {
+    ::kill(pid_, SIGTERM);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  std::uint16_t port() const { return port_; }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+
+ private:
+  [[noreturn]] static void serve(int answer) {
+    asio::io_context loop(1);
+    e2b_gateway gateway(loop.get_executor(), local().without_warning(), e2b_gateway_options().api_key(key));
+    listener where = tcp_listener(loop.get_executor(), "127.0.0.1", 0);
+    const std::uint16_t port = where.port();
+    asio::co_spawn(loop, gateway.serve(std::move(where)), [](std::exception_ptr) {});
+    if (::write(answer, &port, sizeof port) != sizeof port) ::_exit(1);
+    ::close(answer);
+    loop.run();
+    ::_exit(0);
+  }
+
+  pid_t pid_ = -1;
+  std::uint16_t port_ = 0;
+};
+
+/// What one thing took: the time that passed, and the CPU of the client.
+class cost {
+ public:
+  nanoseconds time{0};
+  nanoseconds cpu{0};
+
+  static cost of(peer& other, const std::string& word) {
+    std::istringstream answer(other.ask(word));
+    double time = 0;
+    double cpu = 0;
+    answer >> time >> cpu;
+    cost taken;
+    taken.time = nanoseconds(static_cast<std::int64_t>(time * 1e9));
+    taken.cpu = nanoseconds(static_cast<std::int64_t>(cpu * 1e9));
+    return taken;
+  }
+};
+
+nanoseconds own_cpu() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const auto seconds = std::chrono::seconds(used.ru_utime.tv_sec + used.ru_stime.tv_sec);
+  return seconds + std::chrono::microseconds(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+/// One comparison: time and CPU of each.
+class comparison {
+ public:
+  explicit comparison(std::string title) : title_(std::move(title)) {
+    for (const char* who : {"official JavaScript SDK", "official Python SDK", "cofferdam"}) {
+      times_.emplace_back(std::string(who));
+      cpus_.emplace_back(std::string(who) + ", CPU of the client");
+    }
+  }
+  void add(std::size_t who, const cost& taken) {
+    times_[who].add(taken.time);
+    cpus_[who].add(taken.cpu);
+  }
+  void print() const {
+    cofferdam_bench::print((title_ + ", interleaved").c_str(), times_);
+    cofferdam_bench::print((title_ + ", what it costs the client").c_str(), cpus_);
+  }
+
+ private:
+  std::string title_;
+  std::vector<row> times_;
+  std::vector<row> cpus_;
+};
+
+awaitable<void> run_once(e2b::environment& env, std::string word, const bytes& content, cost& taken) {
+  const auto begin = std::chrono::steady_clock::now();
+  const nanoseconds busy = own_cpu();
+  if (word == "command") {
+    command_result result = co_await env.run_command(shell("true"));
+    if (!result.ok()) throw std::runtime_error("true failed");
+  } else if (word == "output") {
+    command line = shell("head -c " + std::to_string(size) + " /dev/zero | tr '\\0' x");
+    line.keep_output(size);
+    command_result result = co_await env.run_command(std::move(line));
+    if (result.out().total() != size || result.out().text().size() != size)
+      throw std::runtime_error("output is missing");
+  } else if (word == "upload") {
+    co_await env.write_file("ours", content);
+  } else {
+    bytes back = co_await env.read_file("ours", size);
+    if (back.size() != size) throw std::runtime_error("the file is short");
+  }
+  taken.time = std::chrono::steady_clock::now() - begin;
+  taken.cpu = own_cpu() - busy;
+}
+
+awaitable<void> compare(const std::string& url, peer& javascript, peer& python, int rounds) {
+  const e2b::provider provider =
+      e2b::from_template("base").variables_from(e2b::surroundings()).api_key(key).api_url(url).sandbox_url(url);
+  e2b::environment env = co_await provider.open();
+  const bytes content(size, std::byte{'x'});
+  const std::vector<std::pair<std::string, std::string>> all{{"command", "The command `true`"},
+                                                             {"output", "64 MiB of output"},
+                                                             {"upload", "64 MiB into a file"},
+                                                             {"download", "64 MiB out of a file"}};
+  for (const auto& [word, title] : all) {
+    comparison one(title);
+    const int count = word == "command" ? rounds : std::max(5, rounds / 10);
+    for (int i = -1; i < count; ++i) {
+      const cost theirs = cost::of(javascript, word);
+      const cost others = cost::of(python, word);
+      cost ours;
+      co_await run_once(env, word, content, ours);
+      if (i < 0) continue;
+      one.add(0, theirs);
+      one.add(1, others);
+      one.add(2, ours);
+    }
+    one.print();
+  }
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  std::printf(
+      "our memory at its peak: %ld MiB, of which 64 are the upload's content and up to 128 what is kept of a "
+      "result\n\n",
+      used.ru_maxrss / 1024);
+  co_await env.close();
+}
+
+/// A request on a connection that stays open, by nothing but the system's own calls.
+class raw_connection {
+ public:
+  explicit raw_connection(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in where{};
+    where.sin_family = AF_INET;
+    where.sin_port = htons(port);
+    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const int on = 1;
+    ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (::connect(fd_, reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0)
+      throw std::runtime_error("connect");
+  }
+  raw_connection(const raw_connection&) = delete;
+  raw_connection& operator=(const raw_connection&) = delete;
+  ~raw_connection() { ::close(fd_); }
+
+  /// \return  the body of the answer, which has a Content-Length.
+  std::string ask(const std::string& request) {
+    if (::write(fd_, request.data(), request.size()) != static_cast<ssize_t>(request.size()))
+      throw std::runtime_error("write");
+    std::string answer;
+    for (;;) {
+      char piece[8192];
+      const ssize_t got = ::read(fd_, piece, sizeof piece);
+      if (got <= 0) throw std::runtime_error("the gateway has hung up");
+      answer.append(piece, static_cast<std::size_t>(got));
+      const std::size_t end = answer.find("\r\n\r\n");
+      if (end == std::string::npos) continue;
+      std::string head = answer.substr(0, end);
+      std::transform(head.begin(), head.end(), head.begin(), [](unsigned char c) { return std::tolower(c); });
+      const std::size_t length = head.find("content-length: ");
+      if (length == std::string::npos) throw std::runtime_error("an answer without a length: " + head);
+      if (answer.size() >= end + 4 + std::stoul(head.substr(length + 16))) return answer.substr(end + 4);
+    }
+  }
+
+ private:
+  int fd_;
+};
+
+std::string request_of(const std::string& line, const std::string& headers, const std::string& body) {
+  return line + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: " +
+         std::to_string(body.size()) + "\r\n" + headers + "\r\n" + body;
+}
+
+awaitable<void> overhead(const gateway_process& gateway, int rounds) {
+  const e2b::provider provider = e2b::from_template("base")
+                                     .variables_from(e2b::surroundings())
+                                     .api_key(key)
+                                     .api_url(gateway.url())
+                                     .sandbox_url(gateway.url());
+  e2b::environment env = co_await provider.open();
+  raw_connection raw(gateway.port());
+  const std::string by_key = "X-API-KEY: " + std::string(key) + "\r\n";
+  const boost::json::value made = boost::json::parse(
+      raw.ask(request_of("POST /sandboxes", by_key, R"({"templateID":"base","timeout":300,"secure":true})")));
+  const auto said = [&made](const char* name) { return std::string(made.at(name).as_string()); };
+  const std::string listing =
+      request_of("POST /process.Process/List",
+                 "E2b-Sandbox-Id: " + said("sandboxID") + "\r\nE2b-Sandbox-Port: 49983\r\n" +
+                     "X-Access-Token: " + said("envdAccessToken") + "\r\nConnect-Protocol-Version: 1\r\n",
+                 "{}");
+  std::vector<row> rows;
+  rows.emplace_back("the same request on a bare socket that stays open");
+  rows.emplace_back("environment::processes(), which lists none");
+  for (int i = -10; i < rounds * 10; ++i) {
+    const nanoseconds bare = cofferdam_bench::timed([&] { raw.ask(listing); });
+    const auto begin = std::chrono::steady_clock::now();
+    std::vector<e2b::running_process> none = co_await env.processes();
+    const nanoseconds ours = std::chrono::steady_clock::now() - begin;
+    if (!none.empty()) throw std::runtime_error("somebody runs there");
+    if (i < 0) continue;
+    rows[0].add(bare);
+    rows[1].add(ours);
+  }
+  cofferdam_bench::print("A request, interleaved", rows);
+  raw.ask(request_of("GET /sandboxes", by_key, ""));
+  co_await env.close();
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const int rounds = count > 1 ? std::atoi(arguments[1]) : 100;
+  const char* const there = std::getenv("COFFERDAM_E2B_PEERS");
+  const std::string folder = count > 2 ? arguments[2] : there == nullptr ? "" : there;
+  if (folder.empty()) {
+    std::printf("not run: COFFERDAM_E2B_PEERS names no folder with E2B's SDKs (tests/serve/sdk/peers.sh makes one)\n");
+    return 0;
+  }
+  ::signal(SIGPIPE, SIG_IGN);
+  const gateway_process gateway;
+  ::setenv("E2B_API_URL", gateway.url().c_str(), 1);
+  ::setenv("E2B_SANDBOX_URL", gateway.url().c_str(), 1);
+  ::setenv("E2B_API_KEY", key, 1);
+  int status = 0;
+  {
+    peer javascript({folder + "/node", COFFERDAM_PEERS "/e2b_peer.mjs", folder + "/js"});
+    peer python({folder + "/python/bin/python", COFFERDAM_PEERS "/e2b_peer.py"});
+    asio::io_context loop(1);
+    const auto work = [&]() -> awaitable<void> {
+      co_await compare(gateway.url(), javascript, python, rounds);
+      co_await overhead(gateway, rounds);
+    };
+    const auto ended = [&](std::exception_ptr failure) {
+      try {
+        if (failure) std::rethrow_exception(failure);
+      } catch (const std::exception& error) {
+        std::fprintf(stderr, "e2b_bench: %s\n", error.what());
+        status = 1;
+      }
+    };
+    asio::co_spawn(loop, work, ended);
+    loop.run();
+    if (status == 0) {
+      javascript.ask("end");
+      python.ask("end");
+    }
+  }
+  return status;
+}

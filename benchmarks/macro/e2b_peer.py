@@ -1,0 +1,30 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+# Copyright the cofferdam authors. See LICENSE.
+"""What E2B's official Python SDK takes: reads a word a line, answers with the seconds that passed and those of its own CPU."""
+import sys
+import time
+
+from e2b import Sandbox
+
+SIZE = 64 * 1024 * 1024
+sandbox = Sandbox.create()
+content = b"x" * SIZE
+
+for line in sys.stdin:
+    word = line.strip()
+    begin, busy = time.perf_counter(), time.process_time()
+    if word == "command":
+        assert sandbox.commands.run("true").exit_code == 0
+    elif word == "output":
+        result = sandbox.commands.run(f"head -c {SIZE} /dev/zero | tr '\\0' x", timeout=0)
+        assert len(result.stdout) == SIZE, len(result.stdout)
+    elif word == "upload":
+        sandbox.files.write("/home/user/peer", content)
+    elif word == "download":
+        assert len(sandbox.files.read("/home/user/peer", format="bytes")) == SIZE
+    elif word == "end":
+        sandbox.kill()
+        print("0 0", flush=True)
+        break
+    print(time.perf_counter() - begin, time.process_time() - busy, flush=True)

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/e2b/create_gate.hpp>
+#include <cofferdam/backends/e2b/endpoint.hpp>
+#include <cofferdam/backends/e2b/secret.hpp>
+#include <cofferdam/backends/e2b/surroundings.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/net/tls.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::e2b {
+
+/// Which form of the calls that create and connect is used.
+enum class dialect {
+  automatic,  ///< the first, and the second where the service does not know the first
+  v1,         ///< `POST /sandboxes`
+  v2,         ///< `POST /v2/sandboxes`
+};
+
+/// Who asks which service: an option wins over its environment variable, which wins over the default; an empty variable is
+/// none. A value.
+/// \par Source  specs/e2b.md 1.1.
+class account_options {
+ public:
+  account_options() = default;
+
+  /// E2B_API_KEY. Of any form: other services have other ones.
+  secret api_key;
+  /// E2B_DOMAIN; default `e2b.app`.
+  std::string domain;
+  /// E2B_API_URL; default `https://api.DOMAIN`.
+  std::string api_url;
+  /// E2B_SANDBOX_URL: one base URL for all sandboxes, in which `{port}`, `{id}` and `{domain}` are replaced. Default: each
+  /// sandbox has its own, `https://PORT-ID.DOMAIN`.
+  std::string sandbox_url;
+  /// A PEM file of certificates to trust instead of the system's.
+  std::string ca_file;
+  dialect form = dialect::automatic;
+  /// For one call, from its begin to the end of its answer, repetitions included.
+  std::chrono::milliseconds request_timeout{std::chrono::seconds(60)};
+  /// Before a call is repeated the first time; doubled each time, with jitter.
+  std::chrono::milliseconds first_pause{250};
+  /// Allows `http://` to other machines: whoever sits on the way reads the key.
+  bool allow_plain_http = false;
+  /// How often sandboxes may be created.
+  std::optional<create_gate> gate;
+};
+
+/// The service and the key, as the options and the variables make them.
+class account {
+ public:
+  /// \throws error{errc::invalid_argument}: no key, which says where one may come from; a URL that is none, or that is not
+  ///         protected.
+  static account resolve(const account_options& options, const surroundings& from) {
+    account made;
+    const auto chosen = [&](const std::string& option, std::string_view variable, std::string_view otherwise) {
+      if (!option.empty()) return option;
+      const std::string said = from.said(variable);
+      return said.empty() ? std::string(otherwise) : said;
+    };
+    made.key_ = options.api_key.empty() ? secret(from.said("E2B_API_KEY")) : options.api_key;
+    const bool debug = from.said("E2B_DEBUG") == "true";
+    if (made.key_.empty() && !debug)
+      throw error(errc::invalid_argument,
+                  "e2b: there is no API key: set the environment variable E2B_API_KEY, or say api_key(); keys are made "
+                  "at the service's dashboard");
+    made.domain_ = chosen(options.domain, "E2B_DOMAIN", "e2b.app");
+    made.api_ = endpoint::parse(
+        chosen(options.api_url, "E2B_API_URL", debug ? "http://localhost:3000" : "https://api." + made.domain_),
+        "api_url (E2B_API_URL, E2B_DOMAIN)");
+    made.sandbox_url_ = chosen(options.sandbox_url, "E2B_SANDBOX_URL", debug ? "http://localhost:{port}" : "");
+    made.options_ = options;
+    made.debug_ = debug;
+    made.require_protected(made.api_, "api_url (E2B_API_URL)");
+    if (!options.ca_file.empty()) made.tls_.trust_file(options.ca_file);
+    return made;
+  }
+
+  const secret& key() const noexcept { return key_; }
+  /// E2B_DEBUG=true: a daemon on this machine stands for every sandbox, and nobody creates any.
+  bool is_debug() const noexcept { return debug_; }
+  const std::string& domain() const noexcept { return domain_; }
+  const endpoint& api() const noexcept { return api_; }
+  const account_options& options() const noexcept { return options_; }
+  const tls_settings& tls() const noexcept { return tls_; }
+
+  /// Where a port of a sandbox is. \param domain  what the service says of that sandbox; empty: the account's.
+  /// \throws error{errc::invalid_argument} as `sandbox_endpoint`, or where that is not protected.
+  endpoint sandbox(std::uint16_t port, const std::string& id, const std::string& domain) const {
+    endpoint there = sandbox_endpoint(sandbox_url_, port, id, domain.empty() ? domain_ : domain);
+    require_protected(there, "sandbox_url (E2B_SANDBOX_URL)");
+    return there;
+  }
+
+ private:
+  void require_protected(const endpoint& there, std::string_view setting) const {
+    if (there.is_tls() || there.is_loopback() || options_.allow_plain_http) return;
+    throw error(errc::invalid_argument,
+                "e2b: " + std::string(setting) +
+                    " is http:// and leads to another machine, so that anybody on the way could read the key: use "
+                    "https://, or say allow_plain_http()");
+  }
+
+  secret key_;
+  std::string domain_;
+  endpoint api_;
+  std::string sandbox_url_;
+  account_options options_;
+  tls_settings tls_;
+  bool debug_ = false;
+};
+
+}  // namespace cofferdam::inline v0::e2b

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/e2b/account.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/utf8.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/string.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::e2b {
+
+/// What a sandbox may connect to, and who may connect to it.
+/// \par Source  specs/e2b.md 2.6.
+class network_rules {
+ public:
+  network_rules() = default;
+  /// Addresses, ranges, or names (`*.example.com`) that it may reach, whatever is denied.
+  std::vector<std::string> allow_out;
+  /// Addresses or ranges that it may not reach; `0.0.0.0/0` is all. Needed where `allow_out` has a name.
+  std::vector<std::string> deny_out;
+  /// Whether anybody may reach its ports; false needs a token for each request.
+  std::optional<bool> allow_public_traffic;
+};
+
+/// What a sandbox is created as. A value.
+/// \par Source  specs/e2b.md 2.3, NewSandbox.
+class create_options {
+ public:
+  create_options() = default;
+
+  /// A template's id or name; default `base`.
+  std::string template_id = "base";
+  /// How long it lives when nobody prolongs it; whole seconds, rounded up; at least one.
+  std::chrono::milliseconds lifetime{std::chrono::seconds(300)};
+  std::map<std::string, std::string> metadata;
+  /// For all its processes.
+  std::map<std::string, std::string> variables;
+  std::optional<bool> allow_internet;
+  std::optional<network_rules> network;
+  /// Its daemon wants a token from whoever talks to it. Services that imitate E2B may know only `false`.
+  bool secure = true;
+  /// At the end of its life it is paused and not killed.
+  bool auto_pause = false;
+  /// Set over all of the above in the request.
+  boost::json::object extra;
+
+  /// Seconds, as the service counts.
+  std::int64_t seconds() const { return std::chrono::ceil<std::chrono::seconds>(lifetime).count(); }
+
+  /// The request's body.
+  /// \param form  v1 or v2; automatic is v1.
+  /// \throws error{errc::invalid_argument} for text that is not UTF-8, which JSON cannot hold.
+  boost::json::object body(dialect form) const {
+    boost::json::object all;
+    all["templateID"] = text(template_id);
+    all["timeout"] = seconds();
+    if (form != dialect::v2) all["secure"] = secure;
+    if (!metadata.empty()) all["metadata"] = texts(metadata);
+    if (!variables.empty()) all["envVars"] = texts(variables);
+    if (allow_internet) all["allow_internet_access"] = *allow_internet;
+    if (auto_pause) all["autoPause"] = true;
+    if (network) {
+      boost::json::object rules;
+      if (!network->allow_out.empty()) rules["allowOut"] = texts(network->allow_out);
+      if (!network->deny_out.empty()) rules["denyOut"] = texts(network->deny_out);
+      if (network->allow_public_traffic) rules["allowPublicTraffic"] = *network->allow_public_traffic;
+      all["network"] = std::move(rules);
+    }
+    for (const auto& [key, value] : extra) all[key] = value;
+    return all;
+  }
+
+ private:
+  static boost::json::string text(const std::string& one) {
+    if (!is_valid_utf8(one))
+      throw error(errc::invalid_argument, "e2b: an option of the sandbox is not UTF-8, which its request cannot hold");
+    return boost::json::string(one.data(), one.size());
+  }
+  static boost::json::object texts(const std::map<std::string, std::string>& all) {
+    boost::json::object object;
+    for (const auto& [key, value] : all) object[text(key)] = text(value);
+    return object;
+  }
+  static boost::json::array texts(const std::vector<std::string>& all) {
+    boost::json::array array;
+    for (const std::string& one : all) array.push_back(text(one));
+    return array;
+  }
+};
+
+}  // namespace cofferdam::inline v0::e2b

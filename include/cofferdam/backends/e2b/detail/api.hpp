@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/detail/json_members.hpp>
+#include <cofferdam/backends/e2b/account.hpp>
+#include <cofferdam/backends/e2b/api_error.hpp>
+#include <cofferdam/backends/e2b/create_options.hpp>
+#include <cofferdam/backends/e2b/detail/random_text.hpp>
+#include <cofferdam/backends/e2b/sandbox_info.hpp>
+#include <cofferdam/backends/e2b/secret.hpp>
+#include <cofferdam/backends/e2b/signed_url.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/net/http_client.hpp>
+#include <cofferdam/net/http_limits.hpp>
+#include <cofferdam/net/http_message.hpp>
+#include <cofferdam/version.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/cancellation_state.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::e2b::detail {
+
+/// No word of it looks like a browser's: the service's proxies answer those with pages.
+inline constexpr std::string_view user_agent = "cofferdam-e2b/0.1";
+
+/// Waits; throws error{errc::cancelled} where the awaiting coroutine is cancelled.
+inline awaitable<void> rest(std::chrono::steady_clock::time_point until, const char* doing) {
+  asio::any_io_executor executor = co_await asio::this_coro::executor;
+  asio::steady_timer timer(executor, until);
+  std::error_code woken;
+  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+  if (state.cancelled() != asio::cancellation_type::none)
+    throw error(errc::cancelled, std::string("e2b: cannot ") + doing + ": cancelled while it waited");
+}
+
+/// The pauses between the tries of one call: doubled each time, with jitter, and never beyond a deadline.
+class back_off {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  back_off(std::chrono::milliseconds first, std::chrono::milliseconds limit)
+      : pause_(first), end_(clock::now() + limit) {}
+
+  clock::time_point end() const noexcept { return end_; }
+  std::chrono::milliseconds left() const {
+    return std::max(std::chrono::milliseconds(1), std::chrono::ceil<std::chrono::milliseconds>(end_ - clock::now()));
+  }
+
+  /// When to try again; nothing where it is not worth while.
+  /// \param asked  what the service wants to have waited; nothing where it does not say.
+  std::optional<clock::time_point> again(std::optional<std::chrono::seconds> asked) {
+    if (++tries_ > most_tries) return std::nullopt;
+    // Between half of the pause and all of it, so that many clients do not come back at once.
+    const auto half = std::max<std::chrono::milliseconds::rep>(pause_.count() / 2, 0);
+    const auto jitter =
+        static_cast<std::chrono::milliseconds::rep>(random_number() % (static_cast<std::uint64_t>(half) + 1));
+    std::chrono::milliseconds wait(pause_.count() - half + jitter);
+    if (asked) wait = *asked + std::chrono::milliseconds(jitter);
+    pause_ *= 2;
+    const clock::time_point when = clock::now() + wait;
+    if (when >= end_) return std::nullopt;
+    return when;
+  }
+
+ private:
+  static constexpr int most_tries = 3;
+
+  std::chrono::milliseconds pause_;
+  clock::time_point end_;
+  int tries_ = 0;
+};
+
+/// `Retry-After` in seconds; a date is not read, as in the official clients.
+inline std::optional<std::chrono::seconds> retry_after(const http_fields& fields) {
+  const std::optional<std::string_view> text = fields.find("Retry-After");
+  if (!text || text->empty() || text->size() > 7) return std::nullopt;
+  int number = 0;
+  for (const char c : *text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    number = number * 10 + (c - '0');
+  }
+  return std::chrono::seconds(number);
+}
+
+/// The service's control plane: creates, finds and ends sandboxes. One executor; many calls at once.
+class api {
+ public:
+  api(asio::any_io_executor executor, account who)
+      : who_(std::move(who)), client_(std::move(executor), who_.api().reach(who_.tls())) {
+    redact_.hide(who_.key());
+  }
+
+  const account& who() const noexcept { return who_; }
+  const redactor& redact() const noexcept { return redact_; }
+  /// What its answers may quote, besides the key.
+  void hide(const sandbox_info& one) {
+    redact_.hide(one.access_token());
+    redact_.hide(one.traffic_token());
+  }
+
+  /// Asks, again where the service is busy and nothing can be done twice by that.
+  /// \param fine  statuses that are answers too, besides 200 to 299.
+  /// \throws error as `refused_error` makes it; error{errc::provider_failed} where the service cannot be reached;
+  ///         error{errc::cancelled}.
+  awaitable<http_response> ask(std::string method, std::string path, std::optional<boost::json::object> body,
+                               const char* doing, std::vector<int> fine) {
+    back_off pauses(who_.options().first_pause, who_.options().request_timeout);
+    for (;;) {
+      http_request what(method, who_.api().prefix() + path);
+      what.field("X-API-KEY", who_.key().reveal()).field("User-Agent", std::string(user_agent));
+      if (body) what.content("application/json", boost::json::serialize(*body));
+      http_limits limits;
+      limits.connect(std::min(pauses.left(), std::chrono::milliseconds(30'000)));
+      limits.head(pauses.left()).idle(pauses.left()).body(most_answer);
+      const bool repeatable = what.is_idempotent();
+      http_response answer;
+      std::optional<error> failure;
+      try {
+        answer = co_await client_.request(std::move(what), std::move(limits));
+      } catch (const error& reason) {
+        if (reason.code() == errc::cancelled || reason.code() == errc::environment_closed) throw;
+        failure = error(errc::provider_failed,
+                        std::string("e2b: cannot ") + doing + ": " + redact_.clean(reason.what()), reason.cause());
+      }
+      std::optional<std::chrono::steady_clock::time_point> when;
+      if (failure) {
+        if (repeatable) when = pauses.again(std::nullopt);
+        if (!when) throw *failure;
+      } else {
+        const int status = answer.status();
+        if (answer.ok() || std::find(fine.begin(), fine.end(), status) != fine.end()) co_return answer;
+        const std::string said = redact_.clean(said_message(redact_.clean(answer.text())));
+        const bool full = said.find("maximum number of concurrent") != std::string::npos;
+        // 429 and 503 say that nothing was done.
+        const bool busy = (status == 429 && !full) || status == 503;
+        const bool broken = status == 500 || status == 502 || status == 504;
+        if (busy || (broken && repeatable)) when = pauses.again(retry_after(answer.head().fields));
+        if (!when) throw refused_error(doing, status, said);
+      }
+      co_await rest(*when, doing);
+    }
+  }
+
+  /// An object for an answer.
+  boost::json::object object_of(const http_response& answer, const char* doing) const {
+    return cofferdam::detail::parse_object(answer.text(), errc::provider_failed,
+                                           std::string("e2b: cannot ") + doing + ": the service's answer");
+  }
+
+  /// Creates a sandbox. The caller sees to what is left behind where this fails in between: see `strays`.
+  awaitable<sandbox_info> create(create_options options, std::string tag) {
+    constexpr const char* doing = "create a sandbox";
+    if (who_.options().gate) {
+      const auto when = who_.options().gate->reserve();
+      co_await rest(when, doing);
+    }
+    options.metadata["cofferdam"] = std::move(tag);
+    dialect form = who_.options().form == dialect::v2 ? dialect::v2 : dialect::v1;
+    for (;;) {
+      const std::string path = form == dialect::v2 ? "/v2/sandboxes" : "/sandboxes";
+      const bool may_fall_back = form == dialect::v1 && who_.options().form == dialect::automatic;
+      std::vector<int> fine;
+      if (may_fall_back) fine = {400, 404, 405, 410};
+      http_response answer = co_await ask("POST", path, options.body(form), doing, fine);
+      if (answer.ok()) co_return info_of(answer, doing);
+      if (!is_no_route(answer)) refuse(answer, doing);
+      form = dialect::v2;
+    }
+  }
+
+  /// Finds a sandbox, resumes it where it is paused, and lets it live so long from now on, if that is longer.
+  awaitable<sandbox_info> connect(std::string id, std::int64_t seconds) {
+    constexpr const char* doing = "connect to the sandbox";
+    check_sandbox_id(id);
+    boost::json::object body;
+    body["timeout"] = seconds;
+    const dialect wanted = who_.options().form;
+    std::vector<int> fine;
+    if (wanted == dialect::automatic) fine = {400, 404, 405, 410};
+    const std::string path = "/sandboxes/" + id + "/connect";
+    const std::string first = wanted == dialect::v2 ? "/v2" + path : path;
+    http_response answer = co_await ask("POST", first, body, doing, fine);
+    if (!answer.ok()) {
+      if (!is_no_route(answer)) refuse(answer, doing);
+      answer = co_await ask("POST", "/v2" + path, body, doing, std::vector<int>());
+    }
+    co_return info_of(answer, doing);
+  }
+
+  /// Ends a sandbox. \return  false where there was none.
+  awaitable<bool> kill(std::string id) {
+    check_sandbox_id(id);
+    static const std::vector<int> fine{404};
+    http_response answer = co_await ask("DELETE", "/sandboxes/" + id, std::nullopt, "end the sandbox", fine);
+    co_return answer.status() != 404;
+  }
+
+  /// \return  false where it is paused already.
+  awaitable<bool> pause(std::string id) {
+    check_sandbox_id(id);
+    static const std::vector<int> fine{409};
+    boost::json::object body;
+    http_response answer =
+        co_await ask("POST", "/sandboxes/" + id + "/pause", std::move(body), "pause the sandbox", fine);
+    co_return answer.status() != 409;
+  }
+
+  /// Ends it so many seconds from now.
+  awaitable<void> set_lifetime(std::string id, std::int64_t seconds) {
+    check_sandbox_id(id);
+    boost::json::object body;
+    body["timeout"] = seconds;
+    co_await ask("POST", "/sandboxes/" + id + "/timeout", std::move(body), "prolong the life of the sandbox",
+                 std::vector<int>());
+  }
+
+  awaitable<sandbox_info> look(std::string id) {
+    check_sandbox_id(id);
+    constexpr const char* doing = "look at the sandbox";
+    http_response answer = co_await ask("GET", "/sandboxes/" + id, std::nullopt, doing, std::vector<int>());
+    co_return info_of(answer, doing);
+  }
+
+  awaitable<std::vector<sandbox_metrics>> metrics(std::string id) {
+    check_sandbox_id(id);
+    constexpr const char* doing = "read the sandbox's metrics";
+    http_response answer =
+        co_await ask("GET", "/sandboxes/" + id + "/metrics", std::nullopt, doing, std::vector<int>());
+    std::vector<sandbox_metrics> all;
+    for (const boost::json::object& each : objects_of(answer, doing)) all.emplace_back(each);
+    co_return all;
+  }
+
+  awaitable<std::string> snapshot(std::string id) {
+    check_sandbox_id(id);
+    constexpr const char* doing = "keep a copy of the sandbox";
+    boost::json::object body;
+    http_response answer =
+        co_await ask("POST", "/sandboxes/" + id + "/snapshots", std::move(body), doing, std::vector<int>());
+    const boost::json::object said = object_of(answer, doing);
+    std::string name(cofferdam::detail::text_at(said, "snapshotID"));
+    if (name.empty())
+      throw error(errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer names none");
+    co_return name;
+  }
+
+  /// All sandboxes, or those with these words in their metadata; page by page.
+  /// \param metadata  `key=value`, of characters that need no encoding; empty: all.
+  awaitable<std::vector<sandbox_info>> list(std::string metadata) {
+    constexpr const char* doing = "list the sandboxes";
+    std::vector<sandbox_info> all;
+    std::string next;
+    for (int page = 0; page < most_pages; ++page) {
+      std::string path = "/v2/sandboxes?state=running,paused&limit=100";
+      if (!metadata.empty()) path += "&metadata=" + percent_encoded(metadata);
+      if (!next.empty()) path += "&nextToken=" + percent_encoded(next);
+      http_response answer = co_await ask("GET", std::move(path), std::nullopt, doing, std::vector<int>());
+      for (const boost::json::object& each : objects_of(answer, doing)) all.emplace_back(each);
+      next = std::string(answer.field("X-Next-Token").value_or(std::string_view()));
+      if (next.empty()) break;
+    }
+    co_return all;
+  }
+
+  /// Ends what a create that broke off may have left.
+  awaitable<void> end_strays(std::string tag) {
+    std::vector<sandbox_info> left = co_await list("cofferdam=" + tag);
+    for (const sandbox_info& one : left) {
+      const auto found = one.metadata().find("cofferdam");
+      if (found == one.metadata().end() || found->second != tag) continue;  // a service that knows no filter
+      co_await kill(one.id());
+    }
+  }
+
+  awaitable<void> close() { return client_.close(); }
+
+ private:
+  static constexpr std::size_t most_answer = std::size_t{4} * 1024 * 1024;
+  static constexpr int most_pages = 1000;
+
+  /// Whether the answer says that the service has no such call, rather than no such sandbox or template.
+  static bool is_no_route(const http_response& answer) {
+    const int status = answer.status();
+    if (status == 405 || status == 410) return true;
+    const std::string said = said_message(answer.text());
+    const auto says = [&](std::string_view words) { return said.find(words) != std::string::npos; };
+    if (status == 404) return !says("andbox") && !says("emplate") && !says("tag '");
+    return status == 400 && (says("method not allowed") || says("no matching operation"));
+  }
+
+  [[noreturn]] void refuse(const http_response& answer, const char* doing) const {
+    throw refused_error(doing, answer.status(), redact_.clean(said_message(redact_.clean(answer.text()))));
+  }
+
+  sandbox_info info_of(const http_response& answer, const char* doing) const {
+    sandbox_info info(object_of(answer, doing));
+    if (info.id().empty())
+      throw error(errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer has no sandboxID");
+    check_sandbox_id(info.id());
+    return info;
+  }
+
+  static std::vector<boost::json::object> objects_of(const http_response& answer, const char* doing) {
+    std::error_code broken;
+    boost::json::value value =
+        boost::json::parse(boost::json::string_view(answer.text().data(), answer.text().size()), broken);
+    boost::json::array* const array = broken ? nullptr : value.if_array();
+    if (array == nullptr)
+      throw error(errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer is no JSON array");
+    std::vector<boost::json::object> all;
+    for (boost::json::value& each : *array)
+      if (boost::json::object* const one = each.if_object()) all.push_back(std::move(*one));
+    return all;
+  }
+
+  account who_;
+  redactor redact_;
+  http_client client_;
+};
+
+}  // namespace cofferdam::inline v0::e2b::detail

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/detail/marked_script.hpp>
+#include <cofferdam/backends/e2b/detail/envd.hpp>
+#include <cofferdam/backends/e2b/detail/envd_command.hpp>
+#include <cofferdam/backends/e2b/detail/random_text.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/os/command_keeper.hpp>
+#include <cofferdam/os/command_request.hpp>
+#include <cofferdam/os/spawn.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::e2b::detail {
+
+/// The daemon puts nobody into a session of his own, and a tree without one cannot be ended. Where there is `setsid`, this
+/// gives the script that follows one, unless it has one already; else the variables are what is left to know the tree by.
+///
+/// $1 the script, and then what it is called with.
+inline constexpr std::string_view session_script = R"sh({ read -r _cx </proc/$$/stat; } 2>/dev/null
+_cx=${_cx##*') '}; _cy=${_cx#* * }; _cy=${_cy%% *}; _cx=${_cx#* * * }; _cx=${_cx%% *}
+if [ "$_cx" = $$ ] || [ "$_cy" = $$ ] || ! command -v setsid >/dev/null 2>&1
+then _ce=$1; shift 2; eval "$_ce"; else exec setsid /bin/sh -c "$@"; fi)sh";
+
+/// Starts commands in a sandbox.
+class envd_keeper final : public cofferdam::detail::command_keeper {
+ public:
+  /// \param workspace  as the daemon takes it.
+  envd_keeper(std::shared_ptr<envd> place, command_settings settings, std::string workspace)
+      : command_keeper(place->executor(), std::move(settings)),
+        place_(std::move(place)),
+        workspace_(std::move(workspace)) {}
+
+  /// Where the sandbox ends all commands do. The first thing after construction.
+  void watch() {
+    place_->on_lost([weak = weak_from_this()](const error& reason) {
+      const auto self = std::static_pointer_cast<envd_keeper>(weak.lock());
+      if (self) self->lose_all(reason);
+    });
+  }
+
+  /// Whoever awaits something gets `reason`, now.
+  void lose_all(const error& reason) {
+    for (const auto& one : living()) std::static_pointer_cast<envd_command>(one)->lose(reason);
+  }
+
+  /// Called before each command.
+  void on_use(std::function<void()> tell) { used_ = std::move(tell); }
+
+  const std::shared_ptr<envd>& place() const noexcept { return place_; }
+  bool is_busy() const { return !living().empty(); }
+  void walls(std::shared_ptr<const protections> standing) noexcept { set_walls(std::move(standing)); }
+  void check_open() const {
+    require_open();
+    place_->require();
+  }
+
+ private:
+  launched launch(command& c, spawn_request& request) override {
+    check_open();
+    if (c.background() == background_policy::keep)
+      throw error(
+          errc::unsupported,
+          "e2b: what a command leaves running is not kept apart; start it as a command of its own, which goes on "
+          "until it is ended");
+    for (const std::string& each : request.variables)
+      if (!is_valid_utf8(each) && !is_identifier(each.substr(0, each.find('='))))
+        throw error(errc::invalid_argument,
+                    "e2b: a variable whose value is not UTF-8 needs a plain name of letters, digits and '_'");
+    const bool has_input = c.input() || c.has_open_input() || c.terminal().has_value();
+    if (has_input && !c.terminal() && !place_->can().closes_input())
+      throw error(
+          errc::unsupported,
+          "e2b: the sandbox's daemon is older than 0.5.2 and cannot end a command's input; rebuild its template");
+    if (used_) used_();
+    const auto limits = limits_of(c);
+    std::vector<std::string> words = request.words;
+    if (c.is_shell()) words.front() = request.candidates.front();
+    std::string size;
+    if (c.terminal()) size = std::to_string(c.terminal()->rows()) + " " + std::to_string(c.terminal()->columns());
+    const std::string mark = "\x1e" + random_text() + random_text();
+    const std::string tag = "COFFERDAM_COMMAND=" + random_text();
+    request.variables.push_back(tag);
+    const cofferdam::detail::exec_order order(mark, request.directory_path, size, seconds(limits.linger),
+                                              request.variables, words);
+    launched outcome;
+    if (is_too_long(order)) {
+      outcome.refusal =
+          refuse_unstarted(shown_program(c), spawn_stage::exec, std::error_code(E2BIG, std::system_category()));
+      return outcome;
+    }
+    auto one = std::make_shared<envd_command>(executor(), registry(), limits, place_, message_for(order, c, has_input),
+                                              mark, tag, shown_program(c), has_input);
+    one->begin(c.take_input());
+    outcome.running = std::move(one);
+    return outcome;
+  }
+
+  boost::json::object message_for(const cofferdam::detail::exec_order& order, const command& c, bool has_input) const {
+    std::vector<std::string> words;
+    // A terminal brings a session with it.
+    if (!c.terminal()) words = {"-c", std::string(session_script), "sh"};
+    words.insert(words.end(), order.words().begin() + (c.terminal() ? 1 : 2), order.words().end());
+    boost::json::object message = envd::start_message("/bin/sh", words, workspace_, has_input);
+    boost::json::object variables;
+    for (const std::string& each : order.variables()) {
+      const std::size_t equals = each.find('=');
+      variables[cofferdam::detail::json_text(std::string_view(each).substr(0, equals))] =
+          cofferdam::detail::json_text(std::string_view(each).substr(equals + 1));
+    }
+    message["process"].as_object()["envs"] = std::move(variables);
+    if (c.terminal()) {
+      boost::json::object dimensions;
+      dimensions["cols"] = c.terminal()->columns();
+      dimensions["rows"] = c.terminal()->rows();
+      boost::json::object pty;
+      pty["size"] = std::move(dimensions);
+      message["pty"] = std::move(pty);
+      message.erase("stdin");
+    }
+    return message;
+  }
+
+  static bool is_too_long(const cofferdam::detail::exec_order& order) {
+    constexpr std::size_t most_words = std::size_t{2} * 1024 * 1024 - 64 * 1024;
+    std::size_t all = 0;
+    for (const auto* list : {&order.words(), &order.variables()}) {
+      for (const std::string& each : *list) {
+        all += each.size() + 1;
+        if (each.size() >= command::longest_string) return true;  // Linux would not say a word
+      }
+    }
+    return all >= most_words;
+  }
+
+  static bool is_identifier(std::string_view name) {
+    return !name.empty() && !(name.front() >= '0' && name.front() <= '9') &&
+           std::all_of(name.begin(), name.end(), [](char c) {
+             return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+           });
+  }
+
+  static std::string seconds(std::chrono::milliseconds time) {
+    const std::string rest = std::to_string(1000 + time.count() % 1000).substr(1);
+    return std::to_string(time.count() / 1000) + "." + rest;
+  }
+
+  std::shared_ptr<envd> place_;
+  std::string workspace_;
+  std::function<void()> used_;
+};
+
+}  // namespace cofferdam::inline v0::e2b::detail

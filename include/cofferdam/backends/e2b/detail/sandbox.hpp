@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/e2b/account.hpp>
+#include <cofferdam/backends/e2b/create_options.hpp>
+#include <cofferdam/backends/e2b/detail/api.hpp>
+#include <cofferdam/backends/e2b/detail/envd.hpp>
+#include <cofferdam/backends/e2b/detail/envd_keeper.hpp>
+#include <cofferdam/backends/e2b/detail/random_text.hpp>
+#include <cofferdam/backends/e2b/detail/sandbox_files.hpp>
+#include <cofferdam/backends/e2b/process_event.hpp>
+#include <cofferdam/backends/e2b/sandbox_info.hpp>
+#include <cofferdam/backends/e2b/surroundings.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/process.hpp>
+#include <cofferdam/core/protections.hpp>
+#include <cofferdam/core/shielded.hpp>
+#include <cofferdam/core/short_pause.hpp>
+#include <cofferdam/core/warning.hpp>
+#include <cofferdam/os/command_keeper.hpp>
+#include <cofferdam/os/command_request.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::e2b::detail {
+
+/// What a recipe says.
+class sandbox_settings {
+ public:
+  sandbox_settings() = default;
+
+  account_options who;
+  std::optional<surroundings> around;  ///< none: this process's
+  create_options create;
+  std::string connect_to;  ///< a sandbox that is not ours; empty: create one
+  command_settings commands;
+  std::string user;
+  std::string workspace = "workspace";
+};
+
+/// A sandbox that commands run in. The coroutines of its commands share it.
+class sandbox : public std::enable_shared_from_this<sandbox> {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  static awaitable<std::shared_ptr<sandbox>> open(asio::any_io_executor executor,
+                                                  std::shared_ptr<const sandbox_settings> settings) {
+    surroundings around = settings->around.value_or(surroundings());
+    if (!settings->around) around = surroundings::of_this_process();
+    auto service = std::make_shared<api>(executor, account::resolve(settings->who, around));
+    auto one = std::make_shared<sandbox>(std::move(executor), std::move(service), std::move(settings));
+    std::exception_ptr failure;
+    try {
+      co_await one->obtain();
+      co_await one->prepare();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (!failure) co_return one;
+    const bool throws = co_await asio::this_coro::throw_if_cancelled();
+    co_await asio::this_coro::throw_if_cancelled(false);
+    const auto discards = [one] { return one->discard(); };
+    co_await cofferdam::detail::shielded(std::ref(discards));
+    co_await asio::this_coro::throw_if_cancelled(throws);
+    std::rethrow_exception(failure);
+  }
+
+  sandbox(asio::any_io_executor executor, std::shared_ptr<api> service,
+          std::shared_ptr<const sandbox_settings> settings)
+      : executor_(std::move(executor)),
+        service_(std::move(service)),
+        settings_(std::move(settings)),
+        prolongs_(executor_) {}
+  sandbox(const sandbox&) = delete;
+  sandbox& operator=(const sandbox&) = delete;
+
+  const std::string& id() const noexcept { return info_.id(); }
+  const sandbox_info& info() const noexcept { return info_; }
+  const std::shared_ptr<api>& service() const noexcept { return service_; }
+  const std::shared_ptr<envd>& place() const noexcept { return place_; }
+  const workspace_place& where() const noexcept { return where_; }
+  const asio::any_io_executor& executor() const noexcept { return executor_; }
+
+  void require_open() const {
+    if (closing_ || !keeper_) throw error(errc::environment_closed, "e2b: the environment is closed; open another one");
+    place_->require();
+  }
+
+  static awaitable<command_result> run(std::shared_ptr<sandbox> self, command c) {
+    co_await self->until_running();
+    std::optional<command_result> refusal = refuse_invalid(c);
+    if (refusal) co_return std::move(*refusal);
+    spawn_request request = co_await self->request_of(c);
+    command_result result =
+        co_await cofferdam::detail::command_keeper::run(self->keeper_, std::move(c), std::move(request));
+    co_return result;
+  }
+
+  static awaitable<process> start(std::shared_ptr<sandbox> self, command c) {
+    co_await self->until_running();
+    std::optional<command_result> refusal = refuse_invalid(c);
+    if (refusal) co_return process::finished(std::move(*refusal));
+    spawn_request request = co_await self->request_of(c);
+    process running =
+        co_await cofferdam::detail::command_keeper::start(self->keeper_, std::move(c), std::move(request));
+    co_return running;
+  }
+
+  sandbox_files files() {
+    require_open();
+    touch();
+    return sandbox_files(keeper_, where_, variables_);
+  }
+  awaitable<void> until_running() {
+    require_open();
+    while (paused_) {
+      co_await cofferdam::detail::short_pause(executor_);
+      require_open();
+    }
+  }
+
+  // ---- life ----
+
+  static awaitable<void> pause(std::shared_ptr<sandbox> self) {
+    self->require_open();
+    if (self->keeper_->is_busy())
+      throw error(errc::unsupported, "e2b: a pause would cut the output of the commands that run; end them first");
+    self->paused_ = true;
+    self->prolongs_.cancel();
+    std::exception_ptr failure;
+    try {
+      co_await self->service_->pause(self->id());
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (!failure) co_return;
+    self->paused_ = false;
+    std::rethrow_exception(failure);
+  }
+
+  static awaitable<void> resume(std::shared_ptr<sandbox> self) {
+    self->require_open();
+    const clock::time_point now = clock::now();
+    sandbox_info info = co_await self->service_->connect(self->id(), self->settings_->create.seconds());
+    self->service_->hide(info);
+    self->place_->renew(info);
+    self->end_at_ = now + self->life();
+    self->paused_ = false;
+    self->watch_life();
+  }
+
+  static awaitable<void> set_lifetime(std::shared_ptr<sandbox> self, std::chrono::milliseconds time) {
+    self->require_open();
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(time);
+    const clock::time_point now = clock::now();
+    co_await self->service_->set_lifetime(self->id(), seconds.count());
+    self->end_at_ = now + seconds;
+    self->watch_life();
+  }
+
+  /// The environment was dropped: a sandbox of ours goes, if the program lives long enough to say so; else at its life's end.
+  void abandon() noexcept {
+    if (std::exchange(closing_, true)) return;
+    prolongs_.cancel();
+    try {
+      if (!is_ours_) {
+        if (keeper_) keeper_->abandon();
+        return;
+      }
+      let_go();
+      const auto self = shared_from_this();
+      auto ended = [self](std::exception_ptr) {};  // its life's end is what remains
+      asio::co_spawn(executor_, discard_sandbox(self), std::move(ended));
+    } catch (const std::exception&) {
+    }
+  }
+
+  /// Everything ends, and the sandbox too, unless it is not ours. A second call waits for the first.
+  static awaitable<void> close(std::shared_ptr<sandbox> self) {
+    if (self->closing_) {
+      while (!self->closed_) co_await cofferdam::detail::short_pause(self->executor_);
+      co_return;
+    }
+    self->closing_ = true;
+    self->prolongs_.cancel();
+    std::exception_ptr failure;
+    try {
+      if (self->is_ours_) {
+        // Nothing in it may go on, so nobody is asked to end by himself.
+        self->let_go();
+        co_await self->service_->kill(self->id());
+      } else {
+        co_await cofferdam::detail::command_keeper::close(self->keeper_);
+        self->let_go();
+      }
+    } catch (const error& reason) {
+      const error lost(errc::provider_lost,
+                       std::string(reason.what()) + "; the sandbox ends by itself when its life is over",
+                       reason.cause());
+      failure = std::make_exception_ptr(lost);
+    }
+    while (self->prolonging_) co_await cofferdam::detail::short_pause(self->executor_);
+    co_await self->place_->close_connections();
+    co_await self->service_->close();
+    self->closed_ = true;
+    if (failure) std::rethrow_exception(failure);
+  }
+
+ private:
+  std::chrono::milliseconds life() const { return std::chrono::seconds(settings_->create.seconds()); }
+
+  /// A sandbox, created or found.
+  awaitable<void> obtain() {
+    if (service_->who().is_debug()) {
+      boost::json::object said;
+      said["sandboxID"] = "debug_sandbox_id";
+      said["envdVersion"] = "99.99.99";
+      info_ = sandbox_info(said);
+      end_at_ = clock::time_point::max();
+      co_return;
+    }
+    const clock::time_point now = clock::now();
+    if (!settings_->connect_to.empty()) {
+      info_ = co_await service_->connect(settings_->connect_to, settings_->create.seconds());
+    } else {
+      tag_ = random_text();
+      is_ours_ = true;
+      // Not cancelled: the service would make it all the same, and nobody would know.
+      const auto self = shared_from_this();
+      const auto creates = [self] { return self->create(); };
+      co_await cofferdam::detail::shielded(std::ref(creates));
+    }
+    service_->hide(info_);
+    end_at_ = now + life();
+  }
+
+  awaitable<void> create() {
+    in_doubt_ = true;
+    try {
+      info_ = co_await service_->create(settings_->create, tag_);
+    } catch (const error& reason) {
+      in_doubt_ = leaves_in_doubt(reason);
+      throw;
+    }
+    in_doubt_ = false;
+  }
+
+  awaitable<void> prepare() {
+    auto place = std::make_shared<envd>(executor_, service_, info_, settings_->user);
+    if (!place->can().is_usable())
+      throw error(errc::unsupported, "e2b: the template's daemon, " + one_line(info_.envd_version(), 40) +
+                                         ", is older than 0.1.0: build the template anew");
+    place_ = place;
+    where_.from_home = settings_->workspace;
+    const std::string said = co_await ask_shell();
+    const std::size_t first = said.find('\0');
+    const std::size_t second = first == std::string::npos ? first : said.find('\0', first + 1);
+    if (second == std::string::npos)
+      throw error(errc::provider_failed, "e2b: the workspace \"" + one_line(settings_->workspace, 200) +
+                                             "\" cannot be made in the sandbox: " + one_line(said, 200));
+    where_.home = said.substr(0, first);
+    where_.root = said.substr(first + 1, second - first - 1);
+    const std::string shell = said.substr(second + 1, said.find('\n', second) - second - 1);
+    shell_ = shell.starts_with('/') ? shell : "/bin/sh";
+    variables_ = {"LANG=C.UTF-8", "TERM=dumb", "TMPDIR=/tmp", "HOME=" + where_.root};
+    for (const auto& [name, value] : settings_->create.variables) {
+      std::erase_if(variables_, [&](const std::string& one) { return one.starts_with(name + "="); });
+      variables_.push_back(name + "=" + value);
+    }
+    keeper_ = std::make_shared<envd_keeper>(place_, commands(), where_.from_home);
+    keeper_->watch();
+    keeper_->on_use([weak = weak_from_this()] {
+      if (const std::shared_ptr<sandbox> self = weak.lock()) self->touch();
+    });
+    watch_life();
+  }
+
+  /// Makes the folders, and says where they are; then where bash is.
+  awaitable<std::string> ask_shell() {
+    constexpr std::string_view script =
+        "umask 022; h=$(pwd -P) && mkdir -p \"$1\" .cofferdam && chmod 700 .cofferdam && cd \"$1\" && r=$(pwd -P) && "
+        "printf '%s\\0%s\\0' \"$h\" \"$r\" && command -v bash";
+    std::vector<std::string> words{"-c", std::string(script), "sh", settings_->workspace};
+    constexpr const char* doing = "make the workspace";
+    boost::json::object message = envd::start_message("/bin/sh", words, ".", false);
+    connect_stream stream = co_await envd::stream(place_, "/process.Process/Start", std::move(message), doing,
+                                                  std::string(), place_->request_timeout());
+    std::string out;
+    std::string err;
+    for (;;) {
+      const std::optional<std::string_view> one = co_await stream.next();
+      if (!one) break;
+      const process_event event = process_event::parse(*one);
+      std::string& to = event.what == process_event::kind::out ? out : err;
+      if (to.size() + event.data.size() <= most_said) to += as_text(event.data);
+    }
+    if (stream.failure()) throw place_->refusal(*stream.failure(), doing);
+    if (out.empty()) co_return place_->redact().clean(err);
+    co_return out;
+  }
+
+  command_settings commands() const {
+    command_settings made = settings_->commands;
+    protections walls;
+    walls.set(protection::process_tree, "the command's session, and what has its variables");
+    walls.set(protection::host_death, "everything, at the end of the sandbox's life");
+    walls.set(protection::files, "the service's sandbox; links in the workspace are looked at, not held");
+    if (settings_->create.allow_internet == false && is_ours_)
+      walls.set(protection::network, "no internet, as the service was asked");
+    made.walls = std::make_shared<const protections>(std::move(walls));
+    return made;
+  }
+
+  awaitable<spawn_request> request_of(const command& c) {
+    spawn_request request = request_for(c, shell_, variables_);
+    sandbox_files all = files();
+    request.directory_path = co_await all.directory_path(c.working_directory());
+    co_return request;
+  }
+
+  // ---- the length of its life ----
+
+  /// It is being used: half of its life, at least, is to lie before it.
+  void touch() {
+    if (paused_ || closing_ || end_at_ == clock::time_point::max()) return;
+    if (end_at_ - clock::now() < life() / 2)
+      prolong();
+    else if (!watched_)
+      watch_life();
+  }
+
+  void watch_life() {
+    if (end_at_ == clock::time_point::max() || closing_) return;
+    watched_ = true;
+    prolongs_.expires_at(std::max(end_at_ - life() / 2, retry_at_));
+    prolongs_.async_wait([weak = weak_from_this()](std::error_code failure) {
+      const std::shared_ptr<sandbox> self = weak.lock();
+      if (failure || !self || self->closing_ || self->paused_) return;
+      self->watched_ = false;
+      if (self->keeper_->is_busy()) self->prolong();
+    });
+  }
+
+  void prolong() {
+    if (prolonging_ || clock::now() < retry_at_) return;
+    prolonging_ = true;
+    const auto self = shared_from_this();
+    auto done = [self](std::exception_ptr failure) {
+      self->prolonging_ = false;
+      self->prolonged(failure);
+    };
+    asio::co_spawn(executor_, extend(self), std::move(done));
+  }
+
+  static awaitable<void> extend(std::shared_ptr<sandbox> self) {
+    const clock::time_point now = clock::now();
+    co_await self->service_->set_lifetime(self->id(), self->settings_->create.seconds());
+    self->end_at_ = now + self->life();
+  }
+
+  void prolonged(const std::exception_ptr& failure) {
+    if (closing_) return;
+    try {
+      if (failure) std::rethrow_exception(failure);
+    } catch (const error& reason) {
+      if (reason.code() == errc::not_found) {
+        place_->lose(error(errc::provider_lost,
+                           "e2b: the sandbox " + id() + " is gone: it was ended, or its life was over",
+                           reason.cause()));
+        return;
+      }
+      retry_at_ = clock::now() +
+                  std::clamp<clock::duration>(life() / 16, std::chrono::milliseconds(250), std::chrono::seconds(10));
+      if (!std::exchange(warned_, true)) cofferdam::detail::warn(reason.what());
+    } catch (const std::exception&) {
+      retry_at_ = clock::now() + std::chrono::seconds(1);
+    }
+    watch_life();
+  }
+
+  // ---- the end ----
+
+  void let_go() {
+    if (!place_) return;
+    place_->close();
+    if (!keeper_) return;
+    keeper_->lose_all(error(errc::environment_closed, "e2b: the environment was closed; the command was ended"));
+    keeper_->abandon();
+  }
+
+  static awaitable<void> discard_sandbox(std::shared_ptr<sandbox> self) {
+    co_await self->service_->kill(self->id());
+    co_await self->service_->close();
+    co_await self->place_->close_connections();
+    self->closed_ = true;
+  }
+
+  /// What `open` leaves behind where it fails: nothing.
+  awaitable<void> discard() {
+    closing_ = closed_ = true;
+    try {
+      let_go();
+      if (is_ours_ && !id().empty())
+        co_await service_->kill(id());
+      else if (in_doubt_)
+        co_await service_->end_strays(tag_);
+      if (place_) co_await place_->close_connections();
+      co_await service_->close();
+    } catch (const error&) {  // `open` has a better reason to tell; what is left ends with its life
+    }
+  }
+
+  static constexpr std::size_t most_said = 16 * 1024;
+
+  asio::any_io_executor executor_;
+  std::shared_ptr<api> service_;
+  std::shared_ptr<const sandbox_settings> settings_;
+  asio::steady_timer prolongs_;
+  sandbox_info info_;
+  std::shared_ptr<envd> place_;
+  std::shared_ptr<envd_keeper> keeper_;
+  workspace_place where_;
+  std::vector<std::string> variables_;
+  std::string shell_;
+  std::string tag_;
+  clock::time_point end_at_ = clock::time_point::max();
+  clock::time_point retry_at_{};
+  bool is_ours_ = false;
+  bool in_doubt_ = false;  // whether there is one, and which, is not known
+  bool paused_ = false;
+  bool watched_ = false;
+  bool prolonging_ = false;
+  bool warned_ = false;
+  bool closing_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace cofferdam::inline v0::e2b::detail

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/e2b/api_error.hpp>
+#include <cofferdam/backends/e2b/detail/envd.hpp>
+#include <cofferdam/backends/e2b/detail/envd_keeper.hpp>
+#include <cofferdam/backends/e2b/detail/random_text.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bulk_file_environment.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/file_transfer.hpp>
+#include <cofferdam/core/listing_environment.hpp>
+#include <cofferdam/core/shielded.hpp>
+#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/net/http_client.hpp>
+#include <cofferdam/net/http_message.hpp>
+#include <cofferdam/os/command_keeper.hpp>
+#include <cofferdam/os/command_request.hpp>
+#include <cofferdam/os/path_error.hpp>
+#include <cofferdam/os/spawn.hpp>
+
+#include <asio/this_coro.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::e2b::detail {
+
+/// Where the workspace is.
+class workspace_place {
+ public:
+  workspace_place() = default;
+
+  std::string from_home;  ///< as the daemon takes it: from the user's home, or absolute
+  std::string home;       ///< the home's path in the sandbox
+  std::string root;       ///< the workspace's
+};
+
+/// The files of a sandbox. Contents go by the daemon's own file calls, streamed; what those cannot do (links that lead out
+/// of the workspace, files that appear whole or not at all, names that are not UTF-8) is done by small commands before and
+/// after. A value, kept by the coroutines that use it.
+///
+/// The daemon reads and writes as root and follows links. A path is looked at before it is used, and not held: a command
+/// that changes it meanwhile is not noticed. It cannot reach more of its sandbox by that than it can as root.
+class sandbox_files {
+ public:
+  sandbox_files(std::shared_ptr<envd_keeper> keeper, workspace_place where, std::vector<std::string> variables)
+      : keeper_(std::move(keeper)), where_(std::move(where)), variables_(std::move(variables)) {}
+
+  const std::string& root() const noexcept { return where_.root; }
+
+  awaitable<command_result> run_command(command c) {
+    if (!c.timeout()) c.timeout(no_timeout);
+    spawn_request request = request_for(c, "/bin/sh", variables_);
+    request.directory_path = ".";
+    command_result result = co_await cofferdam::detail::command_keeper::run(keeper_, std::move(c), std::move(request));
+    co_return result;
+  }
+
+  awaitable<bytes> read_file(std::string path, std::size_t most) {
+    const std::string clean = workspace_path(path, where_.root);
+    const file_head head = co_await look(clean, most);
+    http_exchange answer = co_await open(head, clean);
+    bytes content;
+    std::optional<error> broken;
+    try {
+      content = co_await answer.read_all(most);
+    } catch (const error& failure) {
+      if (failure.code() == errc::too_large) throw too_large(clean, most);
+      if (failure.code() == errc::cancelled) throw;
+      broken = failure;
+    }
+    if (broken) {
+      const error why = co_await place()->explain(*broken, "read a file");
+      throw why;
+    }
+    co_return content;
+  }
+
+  awaitable<void> write_file(std::string path, bytes_view content) {
+    const std::string clean = workspace_path(path, where_.root);
+    upload_pieces pieces(content);
+    co_await put(clean, pieces, std::string());
+  }
+
+  /// \throws as an environment does for a working directory.
+  awaitable<std::string> directory_path(std::string path) {
+    const std::string clean = workspace_path_or_root(path, where_.root);
+    if (clean == ".") co_return std::string(".");
+    std::vector<std::string> words{"/bin/sh", "-c", std::string(enter_script), "sh", "./" + clean, where_.root};
+    command ask = argv(std::move(words));
+    command_result result = co_await run_command(std::move(ask));
+    check(result, "enter", clean, 0);
+    co_return "./" + clean;
+  }
+
+  awaitable<transferred_file> put_one(file_source& source, const file_header& header) {
+    const std::string clean = workspace_path(header.destination());
+    if (header.type() == file_type::directory) {
+      co_await cofferdam::make_directory(*this, clean);
+      co_return transferred_file(header.source(), clean, 0);
+    }
+    upload_pieces pieces(source);
+    std::string mode;
+    for (int shift = 6; shift >= 0; shift -= 3) mode += static_cast<char>('0' + ((header.mode() >> shift) & 7U));
+    co_await put(clean, pieces, std::move(mode));
+    co_return transferred_file(header.source(), clean, pieces.size());
+  }
+
+  static constexpr std::size_t any_size = std::size_t{1} << 60U;
+
+  /// A file that can be read, found out by a command.
+  class file_head {
+   public:
+    file_head() = default;
+
+    std::string path;  ///< beneath the workspace, without links
+    std::uint64_t size = 0;
+    unsigned mode = 0;
+  };
+
+  /// \param most  bytes; a longer file is refused.
+  awaitable<file_head> look(std::string clean, std::size_t most) {
+    std::vector<std::string> words{"/bin/sh",
+                                   "-c",
+                                   std::string(look_script),
+                                   "sh",
+                                   "./" + clean,
+                                   where_.root,
+                                   std::to_string(std::min(most, any_size))};
+    command ask = argv(std::move(words));
+    command_result result = co_await run_command(std::move(ask));
+    check(result, "read", clean, most);
+    const std::string_view said = as_text(result.out().head());
+    file_head head;
+    const char* const last = said.data() + said.size();
+    const auto size = std::from_chars(said.data(), last, head.size);
+    if (size.ec != std::errc() || size.ptr == last) throw unreadable(clean);
+    const auto mode = std::from_chars(size.ptr + 1, last, head.mode, 8);
+    if (mode.ec != std::errc() || mode.ptr == last) throw unreadable(clean);
+    head.mode &= 0777U;
+    head.path.assign(mode.ptr + 1, last);
+    if (head.path.empty()) throw unreadable(clean);
+    co_return head;
+  }
+
+  /// Begins to read it.
+  awaitable<http_exchange> open(file_head head, std::string clean) {
+    http_request what = place()->file_request("GET", where_.from_home + "/" + head.path);
+    http_exchange answer = co_await envd::exchange(place(), std::move(what), "read a file", nullptr);
+    if (answer.status() == 200) co_return answer;
+    co_await refuse(std::move(answer), "read", clean);
+    throw unreadable(clean);
+  }
+
+  const std::shared_ptr<envd>& place() const noexcept { return keeper_->place(); }
+
+  awaitable<void> close() { co_return; }
+
+ private:
+  // Each script ends with one of these where it cannot go on.
+  static constexpr int is_missing = 41;
+  static constexpr int is_outside = 42;
+  static constexpr int is_no_file = 43;
+  static constexpr int is_longer = 44;
+  static constexpr int is_denied = 45;
+  static constexpr int is_no_directory = 46;
+  static constexpr int is_incomplete = 47;
+
+  /// $1 the path, $2 the workspace, $3 the most bytes. Says size, mode, and the path without links.
+  static constexpr std::string_view look_script = R"sh(r=$(pwd -P); [ "$r" = "$2" ] || exit 42; r=${r%/}
+t=$(readlink -f "$1" && printf x) || { [ -L "$1" ] && exit 42; exit 41; }
+t=${t%??}
+case $t in "$r"/*) ;; *) exit 42 ;; esac
+if [ ! -e "$t" ]; then [ -L "$1" ] && exit 41; p=${1%/*}; [ -e "$p" ] && [ ! -d "$p" ] && exit 46; exit 41; fi
+[ -f "$t" ] || exit 43
+[ -r "$t" ] || exit 45
+s=$(stat -c '%s %a' "$t") || exit 45
+[ "${s% *}" -gt "$3" ] && exit 44
+printf '%s %s' "$s" "${t#"$r"/}")sh";
+
+  /// Puts an uploaded file into its place. $1 the path, $2 where it is now, $3 its size, $4 the workspace, $5 its mode, or
+  /// empty for what stands there, or 644.
+  static constexpr std::string_view place_script = R"sh(f=$2 m=$5
+die() { rm -f "$f"; exit "$1"; }
+r=$(pwd -P); [ "$r" = "$4" ] || die 42; r=${r%/}
+p=${1%/*}
+g=$p
+while [ ! -e "$g" ] && [ ! -L "$g" ]; do g=${g%/*}; done
+t=$(readlink -f "$g") || die 42
+case $t/ in "$r"/*) ;; *) die 42 ;; esac
+[ -d "$g" ] || die 46
+mkdir -p "$p" || die 1
+if [ ! -L "$1" ]; then [ -e "$1" ] && [ ! -f "$1" ] && die 43; fi
+[ "$(stat -c %s "$f")" = "$3" ] || die 47
+[ "$m" ] || { [ -f "$1" ] && [ ! -L "$1" ] && m=$(stat -c %a "$1"); }
+chmod "${m:-644}" "$f" || die 1
+mv -f -T "$f" "$1" || die 1)sh";
+
+  static constexpr std::string_view enter_script = R"sh(r=$(pwd -P); [ "$r" = "$2" ] || exit 42; r=${r%/}
+[ -e "$1" ] || exit 41
+[ -d "$1" ] || exit 46
+t=$(cd "$1" && pwd -P) || exit 45
+case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
+
+  /// The content of an upload, piece by piece: of bytes, or of a source.
+  class upload_pieces {
+   public:
+    explicit upload_pieces(bytes_view content) : content_(content) {}
+    explicit upload_pieces(file_source& source) : source_(&source) {}
+
+    /// What stands before and after the content.
+    void frame(std::string before, std::string after) {
+      before_ = std::move(before);
+      after_ = std::move(after);
+    }
+    /// Bytes of the content so far.
+    std::uint64_t size() const noexcept { return size_; }
+    const std::optional<error>& failure() const noexcept { return failure_; }
+    /// Bytes that will be sent, where that is known.
+    std::optional<std::uint64_t> announced() const {
+      if (source_ != nullptr) return std::nullopt;
+      return before_.size() + content_.size() + after_.size();
+    }
+
+    awaitable<bytes> next() {
+      if (!before_.empty()) co_return to_bytes(std::exchange(before_, std::string()));
+      bytes piece;
+      if (source_ != nullptr) {
+        try {
+          piece = co_await source_->read(cofferdam::detail::file_piece);
+        } catch (const error& reason) {
+          failure_ = reason;
+          throw;
+        }
+      } else {
+        const bytes_view here = content_.first(std::min(content_.size(), cofferdam::detail::file_piece));
+        content_ = content_.subspan(here.size());
+        piece.assign(here.begin(), here.end());
+      }
+      size_ += piece.size();
+      if (piece.empty() && !after_.empty()) co_return to_bytes(std::exchange(after_, std::string()));
+      co_return piece;
+    }
+
+   private:
+    bytes_view content_;
+    file_source* source_ = nullptr;
+    std::string before_;
+    std::string after_;
+    std::uint64_t size_ = 0;
+    std::optional<error> failure_;
+  };
+
+  /// Uploads beside the workspace, then moves it there in one step.
+  awaitable<void> put(std::string clean, upload_pieces& pieces, std::string mode) {
+    const std::string name = ".cofferdam/" + random_text();
+    std::exception_ptr failure;
+    try {
+      co_await upload(name, pieces, clean);
+      std::vector<std::string> words{"/bin/sh", "-c", std::string(place_script), "sh", "./" + clean};
+      words.push_back(where_.home == "/" ? "/" + name : where_.home + "/" + name);
+      words.push_back(std::to_string(pieces.size()));
+      words.push_back(where_.root);
+      words.push_back(mode);
+      command move = argv(std::move(words));
+      command_result result = co_await run_command(std::move(move));
+      check(result, "write", clean, 0);
+      co_return;
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const bool throws = co_await asio::this_coro::throw_if_cancelled();
+    co_await asio::this_coro::throw_if_cancelled(false);
+    const std::shared_ptr<envd> there = place();
+    const auto clears = [there, name] { return clear(there, name); };
+    co_await cofferdam::detail::shielded(std::ref(clears));
+    co_await asio::this_coro::throw_if_cancelled(throws);
+    std::rethrow_exception(failure);
+  }
+
+  awaitable<void> upload(std::string name, upload_pieces& pieces, std::string clean) {
+    http_request what = place()->file_request("POST", name);
+    if (place()->can().takes_raw_uploads()) {
+      what.field("Content-Type", "application/octet-stream");
+    } else {
+      const std::string boundary = "cofferdam-" + random_text() + random_text();
+      pieces.frame("--" + boundary +
+                       "\r\nContent-Disposition: form-data; name=\"file\"; filename=\"upload\"\r\n"
+                       "Content-Type: application/octet-stream\r\n\r\n",
+                   "\r\n--" + boundary + "--\r\n");
+      what.field("Content-Type", "multipart/form-data; boundary=" + boundary);
+    }
+    const http_body::source source = [&pieces] { return pieces.next(); };
+    if (const std::optional<std::uint64_t> size = pieces.announced())
+      what.body(http_body(source, *size));
+    else
+      what.body(http_body(source));
+    http_exchange answer = co_await envd::exchange(place(), std::move(what), "write a file", &pieces.failure());
+    if (answer.status() == 200) {
+      co_await answer.read_all(most_answer);
+      co_return;
+    }
+    co_await refuse(std::move(answer), "write", clean);
+  }
+
+  static awaitable<void> clear(std::shared_ptr<envd> there, std::string name) {
+    try {
+      boost::json::object message;
+      message["path"] = cofferdam::detail::json_text(name);
+      co_await envd::call(there, "/filesystem.Filesystem/Remove", std::move(message), "remove a file",
+                          std::chrono::milliseconds(std::chrono::seconds(5)), true);
+    } catch (const error&) {  // why it is to be removed is what the caller is to know
+    }
+  }
+
+  /// \throws always: what the answer means.
+  awaitable<void> refuse(http_exchange answer, const char* doing, std::string clean) {
+    const int status = answer.status();
+    bytes body = co_await answer.read_all(most_answer);
+    const std::string said = place()->redact().clean(said_message(place()->redact().clean(as_text(body))));
+    if (status == 502) place()->heard_502(said);
+    const std::string what = std::string(doing) + " " + cofferdam::detail::shown_path(clean);
+    if (status == 404) throw cofferdam::detail::path_error(ENOENT, doing, clean);
+    if (status == 507) throw cofferdam::detail::path_error(ENOSPC, doing, clean);
+    const error refused = refused_error(what, status, said);
+    throw refused;
+  }
+
+  static error unreadable(const std::string& path) {
+    return error(errc::io_error, "e2b: read " + cofferdam::detail::shown_path(path) +
+                                     ": what the sandbox says of the file cannot be understood");
+  }
+  static error too_large(const std::string& path, std::size_t most) {
+    return error(errc::too_large,
+                 "read " + cofferdam::detail::shown_path(path) + ": longer than " + std::to_string(most) + " bytes");
+  }
+
+  static void check(const command_result& result, const char* doing, const std::string& path, std::size_t most) {
+    using cofferdam::detail::path_error;
+    if (result.ok()) return;
+    const std::string what = std::string(doing) + " " + cofferdam::detail::shown_path(path) + ": ";
+    switch (result.exit_code()) {
+      case is_missing: throw path_error(ENOENT, doing, path);
+      case is_outside: throw error(errc::outside_workspace, what + "a symbolic link leads out of the workspace");
+      case is_no_file: throw error(errc::not_a_file, what + "not a regular file");
+      case is_longer: throw too_large(path, most);
+      case is_denied: throw path_error(EACCES, doing, path);
+      case is_no_directory: throw path_error(ENOTDIR, doing, path);
+      case is_incomplete: throw error(errc::io_error, what + "not all of it arrived");
+      default: cofferdam::detail::throw_file_failure(result, doing, path);
+    }
+  }
+
+  static constexpr std::size_t most_answer = std::size_t{256} * 1024;
+
+  std::shared_ptr<envd_keeper> keeper_;
+  workspace_place where_;
+  std::vector<std::string> variables_;
+};
+
+/// Files of a sandbox, each streamed.
+class sandbox_file_source final : public file_source {
+ public:
+  sandbox_file_source(sandbox_files files, std::vector<file_request> requests)
+      : files_(std::move(files)), requests_(std::move(requests)) {}
+
+  awaitable<std::optional<file_header>> next() override {
+    current_.reset();
+    if (at_ == requests_.size()) co_return std::nullopt;
+    const file_request& wanted = requests_[at_++];
+    std::optional<file_header> header;
+    try {
+      const std::string clean = workspace_path(wanted.path(), files_.root());
+      const sandbox_files::file_head head = co_await files_.look(clean, sandbox_files::any_size);
+      http_exchange answer = co_await files_.open(head, clean);
+      current_.emplace(std::move(answer));
+      header.emplace(wanted.path(), wanted.destination(), file_type::regular, head.size, head.mode);
+    } catch (const error& failure) {
+      if (cofferdam::detail::ends_transfer(failure)) throw;
+      header.emplace(wanted.path(), failure);
+    }
+    co_return header;
+  }
+
+  awaitable<bytes> read(std::size_t most) override {
+    if (!current_ || most == 0) co_return bytes();
+    bytes piece(std::min(most, cofferdam::detail::file_piece));
+    std::size_t have = 0;
+    std::optional<error> failure;
+    try {
+      while (have < piece.size()) {
+        const std::size_t got = co_await current_->read_some(std::span(piece).subspan(have));
+        if (got == 0) break;
+        have += got;
+      }
+    } catch (const error& reason) {
+      if (reason.code() == errc::cancelled) throw;
+      failure = reason;
+    }
+    if (failure) {
+      current_.reset();
+      const error why = co_await files_.place()->explain(*failure, "read a file");
+      throw why;
+    }
+    piece.resize(have);
+    co_return piece;
+  }
+
+ private:
+  sandbox_files files_;
+  std::vector<file_request> requests_;
+  std::size_t at_ = 0;
+  std::optional<http_exchange> current_;
+};
+
+}  // namespace cofferdam::inline v0::e2b::detail

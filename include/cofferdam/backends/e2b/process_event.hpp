@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/detail/json_members.hpp>
+#include <cofferdam/core/base64.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/net/net_error.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::e2b {
+
+/// How a process ended, as the daemon says it.
+class process_end {
+ public:
+  process_end() = default;
+
+  int exit_code = -1;  ///< 0 to 255; -1 where a signal ended it
+  int signal = 0;      ///< 0 where none did; -1 for one whose name is not known
+};
+
+/// One message of a process's stream.
+class process_event {
+ public:
+  process_event() = default;
+
+  enum class kind { start, out, err, terminal, end, other };
+  kind what = kind::other;
+  std::int64_t pid = 0;  ///< of `start`
+  bytes data;            ///< of `out`, `err` and `terminal`
+  process_end end;       ///< of `end`
+
+  /// \param text  the message: `{"event":{...}}`. What it does not know is `other`.
+  /// \throws error{errc::io_error} with net_errc::malformed for what is no JSON object, or data that is no base64.
+  /// \par Source  specs/e2b.md 5.1 and 4.3.
+  static process_event parse(std::string_view text) {
+    namespace json = cofferdam::detail;
+    const boost::json::object said = json::parse_object(text, errc::io_error, "e2b: a message of a command's stream");
+    process_event made;
+    const boost::json::object* const event = json::object_at(said, "event");
+    if (event == nullptr) return made;
+    if (const boost::json::object* const start = json::object_at(*event, "start")) {
+      made.what = kind::start;
+      made.pid = json::number_at(*start, "pid").value_or(0);
+    } else if (const boost::json::object* const data = json::object_at(*event, "data")) {
+      constexpr std::array<std::pair<std::string_view, kind>, 3> outputs{
+          {{"stdout", kind::out}, {"stderr", kind::err}, {"pty", kind::terminal}}};
+      for (const auto& [name, what] : outputs) {
+        const boost::json::value* const found = json::member(*data, name);
+        if (found == nullptr || !found->is_string()) continue;
+        made.what = what;
+        made.data = decoded(json::text_at(*data, name));
+      }
+    } else if (const boost::json::object* const end = json::object_at(*event, "end")) {
+      made.what = kind::end;
+      made.end = end_of(*end);
+    }
+    return made;
+  }
+
+ private:
+  /// Either alphabet, with or without padding: the mapping of protobuf to JSON allows all of that to be read.
+  static bytes decoded(std::string_view text) {
+    std::optional<bytes> plain = base64_decode(text);
+    if (!plain) {
+      std::string copy(text);
+      std::replace(copy.begin(), copy.end(), '-', '+');
+      std::replace(copy.begin(), copy.end(), '_', '/');
+      while (copy.size() % 4 != 0 && copy.size() % 4 != 1) copy += '=';
+      plain = base64_decode(copy);
+    }
+    if (!plain)
+      throw error(errc::io_error, "e2b: the output in a message of a command's stream is no base64",
+                  net_errc::malformed);
+    return std::move(*plain);
+  }
+
+  static process_end end_of(const boost::json::object& said) {
+    namespace json = cofferdam::detail;
+    process_end made;
+    std::optional<std::int64_t> code = json::number_at(said, "exitCode");
+    if (!code) code = json::number_at(said, "exit_code");
+    const std::string_view status = json::text_at(said, "status");
+    if (status.starts_with("signal: ")) {
+      made.signal = signal_named(status.substr(8));
+    } else if (const std::int64_t number = code.value_or(0); number >= 0 && number <= 255) {
+      made.exit_code = static_cast<int>(number);
+    } else {
+      made.signal = -1;
+    }
+    return made;
+  }
+
+  /// By the words that the daemon's language has for them.
+  static int signal_named(std::string_view words) {
+    constexpr std::array<std::pair<std::string_view, int>, 31> names{{{"hangup", SIGHUP},
+                                                                      {"interrupt", SIGINT},
+                                                                      {"quit", SIGQUIT},
+                                                                      {"illegal instruction", SIGILL},
+                                                                      {"trace/breakpoint trap", SIGTRAP},
+                                                                      {"aborted", SIGABRT},
+                                                                      {"bus error", SIGBUS},
+                                                                      {"floating point exception", SIGFPE},
+                                                                      {"killed", SIGKILL},
+                                                                      {"user defined signal 1", SIGUSR1},
+                                                                      {"segmentation fault", SIGSEGV},
+                                                                      {"user defined signal 2", SIGUSR2},
+                                                                      {"broken pipe", SIGPIPE},
+                                                                      {"alarm clock", SIGALRM},
+                                                                      {"terminated", SIGTERM},
+                                                                      {"stack fault", SIGSTKFLT},
+                                                                      {"child exited", SIGCHLD},
+                                                                      {"continued", SIGCONT},
+                                                                      {"stopped (signal)", SIGSTOP},
+                                                                      {"stopped", SIGTSTP},
+                                                                      {"stopped (tty input)", SIGTTIN},
+                                                                      {"stopped (tty output)", SIGTTOU},
+                                                                      {"urgent I/O condition", SIGURG},
+                                                                      {"CPU time limit exceeded", SIGXCPU},
+                                                                      {"file size limit exceeded", SIGXFSZ},
+                                                                      {"virtual timer expired", SIGVTALRM},
+                                                                      {"profiling timer expired", SIGPROF},
+                                                                      {"window changed", SIGWINCH},
+                                                                      {"I/O possible", SIGIO},
+                                                                      {"power failure", SIGPWR},
+                                                                      {"bad system call", SIGSYS}}};
+    if (words.ends_with(" (core dumped)")) words.remove_suffix(std::string_view(" (core dumped)").size());
+    for (const auto& [name, number] : names)
+      if (name == words) return number;
+    int number = 0;
+    if (words.starts_with("signal ")) words.remove_prefix(7);
+    for (const char c : words) {
+      if (c < '0' || c > '9' || number > 64) return -1;
+      number = number * 10 + (c - '0');
+    }
+    return number >= 1 && number <= 64 ? number : -1;
+  }
+};
+
+}  // namespace cofferdam::inline v0::e2b

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/detail/json_members.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::e2b {
+
+/// A process that the daemon of a sandbox has started, for whomever.
+class running_process {
+ public:
+  running_process() = default;
+  /// \param said  ProcessInfo, specs/e2b.md 5.1.
+  explicit running_process(const boost::json::object& said) {
+    namespace json = cofferdam::detail;
+    pid_ = json::number_at(said, "pid").value_or(0);
+    tag_ = json::text_at(said, "tag");
+    const boost::json::object* const config = json::object_at(said, "config");
+    if (config == nullptr) return;
+    words_.emplace_back(json::text_at(*config, "cmd"));
+    if (const boost::json::array* const args = json::array_at(*config, "args"))
+      for (const boost::json::value& each : *args)
+        if (const boost::json::string* const text = each.if_string()) words_.emplace_back(text->data(), text->size());
+  }
+
+  /// Its number in the sandbox.
+  std::int64_t pid() const noexcept { return pid_; }
+  /// What whoever started it calls it; often empty.
+  const std::string& tag() const noexcept { return tag_; }
+  /// The program and its arguments. Commands of this library have a script of its own around them.
+  const std::vector<std::string>& words() const noexcept { return words_; }
+
+ private:
+  std::int64_t pid_ = 0;
+  std::string tag_;
+  std::vector<std::string> words_;
+};
+
+}  // namespace cofferdam::inline v0::e2b

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/detail/json_members.hpp>
+#include <cofferdam/backends/e2b/secret.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::e2b {
+
+/// A sandbox as the service tells of it. What it leaves out is empty or 0.
+/// \par Source  specs/e2b.md 2.3: Sandbox, SandboxDetail, ListedSandbox.
+class sandbox_info {
+ public:
+  sandbox_info() = default;
+  /// Takes any object; `id()` is empty for one that is no sandbox.
+  explicit sandbox_info(const boost::json::object& said) {
+    using cofferdam::detail::text_at;
+    id_ = text_at(said, "sandboxID");
+    template_id_ = text_at(said, "templateID");
+    alias_ = text_at(said, "alias");
+    envd_version_ = text_at(said, "envdVersion");
+    domain_ = text_at(said, "domain");
+    state_ = text_at(said, "state");
+    started_at_ = text_at(said, "startedAt");
+    end_at_ = text_at(said, "endAt");
+    access_token_ = secret(std::string(text_at(said, "envdAccessToken")));
+    traffic_token_ = secret(std::string(text_at(said, "trafficAccessToken")));
+    cpus_ = cofferdam::detail::number_at(said, "cpuCount").value_or(0);
+    memory_mib_ = cofferdam::detail::number_at(said, "memoryMB").value_or(0);
+    disk_mib_ = cofferdam::detail::number_at(said, "diskSizeMB").value_or(0);
+    if (const boost::json::object* const all = cofferdam::detail::object_at(said, "metadata"))
+      for (const auto& [key, value] : *all)
+        if (const boost::json::string* const text = value.if_string())
+          metadata_.emplace(std::string(key.data(), key.size()), std::string(text->data(), text->size()));
+  }
+
+  const std::string& id() const noexcept { return id_; }
+  const std::string& template_id() const noexcept { return template_id_; }
+  const std::string& alias() const noexcept { return alias_; }
+  const std::string& envd_version() const noexcept { return envd_version_; }
+  const std::string& domain() const noexcept { return domain_; }
+  /// `running` or `paused`; empty in the answer to a create.
+  const std::string& state() const noexcept { return state_; }
+  /// RFC 3339, as the service writes it.
+  const std::string& started_at() const noexcept { return started_at_; }
+  /// When it ends if nobody prolongs it; of a paused one, when it was paused.
+  const std::string& end_at() const noexcept { return end_at_; }
+  const std::map<std::string, std::string>& metadata() const noexcept { return metadata_; }
+  std::int64_t cpus() const noexcept { return cpus_; }
+  std::int64_t memory_mib() const noexcept { return memory_mib_; }
+  std::int64_t disk_mib() const noexcept { return disk_mib_; }
+  /// For the sandbox's own daemon; empty where it takes anybody.
+  const secret& access_token() const noexcept { return access_token_; }
+  /// For the other ports of one that is not public.
+  const secret& traffic_token() const noexcept { return traffic_token_; }
+
+ private:
+  std::string id_;
+  std::string template_id_;
+  std::string alias_;
+  std::string envd_version_;
+  std::string domain_;
+  std::string state_;
+  std::string started_at_;
+  std::string end_at_;
+  std::map<std::string, std::string> metadata_;
+  secret access_token_;
+  secret traffic_token_;
+  std::int64_t cpus_ = 0;
+  std::int64_t memory_mib_ = 0;
+  std::int64_t disk_mib_ = 0;
+};
+
+/// How busy a sandbox is, at one time.
+class sandbox_metrics {
+ public:
+  sandbox_metrics() = default;
+  explicit sandbox_metrics(const boost::json::object& said) {
+    using cofferdam::detail::number_at;
+    const auto bytes_at = [&](std::string_view key) {
+      const std::int64_t number = number_at(said, key).value_or(0);
+      return number < 0 ? std::uint64_t{0} : static_cast<std::uint64_t>(number);
+    };
+    timestamp = number_at(said, "timestampUnix").value_or(0);
+    cpus = number_at(said, "cpuCount").value_or(0);
+    const boost::json::value* const used = cofferdam::detail::member(said, "cpuUsedPct");
+    if (used != nullptr && used->is_number()) cpu_percent = used->to_number<double>();
+    memory_used = bytes_at("memUsed");
+    memory_total = bytes_at("memTotal");
+    disk_used = bytes_at("diskUsed");
+    disk_total = bytes_at("diskTotal");
+  }
+
+  std::int64_t timestamp = 0;  ///< seconds since 1970
+  std::int64_t cpus = 0;
+  double cpu_percent = 0;
+  std::uint64_t memory_used = 0;  ///< bytes, as all that follow
+  std::uint64_t memory_total = 0;
+  std::uint64_t disk_used = 0;
+  std::uint64_t disk_total = 0;
+};
+
+}  // namespace cofferdam::inline v0::e2b

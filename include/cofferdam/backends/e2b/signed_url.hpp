@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/e2b/endpoint.hpp>
+#include <cofferdam/backends/e2b/secret.hpp>
+#include <cofferdam/core/base64.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+
+#include <openssl/evp.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline v0::e2b {
+
+namespace detail {
+
+/// Percent-encoded: everything but what RFC 3986 calls unreserved.
+inline std::string percent_encoded(std::string_view text) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string all;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                       c == '.' || c == '_' || c == '~';
+    if (plain) {
+      all += c;
+    } else {
+      all += '%';
+      all += digits[byte >> 4U];
+      all += digits[byte & 15U];
+    }
+  }
+  return all;
+}
+
+}  // namespace detail
+
+/// What a signed URL allows.
+enum class file_access { read, write };
+
+/// The signature over a file's address, which lets whoever has it read or write that one file without a token.
+/// \param path        as the URL says it, decoded.
+/// \param user        as the URL says it; empty where it says none.
+/// \param expiration  seconds since 1970; nothing: as long as the sandbox lives.
+/// \par Source        specs/e2b.md 7.
+inline std::string file_signature(std::string_view path, file_access access, std::string_view user, const secret& token,
+                                  std::optional<std::int64_t> expiration) {
+  std::string raw(path);
+  raw += access == file_access::read ? ":read:" : ":write:";
+  raw += user;
+  raw += ":" + token.reveal();
+  if (expiration) raw += ":" + std::to_string(*expiration);
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned size = 0;
+  if (EVP_Digest(raw.data(), raw.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1)
+    throw error(errc::io_error, "e2b: SHA-256 is not available in OpenSSL");
+  std::string text = base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), size));
+  while (text.ends_with('=')) text.pop_back();
+  return "v1_" + text;
+}
+
+/// A URL by which anybody who has it can read (GET) or write (POST) one file of a sandbox. With a token that is signed;
+/// without one the sandbox takes anybody.
+/// \param base  the sandbox's daemon.
+inline std::string file_url(const endpoint& base, std::string_view path, file_access access, std::string_view user,
+                            const secret& token, std::optional<std::int64_t> expiration) {
+  std::string url = base.text() + "/files?";
+  if (!user.empty()) url += "username=" + detail::percent_encoded(user) + "&";
+  url += "path=" + detail::percent_encoded(path);
+  if (token.empty()) return url;
+  url += "&signature=" + detail::percent_encoded(file_signature(path, access, user, token, expiration));
+  if (expiration) url += "&signature_expiration=" + std::to_string(*expiration);
+  return url;
+}
+
+}  // namespace cofferdam::inline v0::e2b

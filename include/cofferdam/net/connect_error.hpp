@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/net/net_error.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/string.hpp>
+#include <boost/json/value.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0 {
+
+/// Why a Connect call failed. The names on the wire are those of the enumerators.
+/// \par Source  Connect protocol, "Error Codes"; specs/e2b.md 4.4.
+enum class connect_code {
+  canceled = 1,
+  unknown,
+  invalid_argument,
+  deadline_exceeded,
+  not_found,
+  already_exists,
+  permission_denied,
+  resource_exhausted,
+  failed_precondition,
+  aborted,
+  out_of_range,
+  unimplemented,
+  internal,
+  unavailable,
+  data_loss,
+  unauthenticated,
+};
+
+namespace detail {
+
+struct connect_code_row {
+  connect_code code;
+  std::string_view name;
+  unsigned status;
+};
+
+inline constexpr std::array<connect_code_row, 16> connect_codes{{
+    {connect_code::canceled, "canceled", 499},
+    {connect_code::unknown, "unknown", 500},
+    {connect_code::invalid_argument, "invalid_argument", 400},
+    {connect_code::deadline_exceeded, "deadline_exceeded", 504},
+    {connect_code::not_found, "not_found", 404},
+    {connect_code::already_exists, "already_exists", 409},
+    {connect_code::permission_denied, "permission_denied", 403},
+    {connect_code::resource_exhausted, "resource_exhausted", 429},
+    {connect_code::failed_precondition, "failed_precondition", 400},
+    {connect_code::aborted, "aborted", 409},
+    {connect_code::out_of_range, "out_of_range", 400},
+    {connect_code::unimplemented, "unimplemented", 501},
+    {connect_code::internal, "internal", 500},
+    {connect_code::unavailable, "unavailable", 503},
+    {connect_code::data_loss, "data_loss", 500},
+    {connect_code::unauthenticated, "unauthenticated", 401},
+}};
+
+inline std::string_view json_text_at(const boost::json::object& object, std::string_view key) {
+  const boost::json::value* const found = object.if_contains(boost::json::string_view(key.data(), key.size()));
+  const boost::json::string* const text = found == nullptr ? nullptr : found->if_string();
+  return text == nullptr ? std::string_view() : std::string_view(text->data(), text->size());
+}
+
+inline boost::json::string_view json_view(std::string_view text) { return {text.data(), text.size()}; }
+
+}  // namespace detail
+
+/// Its name on the wire.
+constexpr std::string_view to_string(connect_code code) noexcept {
+  for (const detail::connect_code_row& row : detail::connect_codes)
+    if (row.code == code) return row.name;
+  return "unknown";
+}
+
+/// The code of that name; nothing for any other.
+constexpr std::optional<connect_code> connect_code_named(std::string_view name) noexcept {
+  for (const detail::connect_code_row& row : detail::connect_codes)
+    if (row.name == name) return row.code;
+  return std::nullopt;
+}
+
+/// The HTTP status of a unary answer with that code.
+constexpr unsigned connect_status(connect_code code) noexcept {
+  for (const detail::connect_code_row& row : detail::connect_codes)
+    if (row.code == code) return row.status;
+  return 500;
+}
+
+/// The code to assume where an answer with that HTTP status names none: a proxy's page, for example.
+/// \par Source  specs/e2b.md 4.4: the table of E2B's Python SDK, which says more than Connect's own.
+constexpr connect_code connect_code_of_status(unsigned status) noexcept {
+  switch (status) {
+    case 400: return connect_code::invalid_argument;
+    case 401: return connect_code::unauthenticated;
+    case 403: return connect_code::permission_denied;
+    case 404: return connect_code::not_found;
+    case 409: return connect_code::already_exists;
+    case 413:
+    case 429: return connect_code::resource_exhausted;
+    case 499: return connect_code::canceled;
+    case 500: return connect_code::internal;
+    case 501:
+    case 505: return connect_code::unimplemented;
+    case 502:
+    case 503: return connect_code::unavailable;
+    case 504: return connect_code::deadline_exceeded;
+    default: return connect_code::unknown;
+  }
+}
+
+/// A call that failed, as the peer says it.
+class connect_failure {
+ public:
+  connect_failure() = default;
+  connect_failure(connect_code code, std::string message) : message_(std::move(message)), code_(code) {}
+  connect_code code() const noexcept { return code_; }
+  /// The peer's words: not to be trusted, may be empty, long, or not UTF-8. `one_line` before it is shown.
+  const std::string& message() const noexcept { return message_; }
+
+ private:
+  std::string message_;
+  connect_code code_ = connect_code::unknown;
+};
+
+/// What a unary answer with another status than 200 says. Takes anything: where the body is no Connect error, the status
+/// decides, or an integer `code` in the body (E2B's proxies write that); `message` is kept, and a body that is no JSON
+/// object is the message, at most 64 KiB of it: whoever shows less takes secrets out first, or one may be cut in two.
+/// \param status  100 to 599.
+inline connect_failure read_connect_failure(unsigned status, std::string_view body) {
+  std::error_code broken;
+  const boost::json::value value = boost::json::parse(detail::json_view(body), broken);
+  const boost::json::object* const object = broken ? nullptr : value.if_object();
+  if (object == nullptr) return {connect_code_of_status(status), std::string(body.substr(0, std::size_t{64} * 1024))};
+  std::string message(detail::json_text_at(*object, "message"));
+  if (const auto named = connect_code_named(detail::json_text_at(*object, "code"))) return {*named, std::move(message)};
+  const boost::json::value* const code = object->if_contains("code");
+  if (code != nullptr && code->is_int64() && code->get_int64() >= 100 && code->get_int64() <= 599)
+    status = static_cast<unsigned>(code->get_int64());
+  return {connect_code_of_status(status), std::move(message)};
+}
+
+/// What the payload of an end envelope says: nothing where the call went well.
+/// \throws error{errc::io_error} with net_errc::malformed for what is no JSON object, or an `error` in it that is none.
+inline std::optional<connect_failure> read_connect_end(std::string_view payload) {
+  std::error_code broken;
+  const boost::json::value value = boost::json::parse(detail::json_view(payload), broken);
+  const boost::json::object* const object = broken ? nullptr : value.if_object();
+  if (object == nullptr)
+    throw error(errc::io_error, "Connect: the end envelope of the stream holds no JSON object", net_errc::malformed);
+  const boost::json::value* const failure = object->if_contains("error");
+  if (failure == nullptr || failure->is_null()) return std::nullopt;
+  const boost::json::object* const said = failure->if_object();
+  if (said == nullptr)
+    throw error(errc::io_error, "Connect: the error in the end envelope of the stream is no JSON object",
+                net_errc::malformed);
+  const connect_code code = connect_code_named(detail::json_text_at(*said, "code")).value_or(connect_code::unknown);
+  return connect_failure(code, std::string(detail::json_text_at(*said, "message")));
+}
+
+namespace detail {
+
+inline boost::json::object connect_failure_object(const connect_failure& failure) {
+  boost::json::object object;
+  object["code"] = boost::json::string(json_view(to_string(failure.code())));
+  std::string message;
+  append_repaired_utf8(message, failure.message());
+  object["message"] = boost::json::string(json_view(message));
+  return object;
+}
+
+}  // namespace detail
+
+/// The body of a unary answer that failed; its status is `connect_status(failure.code())`.
+/// \param failure  what is not UTF-8 in its message is replaced by U+FFFD.
+inline std::string connect_failure_text(const connect_failure& failure) {
+  return boost::json::serialize(detail::connect_failure_object(failure));
+}
+
+/// The payload of the end envelope of a stream that failed; of one that went well it is `{}`.
+inline std::string connect_end_text(const connect_failure& failure) {
+  boost::json::object object;
+  object["error"] = detail::connect_failure_object(failure);
+  return boost::json::serialize(object);
+}
+
+}  // namespace cofferdam::inline v0

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/rpc.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/secrets.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/served_sandbox.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/watch.hpp>
+
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+/// `filesystem.Filesystem`. \par Source  specs/e2b.md 6.
+class gateway_filesystem_service {
+ public:
+  explicit gateway_filesystem_service(gateway_rpc& rpc) noexcept
+      : rpc_(rpc), sandbox_(*rpc.sandbox()), files_(sandbox_.environment()) {}
+
+  static bool is_stream(std::string_view method) noexcept { return method == "WatchDir"; }
+  static bool is_unary(std::string_view method) noexcept {
+    return method == "Stat" || method == "ListDir" || method == "MakeDir" || method == "Move" || method == "Remove" ||
+           method == "CreateWatcher" || method == "GetWatcherEvents" || method == "RemoveWatcher";
+  }
+
+  awaitable<boost::json::object> unary(std::string method) {
+    boost::json::object answer;
+    if (method == "Stat") answer = co_await stat();
+    if (method == "ListDir") answer = co_await list();
+    if (method == "MakeDir") answer = co_await make_directory();
+    if (method == "Move") answer = co_await move();
+    if (method == "Remove") co_await remove();
+    if (method == "CreateWatcher") answer = co_await create_watcher();
+    if (method == "GetWatcherEvents") answer = co_await watcher_events();
+    if (method == "RemoveWatcher") {
+      const std::string id = watcher_id();
+      if (sandbox_.watchers().erase(id) == 0) throw no_watcher(id);
+    }
+    co_return answer;
+  }
+
+  awaitable<void> stream(std::string) {
+    co_await rpc_.read_only_envelope();
+    co_await watch();
+  }
+
+ private:
+  static constexpr std::size_t most_listed = 20'000;
+  static constexpr std::size_t most_watched = 10'000;
+
+  gateway_message_fields fields() const noexcept { return gateway_message_fields(rpc_.message()); }
+  std::string text_of(std::string_view name) const { return fields().text(name).value_or(std::string()); }
+  std::string inside(std::string_view path) const { return sandbox_.paths().inside(path); }
+
+  /// What stands there; nothing where there is nothing.
+  awaitable<std::optional<entry>> look(std::string path) {
+    std::optional<entry> found;
+    try {
+      const entry one = co_await files_.stat(std::move(path));
+      found = one;
+    } catch (const error& failure) {
+      if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
+    }
+    co_return found;
+  }
+  boost::json::object entry_answer(const entry& found, std::string_view path) const {
+    boost::json::object answer;
+    answer["entry"] = sandbox_.paths().describe(found, path);
+    return answer;
+  }
+
+  awaitable<boost::json::object> stat() {
+    const std::string given = text_of("path");
+    const std::string path = inside(given);
+    const std::optional<entry> found = co_await look(path);
+    if (!found)
+      throw gateway_rpc_failure(
+          connect_code::not_found,
+          "file not found: lstat " + shown(sandbox_.paths().outside(path)) + ": no such file or directory");
+    co_return entry_answer(*found, path);
+  }
+
+  awaitable<boost::json::object> list() {
+    const std::string path = inside(text_of("path"));
+    const std::uint32_t asked = fields().number("depth").value_or(1);
+    const std::uint32_t depth = asked == 0 ? 1 : asked;
+    const std::optional<entry> found = co_await look(path);
+    check_directory(found, path, "path not found: path ", "path is not a directory: ");
+    co_await rpc_.take_listing();
+    const std::vector<entry> all = co_await files_.list(path);
+    boost::json::array entries;
+    for (const entry& one : all) {
+      const auto slashes = std::count(one.path().begin(), one.path().end(), '/');
+      if (static_cast<std::uint32_t>(slashes) >= depth) continue;
+      if (entries.size() == most_listed)
+        throw gateway_rpc_failure(
+            connect_code::resource_exhausted,
+            "more than " + std::to_string(most_listed) + " entries; list a directory below, or less deep");
+      entries.push_back(sandbox_.paths().describe(one, joined_path(path, one.path())));
+    }
+    boost::json::object answer;
+    if (!entries.empty()) answer["entries"] = std::move(entries);
+    co_return answer;
+  }
+
+  awaitable<boost::json::object> make_directory() {
+    const std::string path = inside(text_of("path"));
+    std::optional<entry> found = co_await look(path);
+    if (found && found->is_directory())
+      throw gateway_rpc_failure(connect_code::already_exists,
+                                "directory already exists: " + shown(sandbox_.paths().outside(path)));
+    if (found)
+      throw gateway_rpc_failure(connect_code::invalid_argument, "path already exists but it is not a directory: " +
+                                                                    shown(sandbox_.paths().outside(path)));
+    co_await files_.make_directory(path);
+    found = co_await look(path);
+    if (!found) throw error(errc::not_found, "make directory: it has gone again");
+    co_return entry_answer(*found, path);
+  }
+
+  awaitable<boost::json::object> move() {
+    const std::string from = inside(text_of("source"));
+    const std::string to = inside(text_of("destination"));
+    if (from == "." || to == ".")
+      throw gateway_rpc_failure(connect_code::invalid_argument, "the home itself cannot be moved, or be replaced");
+    std::optional<entry> found = co_await look(from);
+    if (!found)
+      throw gateway_rpc_failure(connect_code::not_found,
+                                "source file not found: rename " + shown(sandbox_.paths().outside(from)) + " " +
+                                    shown(sandbox_.paths().outside(to)) + ": no such file or directory");
+    const std::size_t slash = to.rfind('/');
+    if (slash != std::string::npos) co_await files_.make_directory(to.substr(0, slash));
+    co_await files_.rename(from, to);
+    found = co_await look(to);
+    if (!found) throw error(errc::not_found, "move: it has gone again");
+    co_return entry_answer(*found, to);
+  }
+
+  awaitable<void> remove() {
+    const std::string path = inside(text_of("path"));
+    if (path == ".") throw gateway_rpc_failure(connect_code::invalid_argument, "the home itself cannot be removed");
+    try {
+      co_await files_.remove(path);
+    } catch (const error& failure) {
+      if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
+    }
+  }
+
+  // ---- watching: by looking again and again ----
+  class watching {
+   public:
+    watching(gateway_sandbox& sandbox, std::size_t most) : sandbox_(sandbox) {
+      if (sandbox.watching + sandbox.watchers().size() >= most)
+        throw gateway_rpc_failure(connect_code::resource_exhausted,
+                                  "the sandbox has as many watchers as this gateway allows");
+      ++sandbox_.watching;
+    }
+    watching(const watching&) = delete;
+    watching& operator=(const watching&) = delete;
+    ~watching() { --sandbox_.watching; }
+
+   private:
+    gateway_sandbox& sandbox_;
+  };
+
+  awaitable<std::shared_ptr<gateway_watch>> begin_watch() {
+    const std::string path = inside(text_of("path"));
+    const std::optional<entry> found = co_await look(path);
+    check_directory(found, path, "path ", "path is not a directory: ");
+    const bool is_recursive = fields().boolean("recursive").value_or(false);
+    const bool with_entries =
+        fields().boolean("includeEntry").value_or(fields().boolean("include_entry").value_or(false));
+    const auto made = std::make_shared<gateway_watch>(path, is_recursive, with_entries);
+    const std::vector<entry> listed = co_await files_.list(path);
+    check_watched(listed);
+    made->look(listed);
+    co_return made;
+  }
+
+  static void check_watched(const std::vector<entry>& listed) {
+    if (listed.size() > most_watched)
+      throw gateway_rpc_failure(
+          connect_code::resource_exhausted,
+          "there are more than " + std::to_string(most_watched) + " entries below the directory, too many to watch");
+  }
+
+  boost::json::object event_object(const gateway_watch& watch, const gateway_file_event& event) const {
+    boost::json::object object;
+    object["name"] = gateway_json_text(event.name());
+    object["type"] = event.type();
+    if (watch.with_entries() && event.now() != nullptr)
+      object["entry"] = sandbox_.paths().describe(*event.now(), joined_path(watch.path(), event.name()));
+    return object;
+  }
+
+  /// What has happened; everything has gone where the directory has.
+  awaitable<std::vector<gateway_file_event>> changes(std::shared_ptr<gateway_watch> watch) {
+    std::vector<entry> listed;
+    try {
+      listed = co_await files_.list(watch->path());
+    } catch (const error& failure) {
+      if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
+    }
+    check_watched(listed);
+    co_return watch->look(listed);
+  }
+
+  awaitable<void> watch() {
+    const watching mine(sandbox_, rpc_.core()->options().watchers());
+    const std::shared_ptr<gateway_watch> watch = co_await begin_watch();
+    rpc_.forget();
+    http_call& call = rpc_.call();
+    co_await rpc_.begin_stream();
+    const std::string begun = connect_message(R"({"start":{}})");
+    co_await call.write(begun);
+    const std::string alive = connect_message(R"({"keepalive":{}})");
+    asio::steady_timer timer(sandbox_.executor());
+    gateway_clock::time_point ping = gateway_clock::now() + rpc_.keepalive();
+    for (;;) {
+      timer.expires_after(rpc_.core()->options().watch_interval());
+      std::error_code woken;
+      co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+      if (sandbox_.now() == gateway_sandbox::state::ended)
+        throw error(errc::environment_closed, "the sandbox has ended");
+      if (rpc_.due() && gateway_clock::now() >= *rpc_.due()) {
+        co_await rpc_.end_stream(connect_code::deadline_exceeded, "context deadline exceeded");
+        co_return;
+      }
+      const std::vector<gateway_file_event> events = co_await changes(watch);
+      for (const gateway_file_event& event : events) {
+        boost::json::object object;
+        object["filesystem"] = event_object(*watch, event);
+        const std::string text = connect_message(boost::json::serialize(object));
+        co_await call.write(text);
+        ping = gateway_clock::now() + rpc_.keepalive();
+      }
+      if (gateway_clock::now() >= ping) {
+        co_await call.write(alive);
+        ping = gateway_clock::now() + rpc_.keepalive();
+      }
+    }
+  }
+
+  awaitable<boost::json::object> create_watcher() {
+    const watching mine(sandbox_, rpc_.core()->options().watchers());
+    const std::shared_ptr<gateway_watch> made = co_await begin_watch();
+    const std::string id = "w" + gateway_random(20, "abcdefghijklmnopqrstuvwxyz0123456789");
+    if (sandbox_.now() != gateway_sandbox::state::ended) sandbox_.watchers().emplace(id, made);
+    boost::json::object answer;
+    answer["watcherId"] = id;
+    co_return answer;
+  }
+
+  awaitable<boost::json::object> watcher_events() {
+    const std::string id = watcher_id();
+    const auto found = sandbox_.watchers().find(id);
+    if (found == sandbox_.watchers().end()) throw no_watcher(id);
+    const std::shared_ptr<gateway_watch> watch = found->second;
+    co_await rpc_.take_listing();
+    const std::vector<gateway_file_event> happened = co_await changes(watch);
+    boost::json::array events;
+    for (const gateway_file_event& event : happened) events.push_back(event_object(*watch, event));
+    boost::json::object answer;
+    if (!events.empty()) answer["events"] = std::move(events);
+    co_return answer;
+  }
+
+  std::string watcher_id() const {
+    return fields().text("watcherId").value_or(fields().text("watcher_id").value_or(std::string()));
+  }
+  static gateway_rpc_failure no_watcher(std::string_view id) {
+    return {connect_code::not_found, "watcher with id " + one_line(id.substr(0, 64)) + " not found"};
+  }
+  static std::string shown(std::string_view path) {
+    std::string text;
+    append_repaired_utf8(text, path);
+    return text;
+  }
+  void check_directory(const std::optional<entry>& found, std::string_view path, std::string_view missing,
+                       std::string_view no_directory) const {
+    const std::string name = shown(sandbox_.paths().outside(path));
+    if (!found)
+      throw gateway_rpc_failure(connect_code::not_found, std::string(missing) + name + " not found: lstat " + name +
+                                                             ": no such file or directory");
+    if (!found->is_directory())
+      throw gateway_rpc_failure(connect_code::invalid_argument, std::string(no_directory) + name);
+  }
+
+  gateway_rpc& rpc_;
+  gateway_sandbox& sandbox_;
+  any_environment& files_;
+};
+
+}  // namespace cofferdam::inline v0::detail

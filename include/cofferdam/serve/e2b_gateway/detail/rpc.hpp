@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/allotment.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/base64.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/net/connect_envelope.hpp>
+#include <cofferdam/net/connect_error.hpp>
+#include <cofferdam/net/http_call.hpp>
+#include <cofferdam/net/http_reply.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/core.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/served_process.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+// The Connect protocol's JSON codec, as a server speaks it. \par Source  specs/e2b.md 4.
+
+namespace cofferdam::inline v0::detail {
+
+/// Base64 as protobuf's JSON reads it: either alphabet, with or without padding.
+inline std::optional<bytes> gateway_base64(std::string_view text) {
+  std::string plain(text);
+  while (!plain.empty() && plain.back() == '=') plain.pop_back();
+  for (char& c : plain) {
+    if (c == '-') c = '+';
+    if (c == '_') c = '/';
+  }
+  while (plain.size() % 4 != 0) plain += '=';
+  return base64_decode(plain);
+}
+
+/// A message in protobuf's JSON. What has the wrong type is the client's fault.
+class gateway_message_fields {
+ public:
+  explicit gateway_message_fields(const boost::json::object& object) noexcept : object_(object) {}
+
+  const boost::json::value* find(std::string_view name) const noexcept {
+    const boost::json::value* const found = object_.if_contains(json_view(name));
+    return found == nullptr || found->is_null() ? nullptr : found;
+  }
+  const boost::json::object* object(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr) return nullptr;
+    if (!found->is_object()) throw wrong(name);
+    return &found->get_object();
+  }
+  std::optional<std::string> text(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr) return std::nullopt;
+    if (!found->is_string()) throw wrong(name);
+    return std::string(found->get_string().data(), found->get_string().size());
+  }
+  std::optional<bool> boolean(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr) return std::nullopt;
+    if (!found->is_bool()) throw wrong(name);
+    return found->get_bool();
+  }
+  /// A uint32, as a number or as text.
+  std::optional<std::uint32_t> number(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr) return std::nullopt;
+    std::optional<std::uint32_t> value;
+    if (found->is_int64() && found->get_int64() >= 0 && found->get_int64() <= UINT32_MAX)
+      value = static_cast<std::uint32_t>(found->get_int64());
+    if (found->is_string())
+      value = gateway_number<std::uint32_t>(std::string_view(found->get_string().data(), found->get_string().size()));
+    if (!value) throw wrong(name);
+    return value;
+  }
+  std::optional<bytes> data(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr) return std::nullopt;
+    if (!found->is_string()) throw wrong(name);
+    std::optional<bytes> raw = gateway_base64(std::string_view(found->get_string().data(), found->get_string().size()));
+    if (!raw) throw wrong(name);
+    return raw;
+  }
+
+ private:
+  static gateway_rpc_failure wrong(std::string_view name) {
+    return {connect_code::invalid_argument, "unmarshal message: invalid value for the field " + std::string(name)};
+  }
+  const boost::json::object& object_;
+};
+
+/// One Connect call: its message, and what its header fields say.
+class gateway_rpc {
+ public:
+  gateway_rpc(std::shared_ptr<gateway_core> core, std::shared_ptr<gateway_sandbox> sandbox, http_call& call)
+      : core_(std::move(core)), sandbox_(std::move(sandbox)), call_(call), began_(gateway_clock::now()) {}
+
+  const std::shared_ptr<gateway_core>& core() const noexcept { return core_; }
+  const std::shared_ptr<gateway_sandbox>& sandbox() const noexcept { return sandbox_; }
+  http_call& call() const noexcept { return call_; }
+  const boost::json::object& message() const noexcept { return message_; }
+
+  /// The type that a call of this kind has to have; nothing where it has it.
+  static std::optional<http_reply> refused_type(const http_call& call, bool is_stream) {
+    const std::string_view due = is_stream ? "application/connect+json" : "application/json";
+    std::string_view type = call.field("Content-Type").value_or(std::string_view());
+    type = without_blanks(type.substr(0, type.find(';')));
+    if (same_ignoring_case(type, due)) return std::nullopt;
+    http_reply reply(415);
+    reply.field("Accept-Post", std::string(due));
+    return reply;
+  }
+
+  /// Reads the header fields that all calls have. \throws gateway_rpc_failure
+  void check_fields() {
+    const std::string_view version = call_.field("Connect-Protocol-Version").value_or("1");
+    if (version != "1")
+      throw gateway_rpc_failure(connect_code::invalid_argument,
+                                "connect-protocol-version must be \"1\": got \"" + one_line(version) + "\"");
+    for (const char* const name : {"Content-Encoding", "Connect-Content-Encoding"}) {
+      const std::string_view coding = call_.field(name).value_or("identity");
+      if (coding != "identity" && !coding.empty())
+        throw gateway_rpc_failure(connect_code::unimplemented,
+                                  "unknown compression \"" + one_line(coding) + "\": supported encodings are identity");
+    }
+    if (const auto limit = call_.field("Connect-Timeout-Ms")) {
+      const bool is_number = !limit->empty() && limit->size() <= 10 &&
+                             std::all_of(limit->begin(), limit->end(), [](char c) { return c >= '0' && c <= '9'; });
+      if (!is_number)
+        throw gateway_rpc_failure(connect_code::invalid_argument, "parse timeout: \"" + one_line(*limit) + "\"");
+      due_ = began_ + std::chrono::milliseconds(gateway_number<std::int64_t>(*limit).value_or(0));
+      if (*due_ <= began_) throw gateway_rpc_failure(connect_code::deadline_exceeded, "context deadline exceeded");
+    }
+    if (const auto ping = call_.field("Keepalive-Ping-Interval")) {
+      const auto seconds = gateway_number<std::int64_t>(*ping);
+      if (seconds && *seconds > 0) keepalive_ = std::chrono::seconds(std::min<std::int64_t>(*seconds, 3600));
+    }
+    check_user();
+  }
+
+  /// When the call is to end, where it said so.
+  const std::optional<gateway_clock::time_point>& due() const noexcept { return due_; }
+  std::chrono::seconds keepalive() const noexcept { return keepalive_; }
+
+  /// Reads a unary call's message.
+  awaitable<void> read_unary() {
+    body_ = co_await gateway_core::read_body(core_, call_);
+    parse(body_.text());
+  }
+
+  /// Reads the one message of a call that is answered by a stream.
+  awaitable<void> read_only_envelope() {
+    body_ = co_await gateway_core::read_body(core_, call_);
+    connect_envelope_reader reader(core_->options().message());
+    std::string_view rest = body_.text();
+    const std::optional<connect_envelope> first = next_of(reader, rest);
+    if (!first || first->is_end())
+      throw gateway_rpc_failure(connect_code::invalid_argument, "protocol error: incomplete envelope");
+    parse(first->payload());
+    if (!rest.empty())
+      throw gateway_rpc_failure(connect_code::unimplemented, "unary request has more than one message");
+  }
+
+  static std::optional<connect_envelope> next_of(connect_envelope_reader& reader, std::string_view& rest) {
+    try {
+      return reader.next(rest);
+    } catch (const error& broken) {
+      if (broken.code() == errc::too_large) throw gateway_rpc_failure(connect_code::resource_exhausted, broken.what());
+      throw gateway_rpc_failure(connect_code::invalid_argument, std::string("protocol error: ") + broken.what());
+    }
+  }
+
+  void parse(std::string_view text) {
+    if (text.empty())
+      throw gateway_rpc_failure(connect_code::invalid_argument, "zero-length payload is not a valid JSON object");
+    std::error_code broken;
+    boost::json::value value = boost::json::parse(json_view(text), broken);
+    if (broken || !value.is_object())
+      throw gateway_rpc_failure(connect_code::invalid_argument,
+                                "unmarshal message: " + (broken ? broken.message() : std::string("it is no object")));
+    message_ = std::move(value.get_object());
+  }
+  /// What it was read from is no longer needed; its memory is somebody else's.
+  void forget() {
+    message_ = boost::json::object();
+    body_ = gateway_body();
+  }
+
+  /// Waits until its answer may be a long one; it keeps that place to its end.
+  awaitable<void> take_listing() {
+    co_await sandbox_->listings().take(1, "list");
+    listing_ = allotted(sandbox_->listings(), 1);
+  }
+
+  awaitable<void> begin_stream() {
+    http_reply head(200);
+    head.field("Content-Type", "application/connect+json").field("Connect-Accept-Encoding", "identity");
+    head.field("Vary", "Origin");
+    co_await call_.begin(std::move(head));
+  }
+  awaitable<void> end_stream() {
+    const std::string text = connect_end();
+    co_await call_.write(text);
+    co_await call_.end();
+  }
+  awaitable<void> end_stream(connect_code code, std::string message) {
+    const std::string text = connect_end(connect_end_text(connect_failure(code, std::move(message))));
+    co_await call_.write(text);
+    co_await call_.end();
+  }
+
+ private:
+  /// Whoever it is, it is the environment's user that things are done as; but a wrong name is told.
+  void check_user() const {
+    const std::string_view given = call_.field("Authorization").value_or(std::string_view());
+    if (given.size() < 6 || !same_ignoring_case(given.substr(0, 6), "Basic ")) return;
+    const std::optional<bytes> plain = gateway_base64(without_blanks(given.substr(6)));
+    if (!plain) return;
+    const std::string_view pair = as_text(*plain);
+    check_user(pair.substr(0, pair.find(':')));
+  }
+
+ public:
+  static void check_user(std::string_view name) {
+    if (!name.empty() && name != "user" && name != "root")
+      throw gateway_rpc_failure(connect_code::unauthenticated,
+                                "invalid username: '" + one_line(name.substr(0, 64)) + "'");
+  }
+
+ private:
+  std::shared_ptr<gateway_core> core_;
+  std::shared_ptr<gateway_sandbox> sandbox_;
+  http_call& call_;
+  gateway_clock::time_point began_;
+  std::optional<gateway_clock::time_point> due_;
+  std::chrono::seconds keepalive_{90};
+  gateway_body body_;
+  allotted listing_;
+  boost::json::object message_;
+};
+
+}  // namespace cofferdam::inline v0::detail

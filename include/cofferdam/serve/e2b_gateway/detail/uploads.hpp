@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bulk_file_environment.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/net/http_call.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/multipart_reader.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/paths.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/routing.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+/// The files in a request's body, as an environment takes them: streamed. What the client does wrong ends it, and is
+/// kept for the answer.
+class gateway_upload : public file_source {
+ public:
+  const std::exception_ptr& failure() const noexcept { return failure_; }
+
+ protected:
+  explicit gateway_upload(http_call& call) noexcept : call_(call) {}
+
+  /// The next piece of the body; none at its end.
+  awaitable<std::string_view> more() {
+    std::size_t count = 0;
+    try {
+      count = co_await call_.read_some(room_);
+    } catch (...) {
+      failure_ = std::current_exception();
+      throw;
+    }
+    co_return as_text(bytes_view(room_).first(count));
+  }
+  void fail(std::exception_ptr why) { failure_ = std::move(why); }
+  http_call& call() const noexcept { return call_; }
+
+ private:
+  http_call& call_;
+  std::array<std::byte, std::size_t{64} * 1024> room_;
+  std::exception_ptr failure_;
+};
+
+/// A body that is one file.
+class gateway_raw_upload final : public gateway_upload {
+ public:
+  gateway_raw_upload(http_call& call, std::string destination)
+      : gateway_upload(call), destination_(std::move(destination)) {}
+
+  awaitable<std::optional<file_header>> next() override {
+    if (std::exchange(is_given_, true)) co_return std::nullopt;
+    std::uint64_t size = 0;
+    if (const auto length = call().field("Content-Length")) size = gateway_number<std::uint64_t>(*length).value_or(0);
+    co_return file_header(destination_, destination_, file_type::regular, size, 0644);
+  }
+  awaitable<bytes> read(std::size_t most) override {
+    if (rest_.empty() && !is_over_) {
+      rest_ = co_await more();
+      is_over_ = rest_.empty();
+    }
+    const std::string_view piece = rest_.substr(0, most);
+    rest_.remove_prefix(piece.size());
+    co_return to_bytes(piece);
+  }
+
+ private:
+  std::string destination_;
+  std::string_view rest_;
+  bool is_given_ = false;
+  bool is_over_ = false;
+};
+
+/// The `file` parts of a form.
+class gateway_form_upload final : public gateway_upload {
+ public:
+  /// \param destination  for the one file there is; without it the parts name their own.
+  gateway_form_upload(http_call& call, std::string boundary, std::optional<std::string> destination,
+                      const gateway_paths& paths)
+      : gateway_upload(call), reader_(std::move(boundary)), destination_(std::move(destination)), paths_(paths) {}
+
+  awaitable<std::optional<file_header>> next() override {
+    if (failure()) co_return std::nullopt;
+    std::optional<file_header> header;
+    for (bool is_open = true; is_open && !header;) {
+      const event what = co_await step();
+      if (what == event::end) is_open = false;
+      if (what == event::part && reader_.name() == "file") {
+        try {
+          header = head();
+        } catch (...) {
+          fail(std::current_exception());
+          is_open = false;
+        }
+      }
+    }
+    in_file_ = header.has_value();
+    co_return header;
+  }
+
+  awaitable<bytes> read(std::size_t most) override {
+    while (rest_.empty() && in_file_) {
+      const event what = co_await step();
+      if (what == event::content) rest_ = reader_.content();
+      if (what == event::part_end || what == event::end) in_file_ = false;
+    }
+    const std::string_view piece = rest_.substr(0, most);
+    rest_.remove_prefix(piece.size());
+    co_return to_bytes(piece);
+  }
+
+ private:
+  using event = gateway_multipart_reader::event;
+
+  awaitable<event> step() {
+    rest_ = std::string_view();
+    for (;;) {
+      event what = event::more;
+      try {
+        what = reader_.next();
+      } catch (...) {
+        fail(std::current_exception());
+        throw;
+      }
+      if (what != event::more) co_return what;
+      const std::string_view piece = co_await more();
+      if (piece.empty()) {
+        fail(std::make_exception_ptr(gateway_refusal(400, "multipart: NextPart: EOF")));
+        throw error(errc::io_error, "multipart/form-data: the body ends before its last boundary", net_errc::truncated);
+      }
+      reader_.feed(piece);
+    }
+  }
+
+  file_header head() {
+    std::string target;
+    if (destination_) {
+      target = *destination_;
+    } else {
+      if (!reader_.file_name() || reader_.file_name()->empty())
+        throw gateway_refusal(400, "a part of the form has no file name, and there is no path");
+      target = paths_.inside(*reader_.file_name());
+    }
+    if (!seen_.insert(target).second)
+      throw gateway_refusal(400, "you cannot upload multiple files to the same path '" + paths_.outside(target) +
+                                     "' in one upload request");
+    constexpr std::size_t most_files = 10'000;
+    if (seen_.size() > most_files) throw gateway_refusal(400, "one form holds at most 10000 files");
+    return {target, target, file_type::regular, 0, 0644};
+  }
+
+  gateway_multipart_reader reader_;
+  std::optional<std::string> destination_;
+  const gateway_paths& paths_;
+  std::string_view rest_;
+  std::set<std::string> seen_;
+  bool in_file_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail

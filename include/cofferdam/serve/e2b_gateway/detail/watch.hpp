@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/listing_environment.hpp>
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+/// One thing that happened in a watched directory.
+class gateway_file_event {
+ public:
+  gateway_file_event(const char* type, std::string name, const entry* now)
+      : type_(type), name_(std::move(name)), has_entry_(now != nullptr) {
+    if (now != nullptr) now_ = *now;
+  }
+  const char* type() const noexcept { return type_; }
+  /// Relative to the watched directory.
+  const std::string& name() const noexcept { return name_; }
+  /// What stands there now; null for what has gone.
+  const entry* now() const noexcept { return has_entry_ ? &now_ : nullptr; }
+
+ private:
+  const char* type_;
+  std::string name_;
+  entry now_;
+  bool has_entry_;
+};
+
+/// Tells from two listings of a directory what has happened in between. A file that was moved has gone and come; one that
+/// was written with as many bytes as before looks the same.
+class gateway_watch {
+ public:
+  gateway_watch(std::string path, bool is_recursive, bool with_entries)
+      : path_(std::move(path)), is_recursive_(is_recursive), with_entries_(with_entries) {}
+
+  /// In the workspace.
+  const std::string& path() const noexcept { return path_; }
+  bool with_entries() const noexcept { return with_entries_; }
+
+  /// \return  what has changed since the last call; nothing the first time.
+  std::vector<gateway_file_event> look(const std::vector<entry>& listed) {
+    std::map<std::string, entry, std::less<>> now;
+    for (const entry& one : listed)
+      if (is_recursive_ || one.path().find('/') == std::string::npos) now.emplace(one.path(), one);
+    std::vector<gateway_file_event> events;
+    if (has_looked_) {
+      for (const auto& [name, old] : known_)
+        if (!now.contains(name)) events.emplace_back("EVENT_TYPE_REMOVE", name, nullptr);
+      for (const auto& [name, one] : now) compare(name, one, events);
+    }
+    known_ = std::move(now);
+    has_looked_ = true;
+    return events;
+  }
+
+ private:
+  void compare(const std::string& name, const entry& one, std::vector<gateway_file_event>& events) const {
+    const auto old = known_.find(name);
+    if (old == known_.end()) {
+      events.emplace_back("EVENT_TYPE_CREATE", name, &one);
+      if (one.is_regular()) events.emplace_back("EVENT_TYPE_WRITE", name, &one);
+    } else if (old->second.type() != one.type()) {
+      events.emplace_back("EVENT_TYPE_REMOVE", name, nullptr);
+      events.emplace_back("EVENT_TYPE_CREATE", name, &one);
+    } else {
+      if (old->second.size() != one.size()) events.emplace_back("EVENT_TYPE_WRITE", name, &one);
+      if (old->second.mode() != one.mode()) events.emplace_back("EVENT_TYPE_CHMOD", name, &one);
+    }
+  }
+
+  std::string path_;
+  bool is_recursive_;
+  bool with_entries_;
+  bool has_looked_ = false;
+  std::map<std::string, entry, std::less<>> known_;
+};
+
+}  // namespace cofferdam::inline v0::detail

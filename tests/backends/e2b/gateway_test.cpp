@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// What the conformance suites do not know, against a gateway of ours over the local backend.
+
+#include <cofferdam/backends/e2b.hpp>
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/net/http_client.hpp>
+#include <cofferdam/serve/e2b_gateway.hpp>
+
+#include "net/http_server_support.hpp"
+#include "support/gateway_thread.hpp"
+#include "support/run.hpp"
+
+#include <asio/this_coro.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace cofferdam;
+using namespace std::chrono_literals;
+using cofferdam_test::gateway_thread;
+
+const std::string key = "e2b_0123456789";
+
+gateway_thread& gateway() {
+  static gateway_thread one(local().without_warning(), e2b_gateway_options().api_key(key));
+  return one;
+}
+
+e2b::provider recipe() {
+  return e2b::from_template("base")
+      .variables_from(e2b::surroundings())
+      .api_key(key)
+      .api_url(gateway().url())
+      .sandbox_url(gateway().url());
+}
+
+template <class Body>
+void with(Body body) {
+  const auto work = [&]() -> awaitable<void> { co_await with_environment(recipe(), std::ref(body)); };
+  cofferdam_test::run(work);
+}
+
+TEST(E2bGateway, a_signed_url_gives_a_file_to_whoever_has_it_and_nothing_else) {
+  with([](e2b::environment& env) -> awaitable<void> {
+    co_await write_text(env, "a b.txt", "content");
+    asio::any_io_executor executor = co_await asio::this_coro::executor;
+    const e2b::endpoint there = e2b::endpoint::parse(gateway().url(), "x");
+    http_client anybody(executor, tcp_connector(there.host(), there.port()));
+    const std::string url = env.download_url("a b.txt").substr(gateway().url().size());
+    http_request good("GET", url);
+    good.field("E2b-Sandbox-Id", env.id()).field("E2b-Sandbox-Port", "49983");
+    http_response got = co_await anybody.request(good);
+    EXPECT_EQ(got.status(), 200);
+    EXPECT_EQ(got.text(), "content");
+    std::string other = url;
+    other.replace(other.find("a%20b"), 5, "a%20c");
+    http_request bad("GET", other);
+    bad.field("E2b-Sandbox-Id", env.id()).field("E2b-Sandbox-Port", "49983");
+    http_response refused = co_await anybody.request(bad);
+    EXPECT_EQ(refused.status(), 401);
+  });
+}
+
+TEST(E2bGateway, what_happens_in_a_folder_is_heard) {
+  with([](e2b::environment& env) -> awaitable<void> {
+    e2b::folder_watch watch = co_await env.watch(".");
+    co_await write_text(env, "new.txt", "x");
+    for (;;) {
+      std::optional<e2b::folder_event> event = co_await watch.next();
+      EXPECT_TRUE(event.has_value());
+      if (!event || event->path() == "new.txt") break;
+    }
+  });
+}
+
+TEST(E2bGateway, processes_are_listed_followed_and_ended) {
+  with([](e2b::environment& env) -> awaitable<void> {
+    process running = co_await env.start(shell("echo up; while :; do echo tick; sleep 0.05; done"));
+    chunk up = co_await running.read();
+    EXPECT_FALSE(up.end());
+    std::vector<e2b::running_process> all = co_await env.processes();
+    EXPECT_EQ(all.size(), 1U);
+    e2b::process_follower follower = co_await env.follow(all.front().pid());
+    std::optional<e2b::process_event> heard = co_await follower.next();
+    EXPECT_TRUE(heard && heard->what == e2b::process_event::kind::out);
+    const bool was_there = co_await env.end_process(all.front().pid());
+    EXPECT_TRUE(was_there);
+    command_result result = co_await running.wait();
+    EXPECT_FALSE(result.ok());
+    const bool is_there = co_await env.end_process(999999);
+    EXPECT_FALSE(is_there);
+  });
+}
+
+TEST(E2bGateway, a_sandbox_is_found_again_by_its_id_and_by_the_list) {
+  with([](e2b::environment& env) -> awaitable<void> {
+    co_await write_text(env, "kept.txt", "kept");
+    e2b::provider again = e2b::in_sandbox(env.id())
+                              .variables_from(e2b::surroundings())
+                              .api_key(key)
+                              .api_url(gateway().url())
+                              .sandbox_url(gateway().url());
+    e2b::environment other = co_await again.open();
+    std::string text = co_await read_text(other, "kept.txt");
+    EXPECT_EQ(text, "kept");
+    co_await other.close();
+    std::string still = co_await read_text(env, "kept.txt");
+    EXPECT_EQ(still, "kept");
+    e2b::account_options who;
+    who.api_key = e2b::secret(key);
+    who.api_url = gateway().url();
+    const e2b::sandbox_list list(who, e2b::surroundings());
+    std::vector<e2b::sandbox_info> all = co_await list.all();
+    bool found = false;
+    for (const e2b::sandbox_info& one : all) found = found || one.id() == env.id();
+    EXPECT_TRUE(found);
+    co_await env.set_lifetime(60s);
+    e2b::sandbox_info info = co_await list.look(env.id());
+    EXPECT_EQ(info.state(), "running");
+  });
+}
+
+TEST(E2bGateway, a_sandbox_that_somebody_ends_is_a_lost_provider) {
+  with([](e2b::environment& env) -> awaitable<void> {
+    process running = co_await env.start(shell("echo up; sleep 60"));
+    chunk up = co_await running.read();
+    EXPECT_FALSE(up.end());
+    e2b::account_options who;
+    who.api_key = e2b::secret(key);
+    who.api_url = gateway().url();
+    const e2b::sandbox_list list(who, e2b::surroundings());
+    const bool ended = co_await list.kill(env.id());
+    EXPECT_TRUE(ended);
+    std::error_code seen;
+    std::string partial;
+    try {
+      co_await running.wait();
+    } catch (const error& failure) {
+      seen = failure.code();
+      if (failure.partial() != nullptr) partial = failure.partial()->out().text();
+    }
+    EXPECT_EQ(seen, errc::provider_lost);
+    EXPECT_EQ(partial, "up\n");
+  });
+}
+
+}  // namespace

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+#include <cofferdam/backends/e2b.hpp>
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/serve/e2b_gateway.hpp>
+
+#include "conformance/places.hpp"
+#include "support/gateway_thread.hpp"
+
+#include <string>
+#include <utility>
+
+namespace cofferdam_test {
+
+namespace {
+
+template <class Provider>
+cofferdam::any_provider by_gateway(Provider behind) {
+  using namespace cofferdam;
+  static const gateway_thread gateway(std::move(behind),
+                                      e2b_gateway_options().api_key("e2b_0123456789").sandboxes(100).processes(1000));
+  return any_provider(e2b::from_template("base")
+                          .variables_from(e2b::surroundings())
+                          .api_key("e2b_0123456789")
+                          .api_url(gateway.url())
+                          .sandbox_url(gateway.url()));
+}
+
+}  // namespace
+
+std::vector<place> e2b_places() {
+  using namespace cofferdam;
+  std::vector<place> all;
+  // A shell does not say that its child died by SIGINT or SIGPIPE; sockets hold some output that nobody reads.
+  const std::string without = "*every_deadly_signal_arrives:*a_command_nobody_reads_from_waits_and_loses_nothing";
+  // Behind the gateway no command may signal another, and E2B itself knows two signals only.
+  all.push_back({"e2b", [] { return by_gateway(local().without_warning()); }, without + ":*a_signal_reaches_the_command",
+                 ""});
+  // And where they may: what a command leaves behind is found by its session and its variables.
+  all.push_back({"e2b_scripts", [] { return by_gateway(local().without_warning().warden(warden_policy::never)); },
+                 without + ":*file_conformance*", ""});
+  return all;
+}
+
+}  // namespace cofferdam_test

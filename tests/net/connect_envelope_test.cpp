@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+#include <cofferdam/net/connect_envelope.hpp>
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <support/error_of.hpp>
+
+namespace {
+
+using namespace cofferdam;
+using cofferdam_test::code_of;
+using cofferdam_test::error_of;
+
+using messages = std::vector<std::pair<bool, std::string>>;
+
+void take(connect_envelope_reader& reader, std::string_view piece, messages& into) {
+  while (const std::optional<connect_envelope> one = reader.next(piece))
+    into.emplace_back(one->is_end(), std::string(one->payload()));
+  EXPECT_TRUE(piece.empty());
+}
+
+TEST(ConnectEnvelope, what_is_written_is_read_cut_at_every_byte) {
+  const std::string wire = connect_message("{\"a\":1}") + connect_message("") + connect_message(std::string(300, 'x')) +
+                           connect_end("{\"error\":{}}");
+  const messages expected{{false, "{\"a\":1}"}, {false, ""}, {false, std::string(300, 'x')}, {true, "{\"error\":{}}"}};
+  for (std::size_t cut = 0; cut <= wire.size(); ++cut) {
+    connect_envelope_reader reader(300);
+    messages seen;
+    take(reader, std::string_view(wire).substr(0, cut), seen);
+    take(reader, std::string_view(wire).substr(cut), seen);
+    EXPECT_EQ(seen, expected) << cut;
+    EXPECT_TRUE(reader.ended());
+    reader.finish();
+  }
+  connect_envelope_reader reader(300);
+  messages seen;
+  for (const char c : wire) take(reader, std::string_view(&c, 1), seen);
+  EXPECT_EQ(seen, expected);
+}
+
+TEST(ConnectEnvelope, the_example_of_the_specification_is_written_to_the_byte) {
+  EXPECT_EQ(connect_message("{\"event\":{\"start\":{\"pid\":31201}}}"),
+            std::string("\0\0\0\0\x21{\"event\":{\"start\":{\"pid\":31201}}}", 38));
+  EXPECT_EQ(connect_end(), std::string("\x02\0\0\0\x02{}", 7));
+}
+
+TEST(ConnectEnvelope, a_stream_that_is_cut_off_inside_an_envelope_is_truncated_and_nowhere_else) {
+  const std::string wire = connect_message("abc") + connect_message("");
+  for (std::size_t cut = 0; cut <= wire.size(); ++cut) {
+    connect_envelope_reader reader(16);
+    messages seen;
+    take(reader, std::string_view(wire).substr(0, cut), seen);
+    EXPECT_FALSE(reader.ended());
+    if (cut == 0 || cut == 8 || cut == 13) {
+      reader.finish();
+    } else {
+      const std::optional<error> failure = error_of([&] { reader.finish(); });
+      ASSERT_TRUE(failure);
+      EXPECT_EQ(failure->cause(), net_errc::truncated) << cut;
+    }
+  }
+}
+
+TEST(ConnectEnvelope, a_length_beyond_the_limit_is_refused_before_the_message_comes) {
+  connect_envelope_reader reader(16);
+  std::string_view head("\0\xff\xff\xff\xff", 5);
+  EXPECT_EQ(code_of([&] { reader.next(head); }), errc::too_large);
+  connect_envelope_reader exact(16);
+  const std::string fits = connect_message(std::string(16, 'x'));
+  std::string_view input = fits;
+  EXPECT_TRUE(exact.next(input));
+  connect_envelope_reader less(15);
+  input = fits;
+  EXPECT_EQ(code_of([&] { less.next(input); }), errc::too_large);
+}
+
+TEST(ConnectEnvelope, reserved_and_compressed_flags_are_malformed) {
+  for (int flags = 0; flags < 256; ++flags) {
+    connect_envelope_reader reader(16);
+    const std::string wire = std::string(1, static_cast<char>(flags)) + std::string(4, '\0');
+    std::string_view input = wire;
+    if (flags == 0 || flags == 2) {
+      const std::optional<connect_envelope> one = reader.next(input);
+      ASSERT_TRUE(one);
+      EXPECT_EQ(one->is_end(), flags == 2);
+    } else {
+      const std::optional<error> failure = error_of([&] { reader.next(input); });
+      ASSERT_TRUE(failure);
+      EXPECT_EQ(failure->cause(), net_errc::malformed);
+    }
+  }
+}
+
+TEST(ConnectEnvelope, nothing_may_follow_the_end) {
+  connect_envelope_reader reader(16);
+  const std::string wire = connect_end() + "x";
+  std::string_view input = wire;
+  ASSERT_TRUE(reader.next(input));
+  const std::optional<error> failure = error_of([&] { reader.next(input); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->code(), errc::io_error);
+  EXPECT_EQ(failure->cause(), net_errc::malformed);
+}
+
+}  // namespace

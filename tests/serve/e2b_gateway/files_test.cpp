@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// The data plane: files and directories of a sandbox, and its further ports.
+
+#include <cofferdam/serve/e2b_gateway.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/secrets.hpp>
+
+#include "serve/gateway_support.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace cofferdam;
+using namespace std::chrono_literals;
+using cofferdam_test::comes_about;
+using cofferdam_test::gateway_client;
+using cofferdam_test::gateway_sandbox_name;
+using cofferdam_test::gateway_stream;
+using cofferdam_test::json_of;
+using cofferdam_test::run_with_gateway;
+using cofferdam_test::text_at;
+
+std::string said(const http_response& answer) {
+  return std::to_string(answer.status()) + " " + std::string(answer.text());
+}
+
+// ---- files ----
+
+TEST(E2bFiles, come_back_as_they_went) {
+  run_with_gateway([](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+    const gateway_sandbox_name one = co_await client.create();
+    std::string content(3'000'000, '\0');
+    for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(i * 7919 >> 3);
+    http_response answer = co_await client.put(one, "/files?path=%2Fhome%2Fuser%2Fa%20b%2Fc+d.bin", content);
+    EXPECT_EQ(said(answer), R"(200 [{"name":"c d.bin","path":"/home/user/a b/c d.bin","type":"file"}])");
+    EXPECT_EQ(answer.field("Content-Type"), "text/plain; charset=utf-8");
+    answer = co_await client.get(one, "/files?path=a%20b%2Fc%20d.bin");
+    EXPECT_EQ(answer.status(), 200);
+    EXPECT_TRUE(answer.text() == content);
+    EXPECT_EQ(answer.field("Content-Length"), "3000000");
+    EXPECT_EQ(answer.field("Content-Disposition"), "inline; filename=\"c d.bin\"");
+    EXPECT_EQ(answer.field("Content-Type"), "application/octet-stream");
+    answer = co_await client.put(one, "/files?path=empty", "");
+    EXPECT_EQ(answer.status(), 200);
+    answer = co_await client.get(one, "/files?path=empty&username=root");
+    EXPECT_EQ(said(answer), "200 ");
+    const std::string form =
+        "--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"/home/user/f/1\"\r\n\r\none\r\n"
+        "--B\r\nContent-Disposition: form-data; name=\"other\"\r\n\r\nskipped\r\n"
+        "--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"f/2\"\r\n\r\n\r\n--B--\r\n";
+    answer = co_await client.put(one, "/files", form, "multipart/form-data; boundary=B");
+    EXPECT_EQ(said(answer), R"(200 [{"name":"1","path":"/home/user/f/1","type":"file"},)"
+                            R"({"name":"2","path":"/home/user/f/2","type":"file"}])");
+    answer = co_await client.get(one, "/files?path=f/1");
+    EXPECT_EQ(said(answer), "200 one");
+    answer = co_await client.put(one, "/files", "--B--\r\n", "multipart/form-data; boundary=B");
+    EXPECT_EQ(said(answer), "200 []");
+  });
+}
+
+TEST(E2bFiles, what_is_wrong_is_said_as_by_the_real_one) {
+  run_with_gateway([](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+    const gateway_sandbox_name one = co_await client.create();
+    co_await client.put(one, "/files?path=d/file", "x");
+    const auto failure = [](int code, const std::string& message) {
+      return std::to_string(code) + " {\"code\":" + std::to_string(code) + ",\"message\":\"" + message + "\"}";
+    };
+    http_response answer = co_await client.get(one, "/files?path=%2Fhome%2Fuser%2Fnone");
+    EXPECT_EQ(said(answer), failure(404, "path '/home/user/none' does not exist"));
+    answer = co_await client.get(one, "/files?path=d/file/below");
+    EXPECT_GE(answer.status(), 400);
+    answer = co_await client.get(one, "/files");
+    EXPECT_EQ(said(answer), failure(400, "path '/home/user' is a directory"));
+    answer = co_await client.get(one, "/files?path=d");
+    EXPECT_EQ(said(answer), failure(400, "path '/home/user/d' is a directory"));
+    answer = co_await client.get(one, "/files?path=x&username=nobodyx");
+    EXPECT_EQ(said(answer), failure(401, "error looking up user 'nobodyx': user: unknown user nobodyx"));
+    answer = co_await client.put(one, "/files?path=d", "x");
+    EXPECT_EQ(answer.status(), 400) << answer.text();
+    answer = co_await client.put(one, "/files?path=d/file/below", "x");
+    EXPECT_GE(answer.status(), 400);
+    answer = co_await client.put(one, "/files", "x");
+    EXPECT_EQ(said(answer), failure(400, "path query parameter is required for raw body upload"));
+    answer = co_await client.put(one, "/files?path=x", "x", "text/plain");
+    EXPECT_EQ(said(answer), failure(400,
+                                    "unsupported content type: text/plain, expected multipart/form-data or "
+                                    "application/octet-stream"));
+    answer = co_await client.put(one, "/files?path=x", "x", "multipart/form-data");
+    EXPECT_EQ(answer.status(), 400);
+    const std::string twice =
+        "--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n1\r\n"
+        "--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"./a\"\r\n\r\n2\r\n--B--\r\n";
+    answer = co_await client.put(one, "/files", twice, "multipart/form-data; boundary=B");
+    EXPECT_EQ(said(answer), failure(400,
+                                    "you cannot upload multiple files to the same path '/home/user/a' in one upload "
+                                    "request"));
+    answer =
+        co_await client.put(one, "/files?path=cut", "--B\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nhalf",
+                            "multipart/form-data; boundary=B");
+    EXPECT_EQ(said(answer), failure(400, "multipart: NextPart: EOF"));
+    answer = co_await client.get(one, "/files?path=cut");
+    EXPECT_EQ(answer.status(), 404) << "half a file is none";
+    http_request zipped = gateway_client::to_sandbox("POST", "/files?path=z", one);
+    zipped.field("Content-Encoding", "gzip").content("application/octet-stream", "x");
+    answer = co_await client.http.request(std::move(zipped));
+    EXPECT_EQ(answer.status(), 400);
+    http_request head = gateway_client::to_sandbox("HEAD", "/files?path=d/file", one);
+    answer = co_await client.http.request(std::move(head));
+    EXPECT_EQ(answer.status(), 405);
+    EXPECT_EQ(answer.field("Allow"), "GET, POST");
+    answer = co_await client.get(one, "/nothing");
+    EXPECT_EQ(said(answer), "404 404 page not found\n");
+    answer = co_await client.put(one, "/init", "{}", "application/json");
+    EXPECT_EQ(said(answer),
+              "404 {\"message\":\"This endpoint is reserved for the E2B control plane and is not reachable "
+              "through the sandbox URL\",\"path\":\"/init\",\"code\":404}");
+    answer = co_await client.get(one, "/envs");
+    EXPECT_EQ(said(answer),
+              "200 {\"E2B_SANDBOX\":\"true\",\"E2B_SANDBOX_ID\":\"" + one.id + "\",\"E2B_TEMPLATE_ID\":\"base\"}");
+  });
+}
+
+TEST(E2bFiles, uploads_have_a_limit) {
+  run_with_gateway(
+      [](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+        const gateway_sandbox_name one = co_await client.create();
+        http_response answer = co_await client.put(one, "/files?path=a", std::string(1000, 'x'));
+        EXPECT_EQ(answer.status(), 200);
+        answer = co_await client.put(one, "/files?path=b", std::string(1001, 'x'));
+        EXPECT_EQ(answer.status(), 413);
+        answer = co_await client.get(one, "/files?path=b");
+        EXPECT_EQ(answer.status(), 404);
+      },
+      e2b_gateway_options().upload(1000));
+}
+
+TEST(E2bFiles, signatures_let_in_without_a_token) {
+  run_with_gateway([](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+    const gateway_sandbox_name one = co_await client.create();
+    co_await client.put(one, "/files?path=a.txt", "content");
+    gateway_sandbox_name bare = one;
+    bare.token.clear();
+    const auto url = [&](const std::string& path, const std::string& operation, const std::string& until) {
+      std::string signature = detail::gateway_signature(path, operation, "", one.token, until);
+      for (const auto& [from, to] : {std::pair<char, const char*>{'+', "%2B"}, {'/', "%2F"}})
+        for (auto at = signature.find(from); at != std::string::npos; at = signature.find(from))
+          signature.replace(at, 1, to);
+      return "/files?path=" + path + "&signature=" + signature +
+             (until.empty() ? "" : "&signature_expiration=" + until);
+    };
+    const auto text = [](const http_response& answer) { return text_at(json_of(answer.text()), "message"); };
+    http_response answer = co_await client.get(bare, url("a.txt", "read", ""));
+    EXPECT_EQ(said(answer), "200 content");
+    answer = co_await client.get(bare, url("a.txt", "read", "4000000000"));
+    EXPECT_EQ(said(answer), "200 content");
+    // A URL for whom no header names the sandbox.
+    http_request plain("GET", url("a.txt", "read", ""));
+    answer = co_await client.http.request(std::move(plain));
+    EXPECT_EQ(said(answer), "200 content");
+    answer = co_await client.get(bare, url("a.txt", "read", "1000000000"));
+    EXPECT_EQ(answer.status(), 401);
+    EXPECT_EQ(text(answer), "signature is already expired");
+    answer = co_await client.get(bare, url("a.txt", "write", ""));
+    EXPECT_EQ(text(answer), "invalid signature");
+    answer = co_await client.get(bare, "/files?path=a.txt");
+    EXPECT_EQ(text(answer), "missing signature query parameter");
+    gateway_sandbox_name wrong = one;
+    wrong.token = std::string(64, '0');
+    answer = co_await client.get(wrong, url("a.txt", "read", ""));
+    EXPECT_EQ(text(answer), "access token present in header but does not match");
+    answer = co_await client.put(bare, url("b.txt", "write", ""), "new");
+    EXPECT_EQ(answer.status(), 200);
+    answer = co_await client.call(bare, "process.Process/List", "{}");
+    EXPECT_EQ(said(answer), R"(401 {"code":401,"message":"unauthorized access, please provide a valid access token or )"
+                            R"(method signing if supported"})");
+  });
+}
+
+// ---- directories ----
+
+TEST(E2bFilesystem, directories_are_listed_made_moved_and_removed) {
+  run_with_gateway([](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+    const gateway_sandbox_name one = co_await client.create();
+    const auto call = [&](const std::string& method, const std::string& message) {
+      return client.call(one, "filesystem.Filesystem/" + method, message);
+    };
+    http_response answer = co_await call("MakeDir", R"({"path":"/home/user/d/e"})");
+    EXPECT_EQ(answer.status(), 200) << answer.text();
+    EXPECT_EQ(text_at(json_of(answer.text()).at("entry"), "path"), "/home/user/d/e");
+    answer = co_await call("MakeDir", R"({"path":"d/e"})");
+    EXPECT_EQ(said(answer), R"(409 {"code":"already_exists","message":"directory already exists: /home/user/d/e"})");
+    co_await client.put(one, "/files?path=d/f.txt", "12345");
+    answer = co_await call("MakeDir", R"({"path":"d/f.txt"})");
+    EXPECT_EQ(answer.status(), 400);
+    answer = co_await call("Stat", R"({"path":"d/f.txt"})");
+    EXPECT_EQ(said(answer), R"(200 {"entry":{"name":"f.txt","type":"FILE_TYPE_FILE","path":"/home/user/d/f.txt",)"
+                            R"("size":"5","mode":420,"permissions":"-rw-r--r--","owner":"user","group":"user"}})");
+    answer = co_await call("Stat", R"({"path":"none"})");
+    EXPECT_EQ(said(answer),
+              R"(404 {"code":"not_found","message":"file not found: lstat /home/user/none: no such file or )"
+              R"(directory"})");
+    answer = co_await call("Stat", R"({"path":"/etc/passwd"})");
+    EXPECT_EQ(answer.status(), 403);
+    EXPECT_EQ(text_at(json_of(answer.text()), "code"), "permission_denied");
+    answer = co_await call("ListDir", R"({"path":"d"})");
+    EXPECT_EQ(json_of(answer.text()).at("entries").as_array().size(), 2U);
+    answer = co_await call("ListDir", R"({"path":"/home/user","depth":2})");
+    EXPECT_EQ(json_of(answer.text()).at("entries").as_array().size(), 3U);
+    answer = co_await call("ListDir", R"({"path":"d/e"})");
+    EXPECT_EQ(said(answer), "200 {}");
+    answer = co_await call("ListDir", R"({"path":"none"})");
+    EXPECT_EQ(answer.status(), 404);
+    answer = co_await call("ListDir", R"({"path":"d/f.txt"})");
+    EXPECT_EQ(said(answer),
+              R"(400 {"code":"invalid_argument","message":"path is not a directory: /home/user/d/f.txt"})");
+    answer = co_await call("Move", R"({"source":"d/f.txt","destination":"/home/user/new/g.txt"})");
+    EXPECT_EQ(text_at(json_of(answer.text()).at("entry"), "path"), "/home/user/new/g.txt");
+    answer = co_await call("Move", R"({"source":"none","destination":"x"})");
+    EXPECT_EQ(answer.status(), 404);
+    answer = co_await call("Move", R"({"source":"/home/user","destination":"x"})");
+    EXPECT_EQ(answer.status(), 400);
+    answer = co_await call("Remove", R"({"path":"d"})");
+    EXPECT_EQ(said(answer), "200 {}");
+    answer = co_await call("Remove", R"({"path":"d"})");
+    EXPECT_EQ(said(answer), "200 {}");
+    answer = co_await call("Remove", R"({"path":"/home/user"})");
+    EXPECT_EQ(answer.status(), 400);
+    answer = co_await call("ListDir", R"({"path":""})");
+    EXPECT_EQ(json_of(answer.text()).at("entries").as_array().size(), 1U);
+  });
+}
+
+TEST(E2bFilesystem, a_directory_is_watched_by_stream_and_by_asking) {
+  run_with_gateway(
+      [](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+        const gateway_sandbox_name one = co_await client.create();
+        co_await client.call(one, "filesystem.Filesystem/MakeDir", R"({"path":"w"})");
+        gateway_stream stream = co_await client.stream(one, "filesystem.Filesystem/WatchDir",
+                                                       R"({"path":"w","recursive":true,"includeEntry":true})");
+        std::optional<std::string> message = co_await stream.next();
+        EXPECT_EQ(message, R"({"start":{}})");
+        http_response made = co_await client.call(one, "filesystem.Filesystem/CreateWatcher", R"({"path":"w"})");
+        const std::string id = text_at(json_of(made.text()), "watcherId");
+        EXPECT_EQ(id.size(), 21U);
+        made = co_await client.call(one, "filesystem.Filesystem/CreateWatcher", R"({"path":"w"})");
+        EXPECT_EQ(made.status(), 429) << "there is a limit for both together";
+        co_await client.put(one, "/files?path=w/new.txt", "x");
+        message = co_await stream.next();
+        EXPECT_TRUE(message && message->starts_with(
+                                   R"({"filesystem":{"name":"new.txt","type":"EVENT_TYPE_CREATE","entry":{"name":)"))
+            << *message;
+        http_response events =
+            co_await client.call(one, "filesystem.Filesystem/GetWatcherEvents", R"({"watcherId":")" + id + "\"}");
+        EXPECT_EQ(said(events), R"(200 {"events":[{"name":"new.txt","type":"EVENT_TYPE_CREATE"},)"
+                                R"({"name":"new.txt","type":"EVENT_TYPE_WRITE"}]})");
+        events = co_await client.call(one, "filesystem.Filesystem/GetWatcherEvents", R"({"watcherId":")" + id + "\"}");
+        EXPECT_EQ(said(events), "200 {}");
+        events = co_await client.call(one, "filesystem.Filesystem/RemoveWatcher", R"({"watcherId":")" + id + "\"}");
+        EXPECT_EQ(said(events), "200 {}");
+        events = co_await client.call(one, "filesystem.Filesystem/RemoveWatcher", R"({"watcherId":")" + id + "\"}");
+        EXPECT_EQ(said(events), R"(404 {"code":"not_found","message":"watcher with id )" + id + R"( not found"})");
+        gateway_stream none = co_await client.stream(one, "filesystem.Filesystem/WatchDir", R"({"path":"none"})");
+        co_await none.finish();
+        EXPECT_TRUE(
+            none.ending().starts_with(R"({"error":{"code":"not_found","message":"path /home/user/none not found)"))
+            << none.ending();
+      },
+      e2b_gateway_options().watchers(2).watch_interval(10ms));
+}
+
+// ---- further ports ----
+
+/// Says who it is, and notes its end.
+class echo_service final : public e2b_port_service {
+ public:
+  echo_service(any_environment& environment, e2b_sandbox_facts facts, std::string* noted)
+      : environment_(environment), facts_(std::move(facts)), noted_(noted) {}
+  awaitable<void> serve(http_call& call) override {
+    if (call.path() == "/wait") co_await wait();
+    const bytes file = co_await environment_.read_file("a.txt", 100);
+    co_await call.reply(http_reply(200).content("text/plain", facts_.id() + std::string(as_text(file))));
+  }
+  awaitable<void> close() override {
+    *noted_ += "closed ";
+    co_return;
+  }
+
+ private:
+  awaitable<void> wait() {
+    asio::steady_timer timer(co_await asio::this_coro::executor, std::chrono::steady_clock::time_point::max());
+    *noted_ += "waits ";
+    co_await timer.async_wait(asio::use_awaitable);
+  }
+  any_environment& environment_;
+  e2b_sandbox_facts facts_;
+  std::string* noted_;
+};
+
+TEST(E2bPorts, a_service_answers_on_its_port_and_ends_with_the_sandbox) {
+  std::string noted;
+  const e2b_port_factory factory = [&](any_environment& environment, const e2b_sandbox_facts& facts) {
+    return std::make_unique<echo_service>(environment, facts, &noted);
+  };
+  run_with_gateway(
+      [&](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+        const gateway_sandbox_name one = co_await client.create();
+        co_await client.put(one, "/files?path=a.txt", " here");
+        const auto ask = [&](const std::string& port, const std::string& token, const std::string& path) {
+          http_request request("GET", path);
+          request.field("E2b-Sandbox-Id", one.id).field("E2b-Sandbox-Port", port);
+          if (!token.empty()) request.field("X-Access-Token", token);
+          return request;
+        };
+        http_response answer = co_await client.http.request(ask("49999", one.token, "/"));
+        EXPECT_EQ(said(answer), "200 " + one.id + " here");
+        answer = co_await client.http.request(ask("49999", "", "/"));
+        EXPECT_EQ(answer.status(), 401);
+        answer = co_await client.http.request(ask("8080", one.token, "/"));
+        EXPECT_EQ(said(answer), "502 {\"sandboxId\":\"" + one.id +
+                                    "\",\"message\":\"The sandbox is running but port is not open\",\"port\":8080,"
+                                    "\"code\":502}");
+        int status = 0;
+        const auto ended = [&](std::exception_ptr, http_response late) { status = late.status(); };
+        const asio::any_io_executor executor = co_await asio::this_coro::executor;
+        asio::co_spawn(executor, client.http.request(ask("49999", one.token, "/wait")), ended);
+        const std::function<bool()> waits = [&] { return noted == "waits "; };
+        const bool is_waiting = co_await comes_about(waits);
+        EXPECT_TRUE(is_waiting);
+        answer = co_await client.api("DELETE", "/sandboxes/" + one.id);
+        EXPECT_EQ(noted, "waits closed ");
+        const std::function<bool()> answered = [&] { return status != 0; };
+        const bool is_answered = co_await comes_about(answered);
+        EXPECT_TRUE(is_answered);
+        EXPECT_EQ(status, 502);
+      },
+      e2b_gateway_options().port(49999, factory));
+}
+
+}  // namespace

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/serve/e2b_gateway/detail/api_objects.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/multipart_reader.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/paths.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/routing.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/secrets.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/watch.hpp>
+
+#include "support/error_of.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using namespace cofferdam;
+using namespace cofferdam::detail;
+using cofferdam_test::code_of;
+
+// ---- secrets ----
+
+TEST(GatewaySecrets, signatures_are_those_of_the_specification) {
+  const std::string token = "eyTestTokenForSpec0123456789abcdef";
+  const std::string path = "/home/user/data.txt";
+  EXPECT_EQ(gateway_signature(path, "read", "user", token, "1893456000"),
+            "v1_TlMKaY89zyWjSEEOjAi/9Tc7SlCBEIAYeISvprl0Bjw");
+  EXPECT_EQ(gateway_signature(path, "read", "", token, ""), "v1_2H6i2orWWU+wOr0iwloAyENgHHXrtJqSgQr0FKWPrfc");
+  EXPECT_EQ(gateway_signature(path, "write", "", token, ""), "v1_lHdl0RQ40GeT2dJ4mZVD7y1BayhuDwk5VhtZcC37EuM");
+}
+
+TEST(GatewaySecrets, ids_and_tokens_have_their_form_and_never_come_twice) {
+  std::set<std::string> seen;
+  for (int i = 0; i < 200; ++i) {
+    const std::string id = gateway_sandbox_id();
+    EXPECT_EQ(id.size(), 21U);
+    EXPECT_EQ(id.front(), 'i');
+    EXPECT_EQ(id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789"), std::string::npos);
+    EXPECT_EQ(gateway_token().size(), 64U);
+    EXPECT_TRUE(seen.insert(id).second);
+  }
+  EXPECT_TRUE(gateway_same_secret("abc", "abc"));
+  EXPECT_FALSE(gateway_same_secret("abc", "abd"));
+  EXPECT_FALSE(gateway_same_secret("abc", "ab"));
+}
+
+// ---- routing ----
+
+std::string routed(const std::string& host, const std::string& id = "", const std::string& port = "",
+                   const std::string& target = "/x") {
+  http_request_head head;
+  head.method = "GET";
+  head.target = target;
+  if (!host.empty()) head.fields.append("Host", host);
+  if (!id.empty()) head.fields.append("e2b-sandbox-id", id);
+  if (!port.empty()) head.fields.append("E2B-SANDBOX-PORT", port);
+  static const gateway_router router("boxes.test", {"gateway.corp"});
+  const gateway_route route = router.find(head);
+  switch (route.where()) {
+    case gateway_route::target::api: return "api";
+    case gateway_route::target::sandbox: return route.id() + ":" + std::to_string(route.port());
+    case gateway_route::target::signed_file: return "signed";
+    case gateway_route::target::wrong_host: return "wrong host";
+    case gateway_route::target::one_header: return "one header";
+    case gateway_route::target::bad_host: return "bad host";
+    case gateway_route::target::bad_id: return "bad id";
+    case gateway_route::target::bad_port: return "bad port";
+  }
+  return "";
+}
+
+TEST(GatewayRouting, headers_decide_where_the_host_names_no_sandbox) {
+  for (const char* const host : {"localhost", "127.0.0.1:3000", "[::1]:3000", "sandbox.boxes.test", "gateway.corp:1",
+                                 "SANDBOX.Boxes.Test", "10.1.2.3"}) {
+    EXPECT_EQ(routed(host, "iabc", "49983"), "iabc:49983") << host;
+    EXPECT_EQ(routed(host, "iabc"), "one header") << host;
+    EXPECT_EQ(routed(host, "", "49983"), "one header") << host;
+  }
+  EXPECT_EQ(routed("localhost"), "api");
+  EXPECT_EQ(routed("api.boxes.test"), "api");
+  EXPECT_EQ(routed("boxes.test"), "api");
+  EXPECT_EQ(routed("gateway.corp"), "api");
+  EXPECT_EQ(routed("sandbox.boxes.test"), "one header");
+}
+
+TEST(GatewayRouting, host_names_decide_otherwise) {
+  EXPECT_EQ(routed("49983-iabc.boxes.test"), "iabc:49983");
+  EXPECT_EQ(routed("49983-iabc-6532622b.boxes.test:3000"), "iabc:49983");
+  EXPECT_EQ(routed("8080-IABC.boxes.test", "iother", "1"), "iabc:8080") << "the host is more than the headers";
+  EXPECT_EQ(routed("iabc.boxes.test"), "bad host");
+  EXPECT_EQ(routed("x-iabc.boxes.test"), "bad port");
+  EXPECT_EQ(routed("0-iabc.boxes.test"), "bad port");
+  EXPECT_EQ(routed("65536-iabc.boxes.test"), "bad port");
+  EXPECT_EQ(routed("49983-i_bc.boxes.test"), "bad id");
+  EXPECT_EQ(routed("49983-.boxes.test"), "bad id");
+}
+
+TEST(GatewayRouting, foreign_hosts_are_none_of_ours) {
+  for (const char* const host : {"evil.test", "boxes.test.evil.test", "xboxes.test", "localhost.evil.test", "",
+                                 "127.0.0.1.evil.test", "1.2.3", "evil.test:49983"}) {
+    EXPECT_EQ(routed(host), "wrong host") << host;
+    EXPECT_EQ(routed(host, "iabc", "49983"), "wrong host") << host;
+  }
+}
+
+TEST(GatewayRouting, ids_are_small_letters_and_digits) {
+  for (const char* const id : {"../x", "A", "i b", "i-b", "%2e", "i\xC3\xA9"})
+    EXPECT_EQ(routed("localhost", id, "1"), "bad id");
+  EXPECT_EQ(routed("localhost", std::string(65, 'i'), "1"), "bad id");
+  EXPECT_EQ(routed("localhost", "i", "-1"), "bad port");
+  EXPECT_EQ(routed("localhost", "i", "1x"), "bad port");
+}
+
+TEST(GatewayRouting, a_signed_url_needs_no_header) {
+  EXPECT_EQ(routed("127.0.0.1", "", "", "/files?path=x&signature=v1_x"), "signed");
+  EXPECT_EQ(routed("127.0.0.1", "", "", "/files?path=x"), "api");
+  EXPECT_EQ(routed("127.0.0.1", "", "", "/other?signature=v1_x"), "api");
+  EXPECT_EQ(routed("127.0.0.1", "iabc", "49983", "/files?signature=x"), "iabc:49983");
+}
+
+TEST(GatewayQuery, is_decoded_once) {
+  const gateway_query query("path=%2Ftmp%2Fa%20b+c&x&=y&%3d=%26&bad=%zz%4");
+  EXPECT_EQ(query.value("path"), "/tmp/a b c");
+  EXPECT_TRUE(query.find("x"));
+  EXPECT_EQ(query.value("="), "&");
+  EXPECT_EQ(query.value("bad"), "%zz%4");
+  EXPECT_FALSE(query.find("none"));
+}
+
+TEST(GatewayQuery, metadata_are_encoded_three_times) {
+  const gateway_query query("metadata=a%252520b%3Dc%25252Fd%26e%3Df&state=running,paused&limit=10");
+  const gateway_strings wanted{{"a b", "c/d"}, {"e", "f"}};
+  EXPECT_EQ(gateway_metadata_filter(query.value("metadata")), wanted);
+}
+
+// ---- paths ----
+
+TEST(GatewayPaths, the_home_is_the_workspace) {
+  const gateway_paths paths("/home/user", "/tmp/w1/workspace");
+  for (const char* const home : {"", "~", "~/", ".", "/home/user", "/home/user/", "/home//user/.", "/tmp/w1/workspace",
+                                 "x/..", "/etc/../home/user"})
+    EXPECT_EQ(paths.inside(home), ".") << home;
+  for (const char* const file : {"a/b", "./a/b", "~/a/b", "/home/user/a/b", "a//b/", "a/c/../b",
+                                 "/tmp/w1/workspace/a/b", "/home/user/../user/a/b", "../user/a/b"})
+    EXPECT_EQ(paths.inside(file), "a/b") << file;
+  EXPECT_EQ(paths.outside("a/b"), "/home/user/a/b");
+  EXPECT_EQ(paths.outside("."), "/home/user");
+}
+
+TEST(GatewayPaths, nothing_else_is_reached) {
+  for (const char* const workspace : {"/tmp/w1/workspace", ""}) {
+    const std::string home = "/home/user";
+    const gateway_paths paths(home, workspace);
+    for (const std::string& path : std::vector<std::string>{
+             "/", "/etc/passwd", "..", "../x", "/home", home + "2", home + "-evil/x", home + "name", "/home/user/../x",
+             "/home/user/../../etc/passwd", "~/../../etc", "/tmp/w1/workspace2", "/tmp/w1/workspace-evil/x", "/tmp/w1",
+             "a/../../b", "/proc/self/root"})
+      EXPECT_EQ(code_of([&] { paths.inside(path); }), errc::outside_workspace) << path;
+    EXPECT_EQ(code_of([&] { paths.inside("~bob/x"); }), errc::invalid_argument);
+    EXPECT_EQ(code_of([&] { paths.inside(std::string_view("a\0b", 3)); }), errc::invalid_argument);
+    EXPECT_EQ(code_of([&] { paths.inside(std::string(300, 'x')); }), errc::invalid_argument);
+    EXPECT_EQ(code_of([&] { paths.inside(std::string(20000, '/') + "x"); }), errc::outside_workspace);
+  }
+}
+
+TEST(GatewayPaths, an_entry_is_told_as_by_the_real_one) {
+  const gateway_paths paths("/home/user", "");
+  const boost::json::object file = paths.describe(entry("g.txt", file_type::regular, 14, 0644), "d/g.txt");
+  EXPECT_EQ(boost::json::serialize(file),
+            R"({"name":"g.txt","type":"FILE_TYPE_FILE","path":"/home/user/d/g.txt","size":"14","mode":420,)"
+            R"("permissions":"-rw-r--r--","owner":"user","group":"user"})");
+  const boost::json::object odd = paths.describe(entry("\xff", file_type::directory, 0, 0755), "\xff");
+  EXPECT_EQ(boost::json::serialize(odd.at("name")), "\"\xEF\xBF\xBD\"") << "what is not UTF-8 would be no JSON";
+  EXPECT_EQ(odd.at("permissions"), "drwxr-xr-x");
+}
+
+// ---- watching ----
+
+std::string events_of(gateway_watch& watch, const std::vector<entry>& listed) {
+  std::string text;
+  for (const gateway_file_event& one : watch.look(listed))
+    text += std::string(one.type()).substr(11) + " " + one.name() + (one.now() != nullptr ? "+ " : " ");
+  return text;
+}
+
+TEST(GatewayWatch, tells_what_has_changed) {
+  gateway_watch watch("d", true, true);
+  const entry a("a", file_type::regular, 1, 0644);
+  EXPECT_EQ(events_of(watch, {a}), "");
+  EXPECT_EQ(events_of(watch, {a}), "");
+  const entry longer("a", file_type::regular, 2, 0755);
+  const entry b("s/b", file_type::regular, 0, 0644);
+  EXPECT_EQ(events_of(watch, {longer, entry("s", file_type::directory, 0, 0755), b}),
+            "WRITE a+ CHMOD a+ CREATE s+ CREATE s/b+ WRITE s/b+ ");
+  EXPECT_EQ(events_of(watch, {entry("a", file_type::directory, 0, 0755)}), "REMOVE s REMOVE s/b REMOVE a CREATE a+ ");
+  EXPECT_EQ(events_of(watch, {}), "REMOVE a ");
+}
+
+TEST(GatewayWatch, sees_only_the_directory_itself_unless_it_is_recursive) {
+  gateway_watch watch("d", false, false);
+  EXPECT_EQ(events_of(watch, {}), "");
+  EXPECT_EQ(events_of(watch, {entry("s", file_type::directory, 0, 0755), entry("s/b", file_type::regular, 1, 0644)}),
+            "CREATE s+ ");
+}
+
+// ---- multipart/form-data ----
+
+/// Feeds `text` in pieces of `size`, and says what came.
+std::string parts_of(std::string_view text, std::size_t size) {
+  gateway_multipart_reader reader("XY");
+  std::string said;
+  try {
+    for (;;) {
+      switch (reader.next()) {
+        case gateway_multipart_reader::event::more: {
+          if (text.empty()) return said + "cut";
+          reader.feed(text.substr(0, size));
+          text.remove_prefix(std::min(size, text.size()));
+          break;
+        }
+        case gateway_multipart_reader::event::part:
+          said += "[" + reader.name() + "|" + reader.file_name().value_or("-") + "]";
+          break;
+        case gateway_multipart_reader::event::content: said += reader.content(); break;
+        case gateway_multipart_reader::event::part_end: said += "$"; break;
+        case gateway_multipart_reader::event::end: return said + "end";
+      }
+    }
+  } catch (const error& failure) {
+    EXPECT_EQ(failure.code(), errc::io_error);
+    return said + "malformed";
+  }
+}
+
+const std::string form =
+    "--XY\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a \\\"b\\\".txt\"\r\n"
+    "Content-Type: text/plain\r\n\r\none\r\n--X\r\n\r\n--XZtwo\r\n--XY  \r\n"
+    "content-disposition: form-data; name=other\r\n\r\n\r\n--XY\r\n\r\nbare\r\n--XY--\r\nepilogue";
+const std::string form_says = "[file|a \"b\".txt]one\r\n--X\r\n\r\n--XZtwo$[other|-]$[|-]bare$end";
+
+TEST(GatewayMultipart, every_piecing_is_the_same_form) {
+  for (std::size_t size = 1; size <= form.size(); ++size) EXPECT_EQ(parts_of(form, size), form_says) << size;
+  EXPECT_EQ(parts_of("preamble\r\n" + form, 7), form_says);
+}
+
+TEST(GatewayMultipart, every_cut_is_noticed) {
+  const std::size_t end = form.find("--XY--") + 6;
+  for (std::size_t cut = 0; cut < end; ++cut) {
+    const std::string said = parts_of(form.substr(0, cut), 5);
+    EXPECT_TRUE(said.ends_with("cut")) << cut << " " << said;
+    EXPECT_TRUE(form_says.starts_with(said.substr(0, said.size() - 3))) << said;
+  }
+}
+
+TEST(GatewayMultipart, what_is_none_is_malformed_and_not_kept) {
+  EXPECT_EQ(parts_of(std::string(20000, 'x'), 1000), "malformed");
+  EXPECT_EQ(parts_of("--XYx\r\n\r\n", 100), "malformed");
+  EXPECT_EQ(parts_of("--XY" + std::string(300, ' '), 100), "malformed");
+  EXPECT_EQ(parts_of("--XY\r\nno field\r\n\r\n", 100), "malformed");
+  EXPECT_EQ(parts_of("--XY\r\nA: " + std::string(20000, 'x'), 1000), "malformed");
+  EXPECT_EQ(parts_of("--XY--", 100), "end");
+}
+
+TEST(GatewayMultipart, a_boundary_is_read_from_the_type) {
+  const auto boundary = [](std::string_view type) {
+    return gateway_multipart_reader::boundary_of(type).value_or("none");
+  };
+  EXPECT_EQ(boundary("multipart/form-data; boundary=abc"), "abc");
+  EXPECT_EQ(boundary("multipart/form-data; charset=x; Boundary=\"a;b\""), "a;b");
+  EXPECT_EQ(boundary("multipart/form-data"), "none");
+  EXPECT_EQ(boundary("multipart/form-data; boundary="), "none");
+  EXPECT_EQ(boundary("multipart/form-data; boundary=" + std::string(71, 'x')), "none");
+}
+
+}  // namespace

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+// A gateway on a free port of this machine, and a client that says what E2B's SDKs say.
+
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/base64.hpp>
+#include <cofferdam/net/connect_envelope.hpp>
+#include <cofferdam/net/http_client.hpp>
+#include <cofferdam/net/listener.hpp>
+#include <cofferdam/net/transport.hpp>
+#include <cofferdam/serve/e2b_gateway.hpp>
+
+#include "net/http_server_support.hpp"
+#include "support/run.hpp"
+
+#include <asio/any_io_executor.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/this_coro.hpp>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam_test {
+
+inline boost::json::value json_of(std::string_view text) {
+  return boost::json::parse(boost::json::string_view(text.data(), text.size()));
+}
+inline std::string text_at(const boost::json::value& object, const char* name) {
+  const boost::json::value* const found = object.as_object().if_contains(name);
+  if (found == nullptr || !found->is_string()) return {};
+  return {found->get_string().data(), found->get_string().size()};
+}
+
+struct gateway_sandbox_name {
+  std::string id;
+  std::string token;
+};
+
+/// What comes on a Connect stream, message by message.
+class gateway_stream {
+ public:
+  gateway_stream() = default;
+  explicit gateway_stream(cofferdam::http_exchange exchange) : exchange_(std::move(exchange)) {}
+
+  int status() const noexcept { return exchange_.status(); }
+  const cofferdam::http_response_head& head() const noexcept { return exchange_.head(); }
+  /// The next message; nothing at the end, of which `ending()` says how it was.
+  cofferdam::awaitable<std::optional<std::string>> next() {
+    for (;;) {
+      if (const auto envelope = reader_.next(rest_)) {
+        if (envelope->is_end()) {
+          ending_ = std::string(envelope->payload());
+          co_return std::nullopt;
+        }
+        co_return std::string(envelope->payload());
+      }
+      const std::size_t count = co_await exchange_.read_some(room_);
+      if (count == 0) co_return std::nullopt;
+      rest_ = cofferdam::as_text(cofferdam::bytes_view(room_).first(count));
+    }
+  }
+  /// What the end envelope says; empty where there was none.
+  const std::string& ending() const noexcept { return ending_; }
+  /// All of the rest: the outputs as one text each, and the end event.
+  cofferdam::awaitable<void> finish() {
+    for (;;) {
+      const std::optional<std::string> message = co_await next();
+      if (!message) co_return;
+      take(*message);
+    }
+  }
+  /// Until a piece of output holds that.
+  cofferdam::awaitable<void> hear(std::string mark) {
+    while (out.find(mark) == std::string::npos && err.find(mark) == std::string::npos) {
+      const std::optional<std::string> message = co_await next();
+      if (!message) throw std::runtime_error("the stream ended before '" + mark + "': " + out + err + ending_);
+      take(*message);
+    }
+  }
+  void take(const std::string& message) {
+    const boost::json::value value = json_of(message);
+    const boost::json::object& event = value.at("event").as_object();
+    if (const auto* start = event.if_contains("start")) pid = start->at("pid").to_number<std::uint32_t>();
+    if (event.contains("keepalive")) ++keepalives;
+    if (const auto* ended = event.if_contains("end")) end = ended->as_object();
+    if (const auto* data = event.if_contains("data")) {
+      for (const auto& [kind, text] : data->as_object()) {
+        const auto raw = cofferdam::base64_decode(std::string_view(text.as_string().data(), text.as_string().size()));
+        (kind == "stderr" ? err : out) += cofferdam::as_text(raw.value());
+      }
+    }
+  }
+
+  std::uint32_t pid = 0;
+  int keepalives = 0;
+  std::string out;
+  std::string err;
+  std::optional<boost::json::object> end;
+
+ private:
+  cofferdam::http_exchange exchange_;
+  cofferdam::connect_envelope_reader reader_{16 * 1024 * 1024};
+  std::array<std::byte, 16 * 1024> room_{};
+  std::string_view rest_;
+  std::string ending_;
+};
+
+class gateway_client {
+ public:
+  gateway_client(const asio::any_io_executor& executor, std::uint16_t port)
+      : port(port), http(executor, cofferdam::tcp_connector("127.0.0.1", port)) {}
+
+  std::string key = "e2b_0123456789abcdef";
+  std::uint16_t port;
+  cofferdam::http_client http;
+
+  cofferdam::connector there() const { return cofferdam::tcp_connector("127.0.0.1", port); }
+
+  cofferdam::awaitable<cofferdam::http_response> api(std::string method, std::string target, std::string body = "") {
+    cofferdam::http_request request(std::move(method), std::move(target));
+    if (!key.empty()) request.field("X-API-KEY", key);
+    if (!body.empty()) request.content("application/json", body);
+    cofferdam::http_response answer = co_await http.request(std::move(request));
+    co_return answer;
+  }
+  cofferdam::awaitable<gateway_sandbox_name> create(std::string body = R"({"templateID":"base"})") {
+    const cofferdam::http_response answer = co_await api("POST", "/v2/sandboxes", std::move(body));
+    if (answer.status() != 201) throw std::runtime_error("create: " + std::string(answer.text()));
+    const boost::json::value value = json_of(answer.text());
+    gateway_sandbox_name name;
+    name.id = text_at(value, "sandboxID");
+    name.token = text_at(value, "envdAccessToken");
+    co_return name;
+  }
+
+  static cofferdam::http_request to_sandbox(std::string method, std::string target, const gateway_sandbox_name& one) {
+    cofferdam::http_request request(std::move(method), std::move(target));
+    request.field("E2b-Sandbox-Id", one.id).field("E2b-Sandbox-Port", "49983");
+    if (!one.token.empty()) request.field("X-Access-Token", one.token);
+    return request;
+  }
+  cofferdam::awaitable<cofferdam::http_response> get(gateway_sandbox_name one, std::string target) {
+    cofferdam::http_response answer = co_await http.request(to_sandbox("GET", std::move(target), one));
+    co_return answer;
+  }
+  cofferdam::awaitable<cofferdam::http_response> put(gateway_sandbox_name one, std::string target, std::string content,
+                                                     std::string type = "application/octet-stream") {
+    cofferdam::http_request request = to_sandbox("POST", std::move(target), one);
+    request.content(std::move(type), content);
+    cofferdam::http_response answer = co_await http.request(std::move(request));
+    co_return answer;
+  }
+  /// A unary call: `process.Process/List`.
+  cofferdam::awaitable<cofferdam::http_response> call(gateway_sandbox_name one, std::string method,
+                                                      std::string message) {
+    cofferdam::http_request request = to_sandbox("POST", "/" + std::move(method), one);
+    request.field("Connect-Protocol-Version", "1");
+    request.content("application/json", message);
+    cofferdam::http_response answer = co_await http.request(std::move(request));
+    co_return answer;
+  }
+  using fields = std::vector<std::pair<std::string, std::string>>;
+  /// A call that is answered by a stream.
+  cofferdam::awaitable<gateway_stream> stream(gateway_sandbox_name one, std::string method, std::string message,
+                                              fields more = {}) {
+    cofferdam::http_request request = to_sandbox("POST", "/" + std::move(method), one);
+    request.field("Connect-Protocol-Version", "1");
+    for (auto& [name, value] : more) request.field(name, value);
+    const std::string body = cofferdam::connect_message(message);
+    request.content("application/connect+json", body);
+    cofferdam::http_exchange exchange = co_await http.send(std::move(request));
+    co_return gateway_stream(std::move(exchange));
+  }
+  /// `sh -c`, to its end. \param more  further members of the message, each behind a comma.
+  cofferdam::awaitable<gateway_stream> run(gateway_sandbox_name one, std::string line, std::string more = "") {
+    gateway_stream stream = co_await start(std::move(one), std::move(line), std::move(more));
+    co_await stream.finish();
+    co_return stream;
+  }
+  cofferdam::awaitable<gateway_stream> start(gateway_sandbox_name one, std::string line, std::string more = "",
+                                             fields named = {}) {
+    boost::json::array args{"-c"};
+    args.emplace_back(line);
+    const std::string message =
+        R"({"process":{"cmd":"/bin/sh","args":)" + boost::json::serialize(args) + "}" + more + "}";
+    gateway_stream begun = co_await stream(std::move(one), "process.Process/Start", message, std::move(named));
+    const std::optional<std::string> first = co_await begun.next();
+    if (first) begun.take(*first);
+    co_return begun;
+  }
+};
+
+using gateway_work = std::function<cofferdam::awaitable<void>(cofferdam::e2b_gateway&, gateway_client&)>;
+
+inline cofferdam::any_provider local_provider() {
+  return cofferdam::any_provider(cofferdam::local().without_warning().kill_grace(std::chrono::milliseconds(50)));
+}
+
+/// Runs `body` while a gateway serves; stops it then, and checks that nothing is left.
+inline cofferdam::awaitable<void> with_gateway(cofferdam::e2b_gateway_options options, gateway_work body,
+                                               cofferdam::any_provider provider = local_provider()) {
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  cofferdam::http_server_settings settings = options.server();
+  settings.stop_time(std::chrono::milliseconds(50));
+  options.server(settings);
+  cofferdam::e2b_gateway gateway(executor, std::move(provider), std::move(options));
+  cofferdam::listener where = cofferdam::tcp_listener(executor, "127.0.0.1", 0);
+  gateway_client client(executor, where.port());
+  bool ended = false;
+  std::exception_ptr failure;
+  const auto done = [&](std::exception_ptr reason) {
+    failure = std::move(reason);
+    ended = true;
+  };
+  asio::co_spawn(executor, gateway.serve(std::move(where)), done);
+  std::exception_ptr broke;
+  try {
+    co_await body(gateway, client);
+  } catch (...) {
+    broke = std::current_exception();
+  }
+  co_await client.http.close();
+  co_await gateway.stop();
+  const std::function<bool()> is_over = [&] { return ended; };
+  const bool over = co_await comes_about(is_over);
+  EXPECT_TRUE(over);
+  EXPECT_EQ(gateway.sandboxes(), 0U);
+  if (broke) std::rethrow_exception(broke);
+  if (failure) std::rethrow_exception(failure);
+}
+
+inline void run_with_gateway(const gateway_work& body,
+                             cofferdam::e2b_gateway_options options = cofferdam::e2b_gateway_options(),
+                             cofferdam::any_provider provider = local_provider()) {
+  run([&] { return with_gateway(std::move(options), body, std::move(provider)); }, std::chrono::seconds(120));
+}
+
+}  // namespace cofferdam_test

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/net/listener.hpp>
+#include <cofferdam/serve/e2b_gateway.hpp>
+
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace cofferdam_test {
+
+/// A gateway on a thread and a loop of its own, as another machine would be.
+class gateway_thread {
+ public:
+  template <cofferdam::code_exec_provider Provider>
+  gateway_thread(Provider provider, cofferdam::e2b_gateway_options options)
+      : gateway_(loop_.get_executor(), std::move(provider), std::move(options)) {
+    cofferdam::listener where = cofferdam::tcp_listener(loop_.get_executor(), "127.0.0.1", 0);
+    port_ = where.port();
+    asio::co_spawn(loop_, gateway_.serve(std::move(where)),
+                   asio::bind_cancellation_slot(stop_.slot(), [](std::exception_ptr) {}));
+    thread_ = std::thread([this] { loop_.run(); });
+  }
+  gateway_thread(const gateway_thread&) = delete;
+  gateway_thread& operator=(const gateway_thread&) = delete;
+  ~gateway_thread() {
+    asio::post(loop_, [this] { stop_.emit(asio::cancellation_type::terminal); });
+    thread_.join();
+  }
+
+  /// Both planes.
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+
+ private:
+  asio::io_context loop_{1};
+  asio::cancellation_signal stop_;
+  cofferdam::e2b_gateway gateway_;
+  std::uint16_t port_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace cofferdam_test
