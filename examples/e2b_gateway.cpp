@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Serves local folders, or containers, to E2B's official SDKs: `e2b_gateway local` or `e2b_gateway docker [IMAGE]`, on
-// PORT (3000). Prints what to export, and serves until ^C.
+// Serves local folders, or containers, to E2B's official SDKs, code interpreter included: `e2b_gateway local` or
+// `e2b_gateway docker [IMAGE]`, on PORT (3000). Prints what to export, and serves until ^C.
 //
 //     $ ./e2b_gateway docker python:3.12-slim
 //     export E2B_API_URL=http://127.0.0.1:3000 ...
 //     $ python -c 'from e2b import Sandbox; print(Sandbox.create().commands.run("echo hello").stdout)'
+//     $ python -c 'from e2b_code_interpreter import Sandbox; print(Sandbox.create().run_code("6 * 7").text)'
 
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>
+#include <cofferdam/serve/e2b_gateway/code_interpreter.hpp>
 
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
@@ -71,7 +73,9 @@ int main(int count, char** words) try {
 
   asio::io_context context(1);
   const std::string key = new_key();
-  const auto gateway = gateway_over(context.get_executor(), name, image, e2b_gateway_options().api_key(key));
+  e2b_gateway_options options;
+  options.api_key(key).port(e2b_code_interpreter::usual_port, e2b_code_interpreter());
+  const auto gateway = gateway_over(context.get_executor(), name, image, std::move(options));
   listener where = tcp_listener(context.get_executor(), "127.0.0.1", port);
   const std::string url = "http://127.0.0.1:" + std::to_string(where.port());
   std::cout << "export E2B_API_URL=" << url << " E2B_SANDBOX_URL=" << url << " E2B_API_KEY=" << key << std::endl;

@@ -53,6 +53,7 @@
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/base64.hpp>
+#include <cofferdam/core/borrowed_environment.hpp>
 #include <cofferdam/core/bulk_file_environment.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/captured.hpp>
@@ -134,6 +135,7 @@
 #include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/os/workspace_files.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>
+#include <cofferdam/serve/e2b_gateway/code_interpreter.hpp>
 #include <cofferdam/serve/e2b_gateway/options.hpp>
 #include <cofferdam/serve/e2b_gateway/port_service.hpp>
 #include <cofferdam/tools/code_exec.hpp>

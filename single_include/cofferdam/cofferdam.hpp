@@ -28633,236 +28633,6 @@ class local {
 
 }  // namespace cofferdam::inline v0
 
-// ---- cofferdam/code/host_function.hpp ----
-
-
-#include <boost/json/object.hpp>
-#include <boost/json/value.hpp>
-
-#include <cstddef>
-#include <functional>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline v0 {
-
-/// A parameter of a host function.
-class host_parameter {
- public:
-  /// \param name  a Python identifier.
-  /// \param type  "str", "int", "float", "bool", "list", "dict", "bytes", or empty for any.
-  host_parameter(std::string name, std::string type) : name_(std::move(name)), type_(std::move(type)) {}
-  host_parameter(std::string name, std::string type, boost::json::value default_value)
-      : name_(std::move(name)), type_(std::move(type)), default_(std::move(default_value)) {}
-
-  const std::string& name() const noexcept { return name_; }
-  const std::string& type() const noexcept { return type_; }
-  const std::optional<boost::json::value>& default_value() const noexcept { return default_; }
-
- private:
-  std::string name_;
-  std::string type_;
-  std::optional<boost::json::value> default_;
-};
-
-/// A coroutine of the host that the code of one run may call as a Python function:
-///
-///     host_function("search", look_up).parameter("query", "str").parameter("most", "int", 5).doc("Searches.")
-///
-/// The call waits in Python until the coroutine ends. Its time counts against the run's limit; where the run ends first, the
-/// coroutine is cancelled (terminal) and awaited. Calls of one run are served one after another, those of different runs at
-/// once. **The arguments are the guest's word**: their names and types have been checked, nothing else.
-///
-/// The handler gets an object of all parameters (tagged values as in `tagged_value.hpp`) and yields what the call returns.
-/// An exception from it is a `HostFunctionError` in Python, with `what()` as its text: put no secret there.
-/// \par Threads  the runner's executor.
-class host_function {
- public:
-  using handler = std::function<awaitable<boost::json::value>(boost::json::object arguments)>;
-
-  /// \param name  a Python identifier, ASCII, 1 to 100 characters.
-  /// \throws error{errc::invalid_argument}
-  host_function(std::string name, handler call) : name_(require_name(std::move(name))), call_(std::move(call)) {
-    if (!call_) throw error(errc::invalid_argument, "host_function: '" + name_ + "' has no handler");
-  }
-
-  /// Adds a parameter that every call must give.
-  host_function&& parameter(std::string name, std::string type) && {
-    return add(host_parameter(require_name(std::move(name)), require_type(std::move(type))));
-  }
-  /// Adds a parameter with a default.
-  host_function&& parameter(std::string name, std::string type, boost::json::value default_value) && {
-    return add(host_parameter(require_name(std::move(name)), require_type(std::move(type)), std::move(default_value)));
-  }
-  /// What `help()` shows.
-  host_function&& doc(std::string text) && {
-    doc_ = std::move(text);
-    return std::move(*this);
-  }
-
-  const std::string& name() const noexcept { return name_; }
-  const std::string& doc() const noexcept { return doc_; }
-  const std::vector<host_parameter>& parameters() const noexcept { return parameters_; }
-  /// Starts the handler. The function outlives the returned awaitable.
-  awaitable<boost::json::value> call(boost::json::object arguments) const { return call_(std::move(arguments)); }
-
- private:
-  static std::string require_name(std::string name) {
-    bool good = !name.empty() && name.size() <= 100 && (name.front() < '0' || name.front() > '9');
-    for (const char c : name)
-      good = good && (c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'));
-    if (!good)
-      throw error(
-          errc::invalid_argument,
-          "host_function: functions and parameters are called by letters, digits and '_', not by a digit first");
-    return name;
-  }
-  static std::string require_type(std::string type) {
-    for (const char* const known : {"", "str", "int", "float", "bool", "list", "dict", "bytes"})
-      if (type == known) return type;
-    throw error(errc::invalid_argument,
-                "host_function: a parameter's type is str, int, float, bool, list, dict, bytes, or empty for any");
-  }
-  host_function&& add(host_parameter one) {
-    for (const host_parameter& each : parameters_)
-      if (each.name() == one.name())
-        throw error(errc::invalid_argument, "host_function: '" + name_ + "' has two parameters '" + one.name() + "'");
-    parameters_.push_back(std::move(one));
-    return std::move(*this);
-  }
-
-  std::string name_;
-  std::string doc_;
-  std::vector<host_parameter> parameters_;
-  handler call_;
-};
-
-}  // namespace cofferdam::inline v0
-
-// ---- cofferdam/code/code_request.hpp ----
-
-
-#include <boost/json/object.hpp>
-#include <boost/json/value.hpp>
-#include <boost/json/value_from.hpp>
-
-#include <chrono>
-#include <concepts>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline v0 {
-
-/// A piece of code to run: `code_request("sum(data)").variable("data", data).timeout(10s)`. A value.
-class code_request {
- public:
-  code_request() = default;
-  /// \param source  the code, UTF-8.
-  explicit code_request(std::string source) : source_(std::move(source)) {}
-
-  const std::string& source() const noexcept { return source_; }
-
-  /// Puts a value under a name before the code runs. What JSON cannot say is tagged (`tagged_value.hpp`).
-  /// \param name  an identifier of the language; one that is none is an error of the run.
-  code_request& variable(std::string name, boost::json::value value) & {
-    variables_[name] = std::move(value);
-    return *this;
-  }
-  code_request&& variable(std::string name, boost::json::value value) && {
-    return std::move(variable(std::move(name), std::move(value)));
-  }
-  /// The same for what Boost.JSON can convert: texts, vectors, maps.
-  template <class T>
-    requires(!std::convertible_to<T, boost::json::value> && boost::json::has_value_from<std::remove_cvref_t<T>>::value)
-  code_request& variable(std::string name, T&& value) & {
-    return variable(std::move(name), boost::json::value_from(std::forward<T>(value)));
-  }
-  template <class T>
-    requires(!std::convertible_to<T, boost::json::value> && boost::json::has_value_from<std::remove_cvref_t<T>>::value)
-  code_request&& variable(std::string name, T&& value) && {
-    return std::move(variable(std::move(name), boost::json::value_from(std::forward<T>(value))));
-  }
-  const boost::json::object& variables() const noexcept { return variables_; }
-
-  /// Ends the run (and all it has started) this long after its start. Default: the runner's.
-  /// \param limit  more than zero, or `no_timeout`.
-  /// \throws error{errc::invalid_argument} for zero and less.
-  code_request& timeout(std::chrono::milliseconds limit) & {
-    if (limit <= std::chrono::milliseconds::zero())
-      throw error(errc::invalid_argument, "code_request: the timeout must be longer than zero (no_timeout says: none)");
-    timeout_ = limit;
-    return *this;
-  }
-  code_request&& timeout(std::chrono::milliseconds limit) && { return std::move(timeout(limit)); }
-  std::optional<std::chrono::milliseconds> timeout() const noexcept { return timeout_; }
-
-  /// Runs where earlier code of the same context has run, with what that has left in its globals; the first use makes the
-  /// context. Runs of one context wait for each other. Without it every run begins afresh.
-  /// \param name  1 to 200 bytes of UTF-8.
-  /// \throws error{errc::invalid_argument}
-  code_request& context(std::string name) & {
-    if (name.empty() || name.size() > 200)
-      throw error(errc::invalid_argument, "code_request: a context's name has 1 to 200 bytes");
-    context_ = std::move(name);
-    return *this;
-  }
-  code_request&& context(std::string name) && { return std::move(context(std::move(name))); }
-  const std::optional<std::string>& context() const noexcept { return context_; }
-
-  /// Lets the code call a coroutine of the host.
-  /// \throws error{errc::invalid_argument} where there is one of that name already.
-  code_request& function(host_function one) & {
-    for (const host_function& each : functions_)
-      if (each.name() == one.name())
-        throw error(errc::invalid_argument, "code_request: there are two functions '" + one.name() + "'");
-    functions_.push_back(std::move(one));
-    return *this;
-  }
-  code_request&& function(host_function one) && { return std::move(function(std::move(one))); }
-  const std::vector<host_function>& functions() const noexcept { return functions_; }
-
-  /// Gives the code a function that ends the run with a final value: `SUBMIT(answer=42)`.
-  /// \param name    its name.
-  /// \param fields  the values it takes, in order; empty: one value, which is then called "output", or any named ones.
-  code_request& final_function(std::string name, std::vector<std::string> fields = {}) & {
-    final_name_ = std::move(name);
-    final_fields_ = std::move(fields);
-    return *this;
-  }
-  code_request&& final_function(std::string name, std::vector<std::string> fields = {}) && {
-    return std::move(final_function(std::move(name), std::move(fields)));
-  }
-  const std::string& final_name() const noexcept { return final_name_; }
-  const std::vector<std::string>& final_fields() const noexcept { return final_fields_; }
-
-  /// How many bytes of each output stream the result keeps. Default: the runner's.
-  code_request& keep_output(std::size_t bytes_per_stream) & {
-    kept_output_ = bytes_per_stream;
-    return *this;
-  }
-  code_request&& keep_output(std::size_t bytes_per_stream) && { return std::move(keep_output(bytes_per_stream)); }
-  std::optional<std::size_t> kept_output() const noexcept { return kept_output_; }
-
- private:
-  std::string source_;
-  boost::json::object variables_;
-  std::optional<std::chrono::milliseconds> timeout_;
-  std::optional<std::string> context_;
-  std::vector<host_function> functions_;
-  std::string final_name_;
-  std::vector<std::string> final_fields_;
-  std::optional<std::size_t> kept_output_;
-};
-
-}  // namespace cofferdam::inline v0
-
 // ---- cofferdam/code/code_result.hpp ----
 
 
@@ -29083,6 +28853,282 @@ class code_result {
   std::vector<display_output> displays_;
   std::vector<generated_file> files_;
   std::chrono::nanoseconds duration_{};
+};
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/code/host_function.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// A parameter of a host function.
+class host_parameter {
+ public:
+  /// \param name  a Python identifier.
+  /// \param type  "str", "int", "float", "bool", "list", "dict", "bytes", or empty for any.
+  host_parameter(std::string name, std::string type) : name_(std::move(name)), type_(std::move(type)) {}
+  host_parameter(std::string name, std::string type, boost::json::value default_value)
+      : name_(std::move(name)), type_(std::move(type)), default_(std::move(default_value)) {}
+
+  const std::string& name() const noexcept { return name_; }
+  const std::string& type() const noexcept { return type_; }
+  const std::optional<boost::json::value>& default_value() const noexcept { return default_; }
+
+ private:
+  std::string name_;
+  std::string type_;
+  std::optional<boost::json::value> default_;
+};
+
+/// A coroutine of the host that the code of one run may call as a Python function:
+///
+///     host_function("search", look_up).parameter("query", "str").parameter("most", "int", 5).doc("Searches.")
+///
+/// The call waits in Python until the coroutine ends. Its time counts against the run's limit; where the run ends first, the
+/// coroutine is cancelled (terminal) and awaited. Calls of one run are served one after another, those of different runs at
+/// once. **The arguments are the guest's word**: their names and types have been checked, nothing else.
+///
+/// The handler gets an object of all parameters (tagged values as in `tagged_value.hpp`) and yields what the call returns.
+/// An exception from it is a `HostFunctionError` in Python, with `what()` as its text: put no secret there.
+/// \par Threads  the runner's executor.
+class host_function {
+ public:
+  using handler = std::function<awaitable<boost::json::value>(boost::json::object arguments)>;
+
+  /// \param name  a Python identifier, ASCII, 1 to 100 characters.
+  /// \throws error{errc::invalid_argument}
+  host_function(std::string name, handler call) : name_(require_name(std::move(name))), call_(std::move(call)) {
+    if (!call_) throw error(errc::invalid_argument, "host_function: '" + name_ + "' has no handler");
+  }
+
+  /// Adds a parameter that every call must give.
+  host_function&& parameter(std::string name, std::string type) && {
+    return add(host_parameter(require_name(std::move(name)), require_type(std::move(type))));
+  }
+  /// Adds a parameter with a default.
+  host_function&& parameter(std::string name, std::string type, boost::json::value default_value) && {
+    return add(host_parameter(require_name(std::move(name)), require_type(std::move(type)), std::move(default_value)));
+  }
+  /// What `help()` shows.
+  host_function&& doc(std::string text) && {
+    doc_ = std::move(text);
+    return std::move(*this);
+  }
+
+  const std::string& name() const noexcept { return name_; }
+  const std::string& doc() const noexcept { return doc_; }
+  const std::vector<host_parameter>& parameters() const noexcept { return parameters_; }
+  /// Starts the handler. The function outlives the returned awaitable.
+  awaitable<boost::json::value> call(boost::json::object arguments) const { return call_(std::move(arguments)); }
+
+ private:
+  static std::string require_name(std::string name) {
+    bool good = !name.empty() && name.size() <= 100 && (name.front() < '0' || name.front() > '9');
+    for (const char c : name)
+      good = good && (c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'));
+    if (!good)
+      throw error(
+          errc::invalid_argument,
+          "host_function: functions and parameters are called by letters, digits and '_', not by a digit first");
+    return name;
+  }
+  static std::string require_type(std::string type) {
+    for (const char* const known : {"", "str", "int", "float", "bool", "list", "dict", "bytes"})
+      if (type == known) return type;
+    throw error(errc::invalid_argument,
+                "host_function: a parameter's type is str, int, float, bool, list, dict, bytes, or empty for any");
+  }
+  host_function&& add(host_parameter one) {
+    for (const host_parameter& each : parameters_)
+      if (each.name() == one.name())
+        throw error(errc::invalid_argument, "host_function: '" + name_ + "' has two parameters '" + one.name() + "'");
+    parameters_.push_back(std::move(one));
+    return std::move(*this);
+  }
+
+  std::string name_;
+  std::string doc_;
+  std::vector<host_parameter> parameters_;
+  handler call_;
+};
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/code/code_request.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <boost/json/value_from.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// A piece of code to run: `code_request("sum(data)").variable("data", data).timeout(10s)`. A value.
+class code_request {
+ public:
+  code_request() = default;
+  /// \param source  the code, UTF-8.
+  explicit code_request(std::string source) : source_(std::move(source)) {}
+
+  const std::string& source() const noexcept { return source_; }
+
+  /// Puts a value under a name before the code runs. What JSON cannot say is tagged (`tagged_value.hpp`).
+  /// \param name  an identifier of the language; one that is none is an error of the run.
+  code_request& variable(std::string name, boost::json::value value) & {
+    variables_[name] = std::move(value);
+    return *this;
+  }
+  code_request&& variable(std::string name, boost::json::value value) && {
+    return std::move(variable(std::move(name), std::move(value)));
+  }
+  /// The same for what Boost.JSON can convert: texts, vectors, maps.
+  template <class T>
+    requires(!std::convertible_to<T, boost::json::value> && boost::json::has_value_from<std::remove_cvref_t<T>>::value)
+  code_request& variable(std::string name, T&& value) & {
+    return variable(std::move(name), boost::json::value_from(std::forward<T>(value)));
+  }
+  template <class T>
+    requires(!std::convertible_to<T, boost::json::value> && boost::json::has_value_from<std::remove_cvref_t<T>>::value)
+  code_request&& variable(std::string name, T&& value) && {
+    return std::move(variable(std::move(name), boost::json::value_from(std::forward<T>(value))));
+  }
+  const boost::json::object& variables() const noexcept { return variables_; }
+
+  /// Ends the run (and all it has started) this long after its start. Default: the runner's.
+  /// \param limit  more than zero, or `no_timeout`.
+  /// \throws error{errc::invalid_argument} for zero and less.
+  code_request& timeout(std::chrono::milliseconds limit) & {
+    if (limit <= std::chrono::milliseconds::zero())
+      throw error(errc::invalid_argument, "code_request: the timeout must be longer than zero (no_timeout says: none)");
+    timeout_ = limit;
+    return *this;
+  }
+  code_request&& timeout(std::chrono::milliseconds limit) && { return std::move(timeout(limit)); }
+  std::optional<std::chrono::milliseconds> timeout() const noexcept { return timeout_; }
+
+  /// Runs where earlier code of the same context has run, with what that has left in its globals; the first use makes the
+  /// context. Runs of one context wait for each other. Without it every run begins afresh.
+  /// \param name  1 to 200 bytes of UTF-8.
+  /// \throws error{errc::invalid_argument}
+  code_request& context(std::string name) & {
+    if (name.empty() || name.size() > 200)
+      throw error(errc::invalid_argument, "code_request: a context's name has 1 to 200 bytes");
+    context_ = std::move(name);
+    return *this;
+  }
+  code_request&& context(std::string name) && { return std::move(context(std::move(name))); }
+  const std::optional<std::string>& context() const noexcept { return context_; }
+
+  /// Lets the code call a coroutine of the host.
+  /// \throws error{errc::invalid_argument} where there is one of that name already.
+  code_request& function(host_function one) & {
+    for (const host_function& each : functions_)
+      if (each.name() == one.name())
+        throw error(errc::invalid_argument, "code_request: there are two functions '" + one.name() + "'");
+    functions_.push_back(std::move(one));
+    return *this;
+  }
+  code_request&& function(host_function one) && { return std::move(function(std::move(one))); }
+  const std::vector<host_function>& functions() const noexcept { return functions_; }
+
+  /// Gives the code a function that ends the run with a final value: `SUBMIT(answer=42)`.
+  /// \param name    its name.
+  /// \param fields  the values it takes, in order; empty: one value, which is then called "output", or any named ones.
+  code_request& final_function(std::string name, std::vector<std::string> fields = {}) & {
+    final_name_ = std::move(name);
+    final_fields_ = std::move(fields);
+    return *this;
+  }
+  code_request&& final_function(std::string name, std::vector<std::string> fields = {}) && {
+    return std::move(final_function(std::move(name), std::move(fields)));
+  }
+  const std::string& final_name() const noexcept { return final_name_; }
+  const std::vector<std::string>& final_fields() const noexcept { return final_fields_; }
+
+  /// How many bytes of each output stream the result keeps. Default: the runner's.
+  code_request& keep_output(std::size_t bytes_per_stream) & {
+    kept_output_ = bytes_per_stream;
+    return *this;
+  }
+  code_request&& keep_output(std::size_t bytes_per_stream) && { return std::move(keep_output(bytes_per_stream)); }
+  std::optional<std::size_t> kept_output() const noexcept { return kept_output_; }
+
+  /// Sets an environment variable for this run; in a context it is as before afterwards.
+  /// \param value  without NUL; one that has any is an error of the run, and so is a name that cannot be one.
+  code_request& environment(std::string name, std::string value) & {
+    environment_[name] = std::move(value);
+    return *this;
+  }
+  code_request&& environment(std::string name, std::string value) && {
+    return std::move(environment(std::move(name), std::move(value)));
+  }
+  /// Name -> value, both strings.
+  const boost::json::object& environment() const noexcept { return environment_; }
+
+  /// Does not print an exception that nobody has caught; `code_result::failure()` has it all the same.
+  code_request& quiet_failure() & {
+    quiet_failure_ = true;
+    return *this;
+  }
+  code_request&& quiet_failure() && { return std::move(quiet_failure()); }
+  bool is_quiet_failure() const noexcept { return quiet_failure_; }
+
+  /// Told what a run prints while it runs: the first half of what is kept of each stream, piece by piece. What is left of
+  /// that when the run ends, and all that is kept besides, is told by the result only, which has everything.
+  using output_listener = std::function<void(output_stream stream, bytes_view piece)>;
+  /// \param hears  does not throw, and is not called any more once `run_code` is over.
+  code_request& on_output(output_listener hears) & {
+    on_output_ = std::move(hears);
+    return *this;
+  }
+  code_request&& on_output(output_listener hears) && { return std::move(on_output(std::move(hears))); }
+  const output_listener& on_output() const noexcept { return on_output_; }
+
+  /// Given what a run displays, at once, behind what it has printed before; the result has no displays then.
+  using display_listener = std::function<void(display_output shown)>;
+  /// \param takes  as of `on_output`.
+  code_request& on_display(display_listener takes) & {
+    on_display_ = std::move(takes);
+    return *this;
+  }
+  code_request&& on_display(display_listener takes) && { return std::move(on_display(std::move(takes))); }
+  const display_listener& on_display() const noexcept { return on_display_; }
+
+ private:
+  std::string source_;
+  boost::json::object variables_;
+  std::optional<std::chrono::milliseconds> timeout_;
+  std::optional<std::string> context_;
+  std::vector<host_function> functions_;
+  std::string final_name_;
+  std::vector<std::string> final_fields_;
+  std::optional<std::size_t> kept_output_;
+  boost::json::object environment_;
+  output_listener on_output_;
+  display_listener on_display_;
+  bool quiet_failure_ = false;
 };
 
 }  // namespace cofferdam::inline v0
@@ -29958,10 +30004,15 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       const std::size_t room = run->keep > head.size() ? run->keep - head.size() : 0;
       const bytes_view part = bytes_view(frame.body).first(std::min(room, frame.body.size()));
       head.insert(head.end(), part.begin(), part.end());
+      const output_stream stream = &head == run->heads.data() ? output_stream::out : output_stream::err;
+      if (run->request.on_output() && !part.empty()) run->request.on_output()(stream, part);
     } else if (what == "display") {
       run->displayed += frame.body.size();
       if (run->displayed > most_displayed) return;
-      if (std::optional<display_output> shown = read_display(frame.body)) run->displays.push_back(std::move(*shown));
+      std::optional<display_output> shown = read_display(frame.body);
+      if (!shown) return;
+      if (run->request.on_display()) return run->request.on_display()(std::move(*shown));
+      run->displays.push_back(std::move(*shown));
     } else if (what == "call") {
       if (run->calls.size() >= most_waiting_calls) return;
       run->calls.push_back(std::move(frame.body));
@@ -30804,6 +30855,7 @@ class Interpreter:
         self.loop = None
         self.main = sys.modules["__main__"]
         self.extras = set()
+        self.environment = {}  # what stood where a request has put variables of its own
 
     def on_interrupt(self, number, frame):
         if self.running:
@@ -30820,6 +30872,10 @@ class Interpreter:
 
     def prepare(self, request):
         names = self.main.__dict__
+        for name, value in request["environment"].items():
+            before = os.environ.get(name)
+            os.environ[name] = value
+            self.environment[name] = before
         for name in self.extras:
             names.pop(name, None)
         self.extras = set()
@@ -30838,6 +30894,14 @@ class Interpreter:
             if not name.isidentifier() or keyword.iskeyword(name):
                 raise ValueError("a variable cannot be called %r" % name)
             names[name] = decode(value)
+
+    def restore_environment(self):
+        for name, value in self.environment.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        self.environment = {}
 
     def make_final(self, name, fields):
         def final(*args, **kwargs):
@@ -30871,6 +30935,7 @@ class Interpreter:
             self.show(value, False)
 
     def show(self, value, is_value):
+        flush()
         self.channel.send(b"d", {"forms": rich_forms(value, MOST_REPORT // 4), "value": is_value})
 
     def show_figures(self):
@@ -30895,7 +30960,8 @@ class Interpreter:
             import asyncio
             if self.loop is None:
                 self.loop = asyncio.new_event_loop()
-                asyncio.set_event_loop(self.loop)
+)driver_ends";
+inline constexpr std::string_view python_driver_5 = R"driver_ends(                asyncio.set_event_loop(self.loop)
             result = self.loop.run_until_complete(result)
         return result
 
@@ -30908,8 +30974,7 @@ class Interpreter:
         last = None
         if tree.body and isinstance(tree.body[-1], ast.Expr):
             last = ast.Expression(tree.body.pop().value)
-)driver_ends";
-inline constexpr std::string_view python_driver_5 = R"driver_ends(        if last is not None:
+        if last is not None:
             last = compile(last, filename, "eval", flags, True)
         if tree.body:
             self.evaluate(compile(tree, filename, "exec", flags, True))
@@ -30952,8 +31017,9 @@ inline constexpr std::string_view python_driver_5 = R"driver_ends(        if las
             flush()
             os._exit(report["exit"])
         try:
+            self.restore_environment()
             if failure is not None:
-                report["error"] = describe(failure, filename)
+                report["error"] = describe(failure, filename, request["quiet"])
             if self.has_final:
                 encoder = Encoder(request["most_value"])
                 report["final"] = {key: encoder.encode(value) for key, value in self.final.items()}
@@ -30999,8 +31065,8 @@ def flush():
         except Exception:
             pass
 
-def describe(failure, filename):
-    """Prints an exception as Python does, and says what it is."""
+def describe(failure, filename, quiet=False):
+    """Prints an exception as Python does, unless that is not wanted, and says what it is."""
     import traceback
     line, step = 0, failure.__traceback__
     while step is not None:
@@ -31025,7 +31091,8 @@ def describe(failure, filename):
     except Exception:
         message = "(its text fails)"
     try:
-        sys.stderr.write(text)
+        if not quiet:
+            sys.stderr.write(text)
     except Exception:
         try:
             write_all(2, text.encode("utf-8"))
@@ -31099,7 +31166,8 @@ def leave():
                 step()
         except SystemExit:
             pass
-        except BaseException:
+)driver_ends";
+inline constexpr std::string_view python_driver_6 = R"driver_ends(        except BaseException:
             import traceback
             traceback.print_exc()
     flush()
@@ -31120,8 +31188,7 @@ class Output:
         self.total += len(data)
         first = min(self.head_left, len(data))
         if first:
-)driver_ends";
-inline constexpr std::string_view python_driver_6 = R"driver_ends(            self.head += data[:first]
+            self.head += data[:first]
             self.head_left -= first
         if first < len(data):
             self.tail += data[first:] if first else data
@@ -31314,7 +31381,8 @@ class Driver:
                 child, self.spare = self.spare, None
             child = child or self.make_child(name)
             if child is None:
-                return self.report_end(run, None, "no descriptors are left for another run")
+)driver_ends";
+inline constexpr std::string_view python_driver_7 = R"driver_ends(                return self.report_end(run, None, "no descriptors are left for another run")
         self.runs[run.number] = run
         run.child = child
         child.queue.append(run)
@@ -31334,8 +31402,7 @@ class Driver:
         if run.child.run is run:
             self.stop(run, "cancelled")
         else:
-)driver_ends";
-inline constexpr std::string_view python_driver_7 = R"driver_ends(            run.child.queue.remove(run)
+            run.child.queue.remove(run)
             run.reason = "cancelled"
             self.report_end(run, None, None)
 
@@ -31485,6 +31552,9 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(            ru
         elif letter == b"d":
             run.displayed += len(body)
             if run.displayed <= MOST_DISPLAYED:
+                if child.ended is None:
+                    self.drain(child)
+                self.send_heads(run)  # what was printed before comes before
                 self.say({"t": "display", "id": run.number}, body)
         elif letter == b"r":
             run.report = body
@@ -31513,7 +31583,8 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(            ru
         child.problem = news.get("problem") or ("what it started cannot be ended" if news.get("left") else None)
         child.deaf = None
         child.linger = time.monotonic() + LINGER
-        while child.link is not None:  # what it has said last
+)driver_ends";
+inline constexpr std::string_view python_driver_8 = R"driver_ends(        while child.link is not None:  # what it has said last
             before = len(child.incoming)
             self.from_link(child, selectors.EVENT_READ)
             if len(child.incoming) == before:
@@ -31536,8 +31607,7 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(            ru
         for index in (0, 1):
             if child.outputs[index] is not None:
                 self.selector.unregister(child.outputs[index])
-)driver_ends";
-inline constexpr std::string_view python_driver_8 = R"driver_ends(                os.close(child.outputs[index])
+                os.close(child.outputs[index])
                 child.outputs[index] = None
         if self.contexts.get(child.name) is child:
             del self.contexts[child.name]
@@ -32009,6 +32079,8 @@ class python_core {
       body["final"] = std::move(final_function);
     }
     body["limits"] = settings.limits;
+    body["environment"] = request.environment();
+    body["quiet"] = request.is_quiet_failure();
     body["most_value"] = 4 * 1024 * 1024;
     return boost::json::serialize(body);
   }
@@ -32528,6 +32600,74 @@ class any_provider {
   };
 
   std::shared_ptr<const interface> inside_;
+};
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/core/borrowed_environment.hpp ----
+
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// An open environment that somebody else closes: all operations are that one's, and `close()` does nothing. What is
+/// still running in it goes on then. Made by `borrowed`. Not a coroutine: adds no frame and no allocation.
+/// \par Lifetime  the environment outlives it, and stays where it is.
+template <code_exec_environment E>
+class borrowed_environment {
+ public:
+  explicit borrowed_environment(E& environment) noexcept : environment_(&environment) {}
+
+  awaitable<command_result> run_command(command c) { return environment_->run_command(std::move(c)); }
+  awaitable<process> start(command c)
+    requires streaming_environment<E>
+  {
+    return environment_->start(std::move(c));
+  }
+  awaitable<bytes> read_file(std::string path, std::size_t most) {
+    return environment_->read_file(std::move(path), most);
+  }
+  awaitable<void> write_file(std::string path, bytes_view content) {
+    return environment_->write_file(std::move(path), content);
+  }
+  awaitable<entry> stat(std::string path) { return cofferdam::stat(*environment_, std::move(path)); }
+  awaitable<std::vector<entry>> list(std::string path) { return cofferdam::list(*environment_, std::move(path)); }
+  awaitable<void> make_directory(std::string path) { return cofferdam::make_directory(*environment_, std::move(path)); }
+  awaitable<void> remove(std::string path) { return cofferdam::remove(*environment_, std::move(path)); }
+  awaitable<void> rename(std::string from, std::string to) {
+    return cofferdam::rename(*environment_, std::move(from), std::move(to));
+  }
+  awaitable<transfer> put_files(file_source& source) { return cofferdam::put_files(*environment_, source); }
+  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
+    return cofferdam::get_files(*environment_, std::move(requests));
+  }
+  awaitable<void> close() { return nothing(); }
+
+ private:
+  static awaitable<void> nothing() { co_return; }
+
+  E* environment_;
+};
+
+/// A recipe that opens nothing and lends an environment that is open, for what opens and closes its own:
+/// `borrowed(environment) | python()` is a runner in it, whose `close()` ends the runner and no more.
+/// \par Lifetime  the environment outlives all that is opened.
+template <code_exec_environment E>
+class borrowed {
+ public:
+  explicit borrowed(E& environment) noexcept : environment_(&environment) {}
+
+  awaitable<borrowed_environment<E>> open() const { return lend(environment_); }
+
+ private:
+  static awaitable<borrowed_environment<E>> lend(E* environment) { co_return borrowed_environment<E>(*environment); }
+
+  E* environment_;
 };
 
 }  // namespace cofferdam::inline v0
@@ -38039,6 +38179,7 @@ class gateway_paths {
     return home_ + "/" + std::string(path);
   }
   const std::string& home() const noexcept { return home_; }
+  const std::string& workspace() const noexcept { return workspace_; }
 
   /// EntryInfo. \param path  the entry's, in the workspace. \par Source  specs/e2b.md 6.
   boost::json::object describe(const entry& found, std::string_view path) const {
@@ -39004,6 +39145,7 @@ class gateway_watch {
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace cofferdam::inline v0 {
 
@@ -39018,10 +39160,25 @@ class e2b_sandbox_facts {
   /// The absolute path that stands for the workspace.
   const std::string& home() const noexcept { return home_; }
 
+  /// How commands see the workspace; empty where that is not known.
+  e2b_sandbox_facts& workspace(std::string path) & {
+    workspace_ = std::move(path);
+    return *this;
+  }
+  const std::string& workspace() const noexcept { return workspace_; }
+  /// The variables that all that runs in it has: name, value.
+  e2b_sandbox_facts& variables(std::vector<std::pair<std::string, std::string>> all) & {
+    variables_ = std::move(all);
+    return *this;
+  }
+  const std::vector<std::pair<std::string, std::string>>& variables() const noexcept { return variables_; }
+
  private:
   std::string id_;
   std::string template_;
   std::string home_;
+  std::string workspace_;
+  std::vector<std::pair<std::string, std::string>> variables_;
 };
 
 /// What answers on one more port of a sandbox: E2B's code interpreter on 49999, for example. One for each sandbox, made
@@ -39173,7 +39330,7 @@ class e2b_gateway_options {
   }
   e2b_gateway_options&& watch_interval(std::chrono::milliseconds time) && { return std::move(watch_interval(time)); }
 
-  /// Has this answer on one more port of every sandbox; `49999` is E2B's code interpreter. Without it the port is closed.
+  /// Has this answer on one more port of every sandbox: `e2b_code_interpreter()` on 49999. Without it the port is closed.
   /// \param port  1 to 65535, but 49983.
   e2b_gateway_options& port(std::uint16_t number, e2b_port_factory factory) & {
     if (number == 0 || number == 49983 || !factory)
@@ -39291,7 +39448,8 @@ struct gateway_sandbox_settings {
   std::string id;
   std::string template_name;
   gateway_digest owner{};
-  std::optional<std::string> token;  ///< where it is secured
+  std::optional<std::string> token;          ///< where it is secured
+  std::optional<std::string> traffic_token;  ///< there, for its further ports
   gateway_strings metadata;
   gateway_strings variables;
   bool pauses_at_end = false;
@@ -39423,7 +39581,8 @@ class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
     if (factory == self->options_.ports().end() || self->state_ != state::running) co_return false;
     std::unique_ptr<e2b_port_service>& service = self->services_[port];
     if (!service) {
-      const e2b_sandbox_facts facts(self->settings_.id, self->settings_.template_name, self->paths_.home());
+      e2b_sandbox_facts facts(self->settings_.id, self->settings_.template_name, self->paths_.home());
+      facts.workspace(self->paths_.workspace()).variables(self->settings_.variables);
       service = factory->second(self->environment(), facts);
     }
     const counted mine(*self);
@@ -39875,6 +40034,7 @@ inline boost::json::object gateway_sandbox_object(const gateway_sandbox& sandbox
   object["domain"] = nullptr;
   if (sandbox.options().domain() != "localhost") object["domain"] = sandbox.options().domain();
   object["trafficAccessToken"] = nullptr;
+  if (settings.traffic_token) object["trafficAccessToken"] = *settings.traffic_token;
   return object;
 }
 
@@ -40078,6 +40238,7 @@ class gateway_api {
     const std::int64_t usual = is_v2 ? 300 : 15;
     const std::chrono::seconds life = checked_life(fields.number("timeout").value_or(usual));
     if (is_v2 || fields.boolean("secure").value_or(false)) settings.token = gateway_token();
+    if (settings.token && !core_->options().ports().empty()) settings.traffic_token = gateway_token();
     settings.metadata = fields.strings("metadata");
     settings.variables = fields.strings("envVars");
     for (const auto& [name, value] : settings.variables) static_cast<void>(command().variable(name, value));
@@ -41864,8 +42025,8 @@ class gateway_dispatch {
       co_return;
     }
     if (port != envd_port) {
-      // Where it is secured, so are its services.
-      if (!may_enter(*one, call)) {
+      // Where it is secured, so are its services. E2B's clients say one token or the other.
+      if (!may_enter(*one, call) && !may_pass(*one, call)) {
         co_await call.reply(unauthorized_reply());
         co_return;
       }
@@ -41890,6 +42051,11 @@ class gateway_dispatch {
   static bool may_enter(const gateway_sandbox& one, const http_call& call) {
     const std::optional<std::string>& token = one.settings().token;
     return !token || gateway_same_secret(call.field("X-Access-Token").value_or(std::string_view()), *token);
+  }
+
+  static bool may_pass(const gateway_sandbox& one, const http_call& call) {
+    const std::optional<std::string>& token = one.settings().traffic_token;
+    return token && gateway_same_secret(call.field("E2B-Traffic-Access-Token").value_or(std::string_view()), *token);
   }
 
   static awaitable<void> serve_envd(std::shared_ptr<gateway_core> core, std::shared_ptr<gateway_sandbox> one,
@@ -42083,7 +42249,8 @@ namespace cofferdam::inline v0 {
 ///
 /// Offered: both dialects of create and connect, list, get, kill, timeout, refreshes, pause and resume (where the
 /// environment is a `suspendable_environment`); processes with output, input, signals, terminals, several listeners each;
-/// files with signed URLs; directories; watching, by looking again and again; further ports (`e2b_gateway_options::port`).
+/// files with signed URLs; directories; watching, by looking again and again; further ports
+/// (`e2b_gateway_options::port`), the code interpreter's among them (`e2b_code_interpreter`).
 /// Not offered, and refused by name rather than ignored: network rules, volumes, snapshots, forks, templates, auto-resume,
 /// compressed bodies. Process ids are the gateway's own. A listener that does not read stops the process that it listens to.
 ///
@@ -42165,6 +42332,927 @@ class e2b_gateway {
   asio::any_io_executor executor_;
   std::shared_ptr<detail::gateway_core> core_;
   std::shared_ptr<http_server> server_;
+};
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/serve/e2b_gateway/detail/interpreter_lines.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+// What E2B's code interpreter says of a run: JSON, one object a line (specs/e2b.md 9). Sans-I/O.
+
+namespace cofferdam::inline v0::detail {
+
+/// JSON in ASCII. E2B's JavaScript SDK decodes each piece that arrives by itself, so that any other character which two
+/// of them share is lost.
+inline std::string ascii_json(const boost::json::value& value) {
+  const std::string text = boost::json::serialize(value);
+  std::string ascii;
+  ascii.reserve(text.size());
+  const auto escape = [&ascii](std::uint32_t unit) {
+    ascii += "\\u";
+    for (int shift = 12; shift >= 0; shift -= 4) ascii += "0123456789abcdef"[unit >> shift & 15U];
+  };
+  for (std::string_view rest = text; !rest.empty();) {
+    const utf8_unit one = decode_utf8(rest);
+    const std::uint32_t point = one.code_point();
+    rest.remove_prefix(one.size());
+    if (point < 0x80) {
+      ascii += static_cast<char>(point);
+    } else if (point < 0x10000) {
+      escape(point);
+    } else {
+      escape(0xD800 + ((point - 0x10000) >> 10U));
+      escape(0xDC00 + ((point - 0x10000) & 0x3FFU));
+    }
+  }
+  return ascii;
+}
+
+inline std::string interpreter_line(const boost::json::object& object) { return ascii_json(object) + "\n"; }
+
+inline std::string interpreter_line(std::string_view type) {
+  boost::json::object object;
+  object["type"] = json_view(type);
+  return interpreter_line(object);
+}
+
+inline std::string interpreter_count_line(std::int64_t count) {
+  boost::json::object object;
+  object["type"] = "number_of_executions";
+  object["execution_count"] = count;
+  return interpreter_line(object);
+}
+
+/// \param name,value,traceback  the guest's words, or ours; not at any length.
+inline std::string interpreter_error_line(std::string_view name, std::string_view value, std::string_view traceback) {
+  const auto some = [](std::string_view text) {
+    constexpr std::size_t most = std::size_t{128} * 1024;
+    return gateway_json_text(text.size() > most ? without_cut_end(text.substr(0, most)) : text);
+  };
+  boost::json::object object;
+  object["type"] = "error";
+  object["name"] = some(name);
+  object["value"] = some(value);
+  object["traceback"] = some(traceback);
+  return interpreter_line(object);
+}
+
+/// The member of a result line that a form goes by; empty where E2B has none for it.
+inline std::string_view interpreter_form(std::string_view mime) noexcept {
+  constexpr std::pair<std::string_view, std::string_view> known[] = {
+      {"text/plain", "text"},
+      {"text/html", "html"},
+      {"text/markdown", "markdown"},
+      {"image/svg+xml", "svg"},
+      {"image/png", "png"},
+      {"image/jpeg", "jpeg"},
+      {"application/pdf", "pdf"},
+      {"text/latex", "latex"},
+      {"application/json", "json"},
+      {"application/javascript", "javascript"},
+      {"application/vnd.e2b.data+json", "data"},
+      {"application/vnd.e2b.chart+json", "chart"},
+  };
+  for (const auto& [type, name] : known)
+    if (type == mime) return name;
+  return {};
+}
+
+/// The same for a whole display. A form that should be JSON and is none goes as text.
+inline std::string interpreter_result_line(const display_output& shown) {
+  boost::json::object object;
+  object["type"] = "result";
+  boost::json::object extra;
+  for (const auto& [mime, content] : shown.forms()) {
+    const std::string_view name = interpreter_form(mime);
+    boost::json::value value = gateway_json_text(content);
+    if (mime.ends_with("json")) {
+      std::error_code broken;
+      boost::json::value parsed = boost::json::parse(json_view(content), broken);
+      if (!broken) value = std::move(parsed);
+    }
+    const bool is_quoted = name == "text" && content.size() > 1 && content.front() == content.back() &&
+                           (content.front() == '\'' || content.front() == '"');
+    if (is_quoted) value = gateway_json_text(std::string_view(content).substr(1, content.size() - 2));
+    if (name.empty())
+      extra[gateway_json_text(mime)] = std::move(value);
+    else
+      object[json_view(name)] = std::move(value);
+  }
+  object["extra"] = std::move(extra);
+  object["is_main_result"] = shown.is_value();
+  return interpreter_line(object);
+}
+
+/// One output of a run as lines, which are whole characters.
+class interpreter_output {
+ public:
+  explicit interpreter_output(std::string_view type) noexcept : type_(type) {}
+
+  /// What comes next. \return  a line, or nothing.
+  std::string take(bytes_view piece) {
+    told_ += piece.size();
+    held_ += as_text(piece);
+    const std::size_t whole = without_cut_end(held_).size();
+    std::string said = line(std::string_view(held_).substr(0, whole));
+    held_.erase(0, whole);
+    return said;
+  }
+  /// What was not told before of all that was kept.
+  std::string finish(const captured& all) {
+    const bytes_view head(all.head());
+    held_ += as_text(head.subspan(told_ < head.size() ? told_ : head.size()));
+    if (all.cut() == 0) return line(held_);
+    std::string text(without_cut_end(held_));
+    text += captured::cut_marker(all.cut(), all.total());
+    text += without_cut_start(as_text(all.tail()));
+    return line(text);
+  }
+
+ private:
+  std::string line(std::string_view text) const {
+    if (text.empty()) return {};
+    boost::json::object object;
+    object["type"] = json_view(type_);
+    object["text"] = gateway_json_text(text);
+    object["timestamp"] = gateway_time(std::chrono::system_clock::now());
+    return interpreter_line(object);
+  }
+
+  std::string_view type_;
+  std::string held_;
+  std::size_t told_ = 0;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/interpreter_run.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+/// Bytes that all sandboxes' code interpreters hold for their clients together.
+class interpreter_memory {
+ public:
+  explicit interpreter_memory(std::size_t most) noexcept : left_(most) {}
+  bool take(std::size_t size) noexcept {
+    if (left_ < size) return false;
+    left_ -= size;
+    return true;
+  }
+  void give(std::size_t size) noexcept { left_ += size; }
+
+ private:
+  std::size_t left_;
+};
+
+/// Some of it, given back at the end.
+class interpreter_share {
+ public:
+  interpreter_share() = default;
+  explicit interpreter_share(std::shared_ptr<interpreter_memory> of) noexcept : of_(std::move(of)) {}
+  interpreter_share(interpreter_share&& other) noexcept
+      : of_(std::move(other.of_)), size_(std::exchange(other.size_, 0)) {}
+  interpreter_share& operator=(interpreter_share&& other) noexcept {
+    if (this == &other) return *this;
+    give_back();
+    of_ = std::move(other.of_);
+    size_ = std::exchange(other.size_, 0);
+    return *this;
+  }
+  ~interpreter_share() { give_back(); }
+
+  bool take(std::size_t size) noexcept {
+    if (!of_->take(size)) return false;
+    size_ += size;
+    return true;
+  }
+  void give(std::size_t size) noexcept {
+    of_->give(size);
+    size_ -= size;
+  }
+
+ private:
+  void give_back() noexcept {
+    if (of_) of_->give(std::exchange(size_, 0));
+  }
+
+  std::shared_ptr<interpreter_memory> of_;
+  std::size_t size_ = 0;
+};
+
+/// What a code interpreter was told.
+class interpreter_settings {
+ public:
+  python runner;
+  std::size_t contexts = 16;
+  std::size_t runs = 64;
+  std::size_t request = std::size_t{4} * 1024 * 1024;
+  std::size_t output = std::size_t{4} * 1024 * 1024;
+  std::size_t results = std::size_t{16} * 1024 * 1024;
+  std::chrono::milliseconds keepalive{5000};
+  std::shared_ptr<interpreter_memory> memory = std::make_shared<interpreter_memory>(std::size_t{256} * 1024 * 1024);
+};
+
+/// A context as clients know it; the runner has another for each time that it is started anew.
+class interpreter_context {
+ public:
+  interpreter_context(const asio::any_io_executor& executor, std::string name, std::string where)
+      : id(std::move(name)), directory(std::move(where)), turn(executor, 1) {}
+
+  const std::string id;
+  const std::string directory;  // in the workspace
+  std::int64_t count = 0;       // runs
+  std::uint64_t restarts = 0;
+  bool is_removed = false;
+  allotment turn;
+
+  std::string name() const { return id + "." + std::to_string(restarts); }
+};
+
+/// A run that is under way: one coroutine runs the code and pushes lines, another writes them to the client.
+class interpreter_run {
+ public:
+  interpreter_run(const asio::any_io_executor& executor, const interpreter_settings& settings,
+                  std::shared_ptr<interpreter_context> where, code_request what)
+      : context(std::move(where)),
+        request(std::move(what)),
+        share_(settings.memory),
+        timer_(executor, std::chrono::steady_clock::time_point::max()),
+        results_left_(settings.results) {}
+
+  std::shared_ptr<interpreter_context> context;
+  code_request request;
+  asio::cancellation_signal cancel;
+  bool is_over = false;
+  std::exception_ptr failure;
+
+  /// Until something is new, or `limit`, or cancellation, which throws at the coroutine's next step. One waits at a time.
+  awaitable<void> until_changed(std::chrono::steady_clock::time_point limit) {
+    if (timer_.expiry() != limit) timer_.expires_at(limit);
+    std::error_code woken;
+    co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  }
+  void change() noexcept {
+    try {
+      timer_.cancel();
+    } catch (const std::system_error&) {  // then nobody waits
+    }
+  }
+
+  /// A line that always finds room.
+  void say(std::string line) {
+    if (line.empty()) return;
+    lines_.emplace_back(std::move(line), 0);
+    change();
+  }
+  void hear(output_stream stream, bytes_view piece) { offer((stream == output_stream::out ? out_ : err_).take(piece)); }
+  void show(const display_output& shown) {
+    std::string line = interpreter_result_line(shown);
+    if (line.size() > results_left_) {
+      is_cut_ = true;
+      return;
+    }
+    results_left_ -= line.size();
+    offer(std::move(line));
+  }
+  /// All that is known only at the end.
+  void conclude(const code_result& result, std::uint64_t restarts) {
+    offer(out_.finish(result.out()));
+    offer(err_.finish(result.err()));
+    if (is_cut_) {
+      static constexpr std::string_view words = "\n[... some of the output was left out: it is too much ...]\n";
+      interpreter_output note("stderr");
+      say(note.take(as_bytes(words)));
+    }
+    if (context->is_removed) {
+      say(interpreter_error_line("ExecutionAborted", "The context was removed", ""));
+    } else if (context->restarts != restarts) {
+      say(interpreter_error_line("ContextRestarting", "The context was restarted", ""));
+    } else if (const auto& why = result.failure()) {
+      say(interpreter_error_line(why->type(), why->message(), why->traceback()));
+    } else if (result.context_lost() || result.kind() != error_kind::none) {
+      std::string reason = result.reason();
+      if (reason.empty()) reason = "The code's process has ended; the next execution begins afresh";
+      say(interpreter_error_line("UnexpectedEndOfExecution", reason, ""));
+    }
+  }
+  void end() { say(interpreter_line("end_of_execution")); }
+
+  bool has_lines() const noexcept { return !lines_.empty(); }
+  /// Some lines, together; they count until `written`.
+  std::string take_lines() {
+    constexpr std::size_t enough = std::size_t{64} * 1024;
+    std::string text;
+    while (!lines_.empty() && text.size() < enough) {
+      text += lines_.front().first;
+      writing_ += lines_.front().second;
+      lines_.pop_front();
+    }
+    return text;
+  }
+  void written() noexcept { share_.give(std::exchange(writing_, 0)); }
+
+ private:
+  void offer(std::string line) {
+    if (line.empty()) return;
+    const std::size_t size = line.size();
+    if (!share_.take(size)) {
+      is_cut_ = true;
+      return;
+    }
+    lines_.emplace_back(std::move(line), size);
+    change();
+  }
+
+  interpreter_share share_;
+  asio::steady_timer timer_;
+  std::size_t results_left_;
+  interpreter_output out_{"stdout"};
+  interpreter_output err_{"stderr"};
+  std::deque<std::pair<std::string, std::size_t>> lines_;  // and how much of the share each has
+  std::size_t writing_ = 0;
+  bool is_cut_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/interpreter_service.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/this_coro.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+/// The code interpreter of one sandbox.
+class interpreter_service final : public e2b_port_service {
+ public:
+  interpreter_service(any_environment& environment, const e2b_sandbox_facts& facts,
+                      std::shared_ptr<const interpreter_settings> settings)
+      : environment_(environment),
+        facts_(facts),
+        settings_(std::move(settings)),
+        paths_(facts.home(), facts.workspace()) {}
+
+  awaitable<void> serve(http_call& call) override {
+    if (!starting_) {
+      executor_ = co_await asio::this_coro::executor;
+      starting_ = std::make_unique<allotment>(executor_, 1);
+    }
+    std::optional<http_reply> reply;
+    try {
+      http_reply answered = co_await answer(call);
+      reply = std::move(answered);
+    } catch (const gateway_refusal& refusal) {
+      reply = gateway_text_reply(refusal.status(), refusal.what());
+    } catch (const schema_failure& failure) {
+      reply = gateway_json_reply(422, failure.detail());
+    } catch (const error& failure) {
+      if (call.replied() || gateway_is_connection(failure)) throw;
+      if (failure.code() == errc::unsupported) {
+        reply = gateway_text_reply(501, failure.what());
+      } else if (failure.code() == errc::outside_workspace || failure.code() == errc::invalid_argument) {
+        reply = gateway_text_reply(400, failure.what());
+      } else if (failure.code() == errc::provider_failed) {
+        reply = gateway_text_reply(500, printable(failure.what()));
+      } else {
+        throw;
+      }
+    }
+    if (reply && !call.replied()) co_await call.reply(std::move(*reply));
+  }
+
+  awaitable<void> close() override {
+    if (runner_) co_await runner_->close();
+    runner_.reset();
+  }
+
+ private:
+  using runner = runner_of<python_provider<borrowed<any_environment>>>;
+  using context_pointer = std::shared_ptr<interpreter_context>;
+  using run_pointer = std::shared_ptr<interpreter_run>;
+
+  /// A body that is not what it should be; answered as FastAPI does, which E2B's own is made with.
+  class schema_failure : public std::exception {
+   public:
+    schema_failure(std::string member, std::string why) : member_(std::move(member)), why_(std::move(why)) {}
+    const char* what() const noexcept override { return why_.c_str(); }
+    boost::json::object detail() const {
+      boost::json::array where;
+      where.emplace_back("body");
+      if (!member_.empty()) where.emplace_back(json_view(member_));
+      boost::json::object one;
+      one["type"] = "value_error";
+      one["loc"] = std::move(where);
+      one["msg"] = json_view(why_);
+      boost::json::array all;
+      all.emplace_back(std::move(one));
+      boost::json::object object;
+      object["detail"] = std::move(all);
+      return object;
+    }
+
+   private:
+    std::string member_;
+    std::string why_;
+  };
+
+  static std::string printable(std::string_view text) {
+    std::string repaired;
+    append_repaired_utf8(repaired, text);
+    return repaired;
+  }
+  static http_reply said(int status, std::string_view text) {
+    boost::json::object object;
+    object["detail"] = json_view(text);
+    return gateway_json_reply(status, object);
+  }
+
+  /// An answer, or one that is sent already.
+  awaitable<http_reply> answer(http_call& call) {
+    const std::string path(call.path());
+    const bool is_get = call.method() == "GET";
+    const bool is_post = call.method() == "POST";
+    constexpr std::string_view contexts = "/contexts/";
+    constexpr std::string_view restart = "/restart";
+    http_reply reply = said(405, "Method Not Allowed");
+    if (path == "/health") {
+      if (is_get) reply = gateway_json_reply(200, "OK");
+    } else if (path == "/execute") {
+      if (is_post) co_await execute(call);
+    } else if (path == "/contexts") {
+      if (is_get) reply = gateway_json_reply(200, list());
+      if (is_post) {
+        boost::json::object made = co_await make_context(call);
+        reply = gateway_json_reply(200, made);
+      }
+    } else if (path.starts_with(contexts)) {
+      std::string id = path.substr(contexts.size());
+      const bool restarts = id.ends_with(restart);
+      if (restarts) id.resize(id.size() - restart.size());
+      if (call.method() == (restarts ? "POST" : "DELETE")) {
+        co_await end_context(gateway_form_decode(id), restarts);
+        reply = gateway_json_reply(200, nullptr);
+      }
+    } else {
+      reply = said(404, "Not Found");
+    }
+    co_return reply;
+  }
+
+  // ---- requests ----
+
+  /// \param share  counts the body, before it is read.
+  awaitable<boost::json::object> read(http_call& call, interpreter_share& share) {
+    std::size_t size = settings_->request;
+    const std::optional<std::string_view> told = call.field("Content-Length");
+    if (told) size = std::min(size, gateway_number<std::size_t>(*told).value_or(size));
+    if (!share.take(size)) throw gateway_refusal(503, "The gateway has no memory for another request; try again later");
+    const bytes body = co_await call.read_all(settings_->request);
+    if (body.size() < size) share.give(size - body.size());
+    std::error_code broken;
+    boost::json::value value = boost::json::parse(json_view(as_text(body)), broken);
+    if (broken) throw schema_failure("", "JSON decode error");
+    if (!value.is_object()) throw schema_failure("", "Input should be a valid dictionary");
+    co_return std::move(value.get_object());
+  }
+
+  /// Nothing where it is absent or null.
+  static std::optional<std::string> text(const boost::json::object& object, const char* name) {
+    const boost::json::value* const found = object.if_contains(name);
+    if (found == nullptr || found->is_null()) return std::nullopt;
+    if (!found->is_string()) throw schema_failure(name, "Input should be a valid string");
+    return std::string(found->get_string().data(), found->get_string().size());
+  }
+
+  static void check_language(const std::optional<std::string>& wanted) {
+    std::string name = wanted.value_or("");
+    for (char& c : name) c = lowered(c);
+    if (name.empty() || name == "python") return;
+    throw gateway_refusal(500, "Failed to create context: there is no kernel for the language '" +
+                                   one_line(wanted->substr(0, 64)) + "' here; it is python only");
+  }
+
+  static code_request request_of(const boost::json::object& object, const interpreter_settings& settings) {
+    const std::optional<std::string> source = text(object, "code");
+    if (!source) throw schema_failure("code", "Field required");
+    code_request request(*source);
+    request.timeout(no_timeout).keep_output(settings.output).quiet_failure();
+    const boost::json::value* const variables = object.if_contains("env_vars");
+    if (variables == nullptr || variables->is_null()) return request;
+    if (!variables->is_object()) throw schema_failure("env_vars", "Input should be a valid dictionary");
+    for (const auto& [name, value] : variables->get_object()) {
+      if (!value.is_string()) throw schema_failure("env_vars", "Input should be a valid string");
+      request.environment(std::string(name.data(), name.size()),
+                          std::string(value.get_string().data(), value.get_string().size()));
+    }
+    return request;
+  }
+
+  // ---- contexts ----
+
+  boost::json::object described(const interpreter_context& one) const {
+    boost::json::object object;
+    object["id"] = one.id;
+    object["language"] = "python";
+    object["cwd"] = gateway_json_text(paths_.outside(one.directory));
+    return object;
+  }
+  boost::json::array list() {
+    usual_context();
+    boost::json::array all;
+    for (const context_pointer& one : contexts_) all.emplace_back(described(*one));
+    return all;
+  }
+
+  context_pointer add_context(std::string directory) {
+    if (contexts_.size() >= settings_->contexts)
+      throw gateway_refusal(429, "There are " + std::to_string(contexts_.size()) + " contexts, and no more are given");
+    const std::string id = gateway_random(32, "0123456789abcdef");
+    contexts_.push_back(std::make_shared<interpreter_context>(executor_, id, std::move(directory)));
+    return contexts_.back();
+  }
+  /// The one that is used where none is named.
+  context_pointer usual_context() {
+    if (!usual_ || usual_->is_removed) usual_ = add_context(".");
+    return usual_;
+  }
+  context_pointer find(const std::string& id) const {
+    for (const context_pointer& one : contexts_)
+      if (one->id == id) return one;
+    throw gateway_refusal(404, "Context " + one_line(id.substr(0, 128)) + " not found");
+  }
+  void forget(const context_pointer& one) {
+    one->is_removed = true;
+    std::erase(contexts_, one);
+  }
+
+  awaitable<boost::json::object> make_context(http_call& call) {
+    interpreter_share share(settings_->memory);
+    const boost::json::object object = co_await read(call, share);
+    check_language(text(object, "language"));
+    const std::optional<std::string> directory = text(object, "cwd");
+    std::string inside = paths_.inside(directory.value_or(""));
+    co_await start_runner();
+    const context_pointer one = add_context(std::move(inside));
+    std::exception_ptr failure;
+    bool is_there = false;
+    try {
+      const bool prepared = co_await prepare(one);
+      is_there = prepared;
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (!is_there) forget(one);
+    if (failure) std::rethrow_exception(failure);
+    if (!is_there) throw gateway_refusal(500, "Failed to set working directory");
+    co_return described(*one);
+  }
+
+  awaitable<void> end_context(std::string id, bool restarts) {
+    const context_pointer one = find(id);
+    const std::string name = one->name();
+    if (restarts)
+      ++one->restarts;
+    else
+      forget(one);
+    one->count = 0;
+    if (!runner_) co_return;
+    dropping work(*runner_, name);
+    co_await shielded(std::move(work));
+  }
+
+  /// Ends a context of the runner's, whoever is cancelled.
+  class dropping {
+   public:
+    dropping(runner& of, std::string name) : of_(&of), name_(std::move(name)) {}
+    awaitable<void> operator()() { return drop(*of_, name_); }
+
+   private:
+    static awaitable<void> drop(runner& of, std::string name) { co_await of.end_context(std::move(name)); }
+    runner* of_;
+    std::string name_;
+  };
+
+  // ---- code ----
+
+  awaitable<void> start_runner() {
+    if (runner_) co_return;
+    co_await starting_->take(1, "the code interpreter");
+    const allotted turn(*starting_, 1);
+    if (runner_) co_return;
+    python options = settings_->runner;
+    options = std::move(options).working_directory(".").track_files(0);
+    options = std::move(options).variable("E2B_SANDBOX", "true").variable("E2B_SANDBOX_ID", facts_.id());
+    options = std::move(options).variable("E2B_TEMPLATE_ID", facts_.template_name());
+    for (const auto& [name, value] : facts_.variables()) options = std::move(options).variable(name, value);
+    const auto recipe = borrowed<any_environment>(environment_) | options;
+    runner opened = co_await recipe.open();
+    runner_.emplace(std::move(opened));
+  }
+
+  /// Makes the runner's context where there is none, or none any more. \return  false where its directory is not there.
+  awaitable<bool> prepare(context_pointer one) {
+    const std::vector<std::string> living = co_await runner_->contexts();
+    if (std::find(living.begin(), living.end(), one->name()) != living.end()) co_return true;
+    one->count = 0;
+    if (one->directory == ".") co_return true;
+    code_request enter(
+        "import os, sys\n"
+        "os.chdir(cofferdam_directory)\n"
+        "sys.path[0] = os.getcwd()\n"
+        "del os, sys, cofferdam_directory\n");
+    enter.context(one->name()).timeout(std::chrono::seconds(30));
+    enter.variable("cofferdam_directory", boost::json::value(gateway_json_text(one->directory)));
+    const std::string name = one->name();
+    std::exception_ptr failure;
+    bool is_there = false;
+    try {
+      code_result result = co_await runner_->run_code(std::move(enter));
+      is_there = result.success();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (is_there) co_return true;
+    const bool throws = co_await asio::this_coro::throw_if_cancelled();
+    co_await asio::this_coro::throw_if_cancelled(false);
+    dropping work(*runner_, name);
+    co_await shielded(std::move(work));
+    co_await asio::this_coro::throw_if_cancelled(throws);
+    if (failure) std::rethrow_exception(failure);
+    co_return false;
+  }
+
+  class counted {
+   public:
+    explicit counted(std::size_t& number) noexcept : number_(number) { ++number_; }
+    counted(const counted&) = delete;
+    counted& operator=(const counted&) = delete;
+    ~counted() { --number_; }
+
+   private:
+    std::size_t& number_;
+  };
+
+  /// Waits for a run's end, whoever is cancelled.
+  class joining {
+   public:
+    explicit joining(run_pointer one) : one_(std::move(one)) {}
+    awaitable<void> operator()() { return until_over(one_); }
+
+   private:
+    static awaitable<void> until_over(run_pointer one) {
+      const auto never = std::chrono::steady_clock::time_point::max();
+      while (!one->is_over) co_await one->until_changed(never);
+    }
+    run_pointer one_;
+  };
+
+  awaitable<void> execute(http_call& call) {
+    if (runs_ >= settings_->runs) throw gateway_refusal(429, "Too many executions wait in this sandbox");
+    const counted mine(runs_);
+    interpreter_share share(settings_->memory);
+    code_request request;
+    std::optional<std::string> id;
+    std::optional<std::string> language;
+    {
+      const boost::json::object object = co_await read(call, share);
+      request = request_of(object, *settings_);
+      id = text(object, "context_id");
+      language = text(object, "language");
+    }
+    if (id && language) throw gateway_refusal(400, "Only one of context_id or language can be provided");
+    check_language(language);
+    const context_pointer where = id && *id != "default" ? find(*id) : usual_context();
+    co_await start_runner();
+    const auto one = std::make_shared<interpreter_run>(executor_, *settings_, where, std::move(request));
+    auto over = [one](std::exception_ptr failure) {
+      one->failure = std::move(failure);
+      one->is_over = true;
+      one->change();
+    };
+    asio::co_spawn(executor_, run(one), asio::bind_cancellation_slot(one->cancel.slot(), std::move(over)));
+    std::exception_ptr failure;
+    try {
+      co_await stream(call, one);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (!one->is_over) {  // the client has gone, or the sandbox ends
+      const bool throws = co_await asio::this_coro::throw_if_cancelled();
+      co_await asio::this_coro::throw_if_cancelled(false);
+      one->cancel.emit(asio::cancellation_type::terminal);
+      joining work(one);
+      co_await shielded(std::move(work));
+      co_await asio::this_coro::throw_if_cancelled(throws);
+    }
+    if (failure) std::rethrow_exception(failure);
+    if (one->failure) std::rethrow_exception(one->failure);
+  }
+
+  /// Runs the code when it is its turn, and says what becomes of it.
+  awaitable<void> run(run_pointer one) {
+    const context_pointer where = one->context;
+    co_await where->turn.take(1, "execute");
+    const allotted turn(where->turn, 1);
+    const std::uint64_t restarts = where->restarts;
+    bool is_there = where->is_removed;
+    if (!is_there) {
+      const bool prepared = co_await prepare(where);
+      is_there = prepared;
+    }
+    if (where->is_removed || where->restarts != restarts) {
+      one->conclude(code_result(), restarts);
+      one->end();
+      co_return;
+    }
+    if (!is_there) {
+      one->say(interpreter_error_line("ExecutionAborted", "The context's working directory is not there any more", ""));
+      one->end();
+      co_return;
+    }
+    one->say(interpreter_count_line(++where->count));
+    interpreter_run& told = *one;
+    const std::string name = where->name();
+    one->request.context(name);
+    one->request.on_output([&told](output_stream stream, bytes_view piece) { told.hear(stream, piece); });
+    one->request.on_display([&told](display_output shown) { told.show(shown); });
+    code_result result = co_await runner_->run_code(std::move(one->request));
+    one->conclude(result, restarts);
+    one->end();
+    const bool is_left = where->is_removed || where->restarts != restarts;
+    if (is_left) co_await runner_->end_context(name);  // were it made anew in the meantime, it would never end
+  }
+
+  /// Writes a run's lines, and that it goes on where it is silent.
+  awaitable<void> stream(http_call& call, run_pointer one) {
+    co_await call.begin(http_reply(200));
+    for (;;) {
+      while (one->has_lines()) {
+        const std::string text = one->take_lines();
+        co_await call.write(text);
+        one->written();
+      }
+      if (one->is_over) co_return;
+      const auto limit = std::chrono::steady_clock::now() + settings_->keepalive;
+      co_await one->until_changed(limit);
+      const bool is_silent = !one->has_lines() && !one->is_over && std::chrono::steady_clock::now() >= limit;
+      if (is_silent) one->say(interpreter_line("keepalive"));
+    }
+  }
+
+  any_environment& environment_;
+  e2b_sandbox_facts facts_;
+  std::shared_ptr<const interpreter_settings> settings_;
+  gateway_paths paths_;
+  asio::any_io_executor executor_;
+  std::unique_ptr<allotment> starting_;
+  std::optional<runner> runner_;
+  std::vector<context_pointer> contexts_;
+  context_pointer usual_;
+  std::size_t runs_ = 0;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/serve/e2b_gateway/code_interpreter.hpp ----
+
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace cofferdam::inline v0 {
+
+/// E2B's code interpreter for an `e2b_gateway`, over our Python runner: what `@e2b/code-interpreter` and
+/// `e2b_code_interpreter` talk to.
+///
+///     e2b_gateway_options().port(e2b_code_interpreter::usual_port, e2b_code_interpreter())
+///
+/// Each sandbox has one runner, started in its environment at the first execution and closed with it. Contexts are the
+/// runner's: what code has defined stays, one execution at a time in each; others wait. Without a context's id code runs
+/// in the sandbox's usual one. Output and displays are told while the code runs: of each output half of what `output`
+/// allows, and the rest at the end. A client that goes away has its code interrupted, and waits in no queue any more.
+///
+/// Python only: other languages are refused as E2B refuses those it does not know. Charts' own data (`chart`) and tables'
+/// (`data`) are told where the code shows them itself under E2B's mime types.
+///
+/// \par Errors    an environment without Python: 500; one that cannot `start` commands: 501. Limits: 413, 429, 503.
+/// \par Security  contexts of a sandbox are no walls between each other: see `python`. Where a sandbox is secured, its
+///                access token or its traffic token is demanded.
+/// \par Lifetime  copies are one and the same: they share `memory`.
+/// \par Threads   the gateway's executor. \par Source  specs/e2b.md 9. \par Example  examples/e2b_gateway.cpp
+class e2b_code_interpreter {
+ public:
+  /// The port that E2B's clients look for it on.
+  static constexpr std::uint16_t usual_port = 49999;
+
+  /// \param runner  which interpreter, with what preloaded, under which limits: `python().preload("numpy")`. Its time
+  ///                limit, its work directory and what it looks at files for are not used.
+  explicit e2b_code_interpreter(python runner = python()) { settings_->runner = std::move(runner); }
+
+  /// Contexts of a sandbox, the usual one included: 429. 16 as it is made.
+  e2b_code_interpreter&& contexts(std::size_t most) && { return limit(&detail::interpreter_settings::contexts, most); }
+  /// Executions of a sandbox that run, or wait for their turn: 429. 64 as it is made.
+  e2b_code_interpreter&& executions(std::size_t most) && { return limit(&detail::interpreter_settings::runs, most); }
+  /// Bytes of one request, code and all: 413. 4 MiB as it is made.
+  e2b_code_interpreter&& request(std::size_t most) && { return limit(&detail::interpreter_settings::request, most); }
+  /// Bytes of each output of an execution that are told: of more the first and last half. 4 MiB as it is made.
+  e2b_code_interpreter&& output(std::size_t most) && { return limit(&detail::interpreter_settings::output, most); }
+  /// Bytes of all results of an execution, as they are told. 16 MiB as it is made.
+  e2b_code_interpreter&& results(std::size_t most) && { return limit(&detail::interpreter_settings::results, most); }
+  /// Bytes that are held for all clients of all sandboxes: requests (503), and what they have not taken yet (left out,
+  /// and the client is told so). 256 MiB as it is made.
+  e2b_code_interpreter&& memory(std::size_t most) && {
+    auto changed = copy();
+    changed->memory = std::make_shared<detail::interpreter_memory>(most);
+    return with(std::move(changed));
+  }
+  /// How long a client hears nothing, at most. 5 seconds as it is made; at least 10 ms.
+  e2b_code_interpreter&& keepalive(std::chrono::milliseconds time) && {
+    if (time < std::chrono::milliseconds(10) || time > std::chrono::hours(1))
+      throw error(errc::invalid_argument, "e2b_code_interpreter: keepalive is 10 ms to an hour");
+    auto changed = copy();
+    changed->keepalive = time;
+    return with(std::move(changed));
+  }
+
+  /// An `e2b_port_factory`.
+  std::unique_ptr<e2b_port_service> operator()(any_environment& environment, const e2b_sandbox_facts& facts) const {
+    return std::make_unique<detail::interpreter_service>(environment, facts, settings_);
+  }
+
+ private:
+  std::shared_ptr<detail::interpreter_settings> copy() const {
+    return std::make_shared<detail::interpreter_settings>(*settings_);
+  }
+  e2b_code_interpreter&& with(std::shared_ptr<detail::interpreter_settings> changed) {
+    settings_ = std::move(changed);
+    return std::move(*this);
+  }
+  e2b_code_interpreter&& limit(std::size_t detail::interpreter_settings::*which, std::size_t most) {
+    if (most == 0) throw error(errc::invalid_argument, "e2b_code_interpreter: a limit is at least 1");
+    auto changed = copy();
+    (*changed).*which = most;
+    return with(std::move(changed));
+  }
+
+  std::shared_ptr<detail::interpreter_settings> settings_ = std::make_shared<detail::interpreter_settings>();
 };
 
 }  // namespace cofferdam::inline v0

@@ -7,6 +7,7 @@
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>
+#include <cofferdam/serve/e2b_gateway/code_interpreter.hpp>
 
 #include "support/require.hpp"
 
@@ -55,11 +56,10 @@ std::vector<std::string> lines_of(const std::string& line) {
 }
 
 /// Runs a script against a gateway of its own, and expects `least` checks, all of them good.
-void run_script(const std::string& words, std::size_t least) {
+void run_script(const std::string& words, std::size_t least, e2b_gateway_options options = e2b_gateway_options()) {
   constexpr std::string_view key = "e2b_00112233445566778899aabbccddeeff00112233";
   asio::io_context context(1);
-  e2b_gateway gateway(context.get_executor(), local().without_warning(),
-                      e2b_gateway_options().api_key(std::string(key)));
+  e2b_gateway gateway(context.get_executor(), local().without_warning(), options.api_key(std::string(key)));
   listener where = tcp_listener(context.get_executor(), "127.0.0.1", 0);
   const std::string url = "http://127.0.0.1:" + std::to_string(where.port());
   std::exception_ptr failure;
@@ -93,6 +93,12 @@ TEST(E2bSdk, the_official_javascript_sdk_is_served) {
 TEST(E2bSdk, the_official_javascript_sdk_of_the_older_dialect_is_served) {
   COFFERDAM_NEEDS("e2b-peers", !peers().empty(), "what E2B's own SDKs say to the gateway");
   run_script("'" + peers() + "/node' '" + script("sdk_test.mjs") + "' '" + peers() + "/js_old'", 35);
+}
+
+TEST(E2bSdk, the_official_javascript_sdk_of_the_code_interpreter_is_served) {
+  COFFERDAM_NEEDS("e2b-peers", !peers().empty(), "what E2B's own SDKs say to the gateway");
+  run_script("'" + peers() + "/node' '" + script("interpreter_test.mjs") + "' '" + peers() + "/js'", 19,
+             e2b_gateway_options().port(e2b_code_interpreter::usual_port, e2b_code_interpreter()));
 }
 
 TEST(E2bSdk, the_official_python_sdk_is_served) {

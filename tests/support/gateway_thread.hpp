@@ -27,7 +27,7 @@ class gateway_thread {
  public:
   template <cofferdam::code_exec_provider Provider>
   gateway_thread(Provider provider, cofferdam::e2b_gateway_options options)
-      : gateway_(loop_.get_executor(), std::move(provider), std::move(options)) {
+      : loop_(1), gateway_(loop_.get_executor(), std::move(provider), std::move(options)) {
     cofferdam::listener where = cofferdam::tcp_listener(loop_.get_executor(), "127.0.0.1", 0);
     port_ = where.port();
     asio::co_spawn(loop_, gateway_.serve(std::move(where)),
@@ -45,7 +45,7 @@ class gateway_thread {
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
 
  private:
-  asio::io_context loop_{1};
+  asio::io_context loop_;
   asio::cancellation_signal stop_;
   cofferdam::e2b_gateway gateway_;
   std::uint16_t port_ = 0;

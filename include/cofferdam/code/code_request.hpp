@@ -2,9 +2,12 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/code/code_result.hpp>
 #include <cofferdam/code/host_function.hpp>
+#include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/process.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
@@ -13,6 +16,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -111,6 +115,47 @@ class code_request {
   code_request&& keep_output(std::size_t bytes_per_stream) && { return std::move(keep_output(bytes_per_stream)); }
   std::optional<std::size_t> kept_output() const noexcept { return kept_output_; }
 
+  /// Sets an environment variable for this run; in a context it is as before afterwards.
+  /// \param value  without NUL; one that has any is an error of the run, and so is a name that cannot be one.
+  code_request& environment(std::string name, std::string value) & {
+    environment_[name] = std::move(value);
+    return *this;
+  }
+  code_request&& environment(std::string name, std::string value) && {
+    return std::move(environment(std::move(name), std::move(value)));
+  }
+  /// Name -> value, both strings.
+  const boost::json::object& environment() const noexcept { return environment_; }
+
+  /// Does not print an exception that nobody has caught; `code_result::failure()` has it all the same.
+  code_request& quiet_failure() & {
+    quiet_failure_ = true;
+    return *this;
+  }
+  code_request&& quiet_failure() && { return std::move(quiet_failure()); }
+  bool is_quiet_failure() const noexcept { return quiet_failure_; }
+
+  /// Told what a run prints while it runs: the first half of what is kept of each stream, piece by piece. What is left of
+  /// that when the run ends, and all that is kept besides, is told by the result only, which has everything.
+  using output_listener = std::function<void(output_stream stream, bytes_view piece)>;
+  /// \param hears  does not throw, and is not called any more once `run_code` is over.
+  code_request& on_output(output_listener hears) & {
+    on_output_ = std::move(hears);
+    return *this;
+  }
+  code_request&& on_output(output_listener hears) && { return std::move(on_output(std::move(hears))); }
+  const output_listener& on_output() const noexcept { return on_output_; }
+
+  /// Given what a run displays, at once, behind what it has printed before; the result has no displays then.
+  using display_listener = std::function<void(display_output shown)>;
+  /// \param takes  as of `on_output`.
+  code_request& on_display(display_listener takes) & {
+    on_display_ = std::move(takes);
+    return *this;
+  }
+  code_request&& on_display(display_listener takes) && { return std::move(on_display(std::move(takes))); }
+  const display_listener& on_display() const noexcept { return on_display_; }
+
  private:
   std::string source_;
   boost::json::object variables_;
@@ -120,6 +165,10 @@ class code_request {
   std::string final_name_;
   std::vector<std::string> final_fields_;
   std::optional<std::size_t> kept_output_;
+  boost::json::object environment_;
+  output_listener on_output_;
+  display_listener on_display_;
+  bool quiet_failure_ = false;
 };
 
 }  // namespace cofferdam::inline v0

@@ -40,7 +40,8 @@ namespace cofferdam::inline v0 {
 ///
 /// Offered: both dialects of create and connect, list, get, kill, timeout, refreshes, pause and resume (where the
 /// environment is a `suspendable_environment`); processes with output, input, signals, terminals, several listeners each;
-/// files with signed URLs; directories; watching, by looking again and again; further ports (`e2b_gateway_options::port`).
+/// files with signed URLs; directories; watching, by looking again and again; further ports
+/// (`e2b_gateway_options::port`), the code interpreter's among them (`e2b_code_interpreter`).
 /// Not offered, and refused by name rather than ignored: network rules, volumes, snapshots, forks, templates, auto-resume,
 /// compressed bodies. Process ids are the gateway's own. A listener that does not read stops the process that it listens to.
 ///

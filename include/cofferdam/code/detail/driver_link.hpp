@@ -313,10 +313,15 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       const std::size_t room = run->keep > head.size() ? run->keep - head.size() : 0;
       const bytes_view part = bytes_view(frame.body).first(std::min(room, frame.body.size()));
       head.insert(head.end(), part.begin(), part.end());
+      const output_stream stream = &head == run->heads.data() ? output_stream::out : output_stream::err;
+      if (run->request.on_output() && !part.empty()) run->request.on_output()(stream, part);
     } else if (what == "display") {
       run->displayed += frame.body.size();
       if (run->displayed > most_displayed) return;
-      if (std::optional<display_output> shown = read_display(frame.body)) run->displays.push_back(std::move(*shown));
+      std::optional<display_output> shown = read_display(frame.body);
+      if (!shown) return;
+      if (run->request.on_display()) return run->request.on_display()(std::move(*shown));
+      run->displays.push_back(std::move(*shown));
     } else if (what == "call") {
       if (run->calls.size() >= most_waiting_calls) return;
       run->calls.push_back(std::move(frame.body));

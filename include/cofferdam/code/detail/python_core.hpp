@@ -294,6 +294,8 @@ class python_core {
       body["final"] = std::move(final_function);
     }
     body["limits"] = settings.limits;
+    body["environment"] = request.environment();
+    body["quiet"] = request.is_quiet_failure();
     body["most_value"] = 4 * 1024 * 1024;
     return boost::json::serialize(body);
   }

@@ -732,6 +732,7 @@ class Interpreter:
         self.loop = None
         self.main = sys.modules["__main__"]
         self.extras = set()
+        self.environment = {}  # what stood where a request has put variables of its own
 
     def on_interrupt(self, number, frame):
         if self.running:
@@ -748,6 +749,10 @@ class Interpreter:
 
     def prepare(self, request):
         names = self.main.__dict__
+        for name, value in request["environment"].items():
+            before = os.environ.get(name)
+            os.environ[name] = value
+            self.environment[name] = before
         for name in self.extras:
             names.pop(name, None)
         self.extras = set()
@@ -766,6 +771,14 @@ class Interpreter:
             if not name.isidentifier() or keyword.iskeyword(name):
                 raise ValueError("a variable cannot be called %r" % name)
             names[name] = decode(value)
+
+    def restore_environment(self):
+        for name, value in self.environment.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        self.environment = {}
 
     def make_final(self, name, fields):
         def final(*args, **kwargs):
@@ -799,6 +812,7 @@ class Interpreter:
             self.show(value, False)
 
     def show(self, value, is_value):
+        flush()
         self.channel.send(b"d", {"forms": rich_forms(value, MOST_REPORT // 4), "value": is_value})
 
     def show_figures(self):
@@ -823,7 +837,8 @@ class Interpreter:
             import asyncio
             if self.loop is None:
                 self.loop = asyncio.new_event_loop()
-                asyncio.set_event_loop(self.loop)
+)driver_ends";
+inline constexpr std::string_view python_driver_5 = R"driver_ends(                asyncio.set_event_loop(self.loop)
             result = self.loop.run_until_complete(result)
         return result
 
@@ -836,8 +851,7 @@ class Interpreter:
         last = None
         if tree.body and isinstance(tree.body[-1], ast.Expr):
             last = ast.Expression(tree.body.pop().value)
-)driver_ends";
-inline constexpr std::string_view python_driver_5 = R"driver_ends(        if last is not None:
+        if last is not None:
             last = compile(last, filename, "eval", flags, True)
         if tree.body:
             self.evaluate(compile(tree, filename, "exec", flags, True))
@@ -880,8 +894,9 @@ inline constexpr std::string_view python_driver_5 = R"driver_ends(        if las
             flush()
             os._exit(report["exit"])
         try:
+            self.restore_environment()
             if failure is not None:
-                report["error"] = describe(failure, filename)
+                report["error"] = describe(failure, filename, request["quiet"])
             if self.has_final:
                 encoder = Encoder(request["most_value"])
                 report["final"] = {key: encoder.encode(value) for key, value in self.final.items()}
@@ -931,8 +946,8 @@ def flush():
             pass
 
 
-def describe(failure, filename):
-    """Prints an exception as Python does, and says what it is."""
+def describe(failure, filename, quiet=False):
+    """Prints an exception as Python does, unless that is not wanted, and says what it is."""
     import traceback
     line, step = 0, failure.__traceback__
     while step is not None:
@@ -957,7 +972,8 @@ def describe(failure, filename):
     except Exception:
         message = "(its text fails)"
     try:
-        sys.stderr.write(text)
+        if not quiet:
+            sys.stderr.write(text)
     except Exception:
         try:
             write_all(2, text.encode("utf-8"))
@@ -1033,7 +1049,8 @@ def leave():
                 step()
         except SystemExit:
             pass
-        except BaseException:
+)driver_ends";
+inline constexpr std::string_view python_driver_6 = R"driver_ends(        except BaseException:
             import traceback
             traceback.print_exc()
     flush()
@@ -1056,8 +1073,7 @@ class Output:
         self.total += len(data)
         first = min(self.head_left, len(data))
         if first:
-)driver_ends";
-inline constexpr std::string_view python_driver_6 = R"driver_ends(            self.head += data[:first]
+            self.head += data[:first]
             self.head_left -= first
         if first < len(data):
             self.tail += data[first:] if first else data
@@ -1253,7 +1269,8 @@ class Driver:
                 child, self.spare = self.spare, None
             child = child or self.make_child(name)
             if child is None:
-                return self.report_end(run, None, "no descriptors are left for another run")
+)driver_ends";
+inline constexpr std::string_view python_driver_7 = R"driver_ends(                return self.report_end(run, None, "no descriptors are left for another run")
         self.runs[run.number] = run
         run.child = child
         child.queue.append(run)
@@ -1273,8 +1290,7 @@ class Driver:
         if run.child.run is run:
             self.stop(run, "cancelled")
         else:
-)driver_ends";
-inline constexpr std::string_view python_driver_7 = R"driver_ends(            run.child.queue.remove(run)
+            run.child.queue.remove(run)
             run.reason = "cancelled"
             self.report_end(run, None, None)
 
@@ -1424,6 +1440,9 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(            ru
         elif letter == b"d":
             run.displayed += len(body)
             if run.displayed <= MOST_DISPLAYED:
+                if child.ended is None:
+                    self.drain(child)
+                self.send_heads(run)  # what was printed before comes before
                 self.say({"t": "display", "id": run.number}, body)
         elif letter == b"r":
             run.report = body
@@ -1452,7 +1471,8 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(            ru
         child.problem = news.get("problem") or ("what it started cannot be ended" if news.get("left") else None)
         child.deaf = None
         child.linger = time.monotonic() + LINGER
-        while child.link is not None:  # what it has said last
+)driver_ends";
+inline constexpr std::string_view python_driver_8 = R"driver_ends(        while child.link is not None:  # what it has said last
             before = len(child.incoming)
             self.from_link(child, selectors.EVENT_READ)
             if len(child.incoming) == before:
@@ -1475,8 +1495,7 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(            ru
         for index in (0, 1):
             if child.outputs[index] is not None:
                 self.selector.unregister(child.outputs[index])
-)driver_ends";
-inline constexpr std::string_view python_driver_8 = R"driver_ends(                os.close(child.outputs[index])
+                os.close(child.outputs[index])
                 child.outputs[index] = None
         if self.contexts.get(child.name) is child:
             del self.contexts[child.name]

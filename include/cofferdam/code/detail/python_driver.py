@@ -716,6 +716,7 @@ class Interpreter:
         self.loop = None
         self.main = sys.modules["__main__"]
         self.extras = set()
+        self.environment = {}  # what stood where a request has put variables of its own
 
     def on_interrupt(self, number, frame):
         if self.running:
@@ -732,6 +733,10 @@ class Interpreter:
 
     def prepare(self, request):
         names = self.main.__dict__
+        for name, value in request["environment"].items():
+            before = os.environ.get(name)
+            os.environ[name] = value
+            self.environment[name] = before
         for name in self.extras:
             names.pop(name, None)
         self.extras = set()
@@ -750,6 +755,14 @@ class Interpreter:
             if not name.isidentifier() or keyword.iskeyword(name):
                 raise ValueError("a variable cannot be called %r" % name)
             names[name] = decode(value)
+
+    def restore_environment(self):
+        for name, value in self.environment.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        self.environment = {}
 
     def make_final(self, name, fields):
         def final(*args, **kwargs):
@@ -783,6 +796,7 @@ class Interpreter:
             self.show(value, False)
 
     def show(self, value, is_value):
+        flush()
         self.channel.send(b"d", {"forms": rich_forms(value, MOST_REPORT // 4), "value": is_value})
 
     def show_figures(self):
@@ -863,8 +877,9 @@ class Interpreter:
             flush()
             os._exit(report["exit"])
         try:
+            self.restore_environment()
             if failure is not None:
-                report["error"] = describe(failure, filename)
+                report["error"] = describe(failure, filename, request["quiet"])
             if self.has_final:
                 encoder = Encoder(request["most_value"])
                 report["final"] = {key: encoder.encode(value) for key, value in self.final.items()}
@@ -914,8 +929,8 @@ def flush():
             pass
 
 
-def describe(failure, filename):
-    """Prints an exception as Python does, and says what it is."""
+def describe(failure, filename, quiet=False):
+    """Prints an exception as Python does, unless that is not wanted, and says what it is."""
     import traceback
     line, step = 0, failure.__traceback__
     while step is not None:
@@ -940,7 +955,8 @@ def describe(failure, filename):
     except Exception:
         message = "(its text fails)"
     try:
-        sys.stderr.write(text)
+        if not quiet:
+            sys.stderr.write(text)
     except Exception:
         try:
             write_all(2, text.encode("utf-8"))
@@ -1405,6 +1421,9 @@ class Driver:
         elif letter == b"d":
             run.displayed += len(body)
             if run.displayed <= MOST_DISPLAYED:
+                if child.ended is None:
+                    self.drain(child)
+                self.send_heads(run)  # what was printed before comes before
                 self.say({"t": "display", "id": run.number}, body)
         elif letter == b"r":
             run.report = body

@@ -130,7 +130,7 @@ class e2b_gateway_options {
   }
   e2b_gateway_options&& watch_interval(std::chrono::milliseconds time) && { return std::move(watch_interval(time)); }
 
-  /// Has this answer on one more port of every sandbox; `49999` is E2B's code interpreter. Without it the port is closed.
+  /// Has this answer on one more port of every sandbox: `e2b_code_interpreter()` on 49999. Without it the port is closed.
   /// \param port  1 to 65535, but 49983.
   e2b_gateway_options& port(std::uint16_t number, e2b_port_factory factory) & {
     if (number == 0 || number == 49983 || !factory)

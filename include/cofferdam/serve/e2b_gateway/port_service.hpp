@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace cofferdam::inline v0 {
 
@@ -24,10 +25,25 @@ class e2b_sandbox_facts {
   /// The absolute path that stands for the workspace.
   const std::string& home() const noexcept { return home_; }
 
+  /// How commands see the workspace; empty where that is not known.
+  e2b_sandbox_facts& workspace(std::string path) & {
+    workspace_ = std::move(path);
+    return *this;
+  }
+  const std::string& workspace() const noexcept { return workspace_; }
+  /// The variables that all that runs in it has: name, value.
+  e2b_sandbox_facts& variables(std::vector<std::pair<std::string, std::string>> all) & {
+    variables_ = std::move(all);
+    return *this;
+  }
+  const std::vector<std::pair<std::string, std::string>>& variables() const noexcept { return variables_; }
+
  private:
   std::string id_;
   std::string template_;
   std::string home_;
+  std::string workspace_;
+  std::vector<std::pair<std::string, std::string>> variables_;
 };
 
 /// What answers on one more port of a sandbox: E2B's code interpreter on 49999, for example. One for each sandbox, made

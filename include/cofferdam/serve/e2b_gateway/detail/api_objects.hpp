@@ -128,6 +128,7 @@ inline boost::json::object gateway_sandbox_object(const gateway_sandbox& sandbox
   object["domain"] = nullptr;
   if (sandbox.options().domain() != "localhost") object["domain"] = sandbox.options().domain();
   object["trafficAccessToken"] = nullptr;
+  if (settings.traffic_token) object["trafficAccessToken"] = *settings.traffic_token;
   return object;
 }
 

@@ -123,8 +123,8 @@ class gateway_dispatch {
       co_return;
     }
     if (port != envd_port) {
-      // Where it is secured, so are its services.
-      if (!may_enter(*one, call)) {
+      // Where it is secured, so are its services. E2B's clients say one token or the other.
+      if (!may_enter(*one, call) && !may_pass(*one, call)) {
         co_await call.reply(unauthorized_reply());
         co_return;
       }
@@ -149,6 +149,11 @@ class gateway_dispatch {
   static bool may_enter(const gateway_sandbox& one, const http_call& call) {
     const std::optional<std::string>& token = one.settings().token;
     return !token || gateway_same_secret(call.field("X-Access-Token").value_or(std::string_view()), *token);
+  }
+
+  static bool may_pass(const gateway_sandbox& one, const http_call& call) {
+    const std::optional<std::string>& token = one.settings().traffic_token;
+    return token && gateway_same_secret(call.field("E2B-Traffic-Access-Token").value_or(std::string_view()), *token);
   }
 
   static awaitable<void> serve_envd(std::shared_ptr<gateway_core> core, std::shared_ptr<gateway_sandbox> one,

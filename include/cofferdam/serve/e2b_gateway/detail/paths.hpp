@@ -62,6 +62,7 @@ class gateway_paths {
     return home_ + "/" + std::string(path);
   }
   const std::string& home() const noexcept { return home_; }
+  const std::string& workspace() const noexcept { return workspace_; }
 
   /// EntryInfo. \param path  the entry's, in the workspace. \par Source  specs/e2b.md 6.
   boost::json::object describe(const entry& found, std::string_view path) const {

@@ -47,7 +47,8 @@ struct gateway_sandbox_settings {
   std::string id;
   std::string template_name;
   gateway_digest owner{};
-  std::optional<std::string> token;  ///< where it is secured
+  std::optional<std::string> token;          ///< where it is secured
+  std::optional<std::string> traffic_token;  ///< there, for its further ports
   gateway_strings metadata;
   gateway_strings variables;
   bool pauses_at_end = false;
@@ -179,7 +180,8 @@ class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
     if (factory == self->options_.ports().end() || self->state_ != state::running) co_return false;
     std::unique_ptr<e2b_port_service>& service = self->services_[port];
     if (!service) {
-      const e2b_sandbox_facts facts(self->settings_.id, self->settings_.template_name, self->paths_.home());
+      e2b_sandbox_facts facts(self->settings_.id, self->settings_.template_name, self->paths_.home());
+      facts.workspace(self->paths_.workspace()).variables(self->settings_.variables);
       service = factory->second(self->environment(), facts);
     }
     const counted mine(*self);

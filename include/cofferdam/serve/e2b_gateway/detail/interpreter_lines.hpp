@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/code/code_result.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/captured.hpp>
+#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/api_objects.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/paths.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+// What E2B's code interpreter says of a run: JSON, one object a line (specs/e2b.md 9). Sans-I/O.
+
+namespace cofferdam::inline v0::detail {
+
+/// JSON in ASCII. E2B's JavaScript SDK decodes each piece that arrives by itself, so that any other character which two
+/// of them share is lost.
+inline std::string ascii_json(const boost::json::value& value) {
+  const std::string text = boost::json::serialize(value);
+  std::string ascii;
+  ascii.reserve(text.size());
+  const auto escape = [&ascii](std::uint32_t unit) {
+    ascii += "\\u";
+    for (int shift = 12; shift >= 0; shift -= 4) ascii += "0123456789abcdef"[unit >> shift & 15U];
+  };
+  for (std::string_view rest = text; !rest.empty();) {
+    const utf8_unit one = decode_utf8(rest);
+    const std::uint32_t point = one.code_point();
+    rest.remove_prefix(one.size());
+    if (point < 0x80) {
+      ascii += static_cast<char>(point);
+    } else if (point < 0x10000) {
+      escape(point);
+    } else {
+      escape(0xD800 + ((point - 0x10000) >> 10U));
+      escape(0xDC00 + ((point - 0x10000) & 0x3FFU));
+    }
+  }
+  return ascii;
+}
+
+inline std::string interpreter_line(const boost::json::object& object) { return ascii_json(object) + "\n"; }
+
+inline std::string interpreter_line(std::string_view type) {
+  boost::json::object object;
+  object["type"] = json_view(type);
+  return interpreter_line(object);
+}
+
+inline std::string interpreter_count_line(std::int64_t count) {
+  boost::json::object object;
+  object["type"] = "number_of_executions";
+  object["execution_count"] = count;
+  return interpreter_line(object);
+}
+
+/// \param name,value,traceback  the guest's words, or ours; not at any length.
+inline std::string interpreter_error_line(std::string_view name, std::string_view value, std::string_view traceback) {
+  const auto some = [](std::string_view text) {
+    constexpr std::size_t most = std::size_t{128} * 1024;
+    return gateway_json_text(text.size() > most ? without_cut_end(text.substr(0, most)) : text);
+  };
+  boost::json::object object;
+  object["type"] = "error";
+  object["name"] = some(name);
+  object["value"] = some(value);
+  object["traceback"] = some(traceback);
+  return interpreter_line(object);
+}
+
+/// The member of a result line that a form goes by; empty where E2B has none for it.
+inline std::string_view interpreter_form(std::string_view mime) noexcept {
+  constexpr std::pair<std::string_view, std::string_view> known[] = {
+      {"text/plain", "text"},
+      {"text/html", "html"},
+      {"text/markdown", "markdown"},
+      {"image/svg+xml", "svg"},
+      {"image/png", "png"},
+      {"image/jpeg", "jpeg"},
+      {"application/pdf", "pdf"},
+      {"text/latex", "latex"},
+      {"application/json", "json"},
+      {"application/javascript", "javascript"},
+      {"application/vnd.e2b.data+json", "data"},
+      {"application/vnd.e2b.chart+json", "chart"},
+  };
+  for (const auto& [type, name] : known)
+    if (type == mime) return name;
+  return {};
+}
+
+/// The same for a whole display. A form that should be JSON and is none goes as text.
+inline std::string interpreter_result_line(const display_output& shown) {
+  boost::json::object object;
+  object["type"] = "result";
+  boost::json::object extra;
+  for (const auto& [mime, content] : shown.forms()) {
+    const std::string_view name = interpreter_form(mime);
+    boost::json::value value = gateway_json_text(content);
+    if (mime.ends_with("json")) {
+      std::error_code broken;
+      boost::json::value parsed = boost::json::parse(json_view(content), broken);
+      if (!broken) value = std::move(parsed);
+    }
+    const bool is_quoted = name == "text" && content.size() > 1 && content.front() == content.back() &&
+                           (content.front() == '\'' || content.front() == '"');
+    if (is_quoted) value = gateway_json_text(std::string_view(content).substr(1, content.size() - 2));
+    if (name.empty())
+      extra[gateway_json_text(mime)] = std::move(value);
+    else
+      object[json_view(name)] = std::move(value);
+  }
+  object["extra"] = std::move(extra);
+  object["is_main_result"] = shown.is_value();
+  return interpreter_line(object);
+}
+
+/// One output of a run as lines, which are whole characters.
+class interpreter_output {
+ public:
+  explicit interpreter_output(std::string_view type) noexcept : type_(type) {}
+
+  /// What comes next. \return  a line, or nothing.
+  std::string take(bytes_view piece) {
+    told_ += piece.size();
+    held_ += as_text(piece);
+    const std::size_t whole = without_cut_end(held_).size();
+    std::string said = line(std::string_view(held_).substr(0, whole));
+    held_.erase(0, whole);
+    return said;
+  }
+  /// What was not told before of all that was kept.
+  std::string finish(const captured& all) {
+    const bytes_view head(all.head());
+    held_ += as_text(head.subspan(told_ < head.size() ? told_ : head.size()));
+    if (all.cut() == 0) return line(held_);
+    std::string text(without_cut_end(held_));
+    text += captured::cut_marker(all.cut(), all.total());
+    text += without_cut_start(as_text(all.tail()));
+    return line(text);
+  }
+
+ private:
+  std::string line(std::string_view text) const {
+    if (text.empty()) return {};
+    boost::json::object object;
+    object["type"] = json_view(type_);
+    object["text"] = gateway_json_text(text);
+    object["timestamp"] = gateway_time(std::chrono::system_clock::now());
+    return interpreter_line(object);
+  }
+
+  std::string_view type_;
+  std::string held_;
+  std::size_t told_ = 0;
+};
+
+}  // namespace cofferdam::inline v0::detail

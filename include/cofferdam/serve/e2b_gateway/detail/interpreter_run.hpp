@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/code/code_request.hpp>
+#include <cofferdam/code/code_result.hpp>
+#include <cofferdam/code/python.hpp>
+#include <cofferdam/core/allotment.hpp>
+#include <cofferdam/core/process.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/interpreter_lines.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+/// Bytes that all sandboxes' code interpreters hold for their clients together.
+class interpreter_memory {
+ public:
+  explicit interpreter_memory(std::size_t most) noexcept : left_(most) {}
+  bool take(std::size_t size) noexcept {
+    if (left_ < size) return false;
+    left_ -= size;
+    return true;
+  }
+  void give(std::size_t size) noexcept { left_ += size; }
+
+ private:
+  std::size_t left_;
+};
+
+/// Some of it, given back at the end.
+class interpreter_share {
+ public:
+  interpreter_share() = default;
+  explicit interpreter_share(std::shared_ptr<interpreter_memory> of) noexcept : of_(std::move(of)) {}
+  interpreter_share(interpreter_share&& other) noexcept
+      : of_(std::move(other.of_)), size_(std::exchange(other.size_, 0)) {}
+  interpreter_share& operator=(interpreter_share&& other) noexcept {
+    if (this == &other) return *this;
+    give_back();
+    of_ = std::move(other.of_);
+    size_ = std::exchange(other.size_, 0);
+    return *this;
+  }
+  ~interpreter_share() { give_back(); }
+
+  bool take(std::size_t size) noexcept {
+    if (!of_->take(size)) return false;
+    size_ += size;
+    return true;
+  }
+  void give(std::size_t size) noexcept {
+    of_->give(size);
+    size_ -= size;
+  }
+
+ private:
+  void give_back() noexcept {
+    if (of_) of_->give(std::exchange(size_, 0));
+  }
+
+  std::shared_ptr<interpreter_memory> of_;
+  std::size_t size_ = 0;
+};
+
+/// What a code interpreter was told.
+class interpreter_settings {
+ public:
+  python runner;
+  std::size_t contexts = 16;
+  std::size_t runs = 64;
+  std::size_t request = std::size_t{4} * 1024 * 1024;
+  std::size_t output = std::size_t{4} * 1024 * 1024;
+  std::size_t results = std::size_t{16} * 1024 * 1024;
+  std::chrono::milliseconds keepalive{5000};
+  std::shared_ptr<interpreter_memory> memory = std::make_shared<interpreter_memory>(std::size_t{256} * 1024 * 1024);
+};
+
+/// A context as clients know it; the runner has another for each time that it is started anew.
+class interpreter_context {
+ public:
+  interpreter_context(const asio::any_io_executor& executor, std::string name, std::string where)
+      : id(std::move(name)), directory(std::move(where)), turn(executor, 1) {}
+
+  const std::string id;
+  const std::string directory;  // in the workspace
+  std::int64_t count = 0;       // runs
+  std::uint64_t restarts = 0;
+  bool is_removed = false;
+  allotment turn;
+
+  std::string name() const { return id + "." + std::to_string(restarts); }
+};
+
+/// A run that is under way: one coroutine runs the code and pushes lines, another writes them to the client.
+class interpreter_run {
+ public:
+  interpreter_run(const asio::any_io_executor& executor, const interpreter_settings& settings,
+                  std::shared_ptr<interpreter_context> where, code_request what)
+      : context(std::move(where)),
+        request(std::move(what)),
+        share_(settings.memory),
+        timer_(executor, std::chrono::steady_clock::time_point::max()),
+        results_left_(settings.results) {}
+
+  std::shared_ptr<interpreter_context> context;
+  code_request request;
+  asio::cancellation_signal cancel;
+  bool is_over = false;
+  std::exception_ptr failure;
+
+  /// Until something is new, or `limit`, or cancellation, which throws at the coroutine's next step. One waits at a time.
+  awaitable<void> until_changed(std::chrono::steady_clock::time_point limit) {
+    if (timer_.expiry() != limit) timer_.expires_at(limit);
+    std::error_code woken;
+    co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  }
+  void change() noexcept {
+    try {
+      timer_.cancel();
+    } catch (const std::system_error&) {  // then nobody waits
+    }
+  }
+
+  /// A line that always finds room.
+  void say(std::string line) {
+    if (line.empty()) return;
+    lines_.emplace_back(std::move(line), 0);
+    change();
+  }
+  void hear(output_stream stream, bytes_view piece) { offer((stream == output_stream::out ? out_ : err_).take(piece)); }
+  void show(const display_output& shown) {
+    std::string line = interpreter_result_line(shown);
+    if (line.size() > results_left_) {
+      is_cut_ = true;
+      return;
+    }
+    results_left_ -= line.size();
+    offer(std::move(line));
+  }
+  /// All that is known only at the end.
+  void conclude(const code_result& result, std::uint64_t restarts) {
+    offer(out_.finish(result.out()));
+    offer(err_.finish(result.err()));
+    if (is_cut_) {
+      static constexpr std::string_view words = "\n[... some of the output was left out: it is too much ...]\n";
+      interpreter_output note("stderr");
+      say(note.take(as_bytes(words)));
+    }
+    if (context->is_removed) {
+      say(interpreter_error_line("ExecutionAborted", "The context was removed", ""));
+    } else if (context->restarts != restarts) {
+      say(interpreter_error_line("ContextRestarting", "The context was restarted", ""));
+    } else if (const auto& why = result.failure()) {
+      say(interpreter_error_line(why->type(), why->message(), why->traceback()));
+    } else if (result.context_lost() || result.kind() != error_kind::none) {
+      std::string reason = result.reason();
+      if (reason.empty()) reason = "The code's process has ended; the next execution begins afresh";
+      say(interpreter_error_line("UnexpectedEndOfExecution", reason, ""));
+    }
+  }
+  void end() { say(interpreter_line("end_of_execution")); }
+
+  bool has_lines() const noexcept { return !lines_.empty(); }
+  /// Some lines, together; they count until `written`.
+  std::string take_lines() {
+    constexpr std::size_t enough = std::size_t{64} * 1024;
+    std::string text;
+    while (!lines_.empty() && text.size() < enough) {
+      text += lines_.front().first;
+      writing_ += lines_.front().second;
+      lines_.pop_front();
+    }
+    return text;
+  }
+  void written() noexcept { share_.give(std::exchange(writing_, 0)); }
+
+ private:
+  void offer(std::string line) {
+    if (line.empty()) return;
+    const std::size_t size = line.size();
+    if (!share_.take(size)) {
+      is_cut_ = true;
+      return;
+    }
+    lines_.emplace_back(std::move(line), size);
+    change();
+  }
+
+  interpreter_share share_;
+  asio::steady_timer timer_;
+  std::size_t results_left_;
+  interpreter_output out_{"stdout"};
+  interpreter_output err_{"stderr"};
+  std::deque<std::pair<std::string, std::size_t>> lines_;  // and how much of the share each has
+  std::size_t writing_ = 0;
+  bool is_cut_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail

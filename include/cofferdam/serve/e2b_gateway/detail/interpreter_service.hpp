@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/code/code_request.hpp>
+#include <cofferdam/code/code_result.hpp>
+#include <cofferdam/code/code_runner.hpp>
+#include <cofferdam/code/python.hpp>
+#include <cofferdam/core/allotment.hpp>
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/borrowed_environment.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/shielded.hpp>
+#include <cofferdam/net/http_call.hpp>
+#include <cofferdam/net/http_reply.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/interpreter_lines.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/interpreter_run.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/paths.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/routing.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/secrets.hpp>
+#include <cofferdam/serve/e2b_gateway/port_service.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/this_coro.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+/// The code interpreter of one sandbox.
+class interpreter_service final : public e2b_port_service {
+ public:
+  interpreter_service(any_environment& environment, const e2b_sandbox_facts& facts,
+                      std::shared_ptr<const interpreter_settings> settings)
+      : environment_(environment),
+        facts_(facts),
+        settings_(std::move(settings)),
+        paths_(facts.home(), facts.workspace()) {}
+
+  awaitable<void> serve(http_call& call) override {
+    if (!starting_) {
+      executor_ = co_await asio::this_coro::executor;
+      starting_ = std::make_unique<allotment>(executor_, 1);
+    }
+    std::optional<http_reply> reply;
+    try {
+      http_reply answered = co_await answer(call);
+      reply = std::move(answered);
+    } catch (const gateway_refusal& refusal) {
+      reply = gateway_text_reply(refusal.status(), refusal.what());
+    } catch (const schema_failure& failure) {
+      reply = gateway_json_reply(422, failure.detail());
+    } catch (const error& failure) {
+      if (call.replied() || gateway_is_connection(failure)) throw;
+      if (failure.code() == errc::unsupported) {
+        reply = gateway_text_reply(501, failure.what());
+      } else if (failure.code() == errc::outside_workspace || failure.code() == errc::invalid_argument) {
+        reply = gateway_text_reply(400, failure.what());
+      } else if (failure.code() == errc::provider_failed) {
+        reply = gateway_text_reply(500, printable(failure.what()));
+      } else {
+        throw;
+      }
+    }
+    if (reply && !call.replied()) co_await call.reply(std::move(*reply));
+  }
+
+  awaitable<void> close() override {
+    if (runner_) co_await runner_->close();
+    runner_.reset();
+  }
+
+ private:
+  using runner = runner_of<python_provider<borrowed<any_environment>>>;
+  using context_pointer = std::shared_ptr<interpreter_context>;
+  using run_pointer = std::shared_ptr<interpreter_run>;
+
+  /// A body that is not what it should be; answered as FastAPI does, which E2B's own is made with.
+  class schema_failure : public std::exception {
+   public:
+    schema_failure(std::string member, std::string why) : member_(std::move(member)), why_(std::move(why)) {}
+    const char* what() const noexcept override { return why_.c_str(); }
+    boost::json::object detail() const {
+      boost::json::array where;
+      where.emplace_back("body");
+      if (!member_.empty()) where.emplace_back(json_view(member_));
+      boost::json::object one;
+      one["type"] = "value_error";
+      one["loc"] = std::move(where);
+      one["msg"] = json_view(why_);
+      boost::json::array all;
+      all.emplace_back(std::move(one));
+      boost::json::object object;
+      object["detail"] = std::move(all);
+      return object;
+    }
+
+   private:
+    std::string member_;
+    std::string why_;
+  };
+
+  static std::string printable(std::string_view text) {
+    std::string repaired;
+    append_repaired_utf8(repaired, text);
+    return repaired;
+  }
+  static http_reply said(int status, std::string_view text) {
+    boost::json::object object;
+    object["detail"] = json_view(text);
+    return gateway_json_reply(status, object);
+  }
+
+  /// An answer, or one that is sent already.
+  awaitable<http_reply> answer(http_call& call) {
+    const std::string path(call.path());
+    const bool is_get = call.method() == "GET";
+    const bool is_post = call.method() == "POST";
+    constexpr std::string_view contexts = "/contexts/";
+    constexpr std::string_view restart = "/restart";
+    http_reply reply = said(405, "Method Not Allowed");
+    if (path == "/health") {
+      if (is_get) reply = gateway_json_reply(200, "OK");
+    } else if (path == "/execute") {
+      if (is_post) co_await execute(call);
+    } else if (path == "/contexts") {
+      if (is_get) reply = gateway_json_reply(200, list());
+      if (is_post) {
+        boost::json::object made = co_await make_context(call);
+        reply = gateway_json_reply(200, made);
+      }
+    } else if (path.starts_with(contexts)) {
+      std::string id = path.substr(contexts.size());
+      const bool restarts = id.ends_with(restart);
+      if (restarts) id.resize(id.size() - restart.size());
+      if (call.method() == (restarts ? "POST" : "DELETE")) {
+        co_await end_context(gateway_form_decode(id), restarts);
+        reply = gateway_json_reply(200, nullptr);
+      }
+    } else {
+      reply = said(404, "Not Found");
+    }
+    co_return reply;
+  }
+
+  // ---- requests ----
+
+  /// \param share  counts the body, before it is read.
+  awaitable<boost::json::object> read(http_call& call, interpreter_share& share) {
+    std::size_t size = settings_->request;
+    const std::optional<std::string_view> told = call.field("Content-Length");
+    if (told) size = std::min(size, gateway_number<std::size_t>(*told).value_or(size));
+    if (!share.take(size)) throw gateway_refusal(503, "The gateway has no memory for another request; try again later");
+    const bytes body = co_await call.read_all(settings_->request);
+    if (body.size() < size) share.give(size - body.size());
+    std::error_code broken;
+    boost::json::value value = boost::json::parse(json_view(as_text(body)), broken);
+    if (broken) throw schema_failure("", "JSON decode error");
+    if (!value.is_object()) throw schema_failure("", "Input should be a valid dictionary");
+    co_return std::move(value.get_object());
+  }
+
+  /// Nothing where it is absent or null.
+  static std::optional<std::string> text(const boost::json::object& object, const char* name) {
+    const boost::json::value* const found = object.if_contains(name);
+    if (found == nullptr || found->is_null()) return std::nullopt;
+    if (!found->is_string()) throw schema_failure(name, "Input should be a valid string");
+    return std::string(found->get_string().data(), found->get_string().size());
+  }
+
+  static void check_language(const std::optional<std::string>& wanted) {
+    std::string name = wanted.value_or("");
+    for (char& c : name) c = lowered(c);
+    if (name.empty() || name == "python") return;
+    throw gateway_refusal(500, "Failed to create context: there is no kernel for the language '" +
+                                   one_line(wanted->substr(0, 64)) + "' here; it is python only");
+  }
+
+  static code_request request_of(const boost::json::object& object, const interpreter_settings& settings) {
+    const std::optional<std::string> source = text(object, "code");
+    if (!source) throw schema_failure("code", "Field required");
+    code_request request(*source);
+    request.timeout(no_timeout).keep_output(settings.output).quiet_failure();
+    const boost::json::value* const variables = object.if_contains("env_vars");
+    if (variables == nullptr || variables->is_null()) return request;
+    if (!variables->is_object()) throw schema_failure("env_vars", "Input should be a valid dictionary");
+    for (const auto& [name, value] : variables->get_object()) {
+      if (!value.is_string()) throw schema_failure("env_vars", "Input should be a valid string");
+      request.environment(std::string(name.data(), name.size()),
+                          std::string(value.get_string().data(), value.get_string().size()));
+    }
+    return request;
+  }
+
+  // ---- contexts ----
+
+  boost::json::object described(const interpreter_context& one) const {
+    boost::json::object object;
+    object["id"] = one.id;
+    object["language"] = "python";
+    object["cwd"] = gateway_json_text(paths_.outside(one.directory));
+    return object;
+  }
+  boost::json::array list() {
+    usual_context();
+    boost::json::array all;
+    for (const context_pointer& one : contexts_) all.emplace_back(described(*one));
+    return all;
+  }
+
+  context_pointer add_context(std::string directory) {
+    if (contexts_.size() >= settings_->contexts)
+      throw gateway_refusal(429, "There are " + std::to_string(contexts_.size()) + " contexts, and no more are given");
+    const std::string id = gateway_random(32, "0123456789abcdef");
+    contexts_.push_back(std::make_shared<interpreter_context>(executor_, id, std::move(directory)));
+    return contexts_.back();
+  }
+  /// The one that is used where none is named.
+  context_pointer usual_context() {
+    if (!usual_ || usual_->is_removed) usual_ = add_context(".");
+    return usual_;
+  }
+  context_pointer find(const std::string& id) const {
+    for (const context_pointer& one : contexts_)
+      if (one->id == id) return one;
+    throw gateway_refusal(404, "Context " + one_line(id.substr(0, 128)) + " not found");
+  }
+  void forget(const context_pointer& one) {
+    one->is_removed = true;
+    std::erase(contexts_, one);
+  }
+
+  awaitable<boost::json::object> make_context(http_call& call) {
+    interpreter_share share(settings_->memory);
+    const boost::json::object object = co_await read(call, share);
+    check_language(text(object, "language"));
+    const std::optional<std::string> directory = text(object, "cwd");
+    std::string inside = paths_.inside(directory.value_or(""));
+    co_await start_runner();
+    const context_pointer one = add_context(std::move(inside));
+    std::exception_ptr failure;
+    bool is_there = false;
+    try {
+      const bool prepared = co_await prepare(one);
+      is_there = prepared;
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (!is_there) forget(one);
+    if (failure) std::rethrow_exception(failure);
+    if (!is_there) throw gateway_refusal(500, "Failed to set working directory");
+    co_return described(*one);
+  }
+
+  awaitable<void> end_context(std::string id, bool restarts) {
+    const context_pointer one = find(id);
+    const std::string name = one->name();
+    if (restarts)
+      ++one->restarts;
+    else
+      forget(one);
+    one->count = 0;
+    if (!runner_) co_return;
+    dropping work(*runner_, name);
+    co_await shielded(std::move(work));
+  }
+
+  /// Ends a context of the runner's, whoever is cancelled.
+  class dropping {
+   public:
+    dropping(runner& of, std::string name) : of_(&of), name_(std::move(name)) {}
+    awaitable<void> operator()() { return drop(*of_, name_); }
+
+   private:
+    static awaitable<void> drop(runner& of, std::string name) { co_await of.end_context(std::move(name)); }
+    runner* of_;
+    std::string name_;
+  };
+
+  // ---- code ----
+
+  awaitable<void> start_runner() {
+    if (runner_) co_return;
+    co_await starting_->take(1, "the code interpreter");
+    const allotted turn(*starting_, 1);
+    if (runner_) co_return;
+    python options = settings_->runner;
+    options = std::move(options).working_directory(".").track_files(0);
+    options = std::move(options).variable("E2B_SANDBOX", "true").variable("E2B_SANDBOX_ID", facts_.id());
+    options = std::move(options).variable("E2B_TEMPLATE_ID", facts_.template_name());
+    for (const auto& [name, value] : facts_.variables()) options = std::move(options).variable(name, value);
+    const auto recipe = borrowed<any_environment>(environment_) | options;
+    runner opened = co_await recipe.open();
+    runner_.emplace(std::move(opened));
+  }
+
+  /// Makes the runner's context where there is none, or none any more. \return  false where its directory is not there.
+  awaitable<bool> prepare(context_pointer one) {
+    const std::vector<std::string> living = co_await runner_->contexts();
+    if (std::find(living.begin(), living.end(), one->name()) != living.end()) co_return true;
+    one->count = 0;
+    if (one->directory == ".") co_return true;
+    code_request enter(
+        "import os, sys\n"
+        "os.chdir(cofferdam_directory)\n"
+        "sys.path[0] = os.getcwd()\n"
+        "del os, sys, cofferdam_directory\n");
+    enter.context(one->name()).timeout(std::chrono::seconds(30));
+    enter.variable("cofferdam_directory", boost::json::value(gateway_json_text(one->directory)));
+    const std::string name = one->name();
+    std::exception_ptr failure;
+    bool is_there = false;
+    try {
+      code_result result = co_await runner_->run_code(std::move(enter));
+      is_there = result.success();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (is_there) co_return true;
+    const bool throws = co_await asio::this_coro::throw_if_cancelled();
+    co_await asio::this_coro::throw_if_cancelled(false);
+    dropping work(*runner_, name);
+    co_await shielded(std::move(work));
+    co_await asio::this_coro::throw_if_cancelled(throws);
+    if (failure) std::rethrow_exception(failure);
+    co_return false;
+  }
+
+  class counted {
+   public:
+    explicit counted(std::size_t& number) noexcept : number_(number) { ++number_; }
+    counted(const counted&) = delete;
+    counted& operator=(const counted&) = delete;
+    ~counted() { --number_; }
+
+   private:
+    std::size_t& number_;
+  };
+
+  /// Waits for a run's end, whoever is cancelled.
+  class joining {
+   public:
+    explicit joining(run_pointer one) : one_(std::move(one)) {}
+    awaitable<void> operator()() { return until_over(one_); }
+
+   private:
+    static awaitable<void> until_over(run_pointer one) {
+      const auto never = std::chrono::steady_clock::time_point::max();
+      while (!one->is_over) co_await one->until_changed(never);
+    }
+    run_pointer one_;
+  };
+
+  awaitable<void> execute(http_call& call) {
+    if (runs_ >= settings_->runs) throw gateway_refusal(429, "Too many executions wait in this sandbox");
+    const counted mine(runs_);
+    interpreter_share share(settings_->memory);
+    code_request request;
+    std::optional<std::string> id;
+    std::optional<std::string> language;
+    {
+      const boost::json::object object = co_await read(call, share);
+      request = request_of(object, *settings_);
+      id = text(object, "context_id");
+      language = text(object, "language");
+    }
+    if (id && language) throw gateway_refusal(400, "Only one of context_id or language can be provided");
+    check_language(language);
+    const context_pointer where = id && *id != "default" ? find(*id) : usual_context();
+    co_await start_runner();
+    const auto one = std::make_shared<interpreter_run>(executor_, *settings_, where, std::move(request));
+    auto over = [one](std::exception_ptr failure) {
+      one->failure = std::move(failure);
+      one->is_over = true;
+      one->change();
+    };
+    asio::co_spawn(executor_, run(one), asio::bind_cancellation_slot(one->cancel.slot(), std::move(over)));
+    std::exception_ptr failure;
+    try {
+      co_await stream(call, one);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (!one->is_over) {  // the client has gone, or the sandbox ends
+      const bool throws = co_await asio::this_coro::throw_if_cancelled();
+      co_await asio::this_coro::throw_if_cancelled(false);
+      one->cancel.emit(asio::cancellation_type::terminal);
+      joining work(one);
+      co_await shielded(std::move(work));
+      co_await asio::this_coro::throw_if_cancelled(throws);
+    }
+    if (failure) std::rethrow_exception(failure);
+    if (one->failure) std::rethrow_exception(one->failure);
+  }
+
+  /// Runs the code when it is its turn, and says what becomes of it.
+  awaitable<void> run(run_pointer one) {
+    const context_pointer where = one->context;
+    co_await where->turn.take(1, "execute");
+    const allotted turn(where->turn, 1);
+    const std::uint64_t restarts = where->restarts;
+    bool is_there = where->is_removed;
+    if (!is_there) {
+      const bool prepared = co_await prepare(where);
+      is_there = prepared;
+    }
+    if (where->is_removed || where->restarts != restarts) {
+      one->conclude(code_result(), restarts);
+      one->end();
+      co_return;
+    }
+    if (!is_there) {
+      one->say(interpreter_error_line("ExecutionAborted", "The context's working directory is not there any more", ""));
+      one->end();
+      co_return;
+    }
+    one->say(interpreter_count_line(++where->count));
+    interpreter_run& told = *one;
+    const std::string name = where->name();
+    one->request.context(name);
+    one->request.on_output([&told](output_stream stream, bytes_view piece) { told.hear(stream, piece); });
+    one->request.on_display([&told](display_output shown) { told.show(shown); });
+    code_result result = co_await runner_->run_code(std::move(one->request));
+    one->conclude(result, restarts);
+    one->end();
+    const bool is_left = where->is_removed || where->restarts != restarts;
+    if (is_left) co_await runner_->end_context(name);  // were it made anew in the meantime, it would never end
+  }
+
+  /// Writes a run's lines, and that it goes on where it is silent.
+  awaitable<void> stream(http_call& call, run_pointer one) {
+    co_await call.begin(http_reply(200));
+    for (;;) {
+      while (one->has_lines()) {
+        const std::string text = one->take_lines();
+        co_await call.write(text);
+        one->written();
+      }
+      if (one->is_over) co_return;
+      const auto limit = std::chrono::steady_clock::now() + settings_->keepalive;
+      co_await one->until_changed(limit);
+      const bool is_silent = !one->has_lines() && !one->is_over && std::chrono::steady_clock::now() >= limit;
+      if (is_silent) one->say(interpreter_line("keepalive"));
+    }
+  }
+
+  any_environment& environment_;
+  e2b_sandbox_facts facts_;
+  std::shared_ptr<const interpreter_settings> settings_;
+  gateway_paths paths_;
+  asio::any_io_executor executor_;
+  std::unique_ptr<allotment> starting_;
+  std::optional<runner> runner_;
+  std::vector<context_pointer> contexts_;
+  context_pointer usual_;
+  std::size_t runs_ = 0;
+};
+
+}  // namespace cofferdam::inline v0::detail

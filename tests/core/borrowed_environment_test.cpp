@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+#include <cofferdam/core/borrowed_environment.hpp>
+#include <cofferdam/core/with_environment.hpp>
+
+#include "support/fake_environment.hpp"
+#include "support/run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace cofferdam;
+using cofferdam_test::full_fake;
+using cofferdam_test::journal;
+using cofferdam_test::plain_fake;
+
+static_assert(code_exec_provider<borrowed<plain_fake>>);
+static_assert(!streaming_environment<borrowed_environment<plain_fake>>);
+static_assert(streaming_environment<borrowed_environment<full_fake>>);
+static_assert(sizeof(borrowed_environment<full_fake>) == sizeof(void*));
+
+TEST(BorrowedEnvironment, passes_everything_on_but_the_close) {
+  const auto log = std::make_shared<journal>();
+  full_fake owned(log);
+  const auto body = [&owned]() -> awaitable<void> {
+    borrowed<full_fake> recipe(owned);
+    borrowed_environment<full_fake> lent = co_await recipe.open();
+    co_await lent.run_command(shell("a"));
+    co_await lent.start(shell("b"));
+    co_await lent.read_file("r", 10);
+    co_await lent.write_file("w", bytes_view());
+    co_await lent.stat("s");
+    co_await lent.list("l");
+    co_await lent.make_directory("m");
+    co_await lent.remove("d");
+    co_await lent.rename("f", "t");
+    co_await lent.get_files(std::vector<file_request>());
+    co_await lent.close();
+  };
+  cofferdam_test::run(body);
+  const std::vector<std::string> expected{"run_command", "start",    "read_file r",      "write_file w",
+                                          "stat s",      "list l",   "make_directory m", "remove d",
+                                          "rename f t",  "get_files"};
+  EXPECT_EQ(log->calls, expected);
+}
+
+}  // namespace
