@@ -35,8 +35,8 @@ std::vector<place> e2b_places() {
   // A shell does not say that its child died by SIGINT or SIGPIPE; sockets hold some output that nobody reads.
   const std::string without = "*every_deadly_signal_arrives:*a_command_nobody_reads_from_waits_and_loses_nothing";
   // Behind the gateway no command may signal another, and E2B itself knows two signals only.
-  all.push_back({"e2b", [] { return by_gateway(local().without_warning()); }, without + ":*a_signal_reaches_the_command",
-                 ""});
+  all.push_back(
+      {"e2b", [] { return by_gateway(local().without_warning()); }, without + ":*a_signal_reaches_the_command", ""});
   // And where they may: what a command leaves behind is found by its session and its variables.
   all.push_back({"e2b_scripts", [] { return by_gateway(local().without_warning().warden(warden_policy::never)); },
                  without + ":*file_conformance*", ""});
