@@ -20887,10 +20887,15 @@ class host_link {
     return seen.what() == process_view::state::gone || seen.start_time() != numbers[2];
   }
 
+  // Not what somebody else has put under such a name: no link is followed, what is not this user's is left alone, and only
+  // these three go.
   static void remove(const std::string& home) noexcept {
-    // Not what somebody else has put under such a name: no link is followed, and only these three go.
-    ::unlink((home + "/link/socket").c_str());
-    ::rmdir((home + "/link").c_str());
+    constexpr int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    const unique_fd door(::open(home.c_str(), flags));
+    struct stat status {};
+    if (!door || ::fstat(door.get(), &status) != 0 || status.st_uid != ::geteuid()) return;
+    if (const unique_fd inside{::openat(door.get(), "link", flags)}) ::unlinkat(inside.get(), "socket", 0);
+    ::unlinkat(door.get(), "link", AT_REMOVEDIR);
     ::rmdir(home.c_str());
   }
 

@@ -21,6 +21,7 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -198,6 +199,33 @@ TEST(HostLink, without_a_place_for_it_there_is_none) {
   EXPECT_NE(host_link::open(io.get_executor(), owner::this_process()), nullptr) << "a long name is no hindrance";
   ::setenv("TMPDIR", "/nowhere", 1);
   EXPECT_EQ(host_link::open(io.get_executor(), owner::this_process()), nullptr);
+}
+
+TEST(HostLink, what_somebody_else_has_put_under_such_a_name_leads_nowhere) {
+  const temporary_place place;
+  const owner here = owner::this_process();
+  const std::string dead =
+      "cofferdam-host-" + std::to_string(here.pid_namespace()) + "-" + std::to_string(::getpid()) + "-1-";
+  std::filesystem::create_directory(place.path() / "precious");
+  std::ofstream(place.path() / "precious" / "socket") << "kept";
+  // A folder whose `link` is a link; and a link in place of the folder.
+  std::filesystem::create_directory(place.path() / (dead + "a"));
+  std::filesystem::create_directory_symlink(place.path() / "precious", place.path() / (dead + "a") / "link");
+  std::filesystem::create_directory(place.path() / "holder");
+  std::filesystem::create_directory_symlink(place.path() / "precious", place.path() / "holder" / "link");
+  std::filesystem::create_directory_symlink(place.path() / "holder", place.path() / (dead + "b"));
+  // Control: one that is as ours are is swept away.
+  std::filesystem::create_directories(place.path() / (dead + "c") / "link");
+  std::ofstream(place.path() / (dead + "c") / "link" / "socket") << "";
+  // And one that is another user's.
+  std::filesystem::create_directory(place.path() / (dead + "d"));
+  const bool is_anothers = ::chown((place.path() / (dead + "d")).c_str(), 4242, 4242) == 0;
+  host_link::sweep(here);
+  EXPECT_TRUE(std::filesystem::exists(place.path() / "precious" / "socket"));
+  EXPECT_FALSE(std::filesystem::exists(place.path() / (dead + "c")));
+  if (is_anothers) {
+    EXPECT_TRUE(std::filesystem::exists(place.path() / (dead + "d")));
+  }
 }
 
 TEST(HostLink, what_the_dead_have_left_goes_and_nothing_else) {
