@@ -7,6 +7,7 @@
 
 #include "code/python_support.hpp"
 #include "support/error_of.hpp"
+#include "support/require.hpp"
 
 #include <asio/post.hpp>
 #include <asio/use_awaitable.hpp>
@@ -391,7 +392,7 @@ TEST(Python, pip_installs_once_and_says_why_it_cannot) {
   const python_folder folder;
   const std::string find = "import pip";
   const code_result has_pip = run_python(code_request(find));
-  if (!has_pip.success()) GTEST_SKIP() << "not proven here: pip (this python3 has none)";
+  COFFERDAM_NEEDS("pip", has_pip.success(), "packages that pip installs");
   std::filesystem::create_directories(folder.path() / "ws");
   auto failing = folder.provider() | python().pip_packages("no-such-thing").pip_options("--no-index");
   const std::string said = sentence_of([&] { run([&]() -> awaitable<void> { co_await failing.open(); }, 120s); });
