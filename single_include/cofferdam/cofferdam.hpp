@@ -17073,7 +17073,7 @@ class warden_command final : public running_command {
         job_(job),
         program_(std::move(program)) {}
 
-  /// Streams over pipes, or a terminal, whose other ends the command is given.
+  /// Streams over pipes, whose other ends the command is given.
   void connect_to(command_pipes& pipes) { connect_pipes(executor_, pipes); }
 
   /// Streams in frames.
@@ -22112,7 +22112,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     if (api_->kind() == engine_kind::podman) wanted.unowned_memory();
     if (!ids.is_root()) wanted.commands(command_user::set_by_first);
 
-    const auto raises = [&](protections& walls) { return raise(wanted, host, warden, ids, by_warden, walls); };
+    const auto raises = [&](protections& walls) { return raise(wanted, host, here, warden, ids, by_warden, walls); };
     protections walls;
     byte_stream raw;
     std::shared_ptr<host_link> link = by_warden ? link_for(wanted, here) : nullptr;
@@ -22150,8 +22150,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   }
 
   /// Makes the container and starts it; tells what walls stand, and yields its standard streams.
-  awaitable<byte_stream> raise(const create_request& wanted, const host_view& host, const warden_image& warden,
-                               user_ids ids, bool by_warden, protections& walls) {
+  awaitable<byte_stream> raise(const create_request& wanted, const host_view& host, const owner& here,
+                               const warden_image& warden, user_ids ids, bool by_warden, protections& walls) {
     const boost::json::object body = wanted.body(host);
     // Not cancelled: the daemon would make it all the same, and nobody would know.
     const auto self = shared_from_this();
@@ -22162,10 +22162,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     const container_check check = check_container(body, made, api_->kind());
     check.require();
     walls = check.walls();
-    if (by_warden) {
-      const owner here = owner::this_process();
-      co_await ensure_warden(api_, id_, warden, image_->id, here);
-    }
+    if (by_warden) co_await ensure_warden(api_, id_, warden, image_->id, here);
     const std::string& workspace = settings_->options.working_directory();
     if (!settings_->options.has_read_only_root() && !settings_->options.has_at(workspace))
       co_await give_workspace(api_, id_, workspace, ids);
@@ -24746,6 +24743,26 @@ class envd : public std::enable_shared_from_this<envd> {
     }
   }
 
+  /// The next message of such a stream; nothing where it has come to its end as it should.
+  /// \param stream  kept by the caller, and with it the message until the next call.
+  static awaitable<std::optional<std::string_view>> next_message(std::shared_ptr<envd> self, connect_stream& stream,
+                                                                 const char* doing) {
+    std::optional<error> failure;
+    std::optional<std::string_view> one;
+    try {
+      one = co_await stream.next();
+    } catch (const error& reason) {
+      if (reason.code() == errc::cancelled) throw;
+      failure = reason;
+    }
+    if (failure) {
+      const error why = co_await self->explain(*failure, doing);
+      throw why;
+    }
+    if (!one && stream.failure()) throw self->refusal(*stream.failure(), doing);
+    co_return one;
+  }
+
   /// Runs a small script of our own to its end; what it says is not wanted.
   /// \param as_root  as root where the daemon allows that: what a command has started may not be its user's any more.
   /// \return         whether it exited with 0.
@@ -26586,22 +26603,8 @@ class folder_watch {
     constexpr const char* doing = "watch a folder";
     if (!place_) throw error(errc::invalid_argument, "e2b: there is no watch (default-constructed or moved from)");
     for (;;) {
-      std::optional<error> failure;
-      std::optional<std::string_view> one;
-      try {
-        one = co_await stream_.next();
-      } catch (const error& reason) {
-        if (reason.code() == errc::cancelled) throw;
-        failure = reason;
-      }
-      if (failure) {
-        const error why = co_await place_->explain(*failure, doing);
-        throw why;
-      }
-      if (!one) {
-        if (stream_.failure()) throw place_->refusal(*stream_.failure(), doing);
-        co_return std::nullopt;
-      }
+      const std::optional<std::string_view> one = co_await detail::envd::next_message(place_, stream_, doing);
+      if (!one) co_return std::nullopt;
       std::optional<folder_event> event = parse(*one);
       if (event) co_return event;
     }
@@ -26660,22 +26663,8 @@ class process_follower {
     if (!place_)
       throw error(errc::invalid_argument, "e2b: there is nothing to follow (default-constructed or moved from)");
     for (;;) {
-      std::optional<error> failure;
-      std::optional<std::string_view> one;
-      try {
-        one = co_await stream_.next();
-      } catch (const error& reason) {
-        if (reason.code() == errc::cancelled) throw;
-        failure = reason;
-      }
-      if (failure) {
-        const error why = co_await place_->explain(*failure, doing);
-        throw why;
-      }
-      if (!one) {
-        if (stream_.failure()) throw place_->refusal(*stream_.failure(), doing);
-        co_return std::nullopt;
-      }
+      const std::optional<std::string_view> one = co_await detail::envd::next_message(place_, stream_, doing);
+      if (!one) co_return std::nullopt;
       std::optional<process_event> event = process_event::parse(*one);
       const bool is_news = event->what != process_event::kind::start && event->what != process_event::kind::other;
       if (is_news) co_return event;

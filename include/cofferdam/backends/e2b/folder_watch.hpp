@@ -55,22 +55,8 @@ class folder_watch {
     constexpr const char* doing = "watch a folder";
     if (!place_) throw error(errc::invalid_argument, "e2b: there is no watch (default-constructed or moved from)");
     for (;;) {
-      std::optional<error> failure;
-      std::optional<std::string_view> one;
-      try {
-        one = co_await stream_.next();
-      } catch (const error& reason) {
-        if (reason.code() == errc::cancelled) throw;
-        failure = reason;
-      }
-      if (failure) {
-        const error why = co_await place_->explain(*failure, doing);
-        throw why;
-      }
-      if (!one) {
-        if (stream_.failure()) throw place_->refusal(*stream_.failure(), doing);
-        co_return std::nullopt;
-      }
+      const std::optional<std::string_view> one = co_await detail::envd::next_message(place_, stream_, doing);
+      if (!one) co_return std::nullopt;
       std::optional<folder_event> event = parse(*one);
       if (event) co_return event;
     }

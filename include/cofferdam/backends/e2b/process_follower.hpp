@@ -34,22 +34,8 @@ class process_follower {
     if (!place_)
       throw error(errc::invalid_argument, "e2b: there is nothing to follow (default-constructed or moved from)");
     for (;;) {
-      std::optional<error> failure;
-      std::optional<std::string_view> one;
-      try {
-        one = co_await stream_.next();
-      } catch (const error& reason) {
-        if (reason.code() == errc::cancelled) throw;
-        failure = reason;
-      }
-      if (failure) {
-        const error why = co_await place_->explain(*failure, doing);
-        throw why;
-      }
-      if (!one) {
-        if (stream_.failure()) throw place_->refusal(*stream_.failure(), doing);
-        co_return std::nullopt;
-      }
+      const std::optional<std::string_view> one = co_await detail::envd::next_message(place_, stream_, doing);
+      if (!one) co_return std::nullopt;
       std::optional<process_event> event = process_event::parse(*one);
       const bool is_news = event->what != process_event::kind::start && event->what != process_event::kind::other;
       if (is_news) co_return event;

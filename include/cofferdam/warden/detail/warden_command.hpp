@@ -107,7 +107,7 @@ class warden_command final : public running_command {
         job_(job),
         program_(std::move(program)) {}
 
-  /// Streams over pipes, or a terminal, whose other ends the command is given.
+  /// Streams over pipes, whose other ends the command is given.
   void connect_to(command_pipes& pipes) { connect_pipes(executor_, pipes); }
 
   /// Streams in frames.

@@ -207,7 +207,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     if (api_->kind() == engine_kind::podman) wanted.unowned_memory();
     if (!ids.is_root()) wanted.commands(command_user::set_by_first);
 
-    const auto raises = [&](protections& walls) { return raise(wanted, host, warden, ids, by_warden, walls); };
+    const auto raises = [&](protections& walls) { return raise(wanted, host, here, warden, ids, by_warden, walls); };
     protections walls;
     byte_stream raw;
     std::shared_ptr<host_link> link = by_warden ? link_for(wanted, here) : nullptr;
@@ -245,8 +245,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   }
 
   /// Makes the container and starts it; tells what walls stand, and yields its standard streams.
-  awaitable<byte_stream> raise(const create_request& wanted, const host_view& host, const warden_image& warden,
-                               user_ids ids, bool by_warden, protections& walls) {
+  awaitable<byte_stream> raise(const create_request& wanted, const host_view& host, const owner& here,
+                               const warden_image& warden, user_ids ids, bool by_warden, protections& walls) {
     const boost::json::object body = wanted.body(host);
     // Not cancelled: the daemon would make it all the same, and nobody would know.
     const auto self = shared_from_this();
@@ -257,10 +257,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     const container_check check = check_container(body, made, api_->kind());
     check.require();
     walls = check.walls();
-    if (by_warden) {
-      const owner here = owner::this_process();
-      co_await ensure_warden(api_, id_, warden, image_->id, here);
-    }
+    if (by_warden) co_await ensure_warden(api_, id_, warden, image_->id, here);
     const std::string& workspace = settings_->options.working_directory();
     if (!settings_->options.has_read_only_root() && !settings_->options.has_at(workspace))
       co_await give_workspace(api_, id_, workspace, ids);

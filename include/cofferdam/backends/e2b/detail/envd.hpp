@@ -198,6 +198,26 @@ class envd : public std::enable_shared_from_this<envd> {
     }
   }
 
+  /// The next message of such a stream; nothing where it has come to its end as it should.
+  /// \param stream  kept by the caller, and with it the message until the next call.
+  static awaitable<std::optional<std::string_view>> next_message(std::shared_ptr<envd> self, connect_stream& stream,
+                                                                 const char* doing) {
+    std::optional<error> failure;
+    std::optional<std::string_view> one;
+    try {
+      one = co_await stream.next();
+    } catch (const error& reason) {
+      if (reason.code() == errc::cancelled) throw;
+      failure = reason;
+    }
+    if (failure) {
+      const error why = co_await self->explain(*failure, doing);
+      throw why;
+    }
+    if (!one && stream.failure()) throw self->refusal(*stream.failure(), doing);
+    co_return one;
+  }
+
   /// Runs a small script of our own to its end; what it says is not wanted.
   /// \param as_root  as root where the daemon allows that: what a command has started may not be its user's any more.
   /// \return         whether it exited with 0.
