@@ -34,7 +34,7 @@ docker::provider in(const std::string& id, docker::way how = docker::way::automa
   return docker::in_container(id).daemon(cofferdam_test::test_daemon()).by(how).options(std::move(options));
 }
 
-std::string processes_of(const std::string& id) {
+std::string programs_of(const std::string& id) {
   return docker_says("top " + id + " -eo pid,args | tail -n +2 | sed 's/^ *[0-9]* *//'");
 }
 /// Lets the environment's own work go on meanwhile.
@@ -42,12 +42,12 @@ awaitable<void> until_there_is(std::string id, std::string process) {
   bool is_there = false;
   for (int i = 0; i < 500 && !is_there; ++i) {
     co_await cofferdam_test::pause_for(20ms);
-    is_there = processes_of(id).find(process) != std::string::npos;
+    is_there = programs_of(id).find(process) != std::string::npos;
   }
-  EXPECT_TRUE(is_there) << processes_of(id);
+  EXPECT_TRUE(is_there) << programs_of(id);
 }
 /// Nothing but what was there before.
-bool is_alone(const std::string& id) { return processes_of(id) == "sleep 1000000"; }
+bool is_alone(const std::string& id) { return programs_of(id) == "sleep 1000000"; }
 std::string traces_in(const std::string& id) {
   return docker_says("exec " + id + " find / -name '.cofferdam*' 2>/dev/null | grep /");
 }
@@ -86,7 +86,7 @@ TEST(DockerAdopted, commands_and_files_work_and_nothing_is_left) {
       co_await env.close();
     });
     EXPECT_TRUE(there.runs());
-    EXPECT_TRUE(in_time([&] { return is_alone(there.id()); })) << processes_of(there.id());
+    EXPECT_TRUE(in_time([&] { return is_alone(there.id()); })) << programs_of(there.id());
     EXPECT_EQ(docker_says("exec " + there.id() + " cat /workspace/deep/file"), "content");
   }
 }
@@ -109,15 +109,15 @@ TEST(DockerAdopted, a_time_limit_ends_ours_and_nobody_else) {
               .timeout(700ms));
       EXPECT_EQ(result.kind(), error_kind::timeout);
       EXPECT_TRUE(in_time([&] {
-        const std::string all = processes_of(there.id());
+        const std::string all = programs_of(there.id());
         return all.find("2005") == std::string::npos && all.find("2006") == std::string::npos &&
                all.find("2007") == std::string::npos && all.find("2008") == std::string::npos;
-      })) << processes_of(there.id());
+      })) << programs_of(there.id());
       while (!done) co_await cofferdam_test::pause_for(1ms);
       EXPECT_EQ(other.out().text(), "whole\n") << other.reason();
       co_await env.close();
     });
-    EXPECT_NE(processes_of(there.id()).find("sleep 2004"), std::string::npos);
+    EXPECT_NE(programs_of(there.id()).find("sleep 2004"), std::string::npos);
     EXPECT_TRUE(there.runs());
   }
 }
@@ -219,7 +219,7 @@ TEST(DockerAdopted, dropped_without_close_ours_end_and_the_container_goes_on) {
       }
       for (int i = 0; i < 500 && !is_alone(there.id()); ++i) co_await cofferdam_test::pause_for(20ms);
     });
-    EXPECT_TRUE(is_alone(there.id())) << processes_of(there.id());
+    EXPECT_TRUE(is_alone(there.id())) << programs_of(there.id());
     EXPECT_TRUE(there.runs());
   }
 }

@@ -18,7 +18,7 @@ namespace {
 
 using cofferdam_test::docker_says;
 
-std::vector<std::string> descriptors() {
+std::vector<std::string> open_files() {
   std::vector<std::string> all;
   for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
     std::error_code gone;
@@ -42,7 +42,7 @@ class census final : public testing::Environment {
     images_ = docker_says("images -q --no-trunc | sort");
     containers_ = docker_says("ps -aq --no-trunc | sort");
     networks_ = docker_says("network ls -q");
-    descriptors_ = descriptors().size();
+    descriptors_ = open_files().size();
   }
   void TearDown() override {
     if (cofferdam_test::docker_address().empty()) return;
@@ -62,8 +62,8 @@ class census final : public testing::Environment {
       cofferdam::detail::reaper::instance().sweep();
       return cofferdam::detail::reaper::instance().pending() == 0;
     });
-    cofferdam_test::in_time([&] { return descriptors().size() <= descriptors_; }, std::chrono::seconds(10));
-    EXPECT_LE(descriptors().size(), descriptors_) << joined(descriptors());
+    cofferdam_test::in_time([&] { return open_files().size() <= descriptors_; }, std::chrono::seconds(10));
+    EXPECT_LE(open_files().size(), descriptors_) << joined(open_files());
   }
 
  private:

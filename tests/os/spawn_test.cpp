@@ -9,7 +9,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
@@ -48,6 +47,7 @@ using cofferdam_test::in_forked_host;
 using cofferdam_test::process_entry;
 using cofferdam_test::process_of;
 using cofferdam_test::read_proc;
+using cofferdam_test::settled_descriptors;
 using cofferdam_test::temporary_folder;
 using namespace std::string_literals;
 
@@ -182,11 +182,7 @@ TEST(Spawn, leaves_three_descriptors_open_whatever_we_have) {
   const unique_fd high(::fcntl(ours.back().get(), F_DUPFD, 900));
   guest one;
   ASSERT_TRUE(one.start().ok());
-  strings seen;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(one.start().pid()) + "/fd"))
-    seen.push_back(entry.path().filename());
-  std::sort(seen.begin(), seen.end());
-  EXPECT_EQ(seen, (strings{"0", "1", "2"}));
+  EXPECT_EQ(settled_descriptors(one.start().pid()), "0,1,2");
 }
 
 TEST(Spawn, closes_descriptors_one_by_one_where_the_kernel_cannot_close_a_range) {
@@ -195,14 +191,10 @@ TEST(Spawn, closes_descriptors_one_by_one_where_the_kernel_cannot_close_a_range)
     for (int i = 0; i < 20; ++i) static_cast<void>(::open("/dev/zero", O_RDONLY));
     guest one;
     if (!one.start().ok()) return "not started"s;
-    std::size_t count = 0;
-    for ([[maybe_unused]] const auto& entry :
-         std::filesystem::directory_iterator("/proc/" + std::to_string(one.start().pid()) + "/fd"))
-      ++count;
-    return std::to_string(count);
+    return settled_descriptors(one.start().pid());
   });
   COFFERDAM_NEEDS("seccomp", seen != "no seccomp", "descriptors are closed on kernels before 5.9");
-  EXPECT_EQ(seen, "3");
+  EXPECT_EQ(seen, "0,1,2");
 }
 
 TEST(Spawn, starts_with_no_signal_blocked_although_we_block_all) {

@@ -32,11 +32,9 @@ using cofferdam_test::json_of;
 using cofferdam_test::local_provider;
 using cofferdam_test::raw_client;
 using cofferdam_test::run_with_gateway;
+using cofferdam_test::said;
 using cofferdam_test::text_at;
 
-std::string said(const http_response& answer) {
-  return std::to_string(answer.status()) + " " + std::string(answer.text());
-}
 std::string failure_text(int code, const std::string& message) {
   return std::to_string(code) + " {\"code\":" + std::to_string(code) + ",\"message\":\"" + message + "\"}";
 }

@@ -121,6 +121,11 @@ class gateway_stream {
   std::string ending_;
 };
 
+/// Status and text: "200 {}".
+inline std::string said(const cofferdam::http_response& answer) {
+  return std::to_string(answer.status()) + " " + std::string(answer.text());
+}
+
 class gateway_client {
  public:
   gateway_client(const asio::any_io_executor& executor, std::uint16_t port)

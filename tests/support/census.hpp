@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <iterator>
 #include <ostream>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -120,6 +121,22 @@ bool eventually(Condition condition, std::chrono::milliseconds limit = std::chro
     if (std::chrono::steady_clock::now() > end) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
+}
+
+/// The descriptors of a program that was just started: a comma between them. The loader opens libraries after the exec, so
+/// this waits until there are only 0, 1 and 2, and gives what there is where it does not come to that.
+inline std::string settled_descriptors(pid_t pid) {
+  std::string seen;
+  eventually([&] {
+    std::set<std::string> names;
+    std::error_code gone;
+    for (const auto& one : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd", gone))
+      names.insert(one.path().filename().string());
+    seen.clear();
+    for (const std::string& name : names) seen += seen.empty() ? name : "," + name;
+    return seen == "0,1,2";
+  });
+  return seen;
 }
 
 /// Kills the guests of `folder`, until there are none: for what a control run leaves.

@@ -41,6 +41,7 @@ using cofferdam_test::gateway_client;
 using cofferdam_test::gateway_sandbox_name;
 using cofferdam_test::json_of;
 using cofferdam_test::run_with_gateway;
+using cofferdam_test::said;
 using cofferdam_test::text_at;
 
 // ---- the lines ----
@@ -95,10 +96,6 @@ http_request to_interpreter(std::string method, std::string target, const gatewa
   request.field("E2b-Sandbox-Id", one.id).field("E2b-Sandbox-Port", "49999");
   if (!one.token.empty()) request.field("X-Access-Token", one.token);
   return request;
-}
-
-std::string said(const http_response& answer) {
-  return std::to_string(answer.status()) + " " + std::string(answer.text());
 }
 
 /// What a run has said.
@@ -567,17 +564,17 @@ TEST(E2bInterpreter, limits_are_checked_where_they_are_said) {
 
 // ---- our own client ----
 
-const std::string key = "e2b_0123456789";
+const std::string client_key = "e2b_0123456789";
 
 template <class Body>
 void with_client(Body work) {
   static cofferdam_test::gateway_thread gateway(
       local().without_warning(),
-      e2b_gateway_options().api_key(key).port(e2b_code_interpreter::usual_port, e2b_code_interpreter()));
+      e2b_gateway_options().api_key(client_key).port(e2b_code_interpreter::usual_port, e2b_code_interpreter()));
   const auto all = [&]() -> awaitable<void> {
     e2b::provider recipe = e2b::from_template("code-interpreter-v1")
                                .variables_from(e2b::surroundings())
-                               .api_key(key)
+                               .api_key(client_key)
                                .api_url(gateway.url())
                                .sandbox_url(gateway.url());
     co_await with_environment(std::move(recipe), std::ref(work));

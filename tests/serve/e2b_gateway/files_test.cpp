@@ -30,11 +30,8 @@ using cofferdam_test::gateway_sandbox_name;
 using cofferdam_test::gateway_stream;
 using cofferdam_test::json_of;
 using cofferdam_test::run_with_gateway;
+using cofferdam_test::said;
 using cofferdam_test::text_at;
-
-std::string said(const http_response& answer) {
-  return std::to_string(answer.status()) + " " + std::string(answer.text());
-}
 
 // ---- files ----
 

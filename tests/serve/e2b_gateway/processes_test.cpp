@@ -26,10 +26,8 @@ using cofferdam_test::gateway_client;
 using cofferdam_test::gateway_sandbox_name;
 using cofferdam_test::gateway_stream;
 using cofferdam_test::run_with_gateway;
+using cofferdam_test::said;
 
-std::string said(const http_response& answer) {
-  return std::to_string(answer.status()) + " " + std::string(answer.text());
-}
 std::string with_pid(std::uint32_t pid, const std::string& more = "") {
   return R"({"process":{"pid":)" + std::to_string(pid) + "}" + more + "}";
 }
