@@ -5,6 +5,7 @@
 // COFFERDAM_E2B_PEERS.
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>
+#include <cofferdam/core/stream_output.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>
 
@@ -151,6 +152,12 @@ awaitable<void> run_once(e2b::environment& env, std::string word, const bytes& c
     command_result result = co_await env.run_command(std::move(line));
     if (result.out().total() != size || result.out().text().size() != size)
       throw std::runtime_error("output is missing");
+  } else if (word == "stream") {
+    std::size_t seen = 0;
+    const auto arrived = [&seen](const chunk& piece) { seen += piece.data().size(); };
+    command line = shell("head -c " + std::to_string(size) + " /dev/zero | tr '\\0' x");
+    command_result result = co_await stream_output(env, std::move(line), arrived);
+    if (!result.ok() || seen != size) throw std::runtime_error("output is missing");
   } else if (word == "upload") {
     co_await env.write_file("ours", content);
   } else {
@@ -167,7 +174,8 @@ awaitable<void> compare(const std::string& url, peer& javascript, peer& python, 
   e2b::environment env = co_await provider.open();
   const bytes content(size, std::byte{'x'});
   const std::vector<std::pair<std::string, std::string>> all{{"command", "The command `true`"},
-                                                             {"output", "64 MiB of output"},
+                                                             {"output", "64 MiB of output, kept as one text"},
+                                                             {"stream", "64 MiB of output, handed over as it comes"},
                                                              {"upload", "64 MiB into a file"},
                                                              {"download", "64 MiB out of a file"}};
   for (const auto& [word, title] : all) {

@@ -19,6 +19,13 @@ for await (const line of createInterface({ input: process.stdin })) {
   } else if (word === "output") {
     const result = await sandbox.commands.run(`head -c ${size} /dev/zero | tr '\\0' x`, { timeoutMs: 0 });
     if (result.stdout.length !== size) throw new Error(`${result.stdout.length} bytes`);
+  } else if (word === "stream") {
+    let seen = 0;
+    const onStdout = (text) => {
+      seen += text.length;
+    };
+    await sandbox.commands.run(`head -c ${size} /dev/zero | tr '\\0' x`, { onStdout, timeoutMs: 0 });
+    if (seen !== size) throw new Error(`${seen} bytes`);
   } else if (word === "upload") {
     await sandbox.files.write("/home/user/peer", content);
   } else if (word === "download") {

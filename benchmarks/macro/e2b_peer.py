@@ -19,6 +19,15 @@ for line in sys.stdin:
     elif word == "output":
         result = sandbox.commands.run(f"head -c {SIZE} /dev/zero | tr '\\0' x", timeout=0)
         assert len(result.stdout) == SIZE, len(result.stdout)
+    elif word == "stream":
+        seen = 0
+
+        def arrived(text):
+            global seen
+            seen += len(text)
+
+        sandbox.commands.run(f"head -c {SIZE} /dev/zero | tr '\\0' x", on_stdout=arrived, timeout=0)
+        assert seen == SIZE, seen
     elif word == "upload":
         sandbox.files.write("/home/user/peer", content)
     elif word == "download":

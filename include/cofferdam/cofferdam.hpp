@@ -108,6 +108,7 @@
 #include <cofferdam/net/http_server_settings.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/net/net_error.hpp>
+#include <cofferdam/net/proxy.hpp>
 #include <cofferdam/net/tar_entry.hpp>
 #include <cofferdam/net/tar_names.hpp>
 #include <cofferdam/net/tar_reader.hpp>

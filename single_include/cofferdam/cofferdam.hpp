@@ -4729,6 +4729,7 @@ enum class net_errc {
   certificate_wrong_host,     ///< the peer's certificate is for another host
   certificate_rejected,       ///< the peer's certificate is wrong in another way; the sentence says which
   client_certificate_needed,  ///< the peer does not take our certificate, or misses one
+  proxy_refused,              ///< the proxy on the way does not open a tunnel
 };
 
 namespace detail {
@@ -4753,6 +4754,7 @@ class net_category final : public std::error_category {
       case net_errc::certificate_wrong_host: return "the certificate is for another host";
       case net_errc::certificate_rejected: return "the certificate was rejected";
       case net_errc::client_certificate_needed: return "the peer wants another client certificate";
+      case net_errc::proxy_refused: return "the proxy opens no tunnel";
     }
     return "unknown network error";
   }
@@ -6701,6 +6703,11 @@ class http_body_reader {
 
   body_kind kind() const noexcept { return kind_; }
   const http_fields& trailers() const noexcept { return trailers_; }
+  /// How many of the next bytes are data, whatever they are.
+  std::uint64_t certain_data() const noexcept {
+    const bool inside = kind_ == body_kind::length || (kind_ == body_kind::chunked && part_ == part::data);
+    return inside ? left_ : 0;
+  }
 
   /// The next data, the end, or neither: then all of `input` is consumed.
   body_step next(std::string_view input) {
@@ -6954,6 +6961,11 @@ class http_response_parser {
   bool until_close() const noexcept {
     return core_.state_ != detail::http_message_parser::state::start &&
            core_.body_.kind() == detail::body_kind::until_close;
+  }
+  /// How many of the next bytes are data, whatever they are: these may be read to where they belong, and shown to `parse`
+  /// there.
+  std::uint64_t certain_data() const noexcept {
+    return core_.state_ == detail::http_message_parser::state::body ? core_.body_.certain_data() : 0;
   }
   /// Whether another response may follow on the same stream; known from `head` on.
   bool keeps_alive() const noexcept {
@@ -7776,6 +7788,7 @@ class http_exchange_state {
 
  private:
   static constexpr std::size_t slice = 64 * 1024;
+  static constexpr std::size_t worth_reading_in_place = 16 * 1024;
 
   awaitable<void> exchange(const http_outgoing& request) {
     lease_->limit.arm(limits_.head());
@@ -7896,8 +7909,22 @@ class http_exchange_state {
       }
       if (!lease_->pending().empty()) continue;
       lease_->limit.arm(limits_.idle());
-      const std::size_t count = co_await lease_->fill();
+      const std::uint64_t certain = parser_.certain_data();
+      const bool in_place = certain >= worth_reading_in_place;
+      std::size_t count = 0;
+      if (in_place) {
+        const std::span<std::byte> room =
+            into.first(static_cast<std::size_t>(std::min<std::uint64_t>(certain, into.size())));
+        count = co_await lease_->stream.read_some(room);
+      } else {
+        count = co_await lease_->fill();
+      }
       lease_->limit.disarm();
+      if (in_place && count != 0) {
+        const http_step taken = parse(into.first(count));
+        settle_after_data();
+        co_return taken.data.size();
+      }
       if (count != 0) continue;
       if (ended_early() == http_event::end) {
         finish();
@@ -7983,7 +8010,6 @@ class http_exchange_state {
 #include <asio/error.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -8138,22 +8164,33 @@ inline awaitable<bytes> http_exchange::read_all(std::size_t most) {
     const auto announced = head_.fields.find("Content-Length");
     const error too_long(errc::too_large, get().peer() + ": the body of its answer is longer than the limit of " +
                                               std::to_string(most) + " bytes");
+    constexpr std::size_t step = 256 * 1024;
     bytes content;
-    std::array<std::byte, 16 * 1024> piece;
-    const bool ended = get().ended();
-    if (!ended && announced && announced->size() <= 18 && std::stoull(std::string(*announced)) > most) {
-      state_.reset();
-      throw too_long;
-    }
-    for (;;) {
-      const std::size_t count = co_await read_some(piece);
-      if (count == 0) break;
-      if (count > most - content.size()) {
+    std::size_t have = 0;
+    if (!get().ended() && announced && announced->size() <= 18) {
+      const std::uint64_t length = std::stoull(std::string(*announced));
+      if (length > most) {
         state_.reset();
         throw too_long;
       }
-      content.insert(content.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(count));
+      content.reserve(static_cast<std::size_t>(length));  // the caller has room for that; only what comes is touched
     }
+    while (!get().ended()) {
+      // Read in place. One byte more than may come shows a body that is too long.
+      if (content.size() == have) {
+        std::size_t room = have == most ? 1 : std::min(step, most - have);
+        if (content.capacity() > have) room = std::min(room, content.capacity() - have);
+        content.resize(have + room);
+      }
+      const std::size_t count = co_await read_some(std::span(content).subspan(have));
+      if (count == 0) break;
+      have += count;
+      if (have > most) {
+        state_.reset();
+        throw too_long;
+      }
+    }
+    content.resize(have);
     co_return content;
   } catch (const error&) {
     throw;
@@ -8233,6 +8270,379 @@ inline awaitable<http_upgrade> http_client::hijack(std::shared_ptr<detail::http_
 }
 
 }  // namespace cofferdam::inline v0
+
+// ---- cofferdam/core/base64.hpp ----
+
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline v0 {
+
+/// Which 64 characters stand for the values 0 to 63.
+enum class base64_alphabet {
+  standard,  ///< `+` and `/` last (RFC 4648, 4)
+  url,       ///< `-` and `_` last (RFC 4648, 5)
+};
+
+namespace detail {
+
+constexpr std::string_view base64_characters(base64_alphabet which) noexcept {
+  return which == base64_alphabet::url ? "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+                                       : "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+}
+
+/// What a character stands for at each of the four places of a group, shifted to where it belongs in the group's 24 bits: a
+/// group is four look-ups and three ORs.
+class base64_values {
+ public:
+  /// In the value of a character that is none.
+  static constexpr std::uint32_t wrong = std::uint32_t{1} << 31U;
+
+  explicit constexpr base64_values(base64_alphabet which) noexcept {
+    for (std::uint32_t& each : values_) each = wrong;
+    const std::string_view characters = base64_characters(which);
+    for (std::size_t place = 0; place < 4; ++place)
+      for (std::size_t i = 0; i < characters.size(); ++i)
+        values_[place * 256 + static_cast<unsigned char>(characters[i])] = static_cast<std::uint32_t>(i)
+                                                                           << (18U - 6U * place);
+  }
+  constexpr std::uint32_t at(std::size_t place, char c) const noexcept {
+    return values_[place * 256 + static_cast<unsigned char>(c)];
+  }
+
+ private:
+  std::uint32_t values_[4 * 256] = {};
+};
+
+inline constexpr base64_values base64_standard_values(base64_alphabet::standard);
+inline constexpr base64_values base64_url_values(base64_alphabet::url);
+
+}  // namespace detail
+
+/// Bytes as base64, padded with `=`, without line breaks.
+/// \return      4 characters for each 3 bytes begun.
+/// \par Source  RFC 4648, 4 and 5.
+inline std::string base64_encode(bytes_view raw, base64_alphabet which = base64_alphabet::standard) {
+  const std::string_view characters = detail::base64_characters(which);
+  std::string text((raw.size() + 2) / 3 * 4, '=');
+  char* to = text.data();
+  const auto value = [&raw](std::size_t at) { return std::to_integer<std::uint32_t>(raw[at]); };
+  std::size_t at = 0;
+  for (; raw.size() - at >= 3; at += 3) {
+    const std::uint32_t group = value(at) << 16U | value(at + 1) << 8U | value(at + 2);
+    *to++ = characters[group >> 18U];
+    *to++ = characters[group >> 12U & 63U];
+    *to++ = characters[group >> 6U & 63U];
+    *to++ = characters[group & 63U];
+  }
+  const std::size_t left = raw.size() - at;
+  if (left == 0) return text;
+  const std::uint32_t group = value(at) << 16U | (left == 2 ? value(at + 1) << 8U : 0U);
+  *to++ = characters[group >> 18U];
+  *to++ = characters[group >> 12U & 63U];
+  if (left == 2) *to = characters[group >> 6U & 63U];
+  return text;
+}
+
+/// The bytes that a base64 text stands for.
+///
+/// Strict: the padding must be there, and nothing else may be (no blanks, no line breaks, no characters of the other
+/// alphabet, no set bits behind the last byte). So each text that is accepted is the one that `base64_encode` writes.
+/// \return      nothing where `text` is not that.
+/// \par Source  RFC 4648, 3.2, 3.3 and 3.5.
+inline std::optional<bytes> base64_decode(std::string_view text, base64_alphabet which = base64_alphabet::standard) {
+  if (text.size() % 4 != 0) return std::nullopt;
+  const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
+  const detail::base64_values& values =
+      which == base64_alphabet::url ? detail::base64_url_values : detail::base64_standard_values;
+  bytes raw(text.size() / 4 * 3 - padding);
+  std::byte* to = raw.data();
+  const std::size_t whole = text.size() - (padding == 0 ? 0 : 4);
+  const char* from = text.data();
+  std::uint32_t seen = 0;  // what is wrong with any of them is seen in all of them together
+  for (const char* const end = from + whole; from != end; from += 4) {
+    const std::uint32_t group =
+        values.at(0, from[0]) | values.at(1, from[1]) | values.at(2, from[2]) | values.at(3, from[3]);
+    seen |= group;
+    to[0] = static_cast<std::byte>(group >> 16U & 255U);
+    to[1] = static_cast<std::byte>(group >> 8U & 255U);
+    to[2] = static_cast<std::byte>(group & 255U);
+    to += 3;
+  }
+  if (padding != 0) {
+    const std::uint32_t group =
+        values.at(0, from[0]) | values.at(1, from[1]) | (padding == 1 ? values.at(2, from[2]) : 0U);
+    seen |= group;
+    if ((group & ((1U << (8U * static_cast<unsigned>(padding))) - 1U)) != 0) return std::nullopt;
+    *to++ = static_cast<std::byte>(group >> 16U & 255U);
+    if (padding == 1) *to = static_cast<std::byte>(group >> 8U & 255U);
+  }
+  if ((seen & detail::base64_values::wrong) != 0) return std::nullopt;
+  return raw;
+}
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/net/proxy.hpp ----
+
+
+#include <asio/ip/address.hpp>
+#include <asio/ip/network_v4.hpp>
+#include <asio/ip/network_v6.hpp>
+
+#include <boost/url/parse.hpp>
+#include <boost/url/url_view.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// An HTTP proxy that makes tunnels (`CONNECT`): what goes through is TLS, of which it sees only the host's name.
+class http_proxy {
+ public:
+  http_proxy() = default;
+
+  /// \param url      `http://[USER:PASSWORD@]HOST[:PORT]`, or without `http://`; user and password percent-encoded. The port
+  ///                 is 80 where none is said.
+  /// \param setting  which option or variable it comes from, for the sentence.
+  /// \throws error{errc::invalid_argument} for anything else; the sentence does not show the URL: a password may be in it.
+  static http_proxy parse(std::string_view url, std::string_view setting) {
+    const auto wrong = [&](const char* why) {
+      return error(errc::invalid_argument, std::string(setting) + " is no proxy that can be used: " + why);
+    };
+    const std::string whole =
+        url.find("://") == std::string_view::npos ? "http://" + std::string(url) : std::string(url);
+    const auto parsed = boost::urls::parse_uri(whole);
+    if (!parsed) throw wrong("write it as http://HOST:PORT");
+    const boost::urls::url_view& all = *parsed;
+    if (all.scheme_id() != boost::urls::scheme::http)
+      throw wrong("only http:// proxies are spoken to; what goes through them is encrypted all the same");
+    if (all.has_query() || all.has_fragment() || (!all.encoded_path().empty() && all.encoded_path() != "/"))
+      throw wrong("there is more in it than a host and a port");
+    http_proxy made;
+    made.host_ = all.host_address();
+    if (made.host_.empty()) throw wrong("it has no host");
+    if (all.has_port() && !all.port().empty()) {
+      unsigned number = 0;
+      for (const char c : all.port()) number = std::min(number * 10 + static_cast<unsigned>(c - '0'), 100'000U);
+      if (number == 0 || number > 65535) throw wrong("its port is not a number from 1 to 65535");
+      made.port_ = static_cast<std::uint16_t>(number);
+    }
+    if (all.has_userinfo())
+      made.authorization_ =
+          "Basic " + base64_encode(as_bytes(std::string(all.user()) + ":" + std::string(all.password())));
+    return made;
+  }
+
+  /// A name or an address, without brackets.
+  const std::string& host() const noexcept { return host_; }
+  std::uint16_t port() const noexcept { return port_; }
+  /// What `Proxy-Authorization` has to say: a secret. Empty where there is no user.
+  const std::string& authorization() const noexcept { return authorization_; }
+
+ private:
+  std::string host_;
+  std::string authorization_;
+  std::uint16_t port_ = 80;
+};
+
+/// Which hosts are reached through a proxy: what the variables HTTPS_PROXY and NO_PROXY say. A value.
+///
+/// This machine itself (`localhost`, 127.0.0.0/8, ::1) is always reached directly.
+class proxy_rules {
+ public:
+  /// Everything is reached directly.
+  proxy_rules() = default;
+
+  /// \param proxy       as `http_proxy::parse` takes it; empty: none.
+  /// \param exceptions  what is reached directly, commas or blanks between: `example.com` (and what ends in `.example.com`;
+  ///                    a dot or `*.` before it changes nothing), `example.com:8443`, `10.1.2.3`, `10.0.0.0/8`, `::1`, or `*`
+  ///                    for everything. What is none of these is matched by nothing.
+  /// \throws error{errc::invalid_argument} for a proxy that is none.
+  explicit proxy_rules(std::string_view proxy, std::string_view exceptions = {},
+                       std::string_view setting = "HTTPS_PROXY") {
+    if (proxy.empty()) return;
+    proxy_ = http_proxy::parse(proxy, setting);
+    while (!exceptions.empty()) {
+      const std::size_t end = std::min(exceptions.find_first_of(", \t"), exceptions.size());
+      if (end > 0) exceptions_.push_back(exception_of(exceptions.substr(0, end)));
+      exceptions.remove_prefix(std::min(end + 1, exceptions.size()));
+    }
+  }
+
+  /// The proxy to go through to this host; nothing: go there directly.
+  std::optional<http_proxy> on_the_way_to(std::string_view host, std::uint16_t port) const {
+    if (!proxy_) return std::nullopt;
+    const std::string name = plain(host);
+    std::error_code no_address;
+    const asio::ip::address address = asio::ip::make_address(name, no_address);
+    if (name == "localhost" || name.ends_with(".localhost") || (!no_address && address.is_loopback()))
+      return std::nullopt;
+    const bool excepted = std::any_of(exceptions_.begin(), exceptions_.end(), [&](const exception& one) {
+      if (one.port != 0 && one.port != port) return false;
+      if (one.name.empty()) return false;
+      if (one.name == "*") return true;
+      if (!no_address) return contains(one.name, address);
+      return name == one.name || (name.size() > one.name.size() && name.ends_with(one.name) &&
+                                  name[name.size() - one.name.size() - 1] == '.');
+    });
+    if (excepted) return std::nullopt;
+    return proxy_;
+  }
+
+ private:
+  class exception {
+   public:
+    std::string name;  // in small letters
+    std::uint16_t port = 0;
+  };
+
+  static std::string plain(std::string_view host) {
+    if (host.ends_with('.')) host.remove_suffix(1);
+    std::string name(host);
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    return name;
+  }
+
+  static exception exception_of(std::string_view text) {
+    exception made;
+    const std::size_t colon = text.rfind(':');
+    const bool has_port = colon != std::string_view::npos && (text.find(':') == colon || text[colon - 1] == ']');
+    if (has_port) {
+      unsigned number = 0;
+      for (const char c : text.substr(colon + 1))
+        number = c >= '0' && c <= '9' ? std::min(number * 10 + static_cast<unsigned>(c - '0'), 70'000U) : 70'000U;
+      if (number == 0 || number > 65535) return made;  // matches nothing
+      made.port = static_cast<std::uint16_t>(number);
+      text = text.substr(0, colon);
+    }
+    if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
+    if (text.starts_with("*.")) text.remove_prefix(2);
+    if (text.starts_with('.')) text.remove_prefix(1);
+    made.name = plain(text);
+    return made;
+  }
+
+  static bool contains(const std::string& rule, const asio::ip::address& address) {
+    std::error_code failure;
+    const asio::ip::address same = asio::ip::make_address(rule, failure);
+    if (!failure) return same == address;
+    failure.clear();
+    if (address.is_v4()) {
+      const asio::ip::network_v4 network = asio::ip::make_network_v4(rule, failure);
+      return !failure &&
+             asio::ip::network_v4(address.to_v4(), network.prefix_length()).canonical() == network.canonical();
+    }
+    const asio::ip::network_v6 network = asio::ip::make_network_v6(rule, failure);
+    return !failure &&
+           asio::ip::network_v6(address.to_v6(), network.prefix_length()).canonical() == network.canonical();
+  }
+
+  std::optional<http_proxy> proxy_;
+  std::vector<exception> exceptions_;
+};
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/net/detail/proxy_tunnel.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/buffer.hpp>
+#include <asio/error.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/use_awaitable.hpp>
+#include <asio/write.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+inline error proxy_error(const http_proxy& proxy, const std::string& name, const std::string& why,
+                         std::error_code cause) {
+  return error(errc::io_error,
+               "cannot connect to " + name + " through the proxy " + host_and_port(proxy.host(), proxy.port(), 0) +
+                   " (HTTPS_PROXY): " + why,
+               cause);
+}
+
+/// Whether the proxy has opened the tunnel. \param head  of its answer.
+inline void require_tunnel(const http_proxy& proxy, const std::string& name, const http_response_head& head) {
+  if (head.ok()) return;
+  std::string why = "it refuses: " + std::to_string(head.status) + " " + one_line(head.reason, 100);
+  if (head.status == 407)
+    why += proxy.authorization().empty() ? "; it wants a user and a password: http://USER:PASSWORD@HOST:PORT"
+                                         : "; it does not take the user and password of its URL";
+  throw proxy_error(proxy, name, why, make_error_code(net_errc::proxy_refused));
+}
+
+/// Asks a proxy for a tunnel to a host. \return a socket whose other end is that host.
+/// \par Source  RFC 9110, 9.3.6.
+inline awaitable<asio::ip::tcp::socket> connect_by_proxy(http_proxy proxy, std::string host, std::uint16_t port,
+                                                         std::string name, asio::any_io_executor executor,
+                                                         due_time due) {
+  const std::string where = host_and_port(host, port, 0);
+  const std::string by = where + "'s proxy " + host_and_port(proxy.host(), proxy.port(), 0) + " (HTTPS_PROXY)";
+  asio::ip::tcp::socket socket = co_await connect_tcp_socket(proxy.host(), proxy.port(), by, executor, due);
+  std::string request = "CONNECT " + where + " HTTP/1.1\r\nHost: " + where + "\r\n";
+  if (!proxy.authorization().empty()) request += "Proxy-Authorization: " + proxy.authorization() + "\r\n";
+  request += "\r\n";
+  time_limit limit(executor, [&socket] {
+    std::error_code ignored;  // it is closed all the same
+    socket.close(ignored);
+  });
+  limit.arm_until(due);
+  const auto require = [&](std::error_code failure) {
+    if (limit.expired()) throw connect_timed_out(name, " (its proxy did not answer)");
+    if (failure == asio::error::operation_aborted) throw connect_cancelled(name);
+    if (failure == asio::error::eof)
+      throw proxy_error(proxy, name, "it closed the connection without an answer",
+                        make_error_code(net_errc::connection_lost));
+    if (failure) throw proxy_error(proxy, name, failure.message(), failure);
+  };
+  std::error_code failure;
+  co_await asio::async_write(socket, asio::buffer(request), asio::redirect_error(asio::use_awaitable, failure));
+  require(failure);
+  http_response_parser parser("CONNECT");
+  for (;;) {
+    // A byte at a time: what comes behind the head is the host's.
+    std::array<std::byte, 1> piece{};
+    const asio::mutable_buffer room(piece.data(), piece.size());
+    co_await socket.async_read_some(room, asio::redirect_error(asio::use_awaitable, failure));
+    require(failure);
+    http_event event = http_event::need_more;
+    try {
+      event = parser.parse(piece).event;
+    } catch (const error& bad) {
+      throw proxy_error(proxy, name, std::string("its answer is no HTTP: ") + bad.what(), bad.cause());
+    }
+    if (event == http_event::head) break;
+  }
+  limit.stop();
+  require_tunnel(proxy, name, parser.head());
+  co_return std::move(socket);
+}
+
+}  // namespace cofferdam::inline v0::detail
 
 // ---- cofferdam/net/detail/tls_stream.hpp ----
 
@@ -8578,10 +8988,15 @@ class tls_stream final : public byte_stream::implementation {
 };
 
 inline awaitable<byte_stream> connect_tls(std::string host, std::uint16_t port, std::string name, std::string expected,
-                                          tls_identity identity, asio::any_io_executor executor,
-                                          std::chrono::milliseconds limit) {
+                                          tls_identity identity, std::optional<http_proxy> proxy,
+                                          asio::any_io_executor executor, std::chrono::milliseconds limit) {
   const due_time due = std::chrono::steady_clock::now() + limit;
-  asio::ip::tcp::socket socket = co_await connect_tcp_socket(host, port, name, executor, due);
+  asio::ip::tcp::socket socket(executor);
+  if (proxy) {
+    socket = co_await connect_by_proxy(*proxy, host, port, name, executor, due);
+  } else {
+    socket = co_await connect_tcp_socket(host, port, name, executor, due);
+  }
   std::unique_ptr<tls_stream> stream = std::make_unique<tls_stream>(std::move(socket), identity, name);
   stream->expect(expected);
   co_await stream->handshake(due);
@@ -8591,14 +9006,16 @@ inline awaitable<byte_stream> connect_tls(std::string host, std::uint16_t port, 
 /// What a connector by TLS holds.
 class tls_recipe {
  public:
-  tls_recipe(std::string host, std::uint16_t port, std::string name, std::string expected, tls_identity identity)
+  tls_recipe(std::string host, std::uint16_t port, std::string name, std::string expected, tls_identity identity,
+             std::optional<http_proxy> proxy)
       : host_(std::move(host)),
         name_(std::move(name)),
         expected_(std::move(expected)),
         identity_(std::move(identity)),
+        proxy_(std::move(proxy)),
         port_(port) {}
   awaitable<byte_stream> operator()(asio::any_io_executor executor, std::chrono::milliseconds limit) const {
-    return connect_tls(host_, port_, name_, expected_, identity_, std::move(executor), limit);
+    return connect_tls(host_, port_, name_, expected_, identity_, proxy_, std::move(executor), limit);
   }
 
  private:
@@ -8606,6 +9023,7 @@ class tls_recipe {
   std::string name_;
   std::string expected_;
   tls_identity identity_;
+  std::optional<http_proxy> proxy_;
   std::uint16_t port_;
 };
 
@@ -8669,6 +9087,13 @@ class tls_settings {
   }
   tls_settings&& server_name(std::string name) && { return std::move(server_name(std::move(name))); }
 
+  /// Goes through a proxy to the hosts for which the rules say so. As it is made: never.
+  tls_settings& through(proxy_rules rules) & {
+    proxies_ = std::move(rules);
+    return *this;
+  }
+  tls_settings&& through(proxy_rules rules) && { return std::move(through(std::move(rules))); }
+
   /// Takes any certificate: whoever sits on the way can read and change everything. Nothing else switches this off.
   tls_settings& insecure_without_verification() & {
     verify_ = false;
@@ -8683,6 +9108,7 @@ class tls_settings {
   detail::pem_source chain_;
   detail::pem_source key_;
   std::string server_name_;
+  proxy_rules proxies_;
   bool verify_ = true;
 };
 
@@ -8691,7 +9117,8 @@ class tls_settings {
 /// \param settings  read now, files too: certificates that change need a new connector.
 /// \throws          error{errc::invalid_argument} that names the file, certificate or key that is of no use. Connecting
 ///                  throws error{errc::io_error} that names the host and the reason; `cause()` is a `net_errc`:
-///                  certificate_untrusted, certificate_expired, certificate_wrong_host, client_certificate_needed, ...
+///                  certificate_untrusted, certificate_expired, certificate_wrong_host, client_certificate_needed,
+///                  proxy_refused, ...
 ///                  With TLS 1.3 a missing client certificate may come out at the first read.
 /// \par Cancellation  terminal.
 /// \par Source      RFC 8446, RFC 5246, RFC 6125 (names), RFC 6066 (SNI).
@@ -8702,8 +9129,9 @@ inline connector tls_connector(std::string host, std::uint16_t port, const tls_s
   const std::string expected = settings.server_name_.empty() ? host : settings.server_name_;
   detail::check_host(expected, port);
   detail::tls_identity identity(settings.trusted_, settings.chain_, settings.key_, settings.verify_);
+  std::optional<http_proxy> proxy = settings.proxies_.on_the_way_to(host, port);
   return connector(name, std::move(field),
-                   detail::tls_recipe(std::move(host), port, name, expected, std::move(identity)));
+                   detail::tls_recipe(std::move(host), port, name, expected, std::move(identity), std::move(proxy)));
 }
 
 }  // namespace cofferdam::inline v0
@@ -9828,117 +10256,6 @@ class image_name {
 
 }  // namespace cofferdam::inline v0::docker
 
-// ---- cofferdam/core/base64.hpp ----
-
-
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-
-namespace cofferdam::inline v0 {
-
-/// Which 64 characters stand for the values 0 to 63.
-enum class base64_alphabet {
-  standard,  ///< `+` and `/` last (RFC 4648, 4)
-  url,       ///< `-` and `_` last (RFC 4648, 5)
-};
-
-namespace detail {
-
-constexpr std::string_view base64_characters(base64_alphabet which) noexcept {
-  return which == base64_alphabet::url ? "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-                                       : "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-}
-
-/// The value of each character; 64 and more for what is none.
-class base64_values {
- public:
-  explicit constexpr base64_values(base64_alphabet which) noexcept {
-    for (std::uint8_t& each : values_) each = 0xff;
-    const std::string_view characters = base64_characters(which);
-    for (std::size_t i = 0; i < characters.size(); ++i)
-      values_[static_cast<unsigned char>(characters[i])] = static_cast<std::uint8_t>(i);
-  }
-  constexpr std::uint32_t operator[](char c) const noexcept { return values_[static_cast<unsigned char>(c)]; }
-
- private:
-  std::uint8_t values_[256] = {};
-};
-
-inline constexpr base64_values base64_standard_values(base64_alphabet::standard);
-inline constexpr base64_values base64_url_values(base64_alphabet::url);
-
-}  // namespace detail
-
-/// Bytes as base64, padded with `=`, without line breaks.
-/// \return      4 characters for each 3 bytes begun.
-/// \par Source  RFC 4648, 4 and 5.
-inline std::string base64_encode(bytes_view raw, base64_alphabet which = base64_alphabet::standard) {
-  const std::string_view characters = detail::base64_characters(which);
-  std::string text((raw.size() + 2) / 3 * 4, '=');
-  char* to = text.data();
-  const auto value = [&raw](std::size_t at) { return std::to_integer<std::uint32_t>(raw[at]); };
-  std::size_t at = 0;
-  for (; raw.size() - at >= 3; at += 3) {
-    const std::uint32_t group = value(at) << 16U | value(at + 1) << 8U | value(at + 2);
-    *to++ = characters[group >> 18U];
-    *to++ = characters[group >> 12U & 63U];
-    *to++ = characters[group >> 6U & 63U];
-    *to++ = characters[group & 63U];
-  }
-  const std::size_t left = raw.size() - at;
-  if (left == 0) return text;
-  const std::uint32_t group = value(at) << 16U | (left == 2 ? value(at + 1) << 8U : 0U);
-  *to++ = characters[group >> 18U];
-  *to++ = characters[group >> 12U & 63U];
-  if (left == 2) *to = characters[group >> 6U & 63U];
-  return text;
-}
-
-/// The bytes that a base64 text stands for.
-///
-/// Strict: the padding must be there, and nothing else may be (no blanks, no line breaks, no characters of the other
-/// alphabet, no set bits behind the last byte). So each text that is accepted is the one that `base64_encode` writes.
-/// \return      nothing where `text` is not that.
-/// \par Source  RFC 4648, 3.2, 3.3 and 3.5.
-inline std::optional<bytes> base64_decode(std::string_view text, base64_alphabet which = base64_alphabet::standard) {
-  if (text.size() % 4 != 0) return std::nullopt;
-  const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
-  const detail::base64_values& values =
-      which == base64_alphabet::url ? detail::base64_url_values : detail::base64_standard_values;
-  bytes raw(text.size() / 4 * 3 - padding);
-  std::byte* to = raw.data();
-  const std::size_t whole = text.size() - (padding == 0 ? 0 : 4);
-  std::uint32_t seen = 0;  // 64 and more in any of them is seen in all of them together
-  for (std::size_t at = 0; at < whole; at += 4) {
-    const std::uint32_t a = values[text[at]];
-    const std::uint32_t b = values[text[at + 1]];
-    const std::uint32_t c = values[text[at + 2]];
-    const std::uint32_t d = values[text[at + 3]];
-    seen |= a | b | c | d;
-    const std::uint32_t group = a << 18U | b << 12U | c << 6U | d;
-    *to++ = static_cast<std::byte>(group >> 16U & 255U);
-    *to++ = static_cast<std::byte>(group >> 8U & 255U);
-    *to++ = static_cast<std::byte>(group & 255U);
-  }
-  if (padding != 0) {
-    const std::uint32_t a = values[text[whole]];
-    const std::uint32_t b = values[text[whole + 1]];
-    const std::uint32_t c = padding == 1 ? values[text[whole + 2]] : 0;
-    seen |= a | b | c;
-    const std::uint32_t group = a << 18U | b << 12U | c << 6U;
-    if ((group & ((1U << (8U * static_cast<unsigned>(padding))) - 1U)) != 0) return std::nullopt;
-    *to++ = static_cast<std::byte>(group >> 16U & 255U);
-    if (padding == 1) *to = static_cast<std::byte>(group >> 8U & 255U);
-  }
-  if (seen >= 64) return std::nullopt;
-  return raw;
-}
-
-}  // namespace cofferdam::inline v0
-
 // ---- cofferdam/backends/docker/progress_stream.hpp ----
 
 
@@ -10832,8 +11149,9 @@ namespace cofferdam::inline v0 {
 /// Takes in all that a stream says and keeps its start and its end: the bound on host memory, whatever a guest prints.
 ///
 /// Everything is kept while it fits. After that the first `keep / 2` bytes stay, and the rest of the room is a ring
-/// that holds the newest ones. Memory grows with what arrives, doubling, and never beyond `keep` bytes; while it grows,
-/// and inside `take()`, the old and the new block exist together for a moment.
+/// that holds the newest ones. Memory grows with what arrives and never beyond `keep` bytes; while it grows, and inside
+/// `take()`, the old and the new block exist together for a moment. From a megabyte on room for eight times as much is
+/// asked for, which costs address space only: what is not written to has no memory.
 /// \par Threads  one at a time.
 /// \par Cost     `append` copies at most what is kept of the chunk: a large one costs no more than `keep / 2` bytes.
 class output_collector {
@@ -10895,13 +11213,18 @@ class output_collector {
   }
 
  private:
+  static constexpr std::size_t many_pages = std::size_t{1} << 20U;
+
   bytes::const_iterator ring_start() const noexcept { return kept_.begin() + static_cast<std::ptrdiff_t>(head_size_); }
 
   void make_room(std::size_t more) {
     const std::size_t needed = kept_.size() + more;
     if (needed <= kept_.capacity()) return;
-    const std::size_t doubled = kept_.capacity() > keep_ / 2 ? keep_ : 2 * kept_.capacity();
-    kept_.reserve(std::max(needed, doubled));
+    kept_.reserve(std::max(needed, times(kept_.capacity() < many_pages ? 2 : 8)));
+  }
+
+  std::size_t times(std::size_t factor) const noexcept {
+    return kept_.capacity() > keep_ / factor ? keep_ : factor * kept_.capacity();
   }
 
   // Bytes come here only once `kept_` has its full size: [0, head_size_) stays, [head_size_, keep_) is the ring, and
@@ -22787,6 +23110,7 @@ class endpoint {
       made.port_ = static_cast<std::uint16_t>(number);
     }
     const auto path = all.encoded_path();
+    if (!path.empty() && !path.starts_with("/")) throw wrong("its port is not a number from 1 to 65535");
     made.prefix_ = std::string(path.data(), path.size());
     while (made.prefix_.ends_with('/')) made.prefix_.pop_back();
     return made;
@@ -22933,12 +23257,22 @@ class surroundings {
     variable_map variables;
     for (char** one = ::environ; one != nullptr && *one != nullptr; ++one) {
       const std::string_view text(*one);
-      if (!text.starts_with("E2B_")) continue;
+      if (!text.starts_with("E2B_") && !is_about_proxies(text.substr(0, text.find('=')))) continue;
       const auto equals = text.find('=');
       if (equals != std::string_view::npos)
         variables.emplace(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
     }
     return surroundings(std::move(variables));
+  }
+
+  /// What HTTPS_PROXY and NO_PROXY say, in small letters or in large ones; the small ones win, as with other programs.
+  /// \throws error{errc::invalid_argument} for a proxy that is none.
+  proxy_rules proxies() const {
+    const auto either = [this](std::string_view small, std::string_view large) {
+      const std::string value = said(small);
+      return value.empty() ? said(large) : value;
+    };
+    return proxy_rules(either("https_proxy", "HTTPS_PROXY"), either("no_proxy", "NO_PROXY"));
   }
 
   /// A variable's value; empty where it is not set, which means the same to E2B.
@@ -22948,6 +23282,10 @@ class surroundings {
   }
 
  private:
+  static bool is_about_proxies(std::string_view name) {
+    return name == "https_proxy" || name == "HTTPS_PROXY" || name == "no_proxy" || name == "NO_PROXY";
+  }
+
   variable_map variables_;
 };
 
@@ -23028,6 +23366,7 @@ class account {
     made.debug_ = debug;
     made.require_protected(made.api_, "api_url (E2B_API_URL)");
     if (!options.ca_file.empty()) made.tls_.trust_file(options.ca_file);
+    made.tls_.through(from.proxies());
     return made;
   }
 
@@ -24153,6 +24492,7 @@ class process_event {
   /// \par Source  specs/e2b.md 5.1 and 4.3.
   static process_event parse(std::string_view text) {
     namespace json = cofferdam::detail;
+    if (std::optional<process_event> output = plain_output(text)) return std::move(*output);
     const boost::json::object said = json::parse_object(text, errc::io_error, "e2b: a message of a command's stream");
     process_event made;
     const boost::json::object* const event = json::object_at(said, "event");
@@ -24161,8 +24501,6 @@ class process_event {
       made.what = kind::start;
       made.pid = json::number_at(*start, "pid").value_or(0);
     } else if (const boost::json::object* const data = json::object_at(*event, "data")) {
-      constexpr std::array<std::pair<std::string_view, kind>, 3> outputs{
-          {{"stdout", kind::out}, {"stderr", kind::err}, {"pty", kind::terminal}}};
       for (const auto& [name, what] : outputs) {
         const boost::json::value* const found = json::member(*data, name);
         if (found == nullptr || !found->is_string()) continue;
@@ -24177,6 +24515,32 @@ class process_event {
   }
 
  private:
+  static constexpr std::array<std::pair<std::string_view, kind>, 3> outputs{
+      {{"stdout", kind::out}, {"stderr", kind::err}, {"pty", kind::terminal}}};
+
+  /// Output in the form in which the daemon writes it, which is nearly all that ever comes: base64 has nothing in it that
+  /// JSON would write another way, so the text is its own value. Nothing for any other form.
+  static std::optional<process_event> plain_output(std::string_view text) {
+    constexpr std::string_view before = R"({"event":{"data":{")";
+    constexpr std::string_view between = R"(":")";
+    constexpr std::string_view behind = R"("}}})";
+    if (!text.starts_with(before) || !text.ends_with(behind)) return std::nullopt;
+    text.remove_prefix(before.size());
+    for (const auto& [name, what] : outputs) {
+      if (!text.starts_with(name) || !text.substr(name.size()).starts_with(between)) continue;
+      text.remove_prefix(name.size() + between.size());
+      if (text.size() < behind.size()) return std::nullopt;
+      text.remove_suffix(behind.size());
+      std::optional<bytes> content = base64_decode(text);
+      if (!content) return std::nullopt;
+      process_event made;
+      made.what = what;
+      made.data = std::move(*content);
+      return made;
+    }
+    return std::nullopt;
+  }
+
   /// Either alphabet, with or without padding: the mapping of protobuf to JSON allows all of that to be read.
   static bytes decoded(std::string_view text) {
     std::optional<bytes> plain = base64_decode(text);

@@ -6,8 +6,10 @@
 Prints "ready PORT" once it listens, and ends when its standard input does.
 """
 import argparse
+import base64
 import http.server
 import os
+import select
 import socket
 import socketserver
 import ssl
@@ -79,6 +81,28 @@ class Handler(http.server.BaseHTTPRequestHandler):
         else:
             self.answer(404, b'{"message":"no such page"}')
 
+    def do_CONNECT(self):
+        """A proxy for one host, service.test:443, which is a port of this machine."""
+        chosen = self.server.options
+        if chosen.proxy_user and self.headers.get("Proxy-Authorization") != "Basic " + base64.b64encode(
+                chosen.proxy_user.encode()).decode():
+            self.answer(407, b"who are you?", ("Proxy-Authenticate", 'Basic realm="test"'), ("Connection", "close"))
+            return
+        if self.path != "service.test:443" or self.headers["Host"] != self.path or not chosen.tunnel_to:
+            self.answer(403, b"not there", ("Connection", "close"))
+            return
+        with socket.create_connection(("127.0.0.1", chosen.tunnel_to)) as there:
+            self.wfile.write(b"HTTP/1.1 200 Connection established\r\nVia: test\r\n\r\n")
+            while True:
+                ready, _, _ = select.select([self.connection, there], [], [], 60)
+                if not ready:
+                    break
+                content = ready[0].recv(65536)
+                if not content:
+                    break
+                (there if ready[0] is self.connection else self.connection).sendall(content)
+        self.close_connection = True
+
     def do_POST(self):
         if self.path == "/size":
             self.answer(200, str(sum(len(piece) for piece in self.body())).encode())
@@ -129,8 +153,11 @@ def main():
     options.add_argument("--certificate")
     options.add_argument("--client-authority")
     options.add_argument("--newest", choices=["1.2", "1.3"], default="1.3")
+    options.add_argument("--tunnel-to", type=int, help="the port behind CONNECT service.test:443")
+    options.add_argument("--proxy-user", help="NAME:PASSWORD that CONNECT wants")
     chosen = options.parse_args()
     server = UnixServer(chosen.unix, Handler) if chosen.unix else Server(("127.0.0.1", 0), Handler)
+    server.options = chosen
     if chosen.certificate:
         server.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         server.context.load_cert_chain(chosen.certificate)

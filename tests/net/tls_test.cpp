@@ -32,6 +32,7 @@ using cofferdam::byte_stream;
 using cofferdam::connector;
 using cofferdam::errc;
 using cofferdam::net_errc;
+using cofferdam::proxy_rules;
 using cofferdam::tls_connector;
 using cofferdam::tls_settings;
 using cofferdam_test::cancel_after;
@@ -88,6 +89,11 @@ class Tls : public testing::Test {
   }
   connector to(const tls_settings& settings, const std::string& host = "127.0.0.1") {
     return tls_connector(host, server->port(), settings);
+  }
+  /// To a host that there is only behind a proxy.
+  connector through(const std::string& proxy, const std::string& exceptions = "") {
+    return tls_connector("service.test", 443,
+                         tls_settings().trust(authority.pem()).through(proxy_rules(proxy, exceptions)));
   }
 
   temporary_folder folder;
@@ -258,6 +264,72 @@ TEST_F(Tls, cancelling_at_every_step_leaves_nothing_open) {
     EXPECT_EQ(open_descriptors(), before) << n;
   }
   EXPECT_TRUE(ended);
+}
+
+TEST_F(Tls, goes_through_a_proxy_that_alone_knows_the_host) {
+  serve(certificate("DNS:service.test", &authority));
+  const std::string port = std::to_string(server->port());
+  const std::size_t before = open_descriptors();
+  {
+    const real_server proxy({"--tunnel-to", port});
+    const std::string there = "http://127.0.0.1:" + std::to_string(proxy.port());
+    run([&] { return exchange(through(there)); });
+    run([&] { return exchange(through("127.0.0.1:" + std::to_string(proxy.port()))); });
+    const real_server locked({"--tunnel-to", port, "--proxy-user", "some one:pass@word"});
+    run([&] { return exchange(through("http://some%20one:pass%40word@127.0.0.1:" + std::to_string(locked.port()))); });
+  }
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST_F(Tls, the_proxy_may_not_stand_in_for_the_host) {
+  serve(good);  // its certificate is for another
+  const real_server proxy({"--tunnel-to", std::to_string(server->port())});
+  const cofferdam::error failure = failure_of(through("http://127.0.0.1:" + std::to_string(proxy.port())));
+  EXPECT_EQ(failure.cause(), net_errc::certificate_wrong_host) << failure.what();
+}
+
+TEST_F(Tls, what_a_proxy_refuses_is_said_without_its_password) {
+  const real_server closed;
+  const real_server locked({"--tunnel-to", "1", "--proxy-user", "a:b"});
+  const std::string there = "127.0.0.1:" + std::to_string(locked.port());
+  const auto sentence = [&](const std::string& proxy) {
+    const cofferdam::error failure = failure_of(through(proxy));
+    EXPECT_EQ(failure.code(), errc::io_error);
+    EXPECT_EQ(failure.cause(), net_errc::proxy_refused);
+    return std::string(failure.what());
+  };
+  const std::string begin = "cannot connect to service.test:443 through the proxy ";
+  EXPECT_EQ(sentence("http://127.0.0.1:" + std::to_string(closed.port())),
+            begin + "127.0.0.1:" + std::to_string(closed.port()) + " (HTTPS_PROXY): it refuses: 403 Forbidden");
+  EXPECT_EQ(sentence("http://" + there),
+            begin + there +
+                " (HTTPS_PROXY): it refuses: 407 Proxy Authentication Required; it wants a user and a "
+                "password: http://USER:PASSWORD@HOST:PORT");
+  EXPECT_EQ(sentence("http://a:secret@" + there),
+            begin + there +
+                " (HTTPS_PROXY): it refuses: 407 Proxy Authentication Required; it does not take the user "
+                "and password of its URL");
+}
+
+TEST_F(Tls, a_proxy_that_is_not_there_is_named) {
+  asio::io_context loop;
+  asio::ip::tcp::acceptor nobody(loop, {asio::ip::make_address("127.0.0.1"), 0});
+  const std::string there = "127.0.0.1:" + std::to_string(nobody.local_endpoint().port());
+  nobody.close();
+  const std::string sentence = failure_of(through(there)).what();
+  EXPECT_NE(sentence.find("service.test:443's proxy " + there), std::string::npos) << sentence;
+}
+
+TEST_F(Tls, a_proxy_that_never_answers_is_waited_for_no_longer_than_said) {
+  asio::io_context loop;
+  const asio::ip::tcp::acceptor silent(loop, {asio::ip::make_address("127.0.0.1"), 0});
+  const connector there = through("127.0.0.1:" + std::to_string(silent.local_endpoint().port()));
+  try {
+    run([&]() -> awaitable<void> { co_await connect(there, 200ms); });
+    FAIL() << "it has connected";
+  } catch (const cofferdam::error& failure) {
+    EXPECT_EQ(failure.cause(), net_errc::timed_out) << failure.what();
+  }
 }
 
 }  // namespace

@@ -16,8 +16,9 @@ namespace cofferdam::inline v0 {
 /// Takes in all that a stream says and keeps its start and its end: the bound on host memory, whatever a guest prints.
 ///
 /// Everything is kept while it fits. After that the first `keep / 2` bytes stay, and the rest of the room is a ring
-/// that holds the newest ones. Memory grows with what arrives, doubling, and never beyond `keep` bytes; while it grows,
-/// and inside `take()`, the old and the new block exist together for a moment.
+/// that holds the newest ones. Memory grows with what arrives and never beyond `keep` bytes; while it grows, and inside
+/// `take()`, the old and the new block exist together for a moment. From a megabyte on room for eight times as much is
+/// asked for, which costs address space only: what is not written to has no memory.
 /// \par Threads  one at a time.
 /// \par Cost     `append` copies at most what is kept of the chunk: a large one costs no more than `keep / 2` bytes.
 class output_collector {
@@ -79,13 +80,18 @@ class output_collector {
   }
 
  private:
+  static constexpr std::size_t many_pages = std::size_t{1} << 20U;
+
   bytes::const_iterator ring_start() const noexcept { return kept_.begin() + static_cast<std::ptrdiff_t>(head_size_); }
 
   void make_room(std::size_t more) {
     const std::size_t needed = kept_.size() + more;
     if (needed <= kept_.capacity()) return;
-    const std::size_t doubled = kept_.capacity() > keep_ / 2 ? keep_ : 2 * kept_.capacity();
-    kept_.reserve(std::max(needed, doubled));
+    kept_.reserve(std::max(needed, times(kept_.capacity() < many_pages ? 2 : 8)));
+  }
+
+  std::size_t times(std::size_t factor) const noexcept {
+    return kept_.capacity() > keep_ / factor ? keep_ : factor * kept_.capacity();
   }
 
   // Bytes come here only once `kept_` has its full size: [0, head_size_) stays, [head_size_, keep_) is the ring, and

@@ -18,7 +18,6 @@
 #include <asio/error.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -173,22 +172,33 @@ inline awaitable<bytes> http_exchange::read_all(std::size_t most) {
     const auto announced = head_.fields.find("Content-Length");
     const error too_long(errc::too_large, get().peer() + ": the body of its answer is longer than the limit of " +
                                               std::to_string(most) + " bytes");
+    constexpr std::size_t step = 256 * 1024;
     bytes content;
-    std::array<std::byte, 16 * 1024> piece;
-    const bool ended = get().ended();
-    if (!ended && announced && announced->size() <= 18 && std::stoull(std::string(*announced)) > most) {
-      state_.reset();
-      throw too_long;
-    }
-    for (;;) {
-      const std::size_t count = co_await read_some(piece);
-      if (count == 0) break;
-      if (count > most - content.size()) {
+    std::size_t have = 0;
+    if (!get().ended() && announced && announced->size() <= 18) {
+      const std::uint64_t length = std::stoull(std::string(*announced));
+      if (length > most) {
         state_.reset();
         throw too_long;
       }
-      content.insert(content.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(count));
+      content.reserve(static_cast<std::size_t>(length));  // the caller has room for that; only what comes is touched
     }
+    while (!get().ended()) {
+      // Read in place. One byte more than may come shows a body that is too long.
+      if (content.size() == have) {
+        std::size_t room = have == most ? 1 : std::min(step, most - have);
+        if (content.capacity() > have) room = std::min(room, content.capacity() - have);
+        content.resize(have + room);
+      }
+      const std::size_t count = co_await read_some(std::span(content).subspan(have));
+      if (count == 0) break;
+      have += count;
+      if (have > most) {
+        state_.reset();
+        throw too_long;
+      }
+    }
+    content.resize(have);
     co_return content;
   } catch (const error&) {
     throw;

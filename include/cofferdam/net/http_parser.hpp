@@ -160,6 +160,11 @@ class http_response_parser {
     return core_.state_ != detail::http_message_parser::state::start &&
            core_.body_.kind() == detail::body_kind::until_close;
   }
+  /// How many of the next bytes are data, whatever they are: these may be read to where they belong, and shown to `parse`
+  /// there.
+  std::uint64_t certain_data() const noexcept {
+    return core_.state_ == detail::http_message_parser::state::body ? core_.body_.certain_data() : 0;
+  }
   /// Whether another response may follow on the same stream; known from `head` on.
   bool keeps_alive() const noexcept {
     return core_.state_ != detail::http_message_parser::state::upgraded && !until_close() &&

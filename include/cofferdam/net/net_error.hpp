@@ -27,6 +27,7 @@ enum class net_errc {
   certificate_wrong_host,     ///< the peer's certificate is for another host
   certificate_rejected,       ///< the peer's certificate is wrong in another way; the sentence says which
   client_certificate_needed,  ///< the peer does not take our certificate, or misses one
+  proxy_refused,              ///< the proxy on the way does not open a tunnel
 };
 
 namespace detail {
@@ -51,6 +52,7 @@ class net_category final : public std::error_category {
       case net_errc::certificate_wrong_host: return "the certificate is for another host";
       case net_errc::certificate_rejected: return "the certificate was rejected";
       case net_errc::client_certificate_needed: return "the peer wants another client certificate";
+      case net_errc::proxy_refused: return "the proxy opens no tunnel";
     }
     return "unknown network error";
   }

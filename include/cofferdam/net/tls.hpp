@@ -5,6 +5,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/net/detail/connect.hpp>
 #include <cofferdam/net/detail/tls_stream.hpp>
+#include <cofferdam/net/proxy.hpp>
 #include <cofferdam/net/transport.hpp>
 
 #include <cstdint>
@@ -62,6 +63,13 @@ class tls_settings {
   }
   tls_settings&& server_name(std::string name) && { return std::move(server_name(std::move(name))); }
 
+  /// Goes through a proxy to the hosts for which the rules say so. As it is made: never.
+  tls_settings& through(proxy_rules rules) & {
+    proxies_ = std::move(rules);
+    return *this;
+  }
+  tls_settings&& through(proxy_rules rules) && { return std::move(through(std::move(rules))); }
+
   /// Takes any certificate: whoever sits on the way can read and change everything. Nothing else switches this off.
   tls_settings& insecure_without_verification() & {
     verify_ = false;
@@ -76,6 +84,7 @@ class tls_settings {
   detail::pem_source chain_;
   detail::pem_source key_;
   std::string server_name_;
+  proxy_rules proxies_;
   bool verify_ = true;
 };
 
@@ -84,7 +93,8 @@ class tls_settings {
 /// \param settings  read now, files too: certificates that change need a new connector.
 /// \throws          error{errc::invalid_argument} that names the file, certificate or key that is of no use. Connecting
 ///                  throws error{errc::io_error} that names the host and the reason; `cause()` is a `net_errc`:
-///                  certificate_untrusted, certificate_expired, certificate_wrong_host, client_certificate_needed, ...
+///                  certificate_untrusted, certificate_expired, certificate_wrong_host, client_certificate_needed,
+///                  proxy_refused, ...
 ///                  With TLS 1.3 a missing client certificate may come out at the first read.
 /// \par Cancellation  terminal.
 /// \par Source      RFC 8446, RFC 5246, RFC 6125 (names), RFC 6066 (SNI).
@@ -95,8 +105,9 @@ inline connector tls_connector(std::string host, std::uint16_t port, const tls_s
   const std::string expected = settings.server_name_.empty() ? host : settings.server_name_;
   detail::check_host(expected, port);
   detail::tls_identity identity(settings.trusted_, settings.chain_, settings.key_, settings.verify_);
+  std::optional<http_proxy> proxy = settings.proxies_.on_the_way_to(host, port);
   return connector(name, std::move(field),
-                   detail::tls_recipe(std::move(host), port, name, expected, std::move(identity)));
+                   detail::tls_recipe(std::move(host), port, name, expected, std::move(identity), std::move(proxy)));
 }
 
 }  // namespace cofferdam::inline v0

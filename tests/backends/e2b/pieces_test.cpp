@@ -146,6 +146,43 @@ TEST(E2bSignature, the_examples_of_the_specification_come_out) {
             "https://49983-i1.e2b.app/files?path=%2Fhome%2Fuser%2Fdata.txt");
 }
 
+TEST(E2bEndpoint, a_port_that_is_no_number_is_refused) {
+  for (const char* url : {"https://host:x", "http://host:80x"})
+    EXPECT_EQ(code_of([&] { endpoint::parse(url, "api_url"); }), errc::invalid_argument) << url;
+  EXPECT_EQ(endpoint::parse("https://host:", "api_url").port(), 443);
+}
+
+TEST(E2bAccount, proxies_come_from_the_surroundings) {
+  const auto way = [](surroundings::variable_map variables) {
+    const auto proxy = with(std::move(variables)).proxies().on_the_way_to("api.e2b.app", 443);
+    return proxy ? proxy->host() : "none";
+  };
+  EXPECT_EQ(way({}), "none");
+  EXPECT_EQ(way({{"HTTPS_PROXY", "http://large.test:1"}}), "large.test");
+  EXPECT_EQ(way({{"HTTPS_PROXY", "http://large.test:1"}, {"https_proxy", "small.test"}}), "small.test");
+  EXPECT_EQ(way({{"HTTPS_PROXY", "large.test"}, {"NO_PROXY", "e2b.app"}}), "none");
+  EXPECT_EQ(way({{"HTTPS_PROXY", "large.test"}, {"no_proxy", "other.test"}}), "large.test");
+  const surroundings wrong = with({{"E2B_API_KEY", "k"}, {"HTTPS_PROXY", "socks5://user:canary@host"}});
+  const std::string sentence = sentence_of([&] { account::resolve(account_options(), wrong); });
+  EXPECT_NE(sentence.find("HTTPS_PROXY"), std::string::npos) << sentence;
+  EXPECT_EQ(sentence.find("canary"), std::string::npos) << sentence;
+}
+
+TEST(E2bEvent, output_is_read_alike_in_every_form_that_JSON_has_for_it) {
+  for (const char* text :
+       {R"({"event":{"data":{"stderr":"Pz8/Pn4="}}})", R"({ "event":{"data":{"stderr":"Pz8/Pn4="}}})",
+        R"({"event":{"data":{"stderr":"Pz8\/Pn4="}}})", R"({"event":{"data":{"stderr":"Pz8_Pn4"}}})",
+        R"({"event":{"data":{"x":1,"stderr":"Pz8/Pn4="}}})"}) {
+    const process_event event = process_event::parse(text);
+    EXPECT_EQ(event.what, process_event::kind::err) << text;
+    EXPECT_EQ(as_text(event.data), "??\?>~") << text;
+  }
+  for (const char* text : {R"({"event":{"data":{"stdout":"a"b"}}})", R"({"event":{"data":{"stdout":"abcd}}})",
+                           R"({"event":{"data":{"stdout":"abc d"}}})", R"({"event":{"data":{"stdout":""}}}})"})
+    EXPECT_EQ(code_of([&] { process_event::parse(text); }), errc::io_error) << text;
+  EXPECT_TRUE(process_event::parse(R"({"event":{"data":{"pty":""}}})").data.empty());
+}
+
 TEST(E2bEvent, the_daemons_events_are_read) {
   EXPECT_EQ(process_event::parse(R"({"event":{"start":{"pid":31201}}})").pid, 31201);
   const process_event out = process_event::parse(R"({"event":{"data":{"stdout":"aGVsbG8K"}}})");

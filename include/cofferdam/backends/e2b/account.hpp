@@ -81,6 +81,7 @@ class account {
     made.debug_ = debug;
     made.require_protected(made.api_, "api_url (E2B_API_URL)");
     if (!options.ca_file.empty()) made.tls_.trust_file(options.ca_file);
+    made.tls_.through(from.proxies());
     return made;
   }
 

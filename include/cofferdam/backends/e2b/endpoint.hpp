@@ -51,6 +51,7 @@ class endpoint {
       made.port_ = static_cast<std::uint16_t>(number);
     }
     const auto path = all.encoded_path();
+    if (!path.empty() && !path.starts_with("/")) throw wrong("its port is not a number from 1 to 65535");
     made.prefix_ = std::string(path.data(), path.size());
     while (made.prefix_.ends_with('/')) made.prefix_.pop_back();
     return made;

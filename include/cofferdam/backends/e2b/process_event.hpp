@@ -48,6 +48,7 @@ class process_event {
   /// \par Source  specs/e2b.md 5.1 and 4.3.
   static process_event parse(std::string_view text) {
     namespace json = cofferdam::detail;
+    if (std::optional<process_event> output = plain_output(text)) return std::move(*output);
     const boost::json::object said = json::parse_object(text, errc::io_error, "e2b: a message of a command's stream");
     process_event made;
     const boost::json::object* const event = json::object_at(said, "event");
@@ -56,8 +57,6 @@ class process_event {
       made.what = kind::start;
       made.pid = json::number_at(*start, "pid").value_or(0);
     } else if (const boost::json::object* const data = json::object_at(*event, "data")) {
-      constexpr std::array<std::pair<std::string_view, kind>, 3> outputs{
-          {{"stdout", kind::out}, {"stderr", kind::err}, {"pty", kind::terminal}}};
       for (const auto& [name, what] : outputs) {
         const boost::json::value* const found = json::member(*data, name);
         if (found == nullptr || !found->is_string()) continue;
@@ -72,6 +71,32 @@ class process_event {
   }
 
  private:
+  static constexpr std::array<std::pair<std::string_view, kind>, 3> outputs{
+      {{"stdout", kind::out}, {"stderr", kind::err}, {"pty", kind::terminal}}};
+
+  /// Output in the form in which the daemon writes it, which is nearly all that ever comes: base64 has nothing in it that
+  /// JSON would write another way, so the text is its own value. Nothing for any other form.
+  static std::optional<process_event> plain_output(std::string_view text) {
+    constexpr std::string_view before = R"({"event":{"data":{")";
+    constexpr std::string_view between = R"(":")";
+    constexpr std::string_view behind = R"("}}})";
+    if (!text.starts_with(before) || !text.ends_with(behind)) return std::nullopt;
+    text.remove_prefix(before.size());
+    for (const auto& [name, what] : outputs) {
+      if (!text.starts_with(name) || !text.substr(name.size()).starts_with(between)) continue;
+      text.remove_prefix(name.size() + between.size());
+      if (text.size() < behind.size()) return std::nullopt;
+      text.remove_suffix(behind.size());
+      std::optional<bytes> content = base64_decode(text);
+      if (!content) return std::nullopt;
+      process_event made;
+      made.what = what;
+      made.data = std::move(*content);
+      return made;
+    }
+    return std::nullopt;
+  }
+
   /// Either alphabet, with or without padding: the mapping of protobuf to JSON allows all of that to be read.
   static bytes decoded(std::string_view text) {
     std::optional<bytes> plain = base64_decode(text);

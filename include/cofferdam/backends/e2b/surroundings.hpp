@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/version.hpp>
+#include <cofferdam/net/proxy.hpp>
 
 #include <functional>
 #include <map>
@@ -28,12 +28,22 @@ class surroundings {
     variable_map variables;
     for (char** one = ::environ; one != nullptr && *one != nullptr; ++one) {
       const std::string_view text(*one);
-      if (!text.starts_with("E2B_")) continue;
+      if (!text.starts_with("E2B_") && !is_about_proxies(text.substr(0, text.find('=')))) continue;
       const auto equals = text.find('=');
       if (equals != std::string_view::npos)
         variables.emplace(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
     }
     return surroundings(std::move(variables));
+  }
+
+  /// What HTTPS_PROXY and NO_PROXY say, in small letters or in large ones; the small ones win, as with other programs.
+  /// \throws error{errc::invalid_argument} for a proxy that is none.
+  proxy_rules proxies() const {
+    const auto either = [this](std::string_view small, std::string_view large) {
+      const std::string value = said(small);
+      return value.empty() ? said(large) : value;
+    };
+    return proxy_rules(either("https_proxy", "HTTPS_PROXY"), either("no_proxy", "NO_PROXY"));
   }
 
   /// A variable's value; empty where it is not set, which means the same to E2B.
@@ -43,6 +53,10 @@ class surroundings {
   }
 
  private:
+  static bool is_about_proxies(std::string_view name) {
+    return name == "https_proxy" || name == "HTTPS_PROXY" || name == "no_proxy" || name == "NO_PROXY";
+  }
+
   variable_map variables_;
 };
 

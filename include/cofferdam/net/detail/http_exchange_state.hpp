@@ -189,6 +189,7 @@ class http_exchange_state {
 
  private:
   static constexpr std::size_t slice = 64 * 1024;
+  static constexpr std::size_t worth_reading_in_place = 16 * 1024;
 
   awaitable<void> exchange(const http_outgoing& request) {
     lease_->limit.arm(limits_.head());
@@ -309,8 +310,22 @@ class http_exchange_state {
       }
       if (!lease_->pending().empty()) continue;
       lease_->limit.arm(limits_.idle());
-      const std::size_t count = co_await lease_->fill();
+      const std::uint64_t certain = parser_.certain_data();
+      const bool in_place = certain >= worth_reading_in_place;
+      std::size_t count = 0;
+      if (in_place) {
+        const std::span<std::byte> room =
+            into.first(static_cast<std::size_t>(std::min<std::uint64_t>(certain, into.size())));
+        count = co_await lease_->stream.read_some(room);
+      } else {
+        count = co_await lease_->fill();
+      }
       lease_->limit.disarm();
+      if (in_place && count != 0) {
+        const http_step taken = parse(into.first(count));
+        settle_after_data();
+        co_return taken.data.size();
+      }
       if (count != 0) continue;
       if (ended_early() == http_event::end) {
         finish();

@@ -129,6 +129,11 @@ class http_body_reader {
 
   body_kind kind() const noexcept { return kind_; }
   const http_fields& trailers() const noexcept { return trailers_; }
+  /// How many of the next bytes are data, whatever they are.
+  std::uint64_t certain_data() const noexcept {
+    const bool inside = kind_ == body_kind::length || (kind_ == body_kind::chunked && part_ == part::data);
+    return inside ? left_ : 0;
+  }
 
   /// The next data, the end, or neither: then all of `input` is consumed.
   body_step next(std::string_view input) {

@@ -8,9 +8,11 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/detail/connect.hpp>
+#include <cofferdam/net/detail/proxy_tunnel.hpp>
 #include <cofferdam/net/detail/stream_errors.hpp>
 #include <cofferdam/net/detail/time_limit.hpp>
 #include <cofferdam/net/net_error.hpp>
+#include <cofferdam/net/proxy.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/buffer.hpp>
@@ -353,10 +355,15 @@ class tls_stream final : public byte_stream::implementation {
 };
 
 inline awaitable<byte_stream> connect_tls(std::string host, std::uint16_t port, std::string name, std::string expected,
-                                          tls_identity identity, asio::any_io_executor executor,
-                                          std::chrono::milliseconds limit) {
+                                          tls_identity identity, std::optional<http_proxy> proxy,
+                                          asio::any_io_executor executor, std::chrono::milliseconds limit) {
   const due_time due = std::chrono::steady_clock::now() + limit;
-  asio::ip::tcp::socket socket = co_await connect_tcp_socket(host, port, name, executor, due);
+  asio::ip::tcp::socket socket(executor);
+  if (proxy) {
+    socket = co_await connect_by_proxy(*proxy, host, port, name, executor, due);
+  } else {
+    socket = co_await connect_tcp_socket(host, port, name, executor, due);
+  }
   std::unique_ptr<tls_stream> stream = std::make_unique<tls_stream>(std::move(socket), identity, name);
   stream->expect(expected);
   co_await stream->handshake(due);
@@ -366,14 +373,16 @@ inline awaitable<byte_stream> connect_tls(std::string host, std::uint16_t port, 
 /// What a connector by TLS holds.
 class tls_recipe {
  public:
-  tls_recipe(std::string host, std::uint16_t port, std::string name, std::string expected, tls_identity identity)
+  tls_recipe(std::string host, std::uint16_t port, std::string name, std::string expected, tls_identity identity,
+             std::optional<http_proxy> proxy)
       : host_(std::move(host)),
         name_(std::move(name)),
         expected_(std::move(expected)),
         identity_(std::move(identity)),
+        proxy_(std::move(proxy)),
         port_(port) {}
   awaitable<byte_stream> operator()(asio::any_io_executor executor, std::chrono::milliseconds limit) const {
-    return connect_tls(host_, port_, name_, expected_, identity_, std::move(executor), limit);
+    return connect_tls(host_, port_, name_, expected_, identity_, proxy_, std::move(executor), limit);
   }
 
  private:
@@ -381,6 +390,7 @@ class tls_recipe {
   std::string name_;
   std::string expected_;
   tls_identity identity_;
+  std::optional<http_proxy> proxy_;
   std::uint16_t port_;
 };
 
