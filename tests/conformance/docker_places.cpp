@@ -41,7 +41,8 @@ std::vector<place> docker_places() {
   add("docker_busybox", "cofferdam-test/busybox", container_options());
   add("docker_debian", "cofferdam-test/debian", container_options());
   // A user of the image's own, and a root that can be written to.
-  add("docker_user", "cofferdam-test/user", container_options().writable_root());
+  add("docker_user", "cofferdam-test/user", container_options().writable_root(),
+      "*streaming_conformance*:*terminal_conformance*");
   // As where the daemon is on another machine; and an image that would start something itself.
   all.push_back(
       {"docker_attached", [] { return by(way::attached, "cofferdam-test/entrypoint"); }, "", "COFFERDAM_TEST_DOCKER"});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
+#include <cofferdam/backends/docker.hpp>
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>
@@ -8,6 +9,7 @@
 #include "conformance/places.hpp"
 #include "support/gateway_thread.hpp"
 
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -35,11 +37,20 @@ std::vector<place> e2b_places() {
   // A shell does not say that its child died by SIGINT or SIGPIPE; sockets hold some output that nobody reads.
   const std::string without = "*every_deadly_signal_arrives:*a_command_nobody_reads_from_waits_and_loses_nothing";
   // Behind the gateway no command may signal another, and E2B itself knows two signals only.
-  all.push_back(
-      {"e2b", [] { return by_gateway(local().without_warning()); }, without + ":*a_signal_reaches_the_command", ""});
+  const std::string walled = without + ":*a_signal_reaches_the_command";
+  all.push_back({"e2b", [] { return by_gateway(local().without_warning()); }, walled, ""});
   // And where they may: what a command leaves behind is found by its session and its variables.
   all.push_back({"e2b_scripts", [] { return by_gateway(local().without_warning().warden(warden_policy::never)); },
                  without + ":*file_conformance*", ""});
+  // A sandbox is a container.
+  const char* const address = std::getenv("COFFERDAM_TEST_DOCKER");
+  const std::string daemon = address == nullptr ? "" : address;
+  all.push_back({"e2b_docker",
+                 [daemon] {
+                   return by_gateway(
+                       docker::from_image("cofferdam-test/debian").daemon(docker::daemon_choice().address(daemon)));
+                 },
+                 walled, "COFFERDAM_TEST_DOCKER"});
   return all;
 }
 
