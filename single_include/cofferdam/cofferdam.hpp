@@ -8083,7 +8083,8 @@ class http_upgrade {
 ///
 /// A request that fails on a kept connection before a byte of the answer has come is sent once more on a new one, where
 /// that cannot do anything twice: its method is idempotent, or it says so, or none of its body was sent. Nothing else is
-/// repeated, redirects are not followed, cookies are not kept, content codings are not undone.
+/// repeated, redirects are not followed, cookies are not kept. Content codings are not undone: an answer that has one is an
+/// error with net_errc::unsupported_coding, unless the request has `Accept-Encoding`.
 /// A server that answers while the body is still being sent is heard: a status from 300 on ends the sending at once; with
 /// a lower one the rest of the body is sent first (the Docker daemon reports progress while it reads), and only then is
 /// the answer's body read.
@@ -8165,6 +8166,7 @@ inline awaitable<bytes> http_exchange::read_all(std::size_t most) {
     const error too_long(errc::too_large, get().peer() + ": the body of its answer is longer than the limit of " +
                                               std::to_string(most) + " bytes");
     constexpr std::size_t step = 256 * 1024;
+    constexpr std::uint64_t most_reserved = std::uint64_t{256} << 20U;
     bytes content;
     std::size_t have = 0;
     if (!get().ended() && announced && announced->size() <= 18) {
@@ -8173,7 +8175,8 @@ inline awaitable<bytes> http_exchange::read_all(std::size_t most) {
         state_.reset();
         throw too_long;
       }
-      content.reserve(static_cast<std::size_t>(length));  // the caller has room for that; only what comes is touched
+      // Only what comes is touched; and a peer that lies gets no more than an empty promise.
+      content.reserve(static_cast<std::size_t>(std::min(length, most_reserved)));
     }
     while (!get().ended()) {
       // Read in place. One byte more than may come shows a body that is too long.
@@ -8224,10 +8227,16 @@ inline awaitable<std::unique_ptr<detail::http_exchange_state>> http_client::tran
 inline awaitable<http_exchange> http_client::open(std::shared_ptr<detail::http_pool> pool, http_request what,
                                                   http_limits limits) {
   try {
+    const bool asks_for_coding = what.fields().find("Accept-Encoding").has_value();
     std::unique_ptr<state> one = co_await transact(pool, std::move(what), std::move(limits), false);
     if (one->upgraded())
       throw error(errc::io_error, one->peer() + ": it switched to another protocol, which nobody had asked for",
                   net_errc::malformed);
+    const auto coding = one->parser().head().fields.find("Content-Encoding");
+    if (!asks_for_coding && coding && !detail::same_ignoring_case(*coding, "identity"))
+      throw error(errc::io_error,
+                  one->peer() + ": its answer is compressed, which nobody had offered; is a proxy on the way?",
+                  net_errc::unsupported_coding);
     co_return http_exchange(std::move(one));
   } catch (const error&) {
     throw;
@@ -23970,6 +23979,22 @@ class sandbox_metrics {
   std::uint64_t disk_total = 0;
 };
 
+/// A line of a sandbox's log.
+class sandbox_log_line {
+ public:
+  sandbox_log_line() = default;
+  explicit sandbox_log_line(const boost::json::object& said) {
+    using cofferdam::detail::text_at;
+    timestamp = text_at(said, "timestamp");
+    level = text_at(said, "level");
+    message = text_at(said, "message");
+  }
+
+  std::string timestamp;  ///< as the service writes it: `2026-01-31T12:00:00.123Z`
+  std::string level;      ///< `debug`, `info`, `warn`, `error`
+  std::string message;
+};
+
 }  // namespace cofferdam::inline v0::e2b
 
 // ---- cofferdam/backends/e2b/signed_url.hpp ----
@@ -24286,6 +24311,22 @@ class api {
         co_await ask("GET", "/sandboxes/" + id + "/metrics", std::nullopt, doing, std::vector<int>());
     std::vector<sandbox_metrics> all;
     for (const boost::json::object& each : objects_of(answer, doing)) all.emplace_back(each);
+    co_return all;
+  }
+
+  awaitable<std::vector<sandbox_log_line>> logs(std::string id) {
+    check_sandbox_id(id);
+    constexpr const char* doing = "read the sandbox's log";
+    http_response answer = co_await ask("GET", "/v2/sandboxes/" + id + "/logs?limit=1000&direction=backward",
+                                        std::nullopt, doing, std::vector<int>());
+    const boost::json::object said = object_of(answer, doing);
+    std::vector<sandbox_log_line> all;
+    const boost::json::array* const lines = cofferdam::detail::array_at(said, "logs");
+    if (lines == nullptr)
+      throw error(errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer holds none");
+    for (const boost::json::value& each : *lines)
+      if (const boost::json::object* const line = each.if_object()) all.emplace_back(*line);
+    std::reverse(all.begin(), all.end());
     co_return all;
   }
 
@@ -27127,6 +27168,8 @@ class sandbox_list {
   }
   /// May be empty where it is new.
   awaitable<std::vector<sandbox_metrics>> metrics(std::string id) const { return measure(who_, std::move(id)); }
+  /// As `environment::logs`.
+  awaitable<std::vector<sandbox_log_line>> logs(std::string id) const { return read_logs(who_, std::move(id)); }
 
  private:
   static awaitable<std::unique_ptr<detail::api>> reach(account who) {
@@ -27160,6 +27203,11 @@ class sandbox_list {
   static awaitable<std::vector<sandbox_metrics>> measure(account who, std::string id) {
     const std::unique_ptr<detail::api> service = co_await reach(std::move(who));
     std::vector<sandbox_metrics> found = co_await service->metrics(std::move(id));
+    co_return found;
+  }
+  static awaitable<std::vector<sandbox_log_line>> read_logs(account who, std::string id) {
+    const std::unique_ptr<detail::api> service = co_await reach(std::move(who));
+    std::vector<sandbox_log_line> found = co_await service->logs(std::move(id));
     co_return found;
   }
 
@@ -27258,6 +27306,13 @@ class environment {
   awaitable<std::vector<sandbox_metrics>> metrics() {
     get()->require_open();
     return get()->service()->metrics(get()->id());
+  }
+
+  /// The newest lines of what the service has written down about it, the oldest of them first; a thousand at most.
+  /// \throws error{errc::unsupported} or another of the service's own answers where it keeps none.
+  awaitable<std::vector<sandbox_log_line>> logs() {
+    get()->require_open();
+    return get()->service()->logs(get()->id());
   }
 
   /// What the sandbox's daemon has started and still runs, for whomever.

@@ -19,6 +19,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -184,6 +185,63 @@ TEST_F(HttpClient, sends_a_request_and_yields_the_whole_answer) {
   EXPECT_EQ(answer.text(), "hello");
   EXPECT_EQ(answer.field("content-length"), "5");
   EXPECT_EQ(peer.received.at(0), "GET /x HTTP/1.1\r\nHost: peer.test\r\nA: b\r\n\r\n");
+}
+
+TEST_F(HttpClient, a_compressed_answer_is_refused_unless_it_was_asked_for) {
+  const auto coded = [](const std::string& coding) {
+    return "HTTP/1.1 200 OK\r\nContent-Encoding: " + coding + "\r\nContent-Length: 2\r\n\r\nab";
+  };
+  for (const char* coding : {"gzip", "br", "gzip, identity", "identity, gzip"}) {
+    peer.plans.push_back(answers({coded(coding)}));
+    const thrown failure = refused(http_request("GET", "/"));
+    EXPECT_EQ(failure.code, errc::io_error) << coding;
+    EXPECT_EQ(failure.cause, net_errc::unsupported_coding) << failure.what;
+    peer.plans.push_back(answers({coded(coding)}));
+    EXPECT_EQ(get(http_request("GET", "/").field("Accept-Encoding", "gzip")).text(), "ab") << coding;
+  }
+  peer.plans.push_back(answers({coded("Identity")}));
+  EXPECT_EQ(get(http_request("GET", "/")).text(), "ab");
+}
+
+TEST_F(HttpClient, a_body_of_any_length_is_read_whole_and_one_too_long_is_not) {
+  for (const std::size_t length : {0UL, 1UL, 16383UL, 16384UL, 40000UL, 262143UL, 262144UL, 262145UL, 700000UL}) {
+    std::string content;
+    for (std::size_t i = 0; i < length; ++i) content += static_cast<char>('a' + i % 23);
+    const std::string by_length = "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(length) + "\r\n\r\n" + content;
+    std::string chunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (std::size_t at = 0; at < length; at += 50000) {
+      const std::string piece = content.substr(at, 50000);
+      std::ostringstream size;
+      size << std::hex << piece.size();
+      chunks += size.str() + "\r\n" + piece + "\r\n";
+    }
+    chunks += "0\r\n\r\n";
+    for (const std::string& answer : {by_length, chunks}) {
+      for (const std::size_t most : {length + 1, length, length == 0 ? 0 : length - 1}) {
+        peer.plans.push_back(answers({answer, hello}));
+        use([&](http_client& one) -> awaitable<void> {
+          cofferdam::http_limits limits;
+          limits.body(most);
+          std::string came;
+          errc code{};
+          try {
+            const http_response whole = co_await one.request(http_request("GET", "/"), limits);
+            came = whole.text();
+          } catch (const cofferdam::error& failure) {
+            code = static_cast<errc>(failure.code().value());
+          }
+          if (most < length) {
+            EXPECT_EQ(code, errc::too_large) << length;
+            co_return;
+          }
+          EXPECT_TRUE(came == content) << length << ": " << came.size();
+          // And the connection is where the next answer begins.
+          const http_response next = co_await one.request(http_request("GET", "/"));
+          EXPECT_EQ(next.text(), "hello") << length;
+        });
+      }
+    }
+  }
 }
 
 TEST_F(HttpClient, a_body_brings_its_length_or_its_chunks) {

@@ -118,6 +118,13 @@ class environment {
     return get()->service()->metrics(get()->id());
   }
 
+  /// The newest lines of what the service has written down about it, the oldest of them first; a thousand at most.
+  /// \throws error{errc::unsupported} or another of the service's own answers where it keeps none.
+  awaitable<std::vector<sandbox_log_line>> logs() {
+    get()->require_open();
+    return get()->service()->logs(get()->id());
+  }
+
   /// What the sandbox's daemon has started and still runs, for whomever.
   awaitable<std::vector<running_process>> processes() { return list_processes(get()); }
   /// Kills one of them, and not what it has started. \return  false where there is no such process.

@@ -91,7 +91,8 @@ class http_upgrade {
 ///
 /// A request that fails on a kept connection before a byte of the answer has come is sent once more on a new one, where
 /// that cannot do anything twice: its method is idempotent, or it says so, or none of its body was sent. Nothing else is
-/// repeated, redirects are not followed, cookies are not kept, content codings are not undone.
+/// repeated, redirects are not followed, cookies are not kept. Content codings are not undone: an answer that has one is an
+/// error with net_errc::unsupported_coding, unless the request has `Accept-Encoding`.
 /// A server that answers while the body is still being sent is heard: a status from 300 on ends the sending at once; with
 /// a lower one the rest of the body is sent first (the Docker daemon reports progress while it reads), and only then is
 /// the answer's body read.
@@ -173,6 +174,7 @@ inline awaitable<bytes> http_exchange::read_all(std::size_t most) {
     const error too_long(errc::too_large, get().peer() + ": the body of its answer is longer than the limit of " +
                                               std::to_string(most) + " bytes");
     constexpr std::size_t step = 256 * 1024;
+    constexpr std::uint64_t most_reserved = std::uint64_t{256} << 20U;
     bytes content;
     std::size_t have = 0;
     if (!get().ended() && announced && announced->size() <= 18) {
@@ -181,7 +183,8 @@ inline awaitable<bytes> http_exchange::read_all(std::size_t most) {
         state_.reset();
         throw too_long;
       }
-      content.reserve(static_cast<std::size_t>(length));  // the caller has room for that; only what comes is touched
+      // Only what comes is touched; and a peer that lies gets no more than an empty promise.
+      content.reserve(static_cast<std::size_t>(std::min(length, most_reserved)));
     }
     while (!get().ended()) {
       // Read in place. One byte more than may come shows a body that is too long.
@@ -232,10 +235,16 @@ inline awaitable<std::unique_ptr<detail::http_exchange_state>> http_client::tran
 inline awaitable<http_exchange> http_client::open(std::shared_ptr<detail::http_pool> pool, http_request what,
                                                   http_limits limits) {
   try {
+    const bool asks_for_coding = what.fields().find("Accept-Encoding").has_value();
     std::unique_ptr<state> one = co_await transact(pool, std::move(what), std::move(limits), false);
     if (one->upgraded())
       throw error(errc::io_error, one->peer() + ": it switched to another protocol, which nobody had asked for",
                   net_errc::malformed);
+    const auto coding = one->parser().head().fields.find("Content-Encoding");
+    if (!asks_for_coding && coding && !detail::same_ignoring_case(*coding, "identity"))
+      throw error(errc::io_error,
+                  one->peer() + ": its answer is compressed, which nobody had offered; is a proxy on the way?",
+                  net_errc::unsupported_coding);
     co_return http_exchange(std::move(one));
   } catch (const error&) {
     throw;

@@ -379,6 +379,33 @@ TEST(E2bSandbox, a_service_without_the_first_form_is_asked_in_the_second) {
   }
 }
 
+TEST(E2bSandbox, its_log_is_read_oldest_line_first_where_the_service_keeps_one) {
+  scripted_service service;
+  const std::string path = "GET /v2/sandboxes/iabc/logs";
+  const std::string lines =
+      R"({"logs":[{"timestamp":"t2","level":"error","message":"second","fields":{}},7,{"timestamp":"t1","message":"first"}]})";
+  for (const std::string& key : {path, path + "?limit=1000&direction=backward"})
+    service.instead[key] = {says(200, lines), says(404, R"({"code":404,"message":"no logs here"})"), says(200, "{}")};
+  service.run([&]() -> awaitable<void> {
+    e2b::environment env = co_await service.provider().open();
+    std::vector<e2b::sandbox_log_line> log = co_await env.logs();
+    EXPECT_EQ(log.size(), 2U);
+    EXPECT_EQ(log.at(0).message, "first");
+    EXPECT_EQ(log.at(1).level, "error");
+    EXPECT_EQ(log.at(1).timestamp, "t2");
+    for (const errc wanted : {errc::not_found, errc::provider_failed}) {
+      std::optional<error> thrown;
+      try {
+        co_await env.logs();
+      } catch (const error& failure) {
+        thrown = failure;
+      }
+      EXPECT_TRUE(thrown && thrown->code() == wanted) << (thrown ? thrown->what() : "nothing was thrown");
+    }
+    co_await env.close();
+  });
+}
+
 TEST(E2bSandbox, what_the_service_refuses_is_an_error_with_its_words) {
   const auto opened = [](int status, std::string text) {
     scripted_service service;

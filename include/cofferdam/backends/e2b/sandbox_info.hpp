@@ -110,4 +110,20 @@ class sandbox_metrics {
   std::uint64_t disk_total = 0;
 };
 
+/// A line of a sandbox's log.
+class sandbox_log_line {
+ public:
+  sandbox_log_line() = default;
+  explicit sandbox_log_line(const boost::json::object& said) {
+    using cofferdam::detail::text_at;
+    timestamp = text_at(said, "timestamp");
+    level = text_at(said, "level");
+    message = text_at(said, "message");
+  }
+
+  std::string timestamp;  ///< as the service writes it: `2026-01-31T12:00:00.123Z`
+  std::string level;      ///< `debug`, `info`, `warn`, `error`
+  std::string message;
+};
+
 }  // namespace cofferdam::inline v0::e2b

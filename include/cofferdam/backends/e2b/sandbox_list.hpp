@@ -44,6 +44,8 @@ class sandbox_list {
   }
   /// May be empty where it is new.
   awaitable<std::vector<sandbox_metrics>> metrics(std::string id) const { return measure(who_, std::move(id)); }
+  /// As `environment::logs`.
+  awaitable<std::vector<sandbox_log_line>> logs(std::string id) const { return read_logs(who_, std::move(id)); }
 
  private:
   static awaitable<std::unique_ptr<detail::api>> reach(account who) {
@@ -77,6 +79,11 @@ class sandbox_list {
   static awaitable<std::vector<sandbox_metrics>> measure(account who, std::string id) {
     const std::unique_ptr<detail::api> service = co_await reach(std::move(who));
     std::vector<sandbox_metrics> found = co_await service->metrics(std::move(id));
+    co_return found;
+  }
+  static awaitable<std::vector<sandbox_log_line>> read_logs(account who, std::string id) {
+    const std::unique_ptr<detail::api> service = co_await reach(std::move(who));
+    std::vector<sandbox_log_line> found = co_await service->logs(std::move(id));
     co_return found;
   }
 

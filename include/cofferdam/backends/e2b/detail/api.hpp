@@ -254,6 +254,22 @@ class api {
     co_return all;
   }
 
+  awaitable<std::vector<sandbox_log_line>> logs(std::string id) {
+    check_sandbox_id(id);
+    constexpr const char* doing = "read the sandbox's log";
+    http_response answer = co_await ask("GET", "/v2/sandboxes/" + id + "/logs?limit=1000&direction=backward",
+                                        std::nullopt, doing, std::vector<int>());
+    const boost::json::object said = object_of(answer, doing);
+    std::vector<sandbox_log_line> all;
+    const boost::json::array* const lines = cofferdam::detail::array_at(said, "logs");
+    if (lines == nullptr)
+      throw error(errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer holds none");
+    for (const boost::json::value& each : *lines)
+      if (const boost::json::object* const line = each.if_object()) all.emplace_back(*line);
+    std::reverse(all.begin(), all.end());
+    co_return all;
+  }
+
   awaitable<std::string> snapshot(std::string id) {
     check_sandbox_id(id);
     constexpr const char* doing = "keep a copy of the sandbox";
