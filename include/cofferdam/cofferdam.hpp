@@ -64,6 +64,7 @@
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_transfer.hpp>
 #include <cofferdam/core/format_result.hpp>
+#include <cofferdam/core/large_block.hpp>
 #include <cofferdam/core/layer.hpp>
 #include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/core/output_collector.hpp>

@@ -695,6 +695,29 @@ command argv(Words&&... words) {
 
 }  // namespace cofferdam::inline v0
 
+// ---- cofferdam/core/large_block.hpp ----
+
+
+#include <cstddef>
+#include <cstdint>
+
+#include <sys/mman.h>
+
+namespace cofferdam::inline v0::detail {
+
+/// Says that a block just made, and not written to yet, will be filled from its start: megabytes then come in a few large
+/// pages instead of thousands of small ones, each of which is a trap. Advice only; a small block is left alone.
+inline void fill_soon(const void* begin, std::size_t size) noexcept {
+  constexpr std::size_t worth_it = std::size_t{8} << 20U;
+  constexpr std::uintptr_t page = 4096;
+  if (size < worth_it) return;
+  const auto first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) & ~(page - 1);
+  const auto last = (reinterpret_cast<std::uintptr_t>(begin) + size) & ~(page - 1);
+  ::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+}
+
+}  // namespace cofferdam::inline v0::detail
+
 // ---- cofferdam/core/captured.hpp ----
 
 
@@ -737,6 +760,9 @@ class captured {
   /// U+FFFD, as the WHATWG decoder has it, and a sequence that only the cut broke is left out instead.
   std::string text() const {
     std::string result;
+    const std::size_t expected = head_.size() + tail_.size();
+    result.reserve(expected);
+    detail::fill_soon(result.data(), expected);
     append_text(result);
     return result;
   }
@@ -8177,6 +8203,7 @@ inline awaitable<bytes> http_exchange::read_all(std::size_t most) {
       }
       // Only what comes is touched; and a peer that lies gets no more than an empty promise.
       content.reserve(static_cast<std::size_t>(std::min(length, most_reserved)));
+      detail::fill_soon(content.data(), content.capacity());
     }
     while (!get().ended()) {
       // Read in place. One byte more than may come shows a body that is too long.
@@ -9380,6 +9407,7 @@ namespace cofferdam::inline v0::detail {
 ///
 /// $1 the mark, $2 the directory, $3 rows and columns of the terminal or nothing, $4 how long what is left may go on, in
 /// seconds, $5 whether the rest is escaped, $6 how many variables follow; then those, and the command's words.
+/// A shell reads a file byte by byte, so grep, where there is one, tells it which processes to look at.
 /// A shell that is killed by a signal says its name; not for SIGINT and SIGPIPE. SIGTERM to the script's own group is for
 /// the command alone.
 ///
@@ -9412,7 +9440,10 @@ _co; _cz=$_cw
 exec 3>&1 4>&2
 _cm=$(trap : QUIT TERM; { (exec "$_cp" "$@" >&3 2>&4 3>&- 4>&-); _cs=$?; } 2>&1; exit $_cs); _cs=$?
 exec 3>&- 4>&-
-_ck() { _cl=; for _cf in /proc/[0-9]*/stat; do { read -r _cx <"$_cf"; } 2>/dev/null || continue
+unset IFS
+_cg=; for _cx in /bin/grep /usr/bin/grep; do [ -x $_cx ] && _cg=$_cx; done
+_cd() { if [ $_cg ]; then $_cg -ls ") [^Z] [0-9]* [0-9]* $$ " /proc/[0-9]*/stat; else echo /proc/[0-9]*/stat; fi 2>/dev/null; }
+_ck() { _cl=; for _cf in $(_cd); do { read -r _cx <"$_cf"; } 2>/dev/null || continue
 _ci=${_cx%% *}; set -- ${_cx##*') '}; [ "$4" = $$ ] && [ "$_ci" != $$ ] && [ "$1" != Z ] && _cl="$_cl $_ci"; done; }
 _ck
 if [ "$_cl" ]; then sleep "$_c4"; _cn=20
@@ -11229,7 +11260,9 @@ class output_collector {
   void make_room(std::size_t more) {
     const std::size_t needed = kept_.size() + more;
     if (needed <= kept_.capacity()) return;
+    const std::size_t had = kept_.size();
     kept_.reserve(std::max(needed, times(kept_.capacity() < many_pages ? 2 : 8)));
+    detail::fill_soon(kept_.data() + had, kept_.capacity() - had);
   }
 
   std::size_t times(std::size_t factor) const noexcept {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/large_block.hpp>
 #include <cofferdam/core/utf8.hpp>
 
 #include <algorithm>
@@ -44,6 +45,9 @@ class captured {
   /// U+FFFD, as the WHATWG decoder has it, and a sequence that only the cut broke is left out instead.
   std::string text() const {
     std::string result;
+    const std::size_t expected = head_.size() + tail_.size();
+    result.reserve(expected);
+    detail::fill_soon(result.data(), expected);
     append_text(result);
     return result;
   }

@@ -5,6 +5,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/captured.hpp>
 #include <cofferdam/core/command.hpp>
+#include <cofferdam/core/large_block.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -87,7 +88,9 @@ class output_collector {
   void make_room(std::size_t more) {
     const std::size_t needed = kept_.size() + more;
     if (needed <= kept_.capacity()) return;
+    const std::size_t had = kept_.size();
     kept_.reserve(std::max(needed, times(kept_.capacity() < many_pages ? 2 : 8)));
+    detail::fill_soon(kept_.data() + had, kept_.capacity() - had);
   }
 
   std::size_t times(std::size_t factor) const noexcept {

@@ -5,6 +5,7 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/large_block.hpp>
 #include <cofferdam/core/rethrow_cancellation.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/detail/http_exchange_state.hpp>
@@ -185,6 +186,7 @@ inline awaitable<bytes> http_exchange::read_all(std::size_t most) {
       }
       // Only what comes is touched; and a peer that lies gets no more than an empty promise.
       content.reserve(static_cast<std::size_t>(std::min(length, most_reserved)));
+      detail::fill_soon(content.data(), content.capacity());
     }
     while (!get().ended()) {
       // Read in place. One byte more than may come shows a body that is too long.

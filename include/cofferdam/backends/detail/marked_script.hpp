@@ -24,6 +24,7 @@ namespace cofferdam::inline v0::detail {
 ///
 /// $1 the mark, $2 the directory, $3 rows and columns of the terminal or nothing, $4 how long what is left may go on, in
 /// seconds, $5 whether the rest is escaped, $6 how many variables follow; then those, and the command's words.
+/// A shell reads a file byte by byte, so grep, where there is one, tells it which processes to look at.
 /// A shell that is killed by a signal says its name; not for SIGINT and SIGPIPE. SIGTERM to the script's own group is for
 /// the command alone.
 ///
@@ -56,7 +57,10 @@ _co; _cz=$_cw
 exec 3>&1 4>&2
 _cm=$(trap : QUIT TERM; { (exec "$_cp" "$@" >&3 2>&4 3>&- 4>&-); _cs=$?; } 2>&1; exit $_cs); _cs=$?
 exec 3>&- 4>&-
-_ck() { _cl=; for _cf in /proc/[0-9]*/stat; do { read -r _cx <"$_cf"; } 2>/dev/null || continue
+unset IFS
+_cg=; for _cx in /bin/grep /usr/bin/grep; do [ -x $_cx ] && _cg=$_cx; done
+_cd() { if [ $_cg ]; then $_cg -ls ") [^Z] [0-9]* [0-9]* $$ " /proc/[0-9]*/stat; else echo /proc/[0-9]*/stat; fi 2>/dev/null; }
+_ck() { _cl=; for _cf in $(_cd); do { read -r _cx <"$_cf"; } 2>/dev/null || continue
 _ci=${_cx%% *}; set -- ${_cx##*') '}; [ "$4" = $$ ] && [ "$_ci" != $$ ] && [ "$1" != Z ] && _cl="$_cl $_ci"; done; }
 _ck
 if [ "$_cl" ]; then sleep "$_c4"; _cn=20

@@ -13,6 +13,9 @@
 namespace cofferdam::inline v0::e2b {
 
 /// A key or a token. Cannot be printed, compared by accident, or turned into a text without saying so: `reveal()`.
+///
+/// In this process's memory it lies as any other text, and so do the requests that carry it: a core dump holds it. Where
+/// others may read cores, forbid them (`RLIMIT_CORE`, `prctl(PR_SET_DUMPABLE)`).
 class secret {
  public:
   secret() = default;
