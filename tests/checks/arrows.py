@@ -17,7 +17,7 @@ ARROWS = {
     "warden": ["os"],
     "backends": ["warden", "net"],
     "code": ["backends"],
-    "tools": ["code"],
+    "tools": ["code", "files"],
     "llm": ["tools"],
     "serve": ["llm"],
     "testing": ["code"],

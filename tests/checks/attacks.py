@@ -11,7 +11,7 @@ import sys
 
 from _harness import ROOT, main
 
-ROWS = {"AL": 28, "EN": 10, "FS": 23, "PR": 24, "OU": 12, "DK": 6, "E2": 4, "PY": 4}
+ROWS = {"AL": 28, "EN": 10, "FS": 23, "PR": 24, "OU": 12, "DK": 6, "E2": 4, "PY": 4, "PG": 14}
 FOLDERS = ["tests/attacks", "tests/docker"]  # the second needs a daemon
 SUBROWS = {"PR-06": "bc"}  # PR-06b and PR-06c stand beneath PR-06
 TEST = re.compile(r"^\s*(?:TYPED_)?TEST(?:_F|_P)?\s*\(\s*\w+\s*,\s*(\w+)\s*\)", re.M)

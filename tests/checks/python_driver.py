@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""The header with the Python driver is what the driver's program gives, and that is Python 3.8's grammar."""
+"""The headers with Python programs are what the programs give, and those are Python 3.8's grammar."""
 import ast
 import importlib.util
 
@@ -20,8 +20,18 @@ def maker():
 
 def problems(root):
     found = []
-    program = root / DETAIL / "python_driver.py"
-    written = root / DETAIL / "python_driver.hpp"
+    for name in maker().PROGRAMS:
+        judge(root / DETAIL / f"{name}.py", root / DETAIL / f"{name}.hpp", found)
+    parts = [root / DETAIL / "pyodide_driver.js", root / DETAIL / "pyodide_run.py"]
+    if all(part.is_file() for part in parts):
+        written = root / DETAIL / "pyodide_driver.hpp"
+        wanted = maker().pyodide_header(*[part.read_text(encoding="utf-8") for part in parts])
+        if not written.is_file() or written.read_text(encoding="utf-8") != wanted:
+            found.append(f"{written.name}: is not what its sources give; run make_python_driver.py")
+    return found
+
+
+def judge(program, written, found):
     source = program.read_text(encoding="utf-8")
     try:
         ast.parse(source, feature_version=(3, 8))
@@ -30,19 +40,22 @@ def problems(root):
     for number, line in enumerate(source.splitlines(), 1):
         if len(line) > MOST_LETTERS:
             found.append(f"{program.name}:{number}: longer than {MOST_LETTERS} letters")
-    if not written.is_file() or written.read_text(encoding="utf-8") != maker().header(source):
+    if not written.is_file() or written.read_text(encoding="utf-8") != maker().header(source, program.stem):
         found.append(f"{written.name}: is not what {program.name} gives; run make_python_driver.py")
-    return found
 
 
 SMALL = "import os\nos.getpid()\n"
-GOOD = {DETAIL + "python_driver.py": SMALL, DETAIL + "python_driver.hpp": maker().header(SMALL)}
+GOOD = {DETAIL + "python_driver.py": SMALL, DETAIL + "python_driver.hpp": maker().header(SMALL),
+        DETAIL + "python_code_reader.py": SMALL, DETAIL + "python_code_reader.hpp": maker().header(SMALL, "python_code_reader")}
 BAD = [
     ("a program that was changed", {DETAIL + "python_driver.py": SMALL + "os.getppid()\n"}, "is not what"),
     ("a header that was changed", {DETAIL + "python_driver.hpp": maker().header(SMALL) + "\n"}, "is not what"),
+    ("another header that was changed", {DETAIL + "python_code_reader.hpp": maker().header(SMALL)}, "is not what"),
     ("no header", {DETAIL + "python_driver.hpp": None}, "is not what"),
     ("newer Python", {DETAIL + "python_driver.py": "match x:\n  case 1: pass\n",
                       DETAIL + "python_driver.hpp": maker().header("match x:\n  case 1: pass\n")}, "not Python 3.8"),
+    ("a changed program for Pyodide", {DETAIL + "pyodide_driver.js": "1;\n", DETAIL + "pyodide_run.py": "1\n",
+                                       DETAIL + "pyodide_driver.hpp": "no"}, "is not what its sources give"),
     ("a long line", {DETAIL + "python_driver.py": "x = '" + "y" * 120 + "'\n",
                      DETAIL + "python_driver.hpp": maker().header("x = '" + "y" * 120 + "'\n")}, "longer than"),
 ]

@@ -445,6 +445,37 @@ TEST(Python, works_behind_an_erased_provider_and_an_erased_runner) {
   });
 }
 
+TEST(Python, a_thousand_runs_leave_no_process_descriptor_or_file) {
+  using cofferdam_test::census;
+  const python_folder folder;
+  const auto runs = [](python_here& runner, int count) -> awaitable<std::string> {
+    for (int i = 0; i < count; ++i) {
+      code_request request("import os\nkept = open('/dev/null')\n1 + 1");
+      if (i % 10 == 1) request = code_request("import os\nos._exit(3)");
+      if (i % 10 == 2) request = code_request("import os\nif os.fork() == 0:\n  os._exit(5)\n2");
+      code_result result = co_await runner.run_code(std::move(request));
+      EXPECT_EQ(result.exit_code(), i % 10 == 1 ? 3 : 0) << i << ": " << all_of(result);
+    }
+    // What each run is born with, and what it finds.
+    code_request look(
+        "import os\n[len(os.listdir('/proc/self/fd')), sorted(os.listdir('.')), "
+        "sorted(os.listdir(os.environ['TMPDIR']))]");
+    code_result last = co_await runner.run_code(std::move(look));
+    co_return value_of(last);
+  };
+  const auto body = [&](python_here& runner) -> awaitable<void> {
+    const std::string inherited = co_await runs(runner, 20);
+    const census before = census::take(folder.path());
+    const std::string after = co_await runs(runner, 1000);
+    EXPECT_EQ(after, inherited);
+    EXPECT_TRUE(cofferdam_test::eventually([&] { return census::take(folder.path()) == before; }))
+        << census::take(folder.path()) << " after, before: " << before;
+  };
+  const auto provider = folder.provider() | python();
+  run([&] { return cofferdam::with_runner(provider, [&](python_here& runner) { return body(runner); }); },
+      std::chrono::seconds(120));
+}
+
 TEST(Python, a_closed_runner_says_so_and_leaves_nothing) {
   const python_folder folder;
   const cofferdam_test::census before = cofferdam_test::census::take(folder.path());

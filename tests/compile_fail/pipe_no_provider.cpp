@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // What has no open() cannot be wrapped, and the message names the concept.
-// expect: code_exec_provider
+// expect: code_exec_provider|closable
 
 #include <cofferdam/middleware/timeout.hpp>
 

@@ -5,6 +5,7 @@
 // The places where the conformance suites are run. The suites are compiled once, over `any_provider`; the program runs
 // itself for each place.
 
+#include <cofferdam/code/any_runner.hpp>
 #include <cofferdam/core/any_provider.hpp>
 
 #include <functional>
@@ -23,18 +24,23 @@ class place {
   std::string without;
   /// What has to be there first, as a variable of the environment; empty: nothing.
   std::string needs;
+  /// A recipe for a runner of Python that is there; none: the checks of runners are left out.
+  std::function<cofferdam::any_runner_provider()> runners = {};
 };
 
 /// One function a kind of place.
 std::vector<place> local_places();
 std::vector<place> docker_places();
 std::vector<place> e2b_places();
+/// Says which places run Python, and adds those that do nothing else.
+void add_runners(std::vector<place>& places);
 
 /// All of them, in the order in which they are run.
 inline std::vector<place> all_places() {
   std::vector<place> all = local_places();
   for (place& each : docker_places()) all.push_back(std::move(each));
   for (place& each : e2b_places()) all.push_back(std::move(each));
+  add_runners(all);
   return all;
 }
 
@@ -45,6 +51,11 @@ const place& this_place();
 class here {
  public:
   static cofferdam::any_provider provider() { return this_place().provider(); }
+};
+
+class runner_here {
+ public:
+  static cofferdam::any_runner_provider provider() { return this_place().runners(); }
 };
 
 }  // namespace cofferdam_test

@@ -37,7 +37,8 @@ constexpr error_kind every_kind[] = {error_kind::none,
                                      error_kind::execution_error,
                                      error_kind::out_of_memory,
                                      error_kind::process_limit,
-                                     error_kind::disk_full};
+                                     error_kind::disk_full,
+                                     error_kind::security_violation};
 
 TEST(CommandResult, a_default_result_says_that_nothing_ran) {
   const command_result result;
@@ -118,7 +119,7 @@ TEST(ErrorKind, each_has_a_word_of_its_own) {
     words.insert(to_string(kind));
   }
   EXPECT_EQ(words.size(), std::size(every_kind));
-  EXPECT_EQ(to_string(static_cast<error_kind>(static_cast<int>(error_kind::disk_full) + 1)), "unknown")
+  EXPECT_EQ(to_string(static_cast<error_kind>(static_cast<int>(error_kind::security_violation) + 1)), "unknown")
       << "a new kind belongs into every_kind";
 }
 

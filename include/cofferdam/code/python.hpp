@@ -65,10 +65,12 @@ class python_runner {
   awaitable<code_result> run_code(code_request request) { return run(*this, std::move(request)); }
 
   /// The names of the contexts that live, in the order of their making.
-  awaitable<std::vector<std::string>> contexts() { return list_contexts(require_core()); }
+  awaitable<std::vector<std::string>> contexts() { return detail::python_core::contexts(require_core()); }
 
   /// Kills a context and what runs in it. False where there is none of that name.
-  awaitable<bool> end_context(std::string name) { return end_one_context(require_core(), std::move(name)); }
+  awaitable<bool> end_context(std::string name) {
+    return detail::python_core::end_context(require_core(), std::move(name));
+  }
 
   /// The environment that the code runs in: for files to and fro.
   /// \throws error{errc::environment_closed} where the runner was moved from.
@@ -110,29 +112,9 @@ class python_runner {
     co_return result;
   }
 
-  static awaitable<std::vector<std::string>> list_contexts(std::shared_ptr<detail::python_core> core) {
-    boost::json::object question;
-    question["op"] = "contexts";
-    std::optional<boost::json::object> answer = co_await detail::python_core::ask(core, std::move(question));
-    std::vector<std::string> names;
-    const boost::json::value* const listed = answer ? answer->if_contains("names") : nullptr;
-    if (listed != nullptr && listed->is_array())
-      for (const boost::json::value& each : listed->get_array())
-        if (each.is_string()) names.emplace_back(detail::view_of(each.get_string()));
-    co_return names;
-  }
-
-  static awaitable<bool> end_one_context(std::shared_ptr<detail::python_core> core, std::string name) {
-    boost::json::object question;
-    question["op"] = "drop";
-    question["context"] = name;
-    std::optional<boost::json::object> answer = co_await detail::python_core::ask(core, std::move(question));
-    co_return answer&& detail::true_member(*answer, "found");
-  }
-
   static awaitable<void> prepare(python_runner& self) {
     const std::shared_ptr<detail::python_core> core = self.core_;
-    co_await detail::python_core::install(core, *self.environment_);
+    co_await detail::install_packages(core, *self.environment_);
     co_await detail::python_core::ensure(core, *self.environment_);
   }
 

@@ -27,6 +27,7 @@ enum class error_kind {
   out_of_memory,           ///< ended by a memory limit
   process_limit,           ///< ended or refused by a limit on processes
   disk_full,               ///< ended or refused by a limit on disk space
+  security_violation,      ///< code that a guard has refused, before anything ran
 };
 
 /// The kind as the words a model reads.
@@ -41,6 +42,7 @@ inline std::string_view to_string(error_kind kind) noexcept {
     case error_kind::out_of_memory: return "out_of_memory";
     case error_kind::process_limit: return "process_limit";
     case error_kind::disk_full: return "disk_full";
+    case error_kind::security_violation: return "security_violation";
   }
   return "unknown";
 }

@@ -142,14 +142,28 @@ class layer : public detail::layer_tag {
   Inner inner_;
 };
 
-/// The base of the recipe of a layer. The recipe has one member, `attach(inner)`, which yields the wrapped environment.
+/// The base of the recipe of a layer. The recipe has one member, `attach(inner)`, which yields what is wrapped: an
+/// environment, or whatever else is opened by a provider and closed (a runner of code). It says itself, by the
+/// constraint on `attach`, what it fits around.
 class pipeable {};
 
 namespace detail {
 
+/// What a layer may stand around.
+template <class E>
+concept closable = requires(E& inner) {
+  { inner.close() } -> awaitable_of<void>;
+};
+
+/// A recipe for such a thing. Every `code_exec_provider` is one.
+template <class P>
+concept opens_closable =
+    code_exec_provider<P> ||
+    (std::copy_constructible<P> && requires(const P& provider) { provider.open(); } && closable<environment_of<P>>);
+
 template <class L, class E>
 concept attaches = requires(const L& recipe, E inner) {
-  { recipe.attach(std::move(inner)) } -> code_exec_environment;
+  { recipe.attach(std::move(inner)) } -> closable;
 };
 
 template <class E>
@@ -159,12 +173,12 @@ concept prepares = requires(E& environment) {
 
 }  // namespace detail
 
-/// A recipe that fits around an environment of type `E`.
+/// A recipe that fits around an environment, or a runner, of type `E`.
 template <class L, class E>
 concept layer_for = std::derived_from<L, pipeable> && std::copy_constructible<L> && detail::attaches<L, E>;
 
-/// What `provider | recipe` makes: a provider whose environments are wrapped.
-template <code_exec_provider Provider, layer_for<environment_of<Provider>> Recipe>
+/// What `provider | recipe` makes: a provider whose environments (or runners) are wrapped.
+template <detail::opens_closable Provider, layer_for<environment_of<Provider>> Recipe>
 class layered_provider {
  public:
   using environment = decltype(std::declval<const Recipe&>().attach(std::declval<environment_of<Provider>>()));
@@ -215,7 +229,7 @@ class combined_layers : public pipeable {
 };
 
 /// Wraps every environment of a provider. The recipe on the right is the outer one: it sees a command first.
-template <code_exec_provider Provider, layer_for<environment_of<Provider>> Recipe>
+template <detail::opens_closable Provider, layer_for<environment_of<Provider>> Recipe>
 layered_provider<Provider, Recipe> operator|(Provider provider, Recipe recipe) {
   return {std::move(provider), std::move(recipe)};
 }
@@ -227,13 +241,13 @@ combined_layers<Inner, Outer> operator|(Inner inner, Outer outer) {
 }
 
 /// Wraps every environment of a provider in both of two joined recipes.
-template <code_exec_provider Provider, class Inner, class Outer>
+template <detail::opens_closable Provider, class Inner, class Outer>
 auto operator|(Provider provider, combined_layers<Inner, Outer> recipes) {
   return std::move(provider) | recipes.inner() | recipes.outer();
 }
 
 /// A narrower view of an open environment: `std::move(environment) | allow_commands("ls")`. Closing it closes that.
-template <code_exec_environment Environment, layer_for<Environment> Recipe>
+template <detail::closable Environment, layer_for<Environment> Recipe>
   requires(!detail::prepares<decltype(std::declval<const Recipe&>().attach(std::declval<Environment>()))>)
 auto operator|(Environment environment, Recipe recipe) {
   return recipe.attach(std::move(environment));

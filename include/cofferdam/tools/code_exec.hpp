@@ -5,6 +5,8 @@
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/format_result.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/stream_output.hpp>
+#include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/tools/tool.hpp>
 
 #include <boost/json/array.hpp>
@@ -13,6 +15,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <concepts>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -78,11 +81,27 @@ class code_exec {
   ///         model wrote or the command did.
   /// \par Cancellation  terminal: the command is ended.
   awaitable<tool_result> call(boost::json::value arguments) {
+    return call(std::move(arguments), tool_output_listener());
+  }
+  /// The same, watched; where the environment cannot `start`, the listener is told nothing.
+  awaitable<tool_result> call(boost::json::value arguments, tool_output_listener listener) {
+    return run(environment_, std::move(arguments), std::move(listener));
+  }
+
+ private:
+  static awaitable<tool_result> run(E* environment, boost::json::value arguments, tool_output_listener listener) {
     std::optional<command> wanted;
     std::string complaint = parse(arguments, wanted);
     if (!wanted) co_return refusal(std::move(complaint));
     try {
-      command_result result = co_await environment_->run_command(std::move(*wanted));
+      if constexpr (streaming_environment<E>) {
+        if (listener && can_start(*environment)) {
+          const auto tell = [&listener](const chunk& piece) { listener(piece.stream(), piece.data()); };
+          command_result watched = co_await stream_output(*environment, std::move(*wanted), tell);
+          co_return tool_result(format_result(watched), watched.ok());
+        }
+      }
+      command_result result = co_await environment->run_command(std::move(*wanted));
       co_return tool_result(format_result(result), result.ok());
     } catch (const error& failure) {
       if (failure.code() == errc::cancelled || failure.code() == errc::provider_lost ||
@@ -93,7 +112,16 @@ class code_exec {
     co_return refusal(std::move(complaint));
   }
 
- private:
+  static bool can_start(const E& environment) {
+    if constexpr (requires {
+                    { environment.can_start() } -> std::same_as<bool>;
+                  }) {
+      return environment.can_start();
+    } else {
+      return true;
+    }
+  }
+
   static tool_result refusal(std::string reason) {
     return tool_result(format_result(command_result::refused(error_kind::invalid_argument, std::move(reason))), false);
   }

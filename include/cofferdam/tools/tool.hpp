@@ -3,19 +3,37 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/process.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
 #include <concepts>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace cofferdam::inline v0::tools {
+
+/// An image that a tool shows. Copies share the bytes.
+class tool_image {
+ public:
+  tool_image(bytes content, std::string mime_type)
+      : content_(std::make_shared<const bytes>(std::move(content))), mime_type_(std::move(mime_type)) {}
+  /// The file, undecoded; lives as long as a copy of this.
+  const bytes& content() const noexcept { return *content_; }
+  const std::string& mime_type() const noexcept { return mime_type_; }
+
+ private:
+  std::shared_ptr<const bytes> content_;
+  std::string mime_type_;
+};
 
 /// What a tool answers to a model.
 class tool_result {
@@ -28,10 +46,37 @@ class tool_result {
   const std::string& text() const noexcept { return text_; }
   bool success() const noexcept { return success_; }
 
+  /// What the model is shown besides the text, in order.
+  const std::vector<tool_image>& images() const noexcept { return images_; }
+  tool_result& image(tool_image one) {
+    images_.push_back(std::move(one));
+    return *this;
+  }
+
+  /// The answer's facts for programs (MCP's `structuredContent`); empty where there are none.
+  const boost::json::object& data() const noexcept { return data_; }
+  tool_result& data(boost::json::object facts) {
+    data_ = std::move(facts);
+    return *this;
+  }
+
+  /// Files for the user: what a tool that ends the work hands over. Paths in the workspace.
+  const std::vector<std::string>& files() const noexcept { return files_; }
+  tool_result& files(std::vector<std::string> paths) {
+    files_ = std::move(paths);
+    return *this;
+  }
+
  private:
   std::string text_;
   bool success_ = false;
+  std::vector<tool_image> images_;
+  boost::json::object data_;
+  std::vector<std::string> files_;
 };
+
+/// Told what a tool's work prints while it works; for eyes, not for parsing. Does not throw.
+using tool_output_listener = std::function<void(output_stream stream, bytes_view piece)>;
 
 /// Something a model can call: a name, a description, a JSON schema of its arguments, and a coroutine.
 ///
@@ -47,6 +92,36 @@ concept tool = requires(T& t, const T& fixed, boost::json::value arguments) {
   { t.call(std::move(arguments)) } -> awaitable_of<tool_result>;
 };
 
+/// A tool whose work can be watched: `call(arguments, listener)`. The listener is not called any more once the call is over.
+template <class T>
+concept watched_tool = tool<T> && requires(T& t, boost::json::value arguments, tool_output_listener listener) {
+  { t.call(std::move(arguments), std::move(listener)) } -> awaitable_of<tool_result>;
+};
+
+/// What else a tool may say about itself, each `false` where it does not:
+/// * `reads_only()`: its calls change nothing, and may run beside others of this kind;
+/// * `ends_work()`: its success is the end of what an agent was asked to do.
+template <class T>
+bool reads_only(const T& one) {
+  if constexpr (requires {
+                  { one.reads_only() } -> std::same_as<bool>;
+                }) {
+    return one.reads_only();
+  } else {
+    return false;
+  }
+}
+template <class T>
+bool ends_work(const T& one) {
+  if constexpr (requires {
+                  { one.ends_work() } -> std::same_as<bool>;
+                }) {
+    return one.ends_work();
+  } else {
+    return false;
+  }
+}
+
 /// Any tool, for lists of them.
 class any_tool {
  public:
@@ -57,7 +132,13 @@ class any_tool {
   std::string_view name() const { return get().name(); }
   std::string_view description() const { return get().description(); }
   boost::json::object parameters() const { return get().parameters(); }
+  bool reads_only() const { return get().reads_only(); }
+  bool ends_work() const { return get().ends_work(); }
   awaitable<tool_result> call(boost::json::value arguments) { return get().call(std::move(arguments)); }
+  /// The same; the listener is told nothing where the tool cannot be watched.
+  awaitable<tool_result> call(boost::json::value arguments, tool_output_listener listener) {
+    return get().call(std::move(arguments), std::move(listener));
+  }
 
  private:
   class interface {
@@ -66,7 +147,10 @@ class any_tool {
     virtual std::string_view name() const = 0;
     virtual std::string_view description() const = 0;
     virtual boost::json::object parameters() const = 0;
+    virtual bool reads_only() const = 0;
+    virtual bool ends_work() const = 0;
     virtual awaitable<tool_result> call(boost::json::value arguments) = 0;
+    virtual awaitable<tool_result> call(boost::json::value arguments, tool_output_listener listener) = 0;
   };
 
   template <class T>
@@ -76,7 +160,16 @@ class any_tool {
     std::string_view name() const override { return inside_.name(); }
     std::string_view description() const override { return inside_.description(); }
     boost::json::object parameters() const override { return inside_.parameters(); }
+    bool reads_only() const override { return tools::reads_only(inside_); }
+    bool ends_work() const override { return tools::ends_work(inside_); }
     awaitable<tool_result> call(boost::json::value arguments) override { return inside_.call(std::move(arguments)); }
+    awaitable<tool_result> call(boost::json::value arguments, tool_output_listener listener) override {
+      if constexpr (watched_tool<T>) {
+        return inside_.call(std::move(arguments), std::move(listener));
+      } else {
+        return inside_.call(std::move(arguments));
+      }
+    }
 
    private:
     T inside_;

@@ -2,326 +2,37 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/code/code_request.hpp>
-#include <cofferdam/code/code_result.hpp>
-#include <cofferdam/code/detail/driver_link.hpp>
-#include <cofferdam/code/detail/python_driver.hpp>
+#include <cofferdam/code/detail/driver_core.hpp>
 #include <cofferdam/code/detail/python_settings.hpp>
-#include <cofferdam/core/allotment.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/shielded.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
-#include <cofferdam/core/utf8.hpp>
 
-#include <asio/any_io_executor.hpp>
-#include <asio/this_coro.hpp>
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
-#include <boost/json/value.hpp>
-
-#include <algorithm>
-#include <chrono>
-#include <cstddef>
-#include <exception>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 namespace cofferdam::inline v0::detail {
 
-/// What a runner of Python is but for its environment: the driver, and how runs go through it.
-class python_core {
- public:
-  using clock = std::chrono::steady_clock;
+using python_core = driver_core<python_settings>;
 
-  python_core(asio::any_io_executor executor, std::shared_ptr<const python_settings> all)
-      : settings(std::move(all)), executor_(std::move(executor)), turn_(executor_, 1) {}
-
-  const std::shared_ptr<const python_settings> settings;
-
-  bool closed() const noexcept { return closed_; }
-  const std::shared_ptr<driver_link>& link() const noexcept { return link_; }
-  bool works() const noexcept { return link_ && !link_->over(); }
-
-  void abandon() {
-    closed_ = true;
-    if (link_) link_->abandon();
+/// Installs the packages, unless that was done in this workspace before.
+template <streaming_environment E>
+awaitable<void> install_packages(std::shared_ptr<python_core> self, E& environment) {
+  if (self->settings->packages.empty()) co_return;
+  const std::string mark = self->settings->packages_folder() + "/.complete";
+  const bool done = co_await exists(environment, mark);
+  if (done) co_return;
+  command_result result = co_await environment.run_command(self->settings->pip_command());
+  if (!result.ok()) {
+    std::string said = result.err().text();
+    if (said.find_first_not_of(" \n") == std::string::npos) said = result.out().text();
+    if (result.kind() != error_kind::none) said = result.reason() + " " + said;
+    if (said.size() > 3000) said.erase(0, said.size() - 3000);
+    throw error(errc::provider_failed,
+                "python: pip could not install the packages; it said: '" + one_line(said, 3000) + "'");
   }
-
-  /// Starts a driver where none works.
-  /// \throws error{errc::provider_failed}, error{errc::cancelled}, error{errc::environment_closed}; what `start` throws.
-  template <streaming_environment E>
-  static awaitable<void> ensure(std::shared_ptr<python_core> self, E& environment) {
-    co_await self->turn_.take(1, "run_code");
-    const allotted mine(self->turn_, 1);
-    self->require_open();
-    if (self->works()) co_return;
-    if (self->link_) {
-      const std::shared_ptr<driver_link> old = std::exchange(self->link_, nullptr);
-      co_await shielded([&old] { return driver_link::end(old, std::chrono::milliseconds(0)); });
-    }
-    std::string program;
-    for (const std::string_view piece : python_driver) program += piece;
-    process running = co_await environment.start(self->settings->driver_command(program.size()));
-    const auto started = std::make_shared<driver_link>(self->executor_, std::move(running));
-    const std::string config = self->settings->driver_config();
-    started->start(to_bytes(program + big_endian_32(config.size()) + config));
-    const clock::time_point limit = clock::now() + self->settings->start_timeout;
-    bool cancelled = false;
-    while (!started->ready() && !started->over() && started->complaint().empty() && !cancelled &&
-           clock::now() < limit) {
-      const bool seen = co_await started->changed(limit);
-      cancelled = seen;
-    }
-    if (started->ready() && !cancelled && !self->closed_) {
-      self->link_ = started;
-      self->restarted_ = std::exchange(self->has_started_, true);
-      co_return;
-    }
-    const bool throws = co_await asio::this_coro::throw_if_cancelled();
-    co_await asio::this_coro::throw_if_cancelled(false);
-    const bool silent = !started->over() && started->complaint().empty();
-    const auto grace = std::chrono::milliseconds(started->complaint().empty() ? 0 : 1000);
-    co_await shielded([&started, &grace] { return driver_link::end(started, grace); });
-    co_await asio::this_coro::throw_if_cancelled(throws);
-    if (cancelled) throw error(errc::cancelled, "python: cancelled while the interpreter was starting");
-    self->require_open();
-    if (started->failure()) std::rethrow_exception(started->failure());
-    throw error(errc::provider_failed, "python: " + why_not_started(*started, silent, self->settings->interpreter));
-  }
-
-  /// Installs the packages, unless that was done in this workspace before.
-  template <streaming_environment E>
-  static awaitable<void> install(std::shared_ptr<python_core> self, E& environment) {
-    if (self->settings->packages.empty()) co_return;
-    const std::string mark = self->settings->packages_folder() + "/.complete";
-    const bool done = co_await exists(environment, mark);
-    if (done) co_return;
-    command_result result = co_await environment.run_command(self->settings->pip_command());
-    if (!result.ok()) {
-      std::string said = result.err().text();
-      if (said.find_first_not_of(" \n") == std::string::npos) said = result.out().text();
-      if (result.kind() != error_kind::none) said = result.reason() + " " + said;
-      if (said.size() > 3000) said.erase(0, said.size() - 3000);
-      throw error(errc::provider_failed,
-                  "python: pip could not install the packages; it said: '" + one_line(said, 3000) + "'");
-    }
-    co_await write_text(environment, mark, "");
-  }
-
-  /// Runs a piece of code by a driver that works.
-  static awaitable<code_result> run(std::shared_ptr<python_core> self, code_request request) {
-    const std::shared_ptr<driver_link> link = self->link_;
-    const python_settings& settings = *self->settings;
-    const std::size_t keep = std::min(request.kept_output().value_or(settings.kept_output), most_kept);
-    const auto limit = request.timeout().value_or(settings.timeout);
-    const bool in_context = request.context().has_value();
-    const auto one = std::make_shared<driven_run>(self->executor_, std::move(request), keep);
-    const std::string body = body_of(one->request, settings);
-    if (!is_valid_utf8(body) || !is_valid_utf8(one->request.context().value_or("")))
-      co_return code_result::refused(error_kind::invalid_argument,
-                                     "The code, a variable or a name in it is not UTF-8.");
-    link->begin(one, header_of(*one, settings, limit), body);
-    const bool restarted = std::exchange(self->restarted_, false);
-    bool cancelled = false;
-    bool silent = false;
-    while (!one->result && !cancelled && !silent) {
-      link->serve_call(one);
-      const clock::time_point patience = patience_with(*one, in_context, limit, settings.interrupt_grace);
-      const bool seen = co_await one->changed.wait(patience);
-      cancelled = seen;
-      silent = clock::now() >= patience;
-    }
-    one->cancelled = cancelled;
-    if (cancelled || silent || one->calling) {
-      const bool throws = co_await asio::this_coro::throw_if_cancelled();
-      co_await asio::this_coro::throw_if_cancelled(false);
-      co_await shielded(
-          [&link, &one, &silent, &settings] { return finish(link, one, silent, settings.interrupt_grace); });
-      co_await asio::this_coro::throw_if_cancelled(throws);
-    }
-    code_result result = std::move(*one->result);
-    if (cancelled)
-      throw error(errc::cancelled, "run_code: cancelled; the code was ended").with_partial(partial_of(result));
-    if (one->lost) self->explain_loss(*link, silent, result);
-    result.displays(std::move(one->displays)).driver_restarted(restarted);
-    co_return result;
-  }
-
-  /// Asks the driver something that it answers at once; nothing where there is no driver.
-  static awaitable<std::optional<boost::json::object>> ask(std::shared_ptr<python_core> self,
-                                                           boost::json::object header) {
-    self->require_open();
-    const std::shared_ptr<driver_link> link = self->link_;
-    if (!self->works()) co_return std::nullopt;
-    const auto question = std::make_shared<driver_question>(self->executor_);
-    const std::uint64_t number = link->ask(question, std::move(header));
-    const clock::time_point limit = clock::now() + std::chrono::seconds(30);
-    bool cancelled = false;
-    while (!question->answer && !link->over() && !cancelled && clock::now() < limit) {
-      const bool seen = co_await question->changed.wait(limit);
-      cancelled = seen;
-    }
-    link->forget(number);
-    if (cancelled) throw error(errc::cancelled, "python: cancelled while the driver was asked for its contexts");
-    co_return std::move(question->answer);
-  }
-
-  /// Ends the driver. Not to be cancelled.
-  static awaitable<void> close(std::shared_ptr<python_core> self) {
-    self->closed_ = true;
-    co_await self->turn_.take(1, "close");
-    const allotted mine(self->turn_, 1);
-    const std::shared_ptr<driver_link> link = std::exchange(self->link_, nullptr);
-    if (link) co_await driver_link::end(link, std::chrono::seconds(2));
-  }
-
-  void require_open() const {
-    if (closed_) throw error(errc::environment_closed, "python: the runner is closed");
-  }
-
- private:
-  /// The driver ends runs in time. One that is silent for longer was stopped, or has no processor to run on.
-  static constexpr std::chrono::seconds driver_slack{10};
-  /// Of one stream: more does not fit into a frame.
-  static constexpr std::size_t most_kept = 512U * 1024 * 1024;
-
-  static clock::time_point patience_with(const driven_run& one, bool in_context, std::chrono::milliseconds limit,
-                                         std::chrono::milliseconds grace) {
-    if (in_context && one.turn == run_turn::unknown) return one.began + 3 * driver_slack;
-    const bool waits = in_context && one.turn == run_turn::queued;
-    if (waits || limit > std::chrono::hours(24 * 365)) return clock::time_point::max();
-    return one.began + limit + grace + driver_slack;
-  }
-
-  /// Ends what is left of a run: its call of a host function, and itself; a silent driver, too.
-  static awaitable<void> finish(std::shared_ptr<driver_link> link, std::shared_ptr<driven_run> one, bool silent,
-                                std::chrono::milliseconds grace) {
-    if (one->calling) one->cancel_call.emit(asio::cancellation_type::terminal);
-    if (!one->result && !silent) {
-      link->cancel(*one);
-      const clock::time_point limit = clock::now() + grace + driver_slack;
-      while (!one->result && clock::now() < limit) co_await one->changed.wait(limit);
-    }
-    if (!one->result) {
-      co_await driver_link::kill(link);
-      const clock::time_point limit = clock::now() + driver_slack;
-      while (!one->result && clock::now() < limit) co_await one->changed.wait(limit);
-    }
-    if (!one->result) link->abandon();
-    while (!one->result || one->calling) co_await one->changed.wait(clock::time_point::max());
-  }
-
-  void explain_loss(const driver_link& link, bool silent, code_result& result) const {
-    if (closed_)
-      throw error(errc::environment_closed, "run_code: the runner was closed; the code was ended")
-          .with_partial(partial_of(result));
-    if (silent) {
-      result.kind(error_kind::timeout)
-          .reason("The code ran longer than its time limit, and the Python driver did not end it; both were ended.");
-      return;
-    }
-    if (link.failure()) {
-      try {
-        std::rethrow_exception(link.failure());
-      } catch (const error& reason) {
-        throw reason.with_partial(partial_of(result));
-      }
-    }
-    result.kind(error_kind::execution_error)
-        .reason(
-            "The Python driver has died while the code ran, perhaps by the code's own doing; the next run starts "
-            "another, and contexts begin afresh.");
-  }
-
-  static std::shared_ptr<const command_result> partial_of(const code_result& result) {
-    auto partial = std::make_shared<command_result>();
-    partial->out(result.out()).err(result.err()).duration(result.duration());
-    return partial;
-  }
-
-  static std::string why_not_started(const driver_link& link, bool silent, const std::string& interpreter) {
-    const std::string name = "'" + one_line(interpreter) + "'";
-    if (silent) return name + " had not loaded everything within the start timeout";
-    if (!link.complaint().empty()) return "the driver cannot start: " + one_line(link.complaint(), 3000);
-    const std::optional<command_result>& ended = link.ended_as();
-    if (ended && ended->kind() != error_kind::none) return name + " did not start: " + ended->reason();
-    if (ended) {
-      std::string said = "; it said: '" + one_line(link.said(), 2000) + "'";
-      if (link.said().empty()) said = "; it said nothing";
-      return name + " ended with exit code " + std::to_string(ended->exit_code()) + said;
-    }
-    return name + " was lost while it started";
-  }
-
-  static boost::json::object header_of(const driven_run& one, const python_settings& settings,
-                                       std::chrono::milliseconds limit) {
-    boost::json::object header;
-    header["op"] = "run";
-    header["keep"] = one.keep;
-    header["files"] = settings.most_files;
-    header["grace"] = settings.interrupt_grace.count();
-    header["timeout"] = nullptr;
-    if (limit < std::chrono::hours(24 * 365)) header["timeout"] = limit.count();
-    header["context"] = nullptr;
-    if (one.request.context()) header["context"] = *one.request.context();
-    return header;
-  }
-
-  static std::string body_of(const code_request& request, const python_settings& settings) {
-    boost::json::object body;
-    body["code"] = request.source();
-    boost::json::value variables(request.variables());
-    mark_special_floats(variables);
-    body["variables"] = std::move(variables);
-    boost::json::array functions;
-    for (const host_function& each : request.functions()) functions.emplace_back(described(each));
-    body["functions"] = std::move(functions);
-    body["final"] = nullptr;
-    if (!request.final_name().empty()) {
-      boost::json::object final_function;
-      final_function["name"] = request.final_name();
-      boost::json::array fields;
-      for (const std::string& each : request.final_fields()) fields.emplace_back(each);
-      final_function["fields"] = std::move(fields);
-      body["final"] = std::move(final_function);
-    }
-    body["limits"] = settings.limits;
-    body["environment"] = request.environment();
-    body["quiet"] = request.is_quiet_failure();
-    body["most_value"] = 4 * 1024 * 1024;
-    return boost::json::serialize(body);
-  }
-
-  static boost::json::object described(const host_function& one) {
-    boost::json::object about;
-    about["name"] = one.name();
-    about["doc"] = one.doc();
-    boost::json::array parameters;
-    for (const host_parameter& each : one.parameters()) {
-      boost::json::object parameter;
-      parameter["name"] = each.name();
-      parameter["type"] = each.type();
-      if (each.default_value()) parameter["default"] = *each.default_value();
-      parameters.emplace_back(std::move(parameter));
-    }
-    about["parameters"] = std::move(parameters);
-    return about;
-  }
-
-  asio::any_io_executor executor_;
-  allotment turn_;
-  std::shared_ptr<driver_link> link_;
-  bool has_started_ = false;
-  bool restarted_ = false;
-  bool closed_ = false;
-};
+  co_await write_text(environment, mark, "");
+}
 
 }  // namespace cofferdam::inline v0::detail

@@ -2,6 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/code/detail/driver_frames.hpp>
+#include <cofferdam/code/detail/python_driver.hpp>
 #include <cofferdam/core/command.hpp>
 
 #include <boost/json/array.hpp>
@@ -23,6 +25,7 @@ namespace cofferdam::inline v0::detail {
 /// What `python` was told.
 class python_settings {
  public:
+  std::string name = "python";
   std::string interpreter = "python3";
   std::vector<std::string> packages;
   std::vector<std::string> pip_options;
@@ -80,9 +83,10 @@ class python_settings {
 
   /// The interpreter, which reads the driver's text from its standard input: no file of ours stands where a guest could
   /// change it before the next start.
-  command driver_command(std::size_t program_size) const {
+  command driver_command() const {
+    const std::size_t program_size = program().size();
     const std::string first =
-        "import os, sys\n"
+        "import builtins, os, sys\n"
         "if sys.version_info < (3, 8):\n"
         "    sys.exit('Python 3.8 or newer is needed; this is ' + sys.version.split()[0])\n"
         "left, text = int(sys.argv[1]), b''\n"
@@ -91,7 +95,8 @@ class python_settings {
         "    if not part:\n"
         "        sys.exit(3)\n"
         "    left, text = left - len(part), text + part\n"
-        "exec(compile(text, 'cofferdam_driver', 'exec'), {'__name__': '__main__'})\n";
+        "exec(compile(text, 'cofferdam_driver', 'exec'), {'__name__': '__main__',\n"
+        "     '__builtins__': dict(vars(builtins))})\n";  // its own: what code does to those of others is not its end
     std::vector<std::string> words{interpreter, "-I", "-X", "utf8", "-c", first, std::to_string(program_size)};
     command made = argv(std::move(words))
                        .timeout(no_timeout)
@@ -101,6 +106,19 @@ class python_settings {
                        .open_input();
     for (const auto& [name, value] : variables) made.variable(name, value);
     return made;
+  }
+
+  /// What the interpreter reads first: the driver, its settings.
+  std::string driver_input() const {
+    const std::string config = driver_config();
+    return program() + big_endian_32(config.size()) + config;
+  }
+
+ private:
+  static std::string program() {
+    std::string text;
+    for (const std::string_view piece : python_driver) text += piece;
+    return text;
   }
 
   std::string driver_config() const {

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+// What you will see: a model of any OpenAI-compatible server works on a task of yours with files of yours: its turns, what
+// it says, the commands it runs with their output as it comes, and at the end the files that it has made for you.
+#include <cofferdam/backends/docker.hpp>
+#include <cofferdam/backends/e2b.hpp>
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/llm/chat_completions_client.hpp>
+#include <cofferdam/llm/session.hpp>
+
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+
+#include <exception>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+using namespace cofferdam;
+
+constexpr std::string_view usage =
+    "agent [options] TASK\n"
+    "  --input FILE       a file, directory or pattern to work on; may be given several times\n"
+    "  --output DIR       where finished files go (agent-output)\n"
+    "  --provider NAME    local, docker[:IMAGE] or e2b (local: no wall, your own user's rights!)\n"
+    "  --base-url URL     any OpenAI-compatible server (OPENAI_BASE_URL, or OpenAI itself)\n"
+    "  --model NAME       (gpt-5-mini)\n"
+    "  --max-turns N      (30)\n"
+    "The key is taken from OPENAI_API_KEY.\n";
+
+struct settings {
+  std::string task;
+  std::vector<std::string> inputs;
+  std::string output = "agent-output";
+  std::string provider = "local";
+  std::string base_url;
+  std::string model = "gpt-5-mini";
+  std::size_t max_turns = 30;
+};
+
+void show(const agent_event& what) {
+  switch (what.kind()) {
+    case agent_event_kind::turn: std::cout << "\n== turn " << what.turn() << "\n"; break;
+    case agent_event_kind::text: std::cout << printable_text(what.text()) << std::flush; break;
+    case agent_event_kind::tool_begun:
+      std::cout << "\n-> " << one_line(what.name()) << " " << one_line(what.text(), 300) << "\n";
+      break;
+    case agent_event_kind::tool_output: std::cout << printable_text(what.text()) << std::flush; break;
+    case agent_event_kind::tool_ended:
+      std::cout << (what.success() ? "<- ok, " : "<- failed, ") << what.duration().count() / 1'000'000 << " ms\n";
+      break;
+    case agent_event_kind::shortened: std::cout << "(" << what.text() << ")\n"; break;
+    case agent_event_kind::saved: std::cout << "saved " << what.text() << " (" << what.size() << " bytes)\n"; break;
+    case agent_event_kind::not_saved: std::cout << "not saved: " << what.text() << "\n"; break;
+    case agent_event_kind::reasoning: break;
+  }
+}
+
+any_provider make_provider(const std::string& name) {
+  if (name == "local") return any_provider(local());
+  if (name == "docker") return any_provider(docker::from_image("python:3.12"));
+  if (name.starts_with("docker:")) return any_provider(docker::from_image(name.substr(7)));
+  if (name == "e2b") return any_provider(e2b::from_template());
+  throw error(errc::invalid_argument,
+              "there is no provider \"" + one_line(name) + "\": local, docker, docker:IMAGE, e2b");
+}
+
+awaitable<void> work(settings wanted) {
+  asio::any_io_executor executor = co_await asio::this_coro::executor;
+  chat_completions_options options(wanted.model);
+  if (!wanted.base_url.empty()) options.base_url(wanted.base_url).key_from_environment();
+  agent helper(chat_completions_client(executor, options));
+  helper.max_turns(wanted.max_turns);
+
+  any_provider provider = make_provider(wanted.provider);
+  co_await with_environment(provider, [&](any_environment& env) -> awaitable<void> {
+    session one(helper, env);
+    if (!wanted.inputs.empty()) one.input_files(files(wanted.inputs));
+    one.output_dir(wanted.output).on_event(show);
+    agent_result result = co_await one.run(wanted.task);
+    std::cout << "\n"
+              << (result.finished() ? "finished: " : "not finished: ") << printable_text(result.reason) << "\n"
+              << result.turns << " turns, " << result.usage.input << " tokens in, " << result.usage.output << " out\n";
+  });
+}
+
+settings parse(const std::vector<std::string>& words) {
+  settings made;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const auto value = [&] {
+      if (++i == words.size()) throw error(errc::invalid_argument, word + " needs a value");
+      return words[i];
+    };
+    if (word == "--input") {
+      made.inputs.push_back(value());
+    } else if (word == "--output") {
+      made.output = value();
+    } else if (word == "--provider") {
+      made.provider = value();
+    } else if (word == "--base-url") {
+      made.base_url = value();
+    } else if (word == "--model") {
+      made.model = value();
+    } else if (word == "--max-turns") {
+      made.max_turns = std::stoul(value());
+    } else if (word.starts_with("--")) {
+      throw error(errc::invalid_argument, "there is no option \"" + one_line(word) + "\"");
+    } else {
+      made.task += (made.task.empty() ? "" : " ") + word;
+    }
+  }
+  return made;
+}
+
+int main(int count, char** arguments) {
+  int status = 0;
+  try {
+    const settings wanted = parse(std::vector<std::string>(arguments + 1, arguments + count));
+    if (wanted.task.empty()) {
+      std::cout << usage;
+      return 0;
+    }
+    asio::io_context loop;
+    asio::co_spawn(loop, work(wanted), [](std::exception_ptr failure) {
+      if (failure) std::rethrow_exception(failure);
+    });
+    loop.run();
+  } catch (const std::exception& error) {
+    std::cerr << "agent: " << error.what() << "\n";
+    status = 1;
+  }
+  return status;
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/code/guard.hpp>
+#include <cofferdam/code/python_facts.hpp>
+#include <cofferdam/core/printable_text.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// What `allow_imports(...)` asks of code: that every module it can be seen to reach is among those allowed.
+class import_policy {
+ public:
+  static constexpr std::string_view name = "allow_imports";
+
+  /// \param modules  dotted names, or "*" for any; each allows its submodules, too.
+  explicit import_policy(std::vector<std::string> modules)
+      : allowed_(std::make_shared<const std::set<std::string, std::less<>>>(modules.begin(), modules.end())) {}
+
+  bool allows(std::string_view module) const {
+    if (module == "__future__" || allowed_->contains("*")) return true;
+    for (std::string_view part = module; !part.empty();) {
+      if (allowed_->contains(part)) return true;
+      const std::size_t dot = part.rfind('.');
+      part = dot == std::string_view::npos ? std::string_view() : part.substr(0, dot);
+    }
+    return false;
+  }
+
+  std::optional<guard_refusal> judge(const python_facts& facts) const {
+    std::optional<guard_refusal> first;
+    for (const code_fact& each : facts.all())
+      if (std::optional<guard_refusal> found = judge_one(each))
+        if (!first || found->line() < first->line()) first = std::move(found);
+    return first;
+  }
+
+  /// The modules that the code imports as far as it can be told, those which are not allowed included.
+  static std::set<std::string> predicted(const python_facts& facts) {
+    std::set<std::string> all;
+    for (const code_fact& each : facts.all()) {
+      const bool names_one = each.kind() == fact_kind::import_module || each.kind() == fact_kind::import_from ||
+                             each.kind() == fact_kind::dynamic_import;
+      if (!names_one || each.name().empty()) continue;
+      all.insert(each.name());
+      if (each.kind() == fact_kind::import_from && each.detail() != "*") all.insert(each.name() + "." + each.detail());
+    }
+    return all;
+  }
+
+ private:
+  std::optional<guard_refusal> judge_one(const code_fact& fact) const {
+    const std::string shown = "'" + one_line(fact.name(), 80) + "'";
+    switch (fact.kind()) {
+      case fact_kind::import_module:
+        if (!allows(fact.name())) return refuse(fact, "the module " + shown + " is not allowed");
+        break;
+      case fact_kind::import_from:
+        if (!allows(fact.name()) && !allows(fact.name() + "." + fact.detail()))
+          return refuse(fact, "the module " + shown + " is not allowed");
+        break;
+      case fact_kind::relative_import:
+        return refuse(fact, "a relative import, " + shown + ", names no module that could be allowed");
+      case fact_kind::dynamic_import:
+        if (allowed_->contains("*")) break;
+        if (fact.name().empty())
+          return refuse(fact, "what '" + one_line(fact.detail(), 40) + "' brings in is not known before it runs");
+        if (!allows(fact.name())) return refuse(fact, "the module " + shown + " is not allowed");
+        break;
+      case fact_kind::reexport:
+        if (!allows(fact.name()))
+          return refuse(fact,
+                        "'" + one_line(fact.detail(), 80) + "' is the module " + shown + ", which is not allowed");
+        break;
+      case fact_kind::private_name:
+        if (!allowed_->contains("*")) return refuse(fact, shown + " is a private name of a module");
+        break;
+      case fact_kind::module_value:
+        if (!allowed_->contains("*"))
+          return refuse(fact,
+                        "the module " + shown + " is passed on as a value, where nobody sees what is taken from it",
+                        "Use what you need of it by name, as in module.function(...).");
+        break;
+      case fact_kind::hidden_name:
+        if (!allowed_->contains("*"))
+          return refuse(fact, "the name of what is looked up here is computed", "Write the name itself.");
+        break;
+      case fact_kind::builtin_name:
+        if (!allowed_->contains("*") && is_route(fact.name())) return refuse(fact, shown + " can bring in any module");
+        break;
+      case fact_kind::use:
+        if (!allowed_->contains("*") && is_route(fact.name())) return refuse(fact, shown + " can bring in any module");
+        break;
+      default: break;
+    }
+    return std::nullopt;
+  }
+
+  /// What makes modules, or code, of anything.
+  static bool is_route(std::string_view name) {
+    for (const std::string_view each :
+         {"exec", "eval", "compile", "__import__", "__builtins__", "__loader__", "__spec__", "sys.modules",
+          "builtins.exec", "builtins.eval", "builtins.compile", "builtins.__import__", "pkgutil.resolve_name",
+          "pydoc.locate", "types.CodeType", "sys.meta_path", "sys.path_hooks", "sys.path"})
+      if (name == each || (name.size() > each.size() && name.starts_with(each) && name[each.size()] == '.'))
+        return true;
+    for (const std::string_view each : {"importlib.util.", "importlib.machinery.", "runpy.", "zipimport.", "imp."})
+      if (name.starts_with(each)) return true;
+    return false;
+  }
+
+  guard_refusal refuse(const code_fact& fact, std::string what, std::string advice = {}) const {
+    if (advice.empty()) {
+      advice = allowed_->empty() ? std::string("Nothing may be imported; use what Python has built in.")
+                                 : "Import only these, each by its own name: ";
+      std::size_t shown = 0;
+      for (const std::string& each : *allowed_) {
+        if (++shown > 40) {
+          advice += ", ...";
+          break;
+        }
+        advice += (shown > 1 ? ", " : "") + each;
+      }
+      if (!allowed_->empty()) advice += ".";
+    }
+    return guard_refusal("allow_imports", fact.line(), std::move(what), std::move(advice));
+  }
+
+  std::shared_ptr<const std::set<std::string, std::less<>>> allowed_;
+};
+
+/// Lets code import only what is named, and `ast`, `operator`, `random`, `re`, `time`:
+/// `local() | python() | allow_imports("json", "collections", "numpy")`.
+///
+/// A name allows its submodules (`xml` allows `xml.etree.ElementTree`), and no sibling. Judged is what is meant: aliases,
+/// imports in functions, relative imports, modules that others have imported (`random._os`, `typing.sys`), texts put
+/// together (`__import__('o' + 's')`), `importlib`, `sys.modules`, texts that are run (`exec`, `timeit`). What cannot be
+/// known before it runs is refused, and so is a module that is handed on as a value.
+///
+/// One piece of code is seen at a time: what an earlier run of a context has left under a name is not known here, but that a
+/// module's private names are not to be taken from it.
+///
+/// For packages that are only in the guest the reader knows no source; their private names and well known modules among
+/// their attributes (`numpy.core.os`) are refused all the same.
+///
+/// **A guard is advice to the model that writes the code; the backend is the wall.** Allowed modules do what they do: who
+/// allows `os` or `ctypes` has allowed everything.
+/// \return      a refusal is a `code_result` of kind `error_kind::security_violation` that names line, text, module and
+///              what may be imported instead.
+/// \throws      error{errc::provider_failed} where there is no Python to read the code with.
+/// \par Cost    as of `check_syntax`, whose reading it shares.
+/// \par Source  kodeagent's whitelist, prior-art 2.1 and 2.2; without the bypasses K1 and M9.
+class allow_imports : public guard<allow_imports> {
+ public:
+  template <std::convertible_to<std::string>... Names>
+  explicit allow_imports(const Names&... names) : allow_imports(std::vector<std::string>{std::string(names)...}) {}
+
+  explicit allow_imports(std::vector<std::string> names) : policy_(with_defaults(std::move(names))) {}
+
+  /// Without the five modules that are always allowed otherwise.
+  static allow_imports only(std::vector<std::string> names) { return allow_imports(import_policy(std::move(names))); }
+
+  import_policy policy() const { return policy_; }
+
+ private:
+  explicit allow_imports(import_policy policy) : policy_(std::move(policy)) {}
+
+  static import_policy with_defaults(std::vector<std::string> names) {
+    for (const char* const each : {"ast", "operator", "random", "re", "time"}) names.emplace_back(each);
+    return import_policy(std::move(names));
+  }
+
+  import_policy policy_;
+};
+
+}  // namespace cofferdam::inline v0

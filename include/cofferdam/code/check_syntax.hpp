@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/code/guard.hpp>
+#include <cofferdam/code/python_facts.hpp>
+
+#include <optional>
+#include <string_view>
+
+namespace cofferdam::inline v0 {
+
+/// What `check_syntax()` asks of code: that it is Python, and says no other encoding than UTF-8.
+class syntax_policy {
+ public:
+  static constexpr std::string_view name = "check_syntax";
+
+  std::optional<guard_refusal> judge(const python_facts& facts) const {
+    for (const code_fact& each : facts.all())
+      if (each.kind() == fact_kind::coding)
+        return guard_refusal("check_syntax", each.line(),
+                             "the code says that it is written in another encoding than UTF-8",
+                             "Remove that comment; code is UTF-8.");
+    return std::nullopt;
+  }
+};
+
+/// Refuses code that is not Python before anything runs: `local() | python() | check_syntax()`.
+///
+/// The answer has line, column, CPython's own words, and what to do; `failure()` has the exception's type. IPython's `!ls`
+/// and `%magic` are no Python. Bounded in time and memory, whatever the code is; see `python_reader`.
+/// **A guard is advice to the model that writes the code; the backend is the wall.**
+/// \return        `code_result` of kind `error_kind::security_violation`.
+/// \throws        error{errc::provider_failed} where there is no Python to read the code with.
+/// \par Cost      some tenths of a millisecond for 50 lines; shared with the other guards of the runner.
+/// \par Source    kodeagent's check, prior-art 2.2.
+class check_syntax : public guard<check_syntax> {
+ public:
+  syntax_policy policy() const { return {}; }
+};
+
+}  // namespace cofferdam::inline v0

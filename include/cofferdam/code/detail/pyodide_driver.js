@@ -1,0 +1,549 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+//
+// Runs Python code in Pyodide for a host that stands at the other end of standard input and output. Deno 2.
+//
+// The *main* thread talks to the host, in the frames of python_driver.py, and executes nobody's code. Each *place* is a
+// worker with an interpreter of its own: one for every context, some for all other runs. A worker may read Pyodide's own
+// files until it has loaded them, and what the host lets guests have. What it says reaches the main thread as messages
+// of that worker, about the one run in it; it has neither the streams of the process nor the other workers.
+//
+// A worker that waits, waits in Atomics.wait on memory that it shares with the main thread: CTL below.
+
+const MOST_REPORT = 16 * 1024 * 1024;
+const MOST_DISPLAYED = 64 * 1024 * 1024;
+const MOST_ON_THE_WAY = 4 * 1024 * 1024;  // output that a worker has said and the main thread has not read
+const MAILBOX = 256 * 1024;
+const CTL = {full: 0, size: 1, last: 2, onTheWay: 3, pause: 4};
+
+const text = new TextEncoder();
+const plain = new TextDecoder();
+
+// ---- a worker ------------------------------------------------------------------------------------------------------
+
+// What guests have no use for. The walls are the permissions, and that no text becomes JavaScript (a flag of the engine).
+const FORBIDDEN = ["fetch", "WebSocket", "WebSocketStream", "EventSource", "XMLHttpRequest", "Worker",
+  "BroadcastChannel", "MessageChannel", "MessagePort", "postMessage", "close", "onmessage", "onerror", "caches",
+  "Cache", "CacheStorage", "navigator", "importScripts", "eval", "indexedDB",
+  "localStorage", "sessionStorage", "Request", "Headers", "FormData", "addEventListener", "removeEventListener",
+  "dispatchEvent", "self", "reportError", "structuredClone", "location", "createImageBitmap", "alert", "confirm",
+  "prompt", "name"];
+
+async function work(about) {
+  const say = globalThis.postMessage.bind(globalThis);
+  const wait = Atomics.wait, load = Atomics.load, add = Atomics.add, store = Atomics.store, notify = Atomics.notify;
+  const permissions = globalThis.Deno.permissions;
+  const ctl = new Int32Array(about.control);
+  const mailbox = new Uint8Array(about.mailbox);
+  const interrupt = new Uint8Array(about.interrupt);
+  const {loadPyodide} = await import(about.folder + "/pyodide.mjs");
+  const options = {indexURL: decodeURIComponent(about.folder.slice(7)) + "/", jsglobals: Object.create(null), env: {HOME: "/code"},
+    stdout: () => {}, stderr: () => {}};
+  if (about.snapshot) options._loadSnapshot = about.snapshot;
+  else options._makeSnapshot = true;
+  const py = await loadPyodide(options);
+  if (!about.snapshot) {
+    py.runPython(about.prelude);
+    const image = py.makeMemorySnapshot();
+    const shared = new Uint8Array(new SharedArrayBuffer(image.length));
+    shared.set(image);
+    say({k: "s", image: shared});
+  }
+  py.setInterruptBuffer(interrupt);
+  const NODEFS = py.FS.filesystems.NODEFS;
+  NODEFS.tryFSOperation = (operation) => {
+    try {
+      return operation();
+    } catch (failure) {
+      let number = failure.name === "NotCapable" ? 2 : 29;  // EACCES: what Deno does not permit; or else EIO
+      try {
+        if (failure.code && failure.name !== "NotCapable") number = NODEFS.convertNodeCode(failure);
+      } catch { /* a code that it does not know */ }
+      throw new py.FS.ErrnoError(number);
+    }
+  };
+  py.FS.mkdirTree("/code");
+  for (const each of about.mounts) {
+    py.FS.mkdirTree(each.guest);
+    py.mountNodeFS(each.guest, each.host);
+  }
+  py.FS.chdir("/code");
+  if (about.packages.length) {
+    const problems = [];
+    await py.loadPackage(about.packages, {messageCallback: () => {}, errorCallback: (what) => problems.push(what)});
+    if (problems.length) throw new Error(problems.join("; "));
+  }
+  const stream = (index) => ({write: (piece) => {
+    while (load(ctl, CTL.onTheWay) > MOST_ON_THE_WAY) wait(ctl, CTL.onTheWay, load(ctl, CTL.onTheWay), 1000);
+    add(ctl, CTL.onTheWay, piece.length);
+    say({k: "o", stream: index, body: piece.slice()});
+    return piece.length;
+  }, isatty: false});
+  py.setStdin({stdin: () => null, isatty: false});
+  py.setStdout(stream(0));
+  py.setStderr(stream(1));
+  const host = {
+    send: (letter, body) => say({k: letter, body}),
+    // The next message; nothing where a run is to be interrupted.
+    receive: () => {
+      const parts = [];
+      for (;;) {
+        while (load(ctl, CTL.full) === 0) {
+          wait(ctl, CTL.full, 0);
+          if (load(ctl, CTL.full) === 0 && interrupt[0] !== 0) return undefined;
+        }
+        parts.push(mailbox.slice(0, ctl[CTL.size]));
+        const last = ctl[CTL.last] === 1;
+        store(ctl, CTL.full, 0);
+        notify(ctl, CTL.full);
+        if (last) break;
+      }
+      if (parts.length === 1) return parts[0];
+      const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+      let at = 0;
+      for (const part of parts) {
+        whole.set(part, at);
+        at += part.length;
+      }
+      return whole;
+    },
+    pause: (seconds) => {
+      wait(ctl, CTL.pause, 0, seconds * 1000);
+    },
+    idle: (problem, worn) => say({k: "i", problem: problem ?? null, worn: worn === true}),
+    memory: () => py._module.HEAPU8.length,
+  };
+  py.runPython("import os\nos.urandom(1)\ndel os");  // loads what Pyodide loads late
+  const serve = py.globals.get("cofferdam_serve");
+  py.globals.delete("cofferdam_serve");
+  for (const path of about.forget) permissions.revokeSync({name: "read", path});
+  // Only what names failures is left of Deno; but where there are directories of the host, their file system works by it,
+  // and its permissions alone say what may be read and written.
+  if (about.mounts.length === 0)
+    Object.defineProperty(globalThis, "Deno", {value: Object.freeze({errors: globalThis.Deno.errors}), writable: false,
+      configurable: false});
+  for (const name of FORBIDDEN) {
+    for (let at = globalThis; at; at = Object.getPrototypeOf(at)) delete at[name];
+    if (name in globalThis) Object.defineProperty(globalThis, name, {value: undefined, writable: false, configurable: false});
+  }
+  try {
+    serve(host, JSON.stringify(about.python));
+    say({k: "x", problem: "its interpreter has ended"});
+  } catch (failure) {
+    const exited = failure !== null && typeof failure === "object" && failure.name === "Exit" || failure?.name === "ExitStatus";
+    say({k: "x", status: exited && Number.isInteger(failure.status) ? failure.status : null,
+      problem: exited ? null : "its interpreter has broken down: " + String(failure?.message ?? failure).slice(-300)});
+  }
+}
+
+// ---- the main thread -----------------------------------------------------------------------------------------------
+
+function write(bytes) {
+  for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
+}
+
+function tell(header, ...body) {
+  const head = text.encode(JSON.stringify(header));
+  const size = 4 + head.length + body.reduce((sum, part) => sum + part.length, 0);
+  const frame = new Uint8Array(4 + size);
+  const view = new DataView(frame.buffer);
+  view.setUint32(0, size);
+  view.setUint32(4, head.length);
+  frame.set(head, 8);
+  let at = 8 + head.length;
+  for (const part of body) {
+    frame.set(part, at);
+    at += part.length;
+  }
+  write(frame);
+}
+
+// One stream of a run: its start goes to the host at once, its end is kept until the run is over.
+class Output {
+  constructor(keep) {
+    this.left = Math.floor(keep / 2);
+    this.room = keep - this.left;
+    this.head = [];
+    this.tail = [];
+    this.held = 0;
+    this.total = 0;
+  }
+  take(piece) {
+    this.total += piece.length;
+    const first = Math.min(this.left, piece.length);
+    if (first) this.head.push(piece.subarray(0, first));
+    this.left -= first;
+    if (first === piece.length) return;
+    this.tail.push(piece.subarray(first));
+    this.held += piece.length - first;
+    while (this.tail.length && this.held - this.tail[0].length >= this.room) this.held -= this.tail.shift().length;
+  }
+  begin() {
+    const head = join(this.head);
+    this.head = [];
+    return head;
+  }
+  end() {
+    const tail = join(this.tail);
+    return tail.length > this.room ? tail.subarray(tail.length - this.room) : tail;
+  }
+}
+
+function join(parts) {
+  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+class Run {
+  constructor(header, body) {
+    this.header = header;
+    this.id = header.id;
+    this.body = body;
+    this.outputs = [new Output(header.keep), new Output(header.keep)];
+    this.reason = null;
+    this.report = new Uint8Array();
+    this.displayed = 0;
+    this.started = null;
+    this.timer = null;
+    this.flushing = null;
+  }
+  flush() {
+    clearTimeout(this.flushing);
+    this.flushing = null;
+    for (const index of [0, 1]) {
+      const head = this.outputs[index].begin();
+      if (head.length) tell({t: "out", id: this.id, stream: index}, head);
+    }
+  }
+}
+
+class Place {
+  constructor(driver, name) {
+    this.driver = driver;
+    this.name = name;  // of its context, or null
+    this.queue = [];
+    this.run = null;
+    this.ready = false;  // for another run
+    this.dead = false;
+    this.control = new Int32Array(new SharedArrayBuffer(64));
+    this.mailbox = new Uint8Array(new SharedArrayBuffer(MAILBOX));
+    this.interrupt = new Uint8Array(new SharedArrayBuffer(8));
+    this.delivering = Promise.resolve();
+    const config = driver.config;
+    const read = [...config.own, ...config.mounts.map((each) => each.host)];
+    const written = config.mounts.filter((each) => each.write).map((each) => each.host);
+    this.worker = new Worker(import.meta.url, {type: "module", deno: {permissions: {
+      read, write: written, net: false, env: false, run: false, sys: false, ffi: false, import: false}}});
+    this.worker.onmessage = (event) => {
+      if (!this.dead) this.hear(event.data);
+    };
+    this.worker.onerror = (event) => {
+      event.preventDefault();
+      if (!this.dead) this.broken("its interpreter has broken down: " + event.message);
+    };
+    this.worker.postMessage({control: this.control.buffer, mailbox: this.mailbox.buffer, interrupt: this.interrupt.buffer,
+      folder: config.folder, snapshot: driver.snapshot, prelude: config.prelude, mounts: config.mounts,
+      packages: config.packages, forget: config.forget,
+      python: {context: name !== null, network: config.network.length > 0, environment: config.environment,
+        preload: config.preload, most_memory: config.isolate ? 0 : config.worn}});
+  }
+
+  deliver(...parts) {
+    for (const whole of parts)
+      this.delivering = this.delivering.then(async () => {
+        let at = 0;
+        do {
+          while (!this.dead && Atomics.load(this.control, CTL.full) === 1) {
+            const waiting = Atomics.waitAsync(this.control, CTL.full, 1, 1000);
+            if (waiting.async) await waiting.value;
+          }
+          if (this.dead) return;
+          const part = whole.subarray(at, at + MAILBOX);
+          this.mailbox.set(part);
+          at += part.length;
+          this.control[CTL.size] = part.length;
+          this.control[CTL.last] = at >= whole.length ? 1 : 0;
+          Atomics.store(this.control, CTL.full, 1);
+          Atomics.notify(this.control, CTL.full);
+        } while (at < whole.length);
+      });
+  }
+
+  begin(run) {
+    this.run = run;
+    this.ready = false;
+    this.interrupt[0] = 0;
+    tell({t: "turn", id: run.id, began: true});
+    run.started = performance.now();
+    if (run.header.timeout !== null)
+      run.timer = setTimeout(() => this.stop("timeout"), Math.min(run.header.timeout, 0x7FFFFFFF));
+    this.deliver(text.encode(JSON.stringify({begin: run.header.files})), run.body);
+    run.body = null;
+  }
+
+  // A context may stop by itself first, and keep what it knows.
+  stop(reason) {
+    const run = this.run;
+    const polite = this.name !== null && run.reason === null && run.header.grace > 0;
+    run.reason ??= reason;
+    clearTimeout(run.timer);
+    if (!polite) return this.end(null, null);
+    run.timer = setTimeout(() => this.end(null, null), run.header.grace);
+    Atomics.store(this.interrupt, 0, 2);
+    Atomics.notify(this.control, CTL.full);
+    Atomics.notify(this.control, CTL.pause);
+  }
+
+  hear(said) {
+    const run = this.run;
+    const body = said.body instanceof Uint8Array ? said.body : null;
+    if (said.k === "s" && this.driver.snapshot === null && said.image instanceof Uint8Array) {
+      this.driver.keepSnapshot(said.image);
+    } else if (said.k === "i") {
+      if (said.problem) return this.broken(said.problem);
+      if (said.worn) return this.end(null, null);
+      this.ready = true;
+      this.driver.next(this);
+    } else if (said.k === "x") {
+      if (Number.isInteger(said.status)) return this.end(said.status & 255, null);
+      this.broken(String(said.problem));
+    } else if (said.k === "o" && body !== null) {
+      Atomics.sub(this.control, CTL.onTheWay, body.length);
+      Atomics.notify(this.control, CTL.onTheWay);
+      if (run === null) return;
+      const output = run.outputs[said.stream === 1 ? 1 : 0];
+      output.take(body);
+      if (output.head.length && run.flushing === null) run.flushing = setTimeout(() => run.flush(), 100);
+    } else if (run === null || body === null || body.length > MOST_REPORT) {
+      return;
+    } else if (said.k === "c") {
+      run.flush();
+      tell({t: "call", id: run.id}, body);
+    } else if (said.k === "n") {
+      this.fetch(run, body);
+    } else if (said.k === "d") {
+      run.displayed += body.length;
+      run.flush();
+      if (run.displayed <= MOST_DISPLAYED) tell({t: "display", id: run.id}, body);
+    } else if (said.k === "r") {
+      if (!run.report.length) run.report = body;
+    } else if (said.k === "e") {
+      let files = {};
+      try {
+        files = JSON.parse(plain.decode(body));
+      } catch { /* not ours */ }
+      this.run = null;
+      this.interrupt[0] = 0;
+      this.driver.report(run, {files: files.files, files_whole: files.whole === true, alive: this.name !== null});
+    }
+  }
+
+  broken(problem) {
+    if (!this.driver.begun) return this.driver.fail(problem);
+    this.end(null, problem);
+  }
+
+  // Its end, and that of the run in it. Nothing of an interpreter outlives its worker.
+  end(status, problem) {
+    if (this.dead) return;
+    this.dead = true;
+    this.worker.terminate();
+    this.driver.forget(this);
+    const run = this.run;
+    this.run = null;
+    if (run !== null) this.driver.report(run, {exit: status, problem, alive: false});
+    for (const waiting of this.queue.splice(0)) this.driver.begin(waiting);
+    this.driver.refill();
+  }
+
+  async fetch(run, body) {
+    let answer;
+    let wanted = {};
+    try {
+      wanted = JSON.parse(plain.decode(body));
+      const data = wanted.body64 === null ? undefined : Uint8Array.from(atob(wanted.body64), (c) => c.charCodeAt(0));
+      if (!/^https?:/.test(wanted.url)) throw new Error("only http and https");
+      const got = await fetch(wanted.url, {method: wanted.method, headers: wanted.headers, body: data,
+        signal: AbortSignal.timeout(Math.min(wanted.timeout ?? 60000, 600000))});
+      const pieces = [];
+      let size = 0;
+      for await (const piece of got.body ?? []) {
+        size += piece.length;
+        if (size > MOST_REPORT / 2) throw new Error("the answer is too large");
+        pieces.push(piece);
+      }
+      const whole = join(pieces);
+      let binary = "";
+      for (let at = 0; at < whole.length; at += 32768)
+        binary += String.fromCharCode(...whole.subarray(at, at + 32768));
+      answer = {status: got.status, reason: got.statusText, url: got.url, headers: [...got.headers], body64: btoa(binary)};
+    } catch (failure) {
+      answer = {error: String(failure?.message ?? failure).slice(0, 500)};
+    }
+    if (!this.dead && this.run === run) this.deliver(text.encode(JSON.stringify({fetched: wanted.number, ...answer})));
+  }
+}
+
+class Driver {
+  constructor(config) {
+    this.config = config;
+    this.places = new Set();  // for runs without a context
+    this.contexts = new Map();
+    this.waiting = [];
+    this.runs = new Map();
+    this.snapshot = null;
+    this.begun = false;
+  }
+
+  start() {
+    const path = this.config.snapshot_file;
+    if (path) {
+      try {
+        const image = Deno.readFileSync(path);
+        this.snapshot = new Uint8Array(new SharedArrayBuffer(image.length));
+        this.snapshot.set(image);
+      } catch { /* there is none yet */ }
+    }
+    this.add(null);
+  }
+
+  keepSnapshot(image) {
+    this.snapshot = image;
+    const path = this.config.snapshot_file;
+    if (!path) return;
+    try {
+      Deno.writeFileSync(path + ".new", image.slice(), {mode: 0o600});
+      Deno.renameSync(path + ".new", path);
+    } catch { /* then the next start makes its own */ }
+  }
+
+  fail(problem) {
+    tell({t: "failed", text: problem});
+    Deno.exit(1);
+  }
+
+  add(name) {
+    const place = new Place(this, name);
+    if (name === null) this.places.add(place);
+    else this.contexts.set(name, place);
+    return place;
+  }
+
+  // One is kept warm, or another besides where none is used twice.
+  refill() {
+    if (this.places.size < (this.config.isolate ? 2 : 1) || this.waiting.length && this.places.size < this.config.at_once) this.add(null);
+  }
+
+  forget(place) {
+    this.places.delete(place);
+    if (this.contexts.get(place.name) === place) this.contexts.delete(place.name);
+  }
+
+  // A place can take a run.
+  next(place) {
+    if (!this.begun) {
+      this.begun = true;
+      this.refill();
+      tell({t: "ready", version: this.config.pyodide, implementation: "pyodide"});
+    }
+    const queue = place.name === null ? this.waiting : place.queue;
+    const run = queue.shift();
+    if (run !== undefined) place.begin(run);
+  }
+
+  begin(run) {
+    const name = run.header.context;
+    if (name !== null) {
+      const place = this.contexts.get(name) ?? this.add(name);
+      place.queue.push(run);
+      if (place.ready && place.run === null) this.next(place);
+    } else {
+      this.waiting.push(run);
+      for (const place of this.places) if (place.ready && this.waiting.length) this.next(place);
+      if (this.waiting.length && this.places.size < this.config.at_once) this.add(null);
+    }
+  }
+
+  report(run, end) {
+    this.runs.delete(run.id);
+    clearTimeout(run.timer);
+    clearTimeout(run.flushing);
+    const pieces = [];
+    for (const output of run.outputs) pieces.push(output.begin(), output.end());
+    const us = run.started === null ? 0 : Math.max(1, Math.round((performance.now() - run.started) * 1000));
+    tell({t: "end", id: run.id, reason: run.reason, problem: null, exit: null, signal: null, us, ...end,
+      totals: run.outputs.map((output) => output.total), pieces: pieces.map((piece) => piece.length)},
+      ...pieces, run.report);
+  }
+
+  hear(header, body) {
+    const run = this.runs.get(header.id);
+    const place = run && [...this.places, ...this.contexts.values()].find((each) => each.run === run);
+    if (header.op === "run") {
+      const made = new Run(header, body);
+      this.runs.set(made.id, made);
+      tell({t: "turn", id: made.id, began: false});
+      this.begin(made);
+    } else if (header.op === "reply") {
+      if (place) place.deliver(body);
+    } else if (header.op === "cancel") {
+      if (place) return place.stop("cancelled");
+      if (!run) return;
+      run.reason = "cancelled";
+      for (const queue of [this.waiting, ...[...this.contexts.values()].map((each) => each.queue)])
+        if (queue.includes(run)) queue.splice(queue.indexOf(run), 1);
+      this.report(run, {alive: run.header.context !== null && this.contexts.has(run.header.context)});
+    } else if (header.op === "contexts") {
+      tell({t: "answer", id: header.id, names: [...this.contexts.keys()]});
+    } else if (header.op === "drop") {
+      const dropped = this.contexts.get(header.context);
+      if (dropped) dropped.end(null, dropped.run ? "its context was ended" : null);
+      tell({t: "answer", id: header.id, found: dropped !== undefined});
+    }
+  }
+}
+
+async function main() {
+  write(text.encode("\ncofferdam python driver 1\n"));
+  let held = new Uint8Array();
+  let driver = null;
+  for await (const piece of Deno.stdin.readable) {
+    held = held.length ? join([held, piece]) : piece;
+    for (;;) {
+      if (held.length < 4) break;
+      const view = new DataView(held.buffer, held.byteOffset, held.length);
+      const size = view.getUint32(0);
+      if (held.length < 4 + size) break;
+      const frame = held.subarray(4, 4 + size);
+      if (driver === null) {
+        const config = JSON.parse(plain.decode(frame));
+        if (!/^2\./.test(Deno.version.deno)) {
+          tell({t: "failed", text: "Deno 2 is needed; this is " + Deno.version.deno + ". To get it: npm install deno@2"});
+          Deno.exit(1);
+        }
+        driver = new Driver(config);
+        driver.start();
+      } else {
+        const head = view.getUint32(4);
+        driver.hear(JSON.parse(plain.decode(frame.subarray(4, 4 + head))), frame.slice(4 + head));
+      }
+      held = held.slice(4 + size);
+    }
+  }
+  Deno.exit(0);  // the host has closed its end: that of all workers
+}
+
+if (typeof globalThis.WorkerGlobalScope === "function") {
+  globalThis.onmessage = (event) => {
+    const say = globalThis.postMessage.bind(globalThis);
+    work(event.data).catch((failure) => say({k: "x", problem: String(failure?.message ?? failure).slice(-1000)}));
+  };
+} else {
+  globalThis.addEventListener("unhandledrejection", (event) => event.preventDefault());
+  await main();
+}

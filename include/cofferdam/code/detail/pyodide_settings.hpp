@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/code/detail/driver_frames.hpp>
+#include <cofferdam/code/detail/pyodide_driver.hpp>
+#include <cofferdam/code/detail/python_driver.hpp>
+#include <cofferdam/core/base64.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+namespace cofferdam::inline v0::detail {
+
+inline constexpr std::string_view how_to_get_pyodide =
+    "; to get both: npm install deno@2.9.6 pyodide@314.0.6, then name node_modules/.bin/deno and node_modules/pyodide, "
+    "by options or as COFFERDAM_DENO and COFFERDAM_PYODIDE";
+
+/// A directory of the host that guests see.
+class pyodide_mount {
+ public:
+  std::string host;
+  std::string guest;
+  bool writable = false;
+};
+
+/// What `pyodide` was told.
+class pyodide_settings {
+ public:
+  std::string name = "pyodide";
+  std::string interpreter = "deno";
+  std::string folder;
+  std::string version;
+  std::string snapshots;
+  std::vector<pyodide_mount> mounts;
+  std::vector<std::string> network;
+  std::vector<std::pair<std::string, std::string>> variables;
+  std::vector<std::string> packages;
+  std::vector<std::string> preload;
+  std::chrono::milliseconds timeout{std::chrono::seconds(30)};
+  std::chrono::milliseconds start_timeout{std::chrono::minutes(2)};
+  std::chrono::milliseconds interrupt_grace{std::chrono::seconds(1)};
+  std::size_t kept_output = command::default_kept_output;
+  std::size_t most_files = 10'000;
+  std::uint64_t memory = 512U * 1024 * 1024;
+  std::size_t at_once = 2;
+  bool isolated = false;
+  boost::json::object limits;  // none that Pyodide knows
+
+  /// With the programs found and everything checked.
+  /// \throws error{errc::not_found, unsupported, invalid_argument}
+  pyodide_settings found() const {
+    pyodide_settings all = *this;
+    all.interpreter = find_deno();
+    all.folder = find_folder(all.interpreter);
+    all.version = version_in(all.folder);
+    require_listable(all.folder);
+    for (pyodide_mount& each : all.mounts) all.check(each);
+    if (!all.snapshots.empty()) {
+      std::error_code failed;
+      all.snapshots = std::filesystem::canonical(all.snapshots, failed).string();
+      if (failed) throw error(errc::not_found, "pyodide: the folder for snapshots is not there");
+      require_listable(all.snapshots);
+    }
+    return all;
+  }
+
+  command driver_command() const {
+    std::vector<std::string> words{interpreter,   "run",         "--quiet",
+                                   "--no-config", "--no-lock",   "--no-npm",
+                                   "--no-remote", "--no-prompt", "--unstable-worker-options"};
+    words.push_back(
+        "--v8-flags=--disallow-code-generation-from-strings,--max-old-space-size=512,--wasm-max-mem-pages=" +
+        std::to_string(std::max<std::uint64_t>(memory / 65536, 1)));
+    std::string read = folder;
+    std::string written;
+    const auto add = [](std::string& list, const std::string& one) { list += (list.empty() ? "" : ",") + one; };
+    for (const pyodide_mount& each : mounts) {
+      add(read, each.host);
+      if (each.writable) add(written, each.host);
+    }
+    for (const std::string& each : snapshot_files()) {
+      add(read, each);
+      add(written, each);
+    }
+    words.push_back("--allow-read=" + read);
+    if (!written.empty()) words.push_back("--allow-write=" + written);
+    std::string net;
+    for (const std::string& each : network) add(net, each);
+    if (!net.empty()) words.push_back("--allow-net=" + net);
+    std::string text;
+    for (const std::string_view piece : pyodide_driver) text += piece;
+    words.push_back("data:application/javascript;base64," + base64_encode(as_bytes(text)));
+    return argv(std::move(words))
+        .timeout(no_timeout)
+        .variable("DENO_DIR", "deno")
+        .variable("DENO_NO_UPDATE_CHECK", "1")
+        .variable("DENO_NO_PACKAGE_JSON", "1")
+        .variable("NO_COLOR", "1")
+        .keep_output(4096)
+        .open_input();
+  }
+
+  std::string driver_input() const {
+    boost::json::object config;
+    config["folder"] = file_url(folder);
+    config["own"] = boost::json::array{folder};
+    config["forget"] = boost::json::array{folder};
+    config["pyodide"] = version;
+    config["prelude"] = prelude();
+    const std::vector<std::string> files = snapshot_files();
+    config["snapshot_file"] = files.empty() ? std::string() : files.front();
+    boost::json::array shown;
+    for (const pyodide_mount& each : mounts) {
+      boost::json::object row;
+      row["host"] = each.host;
+      row["guest"] = each.guest;
+      row["write"] = each.writable;
+      shown.push_back(std::move(row));
+    }
+    config["mounts"] = std::move(shown);
+    config["network"] = list_of(network);
+    config["packages"] = list_of(packages);
+    config["preload"] = list_of(preload);
+    boost::json::object environment;
+    for (const auto& [key, value] : variables) environment[key] = value;
+    config["environment"] = std::move(environment);
+    config["at_once"] = std::max<std::size_t>(at_once, isolated ? 2 : 1);
+    config["isolate"] = isolated;
+    config["worn"] = std::min<std::uint64_t>(memory / 2 + 1, 192U * 1024 * 1024);
+    const std::string text = boost::json::serialize(config);
+    return big_endian_32(text.size()) + text;
+  }
+
+  /// What Pyodide runs when it starts: the parts of python_driver that are about files and about a run, and its own.
+  static std::string prelude() {
+    std::string shared;
+    for (const std::string_view piece : python_driver) shared += piece;
+    std::string source = part(shared, "# ---- files: what a run has made", "# ---- the nursery");
+    source += part(shared, "def remember_source(", "def begin_run(");
+    for (const std::string_view piece : pyodide_run) source += piece;
+    // JSON's literal of ASCII text is Python's too.
+    return "import builtins\n"
+           "def cofferdam_begin(source):\n"
+           "    names = {'__name__': 'cofferdam_driver', '__builtins__': dict(vars(builtins))}\n"
+           "    exec(compile(source, 'cofferdam_driver', 'exec'), names)\n"
+           "    return names['serve']\n"
+           "cofferdam_serve = cofferdam_begin(" +
+           boost::json::serialize(boost::json::string(source)) + ")\ndel cofferdam_begin, builtins\n";
+  }
+
+ private:
+  static std::string part(const std::string& text, std::string_view from, std::string_view to) {
+    const std::size_t begin = text.find(from);
+    const std::size_t end = begin == std::string::npos ? begin : text.find(to, begin);
+    if (end == std::string::npos) throw error(errc::provider_failed, "pyodide: the driver's text is not what it was");
+    return text.substr(begin, end - begin);
+  }
+
+  static boost::json::array list_of(const std::vector<std::string>& words) {
+    boost::json::array made;
+    for (const std::string& each : words) made.emplace_back(each);
+    return made;
+  }
+
+  static std::string file_url(std::string_view path) {
+    std::string url = "file://";
+    for (const char c : path) {
+      const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '/' ||
+                         c == '-' || c == '_' || c == '.';
+      if (plain) {
+        url += c;
+      } else {
+        const auto value = static_cast<unsigned char>(c);
+        url += '%';
+        url += "0123456789ABCDEF"[value >> 4U];
+        url += "0123456789ABCDEF"[value & 15U];
+      }
+    }
+    return url;
+  }
+
+  static std::string variable_of_host(const char* key) {
+    const char* const value = std::getenv(key);
+    return value == nullptr ? std::string() : value;
+  }
+
+  static bool is_program(const std::filesystem::path& path) {
+    std::error_code failed;
+    return std::filesystem::is_regular_file(path, failed) && ::access(path.c_str(), X_OK) == 0;
+  }
+
+  std::string find_deno() const {
+    std::string wanted = interpreter;
+    if (wanted == "deno" && !variable_of_host("COFFERDAM_DENO").empty()) wanted = variable_of_host("COFFERDAM_DENO");
+    if (wanted.find('/') != std::string::npos) {
+      if (is_program(wanted)) return std::filesystem::absolute(wanted).string();
+    } else {
+      const std::string path = variable_of_host("PATH");
+      for (std::size_t at = 0; at <= path.size();) {
+        const std::size_t end = std::min(path.find(':', at), path.size());
+        const std::filesystem::path candidate = std::filesystem::path(path.substr(at, end - at)) / wanted;
+        if (end > at && is_program(candidate)) return std::filesystem::absolute(candidate).string();
+        at = end + 1;
+      }
+    }
+    throw error(errc::not_found,
+                "pyodide: there is no program '" + one_line(wanted) + "'" + std::string(how_to_get_pyodide));
+  }
+
+  /// Beside Deno, where npm has put both.
+  std::string find_folder(const std::string& deno) const {
+    std::string wanted = folder.empty() ? variable_of_host("COFFERDAM_PYODIDE") : folder;
+    std::error_code failed;
+    if (wanted.empty()) {
+      const std::filesystem::path real = std::filesystem::canonical(deno, failed);
+      for (std::filesystem::path up = real.parent_path(); wanted.empty() && up.has_relative_path();
+           up = up.parent_path())
+        if (std::filesystem::exists(up / "pyodide/pyodide.mjs", failed)) wanted = (up / "pyodide").string();
+    }
+    const std::filesystem::path real = std::filesystem::canonical(wanted, failed);
+    if (wanted.empty() || failed || !std::filesystem::exists(real / "pyodide.mjs", failed))
+      throw error(errc::not_found,
+                  "pyodide: Pyodide is not in '" + one_line(wanted) + "'" + std::string(how_to_get_pyodide));
+    return real.string();
+  }
+
+  static std::string version_in(const std::filesystem::path& folder) {
+    std::ifstream file(folder / "package.json", std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    boost::system::error_code failed;
+    const boost::json::value about = boost::json::parse(text, failed);
+    const boost::json::object* const object = failed ? nullptr : about.if_object();
+    const boost::json::value* const found = object == nullptr ? nullptr : object->if_contains("version");
+    const std::string is = found != nullptr && found->is_string() ? std::string(found->get_string()) : "unknown";
+    if (is.rfind("314.", 0) != 0)
+      throw error(errc::unsupported, "pyodide: version 314 is needed, and '" + one_line(is, 100) + "' is there" +
+                                         std::string(how_to_get_pyodide));
+    return is;
+  }
+
+  static void require_listable(const std::string& path) {
+    if (path.find(',') != std::string::npos)
+      throw error(errc::invalid_argument,
+                  "pyodide: a path with a comma cannot be given to Deno: '" + one_line(path) + "'");
+  }
+
+  static bool holds(const std::string& outer, const std::string& inner) {
+    return inner == outer || outer == "/" || inner.rfind(outer + "/", 0) == 0;
+  }
+
+  void check(pyodide_mount& one) const {
+    std::error_code failed;
+    const std::filesystem::path real = std::filesystem::canonical(one.host, failed);
+    if (failed || !std::filesystem::is_directory(real, failed))
+      throw error(errc::not_a_directory, "pyodide: '" + one_line(one.host) + "' is no directory that can be shown");
+    one.host = real.string();
+    require_listable(one.host);
+    std::error_code unknown;
+    const std::string deno = std::filesystem::canonical(interpreter, unknown).string();
+    if (one.writable && (holds(one.host, folder) || holds(folder, one.host) || holds(one.host, deno)))
+      throw error(errc::invalid_argument,
+                  "pyodide: code must not write to where Deno or Pyodide are: '" + one_line(one.host) + "'");
+    for (const pyodide_mount& other : mounts)
+      if (&other != &one && other.guest == one.guest)
+        throw error(errc::collision, "pyodide: two directories are to be seen as '" + one_line(one.guest) + "'");
+  }
+
+  /// One for this version of Pyodide and of the driver; and what it is written to first.
+  std::vector<std::string> snapshot_files() const {
+    if (snapshots.empty()) return {};
+    std::uint64_t hash = 14695981039346656037U;  // FNV-1a: a name, not a proof
+    for (const char c : prelude() + folder) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+    const std::string path = snapshots + "/pyodide-" + version + "-" + std::to_string(hash) + ".snapshot";
+    return {path, path + ".new"};
+  }
+};
+
+}  // namespace cofferdam::inline v0::detail

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/code/code_layer.hpp>
+#include <cofferdam/code/code_request.hpp>
+#include <cofferdam/code/code_result.hpp>
+#include <cofferdam/code/code_runner.hpp>
+#include <cofferdam/code/guard.hpp>
+#include <cofferdam/core/error.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline v0 {
+
+/// What `limit_code(...)` makes of a runner. Reads no Python: code of any language may be limited.
+template <code_runner Inner>
+class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
+ public:
+  limit_code_layer(Inner inner, std::size_t bytes, std::size_t lines)
+      : code_layer<limit_code_layer, Inner>(std::move(inner)), bytes_(bytes), lines_(lines) {}
+
+  awaitable<std::optional<code_result>> admit(const code_request& request) {
+    return answer(refusal_of(request.source()));
+  }
+
+ private:
+  static awaitable<std::optional<code_result>> answer(std::optional<code_result> refusal) { co_return refusal; }
+
+  std::optional<code_result> refusal_of(const std::string& source) const {
+    const auto too_much = [](std::size_t is, std::size_t most, const std::string& unit) {
+      return guard_refusal(
+                 "limit_code", 0,
+                 "it has " + std::to_string(is) + " " + unit + ", and at most " + std::to_string(most) + " are allowed",
+                 "Write shorter code, or put data into a file and read that.")
+          .result(std::string());
+    };
+    if (source.size() > bytes_) return too_much(source.size(), bytes_, "bytes");
+    const auto ends = static_cast<std::size_t>(std::count(source.begin(), source.end(), '\n'));
+    const std::size_t lines = ends + (source.empty() || source.back() == '\n' ? 0 : 1);
+    if (lines > lines_) return too_much(lines, lines_, "lines");
+    return std::nullopt;
+  }
+
+  std::size_t bytes_;
+  std::size_t lines_;
+};
+
+/// Refuses long code: `runner | limit_code(18'000, 400)`. Counts what the request's source holds, and nothing else: what a
+/// runner adds (helpers, tools) is its own affair.
+///
+/// \param  bytes  of UTF-8, at most so many; more than zero. Default: 64 KiB.
+/// \param  lines  at most so many; more than zero. Default: 2,000.
+/// \return        a refusal is a `code_result` of kind `error_kind::security_violation`.
+/// \throws        error{errc::invalid_argument} from the constructor.
+/// \par Source    the limits of prior-art 3.1; without defect M12.
+class limit_code : public pipeable {
+ public:
+  explicit limit_code(std::size_t bytes = 64 * 1024, std::size_t lines = 2000) : bytes_(bytes), lines_(lines) {
+    if (bytes == 0 || lines == 0) throw error(errc::invalid_argument, "limit_code: the limits must be more than zero");
+  }
+
+  template <code_runner Inner>
+  limit_code_layer<Inner> attach(Inner inner) const {
+    return limit_code_layer<Inner>(std::move(inner), bytes_, lines_);
+  }
+
+ private:
+  std::size_t bytes_;
+  std::size_t lines_;
+};
+
+}  // namespace cofferdam::inline v0

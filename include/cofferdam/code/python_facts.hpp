@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/error.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// What a fact about Python code says. "Resolved" names are those of what is meant, not of what is written: after
+/// `import os.path as p`, `p.join` is "os.path.join".
+enum class fact_kind {
+  import_module,    ///< `import name`; detail: the alias
+  import_from,      ///< `from name import detail`; detail may be "*"
+  relative_import,  ///< `from .name import detail`; name has the dots
+  dynamic_import,   ///< by a call (detail: which); name is empty where it is not known before the code runs
+  reexport,         ///< the module `name`, reached as `detail` through another one that has imported it
+  private_name,     ///< `name`, resolved, is a module's private name
+  module_value,     ///< the module `name` is not only looked into: it is passed on, stored or returned
+  use,              ///< `name`, resolved, is looked up
+  attribute,        ///< `.name` of something that is not known; detail "own" where that is a class of the code itself
+  builtin_name,     ///< the builtin `name`, or a name with two underscores at both ends
+  call,             ///< `name` is called: resolved, or a builtin, or ".name" of something; detail: its first text
+  hidden_name,      ///< an attribute of `name` (a module, a dictionary of names, or not known) whose name is computed
+  text,             ///< `name` is a text in the code, also one that is put together from constants; no docstring
+  endless_loop,     ///< nothing in the loop leaves it; number 2 where nothing can raise either
+  long_range,       ///< a loop over `number` steps; detail "ends" where the loop can end before
+  large_repeat,     ///< a constant sequence of `number` bytes or so
+  large_power,      ///< a number of `number` bits
+  coding,           ///< the source says that its encoding is `name`
+};
+
+/// One thing that stands in Python code.
+class code_fact {
+ public:
+  code_fact(fact_kind kind, int line, std::string name, std::string detail, std::int64_t number)
+      : kind_(kind), line_(line), number_(number), name_(std::move(name)), detail_(std::move(detail)) {}
+
+  fact_kind kind() const noexcept { return kind_; }
+  /// From 1: where it stands for the first time.
+  int line() const noexcept { return line_; }
+  const std::string& name() const noexcept { return name_; }
+  const std::string& detail() const noexcept { return detail_; }
+  std::int64_t number() const noexcept { return number_; }
+
+ private:
+  fact_kind kind_;
+  int line_;
+  std::int64_t number_;
+  std::string name_;
+  std::string detail_;
+};
+
+/// Why a text is no Python, or cannot be judged.
+class code_problem {
+ public:
+  code_problem() = default;
+  code_problem(std::string type, std::string message, int line, int column)
+      : type_(std::move(type)), message_(std::move(message)), line_(line), column_(column) {}
+
+  /// "SyntaxError", "IndentationError", "TabError"; "TooDeep" or "TooCostly" where it is not to be judged.
+  const std::string& type() const noexcept { return type_; }
+  /// CPython's words.
+  const std::string& message() const noexcept { return message_; }
+  /// From 1; 0 where it is not known.
+  int line() const noexcept { return line_; }
+  int column() const noexcept { return column_; }
+  /// It is no Python, as against Python that is not to be judged.
+  bool is_syntax() const noexcept { return type_ != "TooDeep" && type_ != "TooCostly"; }
+
+ private:
+  std::string type_;
+  std::string message_;
+  int line_ = 0;
+  int column_ = 0;
+};
+
+/// What stands in a piece of Python code, as CPython's own parser reads it. The code was not run. Immutable.
+///
+/// Names are resolved without regard to the order in which statements run, and no further than the text tells. Code that
+/// wants to hide can hide: facts are what a guard's advice to a model is made of, not a wall.
+class python_facts {
+ public:
+  python_facts(std::string source, std::vector<code_fact> facts) : source_(std::move(source)), all_(std::move(facts)) {}
+  python_facts(std::string source, code_problem why) : source_(std::move(source)), problem_(std::move(why)) {}
+
+  const std::string& source() const noexcept { return source_; }
+  /// In the order of reading; equal ones once. Empty where there is a problem.
+  const std::vector<code_fact>& all() const noexcept { return all_; }
+  const std::optional<code_problem>& problem() const noexcept { return problem_; }
+
+ private:
+  std::string source_;
+  std::vector<code_fact> all_;
+  std::optional<code_problem> problem_;
+};
+
+/// A line of a source, without its end. \param number  from 1; empty where there is none.
+inline std::string_view line_of(std::string_view source, int number) {
+  for (int at = 1; !source.empty(); ++at) {
+    const std::size_t end = source.find_first_of("\r\n");
+    const std::string_view line = source.substr(0, end);
+    if (at == number) return line;
+    if (end == std::string_view::npos) break;
+    source.remove_prefix(end + (source.substr(end).starts_with("\r\n") ? 2 : 1));
+  }
+  return {};
+}
+
+namespace detail {
+
+inline std::optional<fact_kind> fact_kind_of(std::string_view word) {
+  static constexpr std::array<std::string_view, 18> words{
+      "import", "from", "relative", "dynamic", "reexport", "private", "value",  "use",   "attribute",
+      "name",   "call", "getattr",  "string",  "endless",  "range",   "repeat", "power", "coding"};
+  const auto found = std::find(words.begin(), words.end(), word);
+  if (found == words.end()) return std::nullopt;
+  return static_cast<fact_kind>(found - words.begin());
+}
+
+/// What a reader has answered (python_code_reader.py).
+/// \throws error{errc::io_error} where it is no answer.
+inline python_facts parse_facts(std::string source, std::string_view answer) {
+  const auto no_answer = [] {
+    return error(errc::io_error, "the reader of Python code has given no answer that is one");
+  };
+  boost::system::error_code cause;
+  const boost::json::value parsed = boost::json::parse({answer.data(), answer.size()}, cause);
+  if (cause || !parsed.is_object()) throw no_answer();
+  const auto text = [&](const boost::json::value& value) {
+    if (!value.is_string()) throw no_answer();
+    return std::string(value.get_string().data(), value.get_string().size());
+  };
+  const auto number = [&](const boost::json::value& value) {
+    if (!value.is_int64()) throw no_answer();
+    return value.get_int64();
+  };
+  const auto line = [&](const boost::json::value& value) {
+    return static_cast<int>(std::clamp<std::int64_t>(number(value), 0, 1'000'000'000));
+  };
+  const boost::json::object& all = parsed.get_object();
+  if (const boost::json::value* const failed = all.if_contains("error")) {
+    if (!failed->is_object()) throw no_answer();
+    const boost::json::object& why = failed->get_object();
+    for (const char* const each : {"type", "text", "line", "column"})
+      if (!why.contains(each)) throw no_answer();
+    code_problem problem(text(why.at("type")), text(why.at("text")), line(why.at("line")), line(why.at("column")));
+    return python_facts(std::move(source), std::move(problem));
+  }
+  const boost::json::value* const rows = all.if_contains("facts");
+  if (rows == nullptr || !rows->is_array()) throw no_answer();
+  std::vector<code_fact> facts;
+  facts.reserve(rows->get_array().size());
+  for (const boost::json::value& each : rows->get_array()) {
+    if (!each.is_array() || each.get_array().size() != 5) throw no_answer();
+    const boost::json::array& row = each.get_array();
+    const std::optional<fact_kind> kind = fact_kind_of(text(row[0]));
+    if (!kind) throw no_answer();
+    facts.emplace_back(*kind, line(row[1]), text(row[2]), text(row[3]), number(row[4]));
+  }
+  return python_facts(std::move(source), std::move(facts));
+}
+
+}  // namespace detail
+}  // namespace cofferdam::inline v0

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/llm/chat_model.hpp>
+#include <cofferdam/tools/code_exec.hpp>
+#include <cofferdam/tools/finish.hpp>
+#include <cofferdam/tools/list_files.hpp>
+#include <cofferdam/tools/read_file.hpp>
+#include <cofferdam/tools/tool.hpp>
+#include <cofferdam/tools/view_image.hpp>
+#include <cofferdam/tools/write_file.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// A model, the tools it gets, and how long it may work: a copyable recipe that holds no state of any work. A `session` is
+/// what works.
+///
+///     agent helper(chat_completions_client(executor, chat_completions_options("gpt-5-mini")));
+///     helper.max_turns(20).instructions("Answer in German.");
+///
+/// Without `tool` it has `code_exec`, `read_file`, `write_file`, `list_files` and `view_image`; and, where none of its tools
+/// ends the work, `finish`.
+/// \par Threads  sessions of one agent may run at once, on the model's executor.
+class agent {
+ public:
+  /// Makes a tool over a session's environment, which outlives the tool.
+  using tool_maker = std::function<tools::any_tool(any_environment& environment)>;
+
+  template <chat_model M>
+  explicit agent(M model) : model_(as_any(std::move(model))) {}
+
+  /// Gives it a tool, and with the first one only those that are given:
+  /// `helper.tool([](any_environment& env) { return tools::code_exec(env); })`.
+  /// \param make  called once for each session.
+  template <class Make>
+    requires std::invocable<Make&, any_environment&> && tools::tool<std::invoke_result_t<Make&, any_environment&>>
+  agent& tool(Make make) {
+    makers_.push_back([make = std::move(make)](any_environment& environment) mutable {
+      if constexpr (std::same_as<std::invoke_result_t<Make&, any_environment&>, tools::any_tool>) {
+        return make(environment);
+      } else {
+        return tools::any_tool(make(environment));
+      }
+    });
+    return *this;
+  }
+  /// What else the model is told in the system's name.
+  agent& instructions(std::string text) {
+    instructions_ = std::move(text);
+    return *this;
+  }
+  /// How often the model is asked in one run. 30 as it is made; at least 1.
+  agent& max_turns(std::size_t count) {
+    if (count == 0) throw error(errc::invalid_argument, "agent: max_turns has to be at least 1");
+    max_turns_ = count;
+    return *this;
+  }
+  /// Warns the model when so many turns are left. As it is made: a fifth of `max_turns`.
+  agent& warn_from(std::size_t turns_left) {
+    warn_from_ = turns_left;
+    return *this;
+  }
+  /// How many tokens the model's context has. Where it is known, the conversation is summarised when 70 % are used;
+  /// otherwise when the service complains.
+  agent& context_window(std::uint64_t tokens) {
+    context_window_ = tokens;
+    return *this;
+  }
+  /// Ends a run that has used more tokens than this, in and out together.
+  agent& token_budget(std::uint64_t tokens) {
+    token_budget_ = tokens;
+    return *this;
+  }
+  /// For each answer; else the model's own.
+  agent& max_output_tokens(std::uint64_t most) {
+    max_output_tokens_ = most;
+    return *this;
+  }
+  /// An answer without a tool call is the end, and its text the reason.
+  agent& text_is_finish() {
+    text_is_finish_ = true;
+    return *this;
+  }
+  /// How many calls of tools that only read run at once. 4 as it is made; 1: one after another.
+  agent& parallel_reads(std::size_t most) {
+    parallel_reads_ = std::max<std::size_t>(most, 1);
+    return *this;
+  }
+
+  const any_chat_model& model() const noexcept { return model_; }
+  const std::string& instructions() const noexcept { return instructions_; }
+  std::size_t max_turns() const noexcept { return max_turns_; }
+  std::size_t warn_from() const noexcept { return warn_from_.value_or(std::max<std::size_t>(max_turns_ / 5, 1)); }
+  std::optional<std::uint64_t> context_window() const noexcept { return context_window_; }
+  std::optional<std::uint64_t> token_budget() const noexcept { return token_budget_; }
+  std::optional<std::uint64_t> max_output_tokens() const noexcept { return max_output_tokens_; }
+  bool is_text_finish() const noexcept { return text_is_finish_; }
+  std::size_t parallel_reads() const noexcept { return parallel_reads_; }
+
+  /// The tools for one session. \param environment  outlives them, and stays at one address.
+  std::vector<tools::any_tool> make_tools(any_environment& environment) const {
+    std::vector<tools::any_tool> made;
+    for (const tool_maker& each : makers_) made.push_back(each(environment));
+    if (makers_.empty()) {
+      made.emplace_back(tools::code_exec(environment));
+      made.emplace_back(tools::read_file(environment));
+      made.emplace_back(tools::write_file(environment));
+      made.emplace_back(tools::list_files(environment));
+      made.emplace_back(tools::view_image(environment));
+    }
+    return made;
+  }
+
+ private:
+  template <class M>
+  static any_chat_model as_any(M model) {
+    if constexpr (std::same_as<M, any_chat_model>) {
+      return model;
+    } else {
+      return any_chat_model(std::move(model));
+    }
+  }
+
+  any_chat_model model_;
+  std::vector<tool_maker> makers_;
+  std::string instructions_;
+  std::size_t max_turns_ = 30;
+  std::optional<std::size_t> warn_from_;
+  std::optional<std::uint64_t> context_window_;
+  std::optional<std::uint64_t> token_budget_;
+  std::optional<std::uint64_t> max_output_tokens_;
+  std::size_t parallel_reads_ = 4;
+  bool text_is_finish_ = false;
+};
+
+}  // namespace cofferdam::inline v0

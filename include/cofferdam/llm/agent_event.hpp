@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/process.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline v0 {
+
+/// What happens in a session.
+enum class agent_event_kind {
+  turn,         ///< the model is asked; `turn()`
+  text,         ///< a piece of what it says; `text()`
+  reasoning,    ///< a piece of what it thinks; `text()`
+  tool_begun,   ///< a tool is called; `name()`, `call_id()`, `text()`: the arguments as the model wrote them
+  tool_output,  ///< a piece of what the tool's work prints; `stream()`, `text()`: any bytes
+  tool_ended,   ///< the tool has answered; `success()`, `duration()`, `text()`: the answer
+  shortened,    ///< the conversation was too long for the model; `text()`: what was done about it
+  saved,        ///< a file is in the output directory; `text()`: its host path, `size()`
+  not_saved,    ///< a file is not; `name()`: its path in the workspace, `text()`: why
+};
+
+/// Something that happens in a session. Its texts live while the listener runs.
+///
+/// What comes from the model or a tool is shown as it came, control characters and all: `printable_text` is for terminals.
+class agent_event {
+ public:
+  explicit agent_event(agent_event_kind kind, std::string_view text = {}) : kind_(kind), text_(text) {}
+
+  agent_event_kind kind() const noexcept { return kind_; }
+  std::string_view text() const noexcept { return text_; }
+  /// From 1.
+  std::size_t turn() const noexcept { return turn_; }
+  agent_event& turn(std::size_t number) {
+    turn_ = number;
+    return *this;
+  }
+  std::string_view name() const noexcept { return name_; }
+  agent_event& name(std::string_view text) {
+    name_ = text;
+    return *this;
+  }
+  std::string_view call_id() const noexcept { return call_id_; }
+  agent_event& call_id(std::string_view text) {
+    call_id_ = text;
+    return *this;
+  }
+  bool success() const noexcept { return success_; }
+  agent_event& success(bool is) {
+    success_ = is;
+    return *this;
+  }
+  std::chrono::nanoseconds duration() const noexcept { return duration_; }
+  agent_event& duration(std::chrono::nanoseconds time) {
+    duration_ = time;
+    return *this;
+  }
+  output_stream stream() const noexcept { return stream_; }
+  agent_event& stream(output_stream which) {
+    stream_ = which;
+    return *this;
+  }
+  /// Bytes.
+  std::uint64_t size() const noexcept { return size_; }
+  agent_event& size(std::uint64_t bytes) {
+    size_ = bytes;
+    return *this;
+  }
+
+ private:
+  agent_event_kind kind_;
+  std::string_view text_;
+  std::string_view name_;
+  std::string_view call_id_;
+  std::size_t turn_ = 0;
+  std::chrono::nanoseconds duration_{};
+  std::uint64_t size_ = 0;
+  output_stream stream_ = output_stream::out;
+  bool success_ = false;
+};
+
+/// Told what happens, on the session's executor. Does not throw, and does not call the session.
+using agent_listener = std::function<void(const agent_event& what)>;
+
+}  // namespace cofferdam::inline v0

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/base64.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/llm/chat_message.hpp>
+#include <cofferdam/llm/detail/json_fields.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+namespace detail {
+
+inline std::string saved_text(std::string_view raw) {
+  std::string made;
+  append_repaired_utf8(made, raw);
+  return made;
+}
+
+inline std::string_view role_name(chat_role role) {
+  switch (role) {
+    case chat_role::system: return "system";
+    case chat_role::user: return "user";
+    case chat_role::assistant: return "assistant";
+    case chat_role::tool: return "tool";
+  }
+  return "user";
+}
+
+inline error broken_history(const std::string& why) {
+  return error(errc::invalid_argument, "this is no saved conversation: " + why);
+}
+
+}  // namespace detail
+
+/// A conversation as JSON, images and all: an array with an object for each message, `{"role": ..., "parts": [...]}`.
+/// What is not UTF-8 is mended.
+inline boost::json::array history_to_json(const std::vector<chat_message>& messages) {
+  boost::json::array all;
+  for (const chat_message& each : messages) {
+    boost::json::object one;
+    one["role"] = detail::as_json_text(detail::role_name(each.role()));
+    boost::json::array parts;
+    for (const chat_part& part : each.parts()) {
+      boost::json::object made;
+      if (part.is_image()) {
+        made["mime_type"] = detail::saved_text(part.mime_type());
+        made["base64"] = base64_encode(part.content());
+      } else {
+        made["text"] = detail::saved_text(part.text());
+      }
+      parts.push_back(std::move(made));
+    }
+    one["parts"] = std::move(parts);
+    if (!each.tool_calls().empty()) {
+      boost::json::array calls;
+      for (const chat_tool_call& call : each.tool_calls()) {
+        boost::json::object made;
+        made["id"] = detail::saved_text(call.id());
+        made["name"] = detail::saved_text(call.name());
+        made["arguments"] = detail::saved_text(call.arguments());
+        calls.push_back(std::move(made));
+      }
+      one["tool_calls"] = std::move(calls);
+    }
+    if (!each.call_id().empty()) one["call_id"] = detail::saved_text(each.call_id());
+    if (!each.reasoning().empty()) one["reasoning"] = detail::saved_text(each.reasoning());
+    if (!each.refusal().empty()) one["refusal"] = detail::saved_text(each.refusal());
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+/// What `history_to_json` has written.
+/// \throws error{errc::invalid_argument} for anything else.
+inline std::vector<chat_message> history_from_json(const boost::json::value& saved) {
+  const boost::json::array* const all = saved.if_array();
+  if (all == nullptr) throw detail::broken_history("it is no array");
+  std::vector<chat_message> messages;
+  for (const boost::json::value& each : *all) {
+    const boost::json::object* const one = each.if_object();
+    if (one == nullptr) throw detail::broken_history("a message is no object");
+    const std::string_view name = detail::text_field(*one, "role");
+    std::optional<chat_role> role;
+    for (const chat_role which : {chat_role::system, chat_role::user, chat_role::assistant, chat_role::tool})
+      if (detail::role_name(which) == name) role = which;
+    if (!role) throw detail::broken_history("a message has no role");
+    chat_message made(*role, std::string());
+    if (*role == chat_role::tool) made = chat_message::tool(std::string(detail::text_field(*one, "call_id")), {});
+    if (const boost::json::array* const parts = detail::array_field(*one, "parts"))
+      for (const boost::json::value& value : *parts) {
+        const boost::json::object* const part = value.if_object();
+        if (part == nullptr) throw detail::broken_history("a part of a message is no object");
+        if (detail::field(*part, "base64") == nullptr) {
+          made.add(chat_part(std::string(detail::text_field(*part, "text"))));
+          continue;
+        }
+        std::optional<bytes> content = base64_decode(detail::text_field(*part, "base64"));
+        if (!content) throw detail::broken_history("an image is not base64");
+        made.add(chat_part::image(std::move(*content), std::string(detail::text_field(*part, "mime_type"))));
+      }
+    if (const boost::json::array* const calls = detail::array_field(*one, "tool_calls"))
+      for (const boost::json::value& value : *calls) {
+        const boost::json::object* const call = value.if_object();
+        if (call == nullptr) throw detail::broken_history("a tool call is no object");
+        made.call(chat_tool_call(std::string(detail::text_field(*call, "id")),
+                                 std::string(detail::text_field(*call, "name")),
+                                 std::string(detail::text_field(*call, "arguments"))));
+      }
+    made.reasoning(std::string(detail::text_field(*one, "reasoning")));
+    made.refusal(std::string(detail::text_field(*one, "refusal")));
+    messages.push_back(std::move(made));
+  }
+  return messages;
+}
+
+}  // namespace cofferdam::inline v0

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/llm/chat_error.hpp>
+#include <cofferdam/llm/chat_message.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// A tool as a model sees it.
+class chat_tool {
+ public:
+  chat_tool() = default;
+  /// \param name        1 to 64 of `[A-Za-z0-9_-]`.
+  /// \param parameters  a JSON schema of type "object".
+  chat_tool(std::string name, std::string description, boost::json::object parameters)
+      : name_(std::move(name)), description_(std::move(description)), parameters_(std::move(parameters)) {}
+
+  const std::string& name() const noexcept { return name_; }
+  const std::string& description() const noexcept { return description_; }
+  const boost::json::object& parameters() const noexcept { return parameters_; }
+
+ private:
+  std::string name_;
+  std::string description_;
+  boost::json::object parameters_;
+};
+
+/// Whether a model may, must or must not call tools.
+enum class chat_tool_choice {
+  automatic,  ///< as it likes
+  required,   ///< at least one
+  none,       ///< text only
+};
+
+/// What a piece of an answer belongs to.
+enum class chat_delta_kind {
+  text,       ///< what it says
+  reasoning,  ///< what it thinks
+  tool_call,  ///< the name of a tool whose call has begun; its arguments are not told
+};
+
+/// A piece of an answer that is still coming. The text lives during the call.
+class chat_delta {
+ public:
+  chat_delta(chat_delta_kind kind, std::string_view text) : kind_(kind), text_(text) {}
+  chat_delta_kind kind() const noexcept { return kind_; }
+  std::string_view text() const noexcept { return text_; }
+
+ private:
+  chat_delta_kind kind_;
+  std::string_view text_;
+};
+
+/// What is asked of a model: a conversation, the tools it may call, and how. A value.
+class chat_request {
+ public:
+  /// Told the answer piece by piece while it comes; the whole is in the reply all the same. Does not throw. A client that
+  /// begins an answer anew after a failure does so only before the first piece.
+  using delta_listener = std::function<void(const chat_delta& piece)>;
+
+  chat_request() = default;
+  explicit chat_request(std::vector<chat_message> messages) : messages_(std::move(messages)) {}
+
+  const std::vector<chat_message>& messages() const noexcept { return messages_; }
+  chat_request& add(chat_message one) & {
+    messages_.push_back(std::move(one));
+    return *this;
+  }
+  chat_request&& add(chat_message one) && { return std::move(add(std::move(one))); }
+
+  /// Shared, since the same list goes with every turn.
+  chat_request& tools(std::shared_ptr<const std::vector<chat_tool>> list) & {
+    tools_ = std::move(list);
+    return *this;
+  }
+  chat_request& tools(std::vector<chat_tool> list) & {
+    return tools(std::make_shared<const std::vector<chat_tool>>(std::move(list)));
+  }
+  chat_request&& tools(std::vector<chat_tool> list) && { return std::move(tools(std::move(list))); }
+  const std::vector<chat_tool>& tools() const noexcept {
+    static const std::vector<chat_tool> none;
+    return tools_ ? *tools_ : none;
+  }
+
+  chat_request& tool_choice(chat_tool_choice which) & {
+    choice_ = which;
+    return *this;
+  }
+  chat_tool_choice tool_choice() const noexcept { return choice_; }
+
+  /// The most tokens that the answer may have. Default: the client's, or the service's.
+  chat_request& max_output_tokens(std::uint64_t most) & {
+    most_output_ = most;
+    return *this;
+  }
+  chat_request&& max_output_tokens(std::uint64_t most) && { return std::move(max_output_tokens(most)); }
+  std::optional<std::uint64_t> max_output_tokens() const noexcept { return most_output_; }
+
+  chat_request& temperature(double value) & {
+    temperature_ = value;
+    return *this;
+  }
+  chat_request&& temperature(double value) && { return std::move(temperature(value)); }
+  std::optional<double> temperature() const noexcept { return temperature_; }
+
+  /// Asks for an answer that is JSON of this schema. A model may not keep to it: check what comes.
+  /// \param name  1 to 64 of `[A-Za-z0-9_-]`.
+  chat_request& json_schema(std::string name, boost::json::object schema) & {
+    schema_name_ = std::move(name);
+    schema_ = std::move(schema);
+    return *this;
+  }
+  chat_request&& json_schema(std::string name, boost::json::object schema) && {
+    return std::move(json_schema(std::move(name), std::move(schema)));
+  }
+  const std::string& schema_name() const noexcept { return schema_name_; }
+  const std::optional<boost::json::object>& schema() const noexcept { return schema_; }
+
+  chat_request& on_delta(delta_listener hears) & {
+    on_delta_ = std::move(hears);
+    return *this;
+  }
+  chat_request&& on_delta(delta_listener hears) && { return std::move(on_delta(std::move(hears))); }
+  const delta_listener& on_delta() const noexcept { return on_delta_; }
+
+ private:
+  std::vector<chat_message> messages_;
+  std::shared_ptr<const std::vector<chat_tool>> tools_;
+  chat_tool_choice choice_ = chat_tool_choice::automatic;
+  std::optional<std::uint64_t> most_output_;
+  std::optional<double> temperature_;
+  std::string schema_name_;
+  std::optional<boost::json::object> schema_;
+  delta_listener on_delta_;
+};
+
+/// What a model has answered.
+class chat_reply {
+ public:
+  chat_reply() = default;
+  explicit chat_reply(chat_message message) : message_(std::move(message)) {}
+
+  /// Of the assistant's role; to be added to the conversation as it is.
+  const chat_message& message() const noexcept { return message_; }
+  std::string text() const { return message_.text(); }
+
+  const chat_usage& usage() const noexcept { return usage_; }
+  chat_reply& usage(chat_usage tokens) & {
+    usage_ = tokens;
+    return *this;
+  }
+  /// Why it ended, in the service's word: "stop", "tool_calls". A hint; `tool_calls()` of the message is what counts.
+  const std::string& finish_reason() const noexcept { return finish_; }
+  chat_reply& finish_reason(std::string word) & {
+    finish_ = std::move(word);
+    return *this;
+  }
+  /// What the service calls the model that answered; empty where it does not tell.
+  const std::string& model() const noexcept { return model_; }
+  chat_reply& model(std::string name) & {
+    model_ = std::move(name);
+    return *this;
+  }
+
+ private:
+  chat_message message_{chat_role::assistant, std::string()};
+  chat_usage usage_;
+  std::string finish_;
+  std::string model_;
+};
+
+/// Something that answers a conversation: a service (`chat_completions_client`), or a model in this process.
+///
+/// `chat(request)` yields the whole answer; where the request has an `on_delta`, that is told the pieces before. An answer
+/// that was cut off by a limit is no answer.
+/// Throws `error`, with a `chat_errc` as its `cause()`: context_overflow and output_limit above all, which a caller can
+/// do something about; `error{errc::cancelled}` where the awaiting coroutine was cancelled (terminal). May be asked many
+/// things at once, by coroutines of one executor.
+template <class M>
+concept chat_model = requires(M& model, chat_request request) {
+  { model.chat(std::move(request)) } -> awaitable_of<chat_reply>;
+};
+
+/// Any model, chosen at run time. One virtual call a request. Copies share the model.
+class any_chat_model {
+ public:
+  /// No model; asking it throws `error{errc::invalid_argument}`.
+  any_chat_model() = default;
+
+  template <class M>
+    requires(!std::same_as<M, any_chat_model> && chat_model<M>)
+  explicit any_chat_model(M model) : inside_(std::make_shared<box<M>>(std::move(model))) {}
+
+  awaitable<chat_reply> chat(chat_request request) { return keep(inside_, std::move(request)); }
+
+ private:
+  class interface {
+   public:
+    virtual ~interface() = default;
+    virtual awaitable<chat_reply> chat(chat_request request) = 0;
+  };
+
+  template <class M>
+  class box final : public interface {
+   public:
+    explicit box(M model) : model_(std::move(model)) {}
+    awaitable<chat_reply> chat(chat_request request) override { return model_.chat(std::move(request)); }
+
+   private:
+    M model_;
+  };
+
+  static awaitable<chat_reply> keep(std::shared_ptr<interface> inside, chat_request request) {
+    if (!inside)
+      throw error(errc::invalid_argument, "any_chat_model: there is none (default-constructed or moved from)");
+    chat_reply reply = co_await inside->chat(std::move(request));
+    co_return reply;
+  }
+
+  std::shared_ptr<interface> inside_;
+};
+
+}  // namespace cofferdam::inline v0

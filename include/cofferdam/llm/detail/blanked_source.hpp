@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/version.hpp>
+
+#include <cctype>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline v0::detail {
+
+/// Python without what can talk to whoever reads it: comments are gone, and texts are `"<str N bytes>"`. Lines stay lines.
+/// What is no Python comes out as something; it is for reading, not for running. Linear.
+inline std::string blanked_source(std::string_view code) {
+  std::string blanked;
+  blanked.reserve(code.size());
+  for (std::size_t at = 0; at < code.size();) {
+    const char c = code[at];
+    if (c == '#') {
+      at = code.find('\n', at);
+      if (at == std::string_view::npos) break;
+      continue;
+    }
+    if (c != '"' && c != '\'') {
+      blanked += c;
+      ++at;
+      continue;
+    }
+    std::size_t letters = 0;  // of the prefix, which is in `blanked` already
+    bool raw = false;
+    while (letters < 3 && letters < blanked.size()) {
+      const char p = blanked[blanked.size() - 1 - letters];
+      if (std::string_view("rRbBuUfFtT").find(p) == std::string_view::npos) break;
+      raw = raw || p == 'r' || p == 'R';
+      ++letters;
+    }
+    if (letters < blanked.size()) {
+      const auto before = static_cast<unsigned char>(blanked[blanked.size() - 1 - letters]);
+      if (std::isalnum(before) != 0 || before == '_' || before >= 0x80) letters = 0, raw = false;
+    }
+    const std::string quote(code.substr(at, 3) == std::string(3, c) ? 3 : 1, c);
+    const std::size_t start = at + quote.size();
+    std::size_t end = start;
+    std::size_t lines = 0;
+    while (end < code.size() && code.substr(end, quote.size()) != quote) {
+      if (code[end] == '\\' && end + 1 < code.size()) {
+        ++end;
+      } else if (code[end] == '\n' && quote.size() == 1) {
+        break;  // no text ends so
+      }
+      if (code[end] == '\n') ++lines;
+      ++end;
+    }
+    blanked += "\"<str " + std::to_string(end - start) + " bytes>\"";
+    blanked.append(lines, '\n');
+    at = end < code.size() && code[end] != '\n' ? end + quote.size() : end;
+  }
+  return blanked;
+}
+
+}  // namespace cofferdam::inline v0::detail

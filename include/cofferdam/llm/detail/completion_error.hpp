@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/llm/chat_error.hpp>
+#include <cofferdam/llm/detail/json_fields.hpp>
+#include <cofferdam/net/http_message.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+// What an answer that is none means, and whether and when to ask again. specs/mcp-and-llm.md, 12.5.
+
+namespace cofferdam::inline v0::detail {
+
+/// What a service says about a failure.
+class service_complaint {
+ public:
+  std::string message;
+  std::string code;
+  std::string type;
+
+  /// \param text  the answer's body, secrets already taken out.
+  static service_complaint read(std::string_view text) {
+    service_complaint made;
+    const std::optional<boost::json::value> value = read_json(text);
+    const boost::json::object* const object = value ? value->if_object() : nullptr;
+    if (object == nullptr) {
+      made.message = text.substr(0, most_text);
+      return made;
+    }
+    made.take(*object);
+    return made;
+  }
+
+  /// From an object that has, or is, an `error`.
+  void take(const boost::json::object& object) {
+    const boost::json::value* const inside = field(object, "error");
+    if (inside != nullptr && inside->is_string()) {
+      message = text_view(inside->get_string()).substr(0, most_text);
+      return;
+    }
+    const boost::json::object* const error = inside != nullptr && inside->is_object() ? inside->if_object() : &object;
+    message = text_field(*error, "message").substr(0, most_text);
+    if (message.empty()) message = text_field(*error, "detail").substr(0, most_text);
+    type = text_field(*error, "type").substr(0, 200);
+    const boost::json::value* const number = field(*error, "code");
+    if (number != nullptr && !number->is_null())
+      code = number->is_string() ? std::string(text_view(number->get_string()).substr(0, 200)) : json_text(*number);
+  }
+
+ private:
+  static constexpr std::size_t most_text = 4096;
+};
+
+inline bool says(std::string_view text, std::string_view words) noexcept {
+  const auto same = [](char a, char b) { return lowered(a) == lowered(b); };
+  return std::search(text.begin(), text.end(), words.begin(), words.end(), same) != text.end();
+}
+
+/// Whether a complaint is that the conversation is too long. Only OpenAI has a code for it.
+inline bool complains_of_length(const service_complaint& what) noexcept {
+  if (what.code == "context_length_exceeded" || what.code == "string_above_max_length") return true;
+  if (what.type == "exceed_context_size_error") return true;
+  constexpr std::array<std::string_view, 12> words{"maximum context length",
+                                                   "context length is only",
+                                                   "context window",
+                                                   "prompt is too long",
+                                                   "too many tokens",
+                                                   "too many input tokens",
+                                                   "exceeds the context",
+                                                   "exceeds the available context",
+                                                   "exceeds the model's context",
+                                                   "reduce the length of the",
+                                                   "exceed context limit",
+                                                   "context size has been exceeded"};
+  for (const std::string_view one : words)
+    if (says(what.message, one)) return true;
+  return says(what.message, "input length") && says(what.message, "exceeds");
+}
+
+/// What a status and a complaint come to.
+inline chat_errc classify(int status, const service_complaint& what) noexcept {
+  if ((status == 400 || status == 413 || status == 422 || status == 500) && complains_of_length(what))
+    return chat_errc::context_overflow;
+  switch (status) {
+    case 401: return chat_errc::not_authenticated;
+    case 402: return chat_errc::no_quota;
+    case 403: return chat_errc::not_permitted;
+    case 404: return chat_errc::no_such_model;
+    case 413: return chat_errc::request_too_large;
+    case 429:
+      if (what.code == "insufficient_quota" || what.type == "insufficient_quota") return chat_errc::no_quota;
+      if (says(what.message, "request too large")) return chat_errc::request_too_large;
+      return chat_errc::rate_limited;
+    default: break;
+  }
+  if (status == 408 || status == 409 || status >= 500) return chat_errc::service_failed;
+  if (status >= 400) return chat_errc::rejected;
+  return chat_errc::bad_answer;
+}
+
+/// Whether the same request may do better a little later.
+inline bool worth_a_retry(int status, chat_errc why, const http_fields& fields) noexcept {
+  if (why == chat_errc::no_quota || why == chat_errc::request_too_large || why == chat_errc::context_overflow)
+    return false;
+  const std::optional<std::string_view> told = fields.find("x-should-retry");
+  if (told && *told == "true") return true;
+  if (told && *told == "false") return false;
+  return status == 408 || status == 409 || status == 429 || status >= 500;
+}
+
+/// A number of seconds or milliseconds that is more than zero.
+inline std::optional<double> positive_number(std::string_view text) noexcept {
+  double number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure != std::errc() || end != text.data() + text.size() || !std::isfinite(number) || number <= 0)
+    return std::nullopt;
+  return number;
+}
+
+/// How long the service asks to wait; nothing where it does not, or not sensibly.
+/// \param now  seconds since 1970.
+inline std::optional<std::chrono::milliseconds> asked_wait(const http_fields& fields, std::time_t now) {
+  constexpr double longest = 1e9;
+  if (const auto text = fields.find("retry-after-ms"))
+    if (const auto number = positive_number(*text))
+      return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(std::min(*number, longest))));
+  const auto text = fields.find("retry-after");
+  if (!text) return std::nullopt;
+  if (const auto number = positive_number(*text))
+    return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(std::min(*number * 1000, longest))));
+  std::tm when{};
+  const std::string date(*text);
+  const char* const end = strptime(date.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &when);
+  if (end == nullptr || *end != '\0') return std::nullopt;
+  const std::time_t due = timegm(&when);
+  if (due <= now) return std::nullopt;
+  return std::chrono::milliseconds(std::min<std::int64_t>(due - now, 1'000'000) * 1000);
+}
+
+/// The sentence for a failed request. \param peer  where it went.
+inline std::string complaint_sentence(const std::string& peer, int status, chat_errc why,
+                                      const service_complaint& what) {
+  std::string text = peer + ": ";
+  switch (why) {
+    case chat_errc::context_overflow: text += "the conversation is longer than the model's context; send less"; break;
+    case chat_errc::not_authenticated: text += "the API key is missing or wrong"; break;
+    case chat_errc::not_permitted: text += "the API key may not do this"; break;
+    case chat_errc::no_quota: text += "there is no quota left"; break;
+    case chat_errc::no_such_model:
+      text += "no such model or path; check the model's name, and whether the base URL has its /v1";
+      break;
+    case chat_errc::request_too_large: text += "the request is too large; send less at a time"; break;
+    case chat_errc::rate_limited: text += "too many requests; try later"; break;
+    case chat_errc::rejected: text += "the service rejects the request"; break;
+    default: text += "the service failed"; break;
+  }
+  if (status != 0) text += " (status " + std::to_string(status) + ")";
+  if (!what.message.empty()) text += ": \"" + one_line(what.message, 500) + "\"";
+  return text;
+}
+
+}  // namespace cofferdam::inline v0::detail

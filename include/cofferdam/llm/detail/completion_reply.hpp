@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/llm/chat_error.hpp>
+#include <cofferdam/llm/chat_message.hpp>
+#include <cofferdam/llm/chat_model.hpp>
+#include <cofferdam/llm/detail/json_fields.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// An answer of POST /chat/completions, whole or in pieces. specs/mcp-and-llm.md, 12.3 and 12.4.
+
+namespace cofferdam::inline v0::detail {
+
+inline chat_usage read_usage(const boost::json::object& usage) {
+  chat_usage read;
+  read.input = count_field(usage, "prompt_tokens").value_or(0);
+  read.output = count_field(usage, "completion_tokens").value_or(0);
+  if (const auto* const more = object_field(usage, "prompt_tokens_details"))
+    read.cached = count_field(*more, "cached_tokens").value_or(0);
+  if (const auto* const more = object_field(usage, "completion_tokens_details"))
+    read.reasoning = count_field(*more, "reasoning_tokens").value_or(0);
+  return read;
+}
+
+/// An id for a call that came without one.
+inline std::string made_up_id() {
+  std::random_device source;
+  std::string id = "call_";
+  for (int i = 0; i < 16; ++i) id += "0123456789abcdef"[source() % 16U];
+  return id;
+}
+
+/// Puts an answer together: from the chunks of a stream, or from one whole message, which is one chunk in effect.
+class completion_assembly {
+ public:
+  /// \param most  bytes of all texts together.
+  explicit completion_assembly(std::size_t most) : most_(most) {}
+
+  /// Takes a `chat.completion.chunk`, or a `chat.completion`, of which every part may be missing.
+  /// \param hears  told the pieces; may be empty.
+  void add(const boost::json::object& chunk, const chat_request::delta_listener& hears) {
+    if (const std::string_view model = text_field(chunk, "model"); !model.empty() && model_.empty())
+      keep(model_, model);
+    if (const auto* const usage = object_field(chunk, "usage")) usage_ = read_usage(*usage);
+    const boost::json::array* const choices = array_field(chunk, "choices");
+    if (choices == nullptr || choices->empty()) return;
+    const boost::json::object* const choice = choices->front().if_object();
+    if (choice == nullptr) return;
+    has_choice_ = true;
+    if (const std::string_view why = text_field(*choice, "finish_reason"); !why.empty()) {
+      finish_.clear();
+      keep(finish_, why);
+    }
+    if (const auto* const piece = object_field(*choice, "delta")) {
+      add_piece(*piece, hears);
+    } else if (const auto* const message = object_field(*choice, "message")) {
+      whole_ = true;
+      add_piece(*message, hears);
+    }
+  }
+
+  /// Whether the service has said why the answer ends.
+  bool ended() const noexcept { return !finish_.empty(); }
+
+  /// The answer. \throws chat_failure: output_limit, filtered, bad_answer.
+  chat_reply finish(const std::string& peer) {
+    if (!has_choice_) throw chat_failure(chat_errc::bad_answer, peer + ": the answer has no choice in it");
+    if (finish_ == "length" || finish_ == "max_tokens")
+      throw chat_failure(chat_errc::output_limit,
+                         peer +
+                             ": the answer was cut off by the limit of output tokens; raise max_output_tokens, or ask "
+                             "for less at a time");
+    if (finish_ == "content_filter" && calls_.empty())
+      throw chat_failure(chat_errc::filtered, peer + ": a content filter held the answer back");
+    chat_message message(chat_role::assistant, std::move(text_));
+    message.reasoning(std::move(reasoning_));
+    message.refusal(std::move(refusal_));
+    std::set<std::string> ids;
+    for (slot& each : calls_) {
+      if (each.id.empty() || ids.contains(each.id)) each.id = made_up_id();
+      ids.insert(each.id);
+      message.call(chat_tool_call(std::move(each.id), std::move(each.name), std::move(each.arguments)));
+    }
+    chat_reply reply(std::move(message));
+    reply.usage(usage_).finish_reason(std::move(finish_)).model(std::move(model_));
+    return reply;
+  }
+
+ private:
+  static constexpr std::size_t most_calls = 128;
+
+  struct slot {
+    std::uint64_t index = 0;
+    std::string id;
+    std::string name;
+    std::string arguments;
+  };
+
+  void keep(std::string& where, std::string_view what) {
+    if (what.size() > most_ - kept_)
+      throw chat_failure(chat_errc::bad_answer,
+                         "the model's answer is longer than the limit of " + std::to_string(most_) + " bytes");
+    kept_ += what.size();
+    where += what;
+  }
+
+  void say(std::string& where, std::string_view what, chat_delta_kind kind, const chat_request::delta_listener& hears) {
+    if (what.empty()) return;
+    keep(where, what);
+    if (hears) hears(chat_delta(kind, what));
+  }
+
+  void add_piece(const boost::json::object& piece, const chat_request::delta_listener& hears) {
+    std::string_view thought = text_field(piece, "reasoning_content");
+    if (thought.empty()) thought = text_field(piece, "reasoning");
+    say(reasoning_, thought, chat_delta_kind::reasoning, hears);
+    say(refusal_, text_field(piece, "refusal"), chat_delta_kind::text, hears);
+    say(text_, text_field(piece, "content"), chat_delta_kind::text, hears);
+    if (const auto* const parts = array_field(piece, "content"))
+      for (const boost::json::value& each : *parts)
+        if (const boost::json::object* const part = each.if_object())
+          say(text_, text_field(*part, "text"), chat_delta_kind::text, hears);
+    if (const auto* const calls = array_field(piece, "tool_calls"))
+      for (const boost::json::value& each : *calls)
+        if (const boost::json::object* const call = each.if_object()) add_call(*call, hears);
+  }
+
+  void add_call(const boost::json::object& call, const chat_request::delta_listener& hears) {
+    const boost::json::object* function = object_field(call, "function");
+    if (function == nullptr) function = &call;
+    const std::string_view id = text_field(call, "id");
+    slot& to = slot_for(count_field(call, "index"), id, text_field(*function, "name"));
+    if (to.id.empty()) keep(to.id, id);
+    const std::string_view name = text_field(*function, "name");
+    if (!name.empty() && name != to.name) {
+      const bool begins = to.name.empty();
+      // A name that comes in pieces, or again and longer.
+      if (!begins && name.starts_with(to.name)) to.name.clear();
+      keep(to.name, name);
+      if (begins && hears) hears(chat_delta(chat_delta_kind::tool_call, name));
+    }
+    const boost::json::value* const arguments = field(*function, "arguments");
+    if (arguments == nullptr || arguments->is_null()) return;
+    if (const boost::json::string* const text = arguments->if_string()) {
+      keep(to.arguments, text_view(*text));
+    } else {
+      keep(to.arguments, json_text(*arguments));  // an object where its text should be
+    }
+  }
+
+  /// Which call a piece belongs to. Servers differ: indexes that are all 0, no indexes, an id in every piece.
+  slot& slot_for(std::optional<std::uint64_t> index, std::string_view id, std::string_view name) {
+    if (whole_) return new_slot(calls_.size());
+    if (!id.empty())
+      for (slot& each : calls_)
+        if (each.id == id && (!index || each.index == *index)) return each;
+    if (index) {
+      for (auto each = calls_.rbegin(); each != calls_.rend(); ++each)
+        if (each->index == *index && (id.empty() || each->id.empty())) return *each;
+    } else if (id.empty() && !calls_.empty() && (name.empty() || calls_.back().arguments.empty())) {
+      return calls_.back();
+    }
+    return new_slot(index.value_or(calls_.size()));
+  }
+
+  slot& new_slot(std::uint64_t index) {
+    if (calls_.size() == most_calls)
+      throw chat_failure(chat_errc::bad_answer, "the model's answer has more than 128 tool calls");
+    calls_.emplace_back();
+    calls_.back().index = index;
+    return calls_.back();
+  }
+
+  std::size_t most_;
+  std::size_t kept_ = 0;
+  bool has_choice_ = false;
+  bool whole_ = false;  // a message and not pieces of one: each of its calls is one of its own
+  std::string text_;
+  std::string reasoning_;
+  std::string refusal_;
+  std::string finish_;
+  std::string model_;
+  std::vector<slot> calls_;
+  chat_usage usage_;
+};
+
+}  // namespace cofferdam::inline v0::detail

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/base64.hpp>
+#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/llm/chat_message.hpp>
+#include <cofferdam/llm/chat_model.hpp>
+#include <cofferdam/llm/detail/json_fields.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// A conversation as POST /chat/completions takes it. specs/mcp-and-llm.md, 12.2 and 15.2.
+
+namespace cofferdam::inline v0::detail {
+
+/// Text that is UTF-8 whatever it was.
+inline std::string wire_text(std::string_view raw) {
+  if (is_valid_utf8(raw)) return std::string(raw);
+  std::string repaired;
+  append_repaired_utf8(repaired, raw);
+  return repaired;
+}
+
+inline boost::json::object text_part_json(std::string_view text) {
+  boost::json::object part;
+  part["type"] = "text";
+  part["text"] = wire_text(text);
+  return part;
+}
+
+inline boost::json::object image_part_json(const chat_part& image) {
+  boost::json::object url;
+  url["url"] = "data:" + image.mime_type() + ";base64," + base64_encode(image.content());
+  boost::json::object part;
+  part["type"] = "image_url";
+  part["image_url"] = std::move(url);
+  return part;
+}
+
+inline boost::json::object wire_message(std::string_view role, std::string_view text) {
+  boost::json::object made;
+  made["role"] = as_json_text(role);
+  made["content"] = wire_text(text);
+  return made;
+}
+
+inline bool has_images(const chat_message& message) {
+  for (const chat_part& each : message.parts())
+    if (each.is_image()) return true;
+  return false;
+}
+
+/// Appends messages as the service wants them: every call is answered exactly once and before anything else, and images
+/// stand in messages of the user.
+class wire_messages {
+ public:
+  wire_messages(bool sends_reasoning, const std::string& system_role)
+      : sends_reasoning_(sends_reasoning), system_role_(system_role) {}
+
+  boost::json::array make(const std::vector<chat_message>& messages) {
+    for (std::size_t at = 0; at < messages.size();) {
+      const chat_message& one = messages[at];
+      switch (one.role()) {
+        case chat_role::system: list_.push_back(wire_message(system_role_, one.text())); break;
+        case chat_role::user: list_.push_back(user(one)); break;
+        case chat_role::assistant: list_.push_back(assistant(one)); break;
+        case chat_role::tool: break;  // an answer that nobody has asked for
+      }
+      ++at;
+      if (one.role() == chat_role::assistant && !one.tool_calls().empty()) at = answers(messages, at, one);
+    }
+    return std::move(list_);
+  }
+
+ private:
+  static boost::json::object user(const chat_message& one) {
+    if (!has_images(one)) return wire_message("user", one.text());
+    boost::json::array parts;
+    for (const chat_part& each : one.parts()) {
+      if (each.is_image()) {
+        parts.push_back(image_part_json(each));
+      } else if (!each.text().empty()) {
+        parts.push_back(text_part_json(each.text()));
+      }
+    }
+    boost::json::object made;
+    made["role"] = "user";
+    made["content"] = std::move(parts);
+    return made;
+  }
+
+  boost::json::object assistant(const chat_message& one) const {
+    std::string text = one.text();
+    if (text.empty()) text = one.refusal();
+    boost::json::object made = wire_message("assistant", text);
+    if (sends_reasoning_ && !one.reasoning().empty()) made["reasoning_content"] = wire_text(one.reasoning());
+    if (one.tool_calls().empty()) return made;
+    if (text.empty()) made["content"] = nullptr;
+    boost::json::array calls;
+    for (const chat_tool_call& each : one.tool_calls()) {
+      boost::json::object function;
+      function["name"] = wire_text(each.name());
+      function["arguments"] = wire_text(each.arguments());
+      boost::json::object call;
+      call["id"] = wire_text(each.id());
+      call["type"] = "function";
+      call["function"] = std::move(function);
+      calls.push_back(std::move(call));
+    }
+    made["tool_calls"] = std::move(calls);
+    return made;
+  }
+
+  /// The answers to the calls of one message, in the calls' order; returns where the conversation goes on.
+  std::size_t answers(const std::vector<chat_message>& messages, std::size_t at, const chat_message& asked) {
+    std::vector<const chat_message*> given;
+    for (; at < messages.size() && messages[at].role() == chat_role::tool; ++at) given.push_back(&messages[at]);
+    boost::json::array pictures;
+    for (const chat_tool_call& call : asked.tool_calls()) {
+      const chat_message* answer = nullptr;
+      for (const chat_message*& each : given)
+        if (answer == nullptr && each != nullptr && each->call_id() == call.id()) answer = std::exchange(each, nullptr);
+      boost::json::object made =
+          wire_message("tool", answer == nullptr ? "Error: no result (interrupted)." : text_of(*answer));
+      made["tool_call_id"] = wire_text(call.id());
+      list_.push_back(std::move(made));
+      if (answer == nullptr || !has_images(*answer)) continue;
+      pictures.push_back(text_part_json("Here is the image for tool call " + call.id() + ":"));
+      for (const chat_part& each : answer->parts())
+        if (each.is_image()) pictures.push_back(image_part_json(each));
+    }
+    if (!pictures.empty()) {
+      boost::json::object shown;
+      shown["role"] = "user";
+      shown["content"] = std::move(pictures);
+      list_.push_back(std::move(shown));
+    }
+    return at;
+  }
+
+  static std::string text_of(const chat_message& answer) {
+    std::string text = answer.text();
+    if (has_images(answer))
+      text += (text.empty() ? "" : "\n") + std::string("(The image follows in the next user message.)");
+    return text;
+  }
+
+  boost::json::array list_;
+  bool sends_reasoning_;
+  const std::string& system_role_;
+};
+
+inline boost::json::object wire_tool(const chat_tool& one) {
+  boost::json::object function;
+  function["name"] = one.name();
+  function["description"] = one.description();
+  function["parameters"] = one.parameters();
+  boost::json::object made;
+  made["type"] = "function";
+  made["function"] = std::move(function);
+  return made;
+}
+
+}  // namespace cofferdam::inline v0::detail

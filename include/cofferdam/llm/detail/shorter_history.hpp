@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/llm/chat_message.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// Ways to make a conversation shorter that is longer than its model's context. specs/mcp-and-llm.md, 15.5. What comes
+// before `kept` (who the model is, the task, a summary) is never touched.
+
+namespace cofferdam::inline v0::detail {
+
+/// Where the newest `count` turns begin; a turn begins with a message of the assistant.
+inline std::size_t start_of_last_turns(const std::vector<chat_message>& messages, std::size_t kept, std::size_t count) {
+  std::size_t at = messages.size();
+  while (at > kept && count != 0)
+    if (messages[--at].role() == chat_role::assistant) --count;
+  return count == 0 ? at : kept;
+}
+
+/// A copy of an answer with other parts.
+inline chat_message with_parts(const chat_message& one, std::vector<chat_part> parts) {
+  chat_message made(one.role(), std::string());
+  if (one.role() == chat_role::tool) made = chat_message::tool(one.call_id(), std::string());
+  for (chat_part& each : parts) made.add(std::move(each));
+  return made;
+}
+
+/// Cuts the tools' answers that are older than the newest `spared` turns. Whether there was anything to cut.
+inline bool cut_answers(std::vector<chat_message>& messages, std::size_t kept, std::size_t spared) {
+  constexpr std::size_t most = 500;
+  const std::size_t end = start_of_last_turns(messages, kept, spared);
+  bool changed = false;
+  for (std::size_t at = kept; at < end; ++at) {
+    if (messages[at].role() != chat_role::tool) continue;
+    std::vector<chat_part> parts;
+    bool mine = false;
+    for (const chat_part& each : messages[at].parts()) {
+      if (each.is_image() || each.text().size() <= most + 100) {
+        parts.push_back(each);
+        continue;
+      }
+      mine = true;
+      parts.emplace_back(std::string(without_cut_end(std::string_view(each.text()).substr(0, most))) +
+                         "\n[the rest of this answer was left out to save space]");
+    }
+    if (mine) messages[at] = with_parts(messages[at], std::move(parts));
+    changed = changed || mine;
+  }
+  return changed;
+}
+
+/// Takes images out of what is older than the newest turn. Whether there was one.
+inline bool remove_old_images(std::vector<chat_message>& messages, std::size_t kept) {
+  const std::size_t end = start_of_last_turns(messages, kept, 1);
+  bool changed = false;
+  for (std::size_t at = kept; at < end; ++at) {
+    const std::vector<chat_part>& old = messages[at].parts();
+    if (std::none_of(old.begin(), old.end(), [](const chat_part& each) { return each.is_image(); })) continue;
+    std::vector<chat_part> parts;
+    for (const chat_part& each : old)
+      parts.push_back(each.is_image() ? chat_part("\n[image removed to save space]") : each);
+    messages[at] = with_parts(messages[at], std::move(parts));
+    changed = true;
+  }
+  return changed;
+}
+
+/// Drops the newest turn, with what stands before it as a warning to it. Not the first one. Whether there was one.
+inline bool drop_newest_turn(std::vector<chat_message>& messages, std::size_t kept) {
+  const std::size_t from = start_of_last_turns(messages, kept, 1);
+  if (from <= kept) return false;
+  std::size_t cut = from;
+  while (cut > kept && messages[cut - 1].role() == chat_role::user) --cut;
+  if (cut <= kept) return false;
+  messages.erase(messages.begin() + static_cast<std::ptrdiff_t>(cut), messages.end());
+  return true;
+}
+
+}  // namespace cofferdam::inline v0::detail

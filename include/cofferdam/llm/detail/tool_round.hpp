@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/llm/agent_event.hpp>
+#include <cofferdam/llm/agent_result.hpp>
+#include <cofferdam/llm/chat_message.hpp>
+#include <cofferdam/llm/detail/join_all.hpp>
+#include <cofferdam/llm/detail/tool_arguments.hpp>
+#include <cofferdam/tools/tool.hpp>
+
+#include <asio/this_coro.hpp>
+
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+/// One call of a turn, and its answer once there is one.
+class round_call {
+ public:
+  std::string id;
+  std::string name;
+  std::string text;  ///< the arguments as they came
+  tools::any_tool* tool = nullptr;
+  boost::json::value arguments;
+  std::optional<tools::tool_result> answer;
+  bool invalid = false;  ///< no such tool, or arguments that are none
+};
+
+/// Carries out the calls of one turn. Everything that goes wrong is an answer, except what ends the session: cancellation,
+/// and an environment that is lost or closed.
+class tool_round {
+ public:
+  tool_round(std::vector<tools::any_tool>& tools, const agent_listener& listener, agent_result& result,
+             std::size_t parallel_reads)
+      : tools_(tools), listener_(listener), result_(result), parallel_reads_(parallel_reads) {}
+
+  std::vector<round_call>& calls() noexcept { return calls_; }
+
+  /// The call that has ended the work; null where none has.
+  const round_call* ended_by() const noexcept { return ended_by_; }
+
+  /// \param message  the model's; its calls are taken.
+  void take(const chat_message& message) {
+    for (const chat_tool_call& each : message.tool_calls()) {
+      round_call& one = calls_.emplace_back();
+      one.id = each.id();
+      one.name = each.name();
+      one.text = each.arguments();
+      for (tools::any_tool& known : tools_)
+        if (known.name() == one.name) one.tool = &known;
+      if (one.tool == nullptr) {
+        refuse(one, "Error: there is no tool '" + one_line(one.name, 64) + "'. Tools: " + names() + ".");
+        continue;
+      }
+      std::string complaint;
+      std::optional<boost::json::value> arguments = read_tool_arguments(one.text, one.name, complaint);
+      if (!arguments) {
+        refuse(one, std::move(complaint));
+        continue;
+      }
+      one.arguments = std::move(*arguments);
+    }
+  }
+
+  /// Ordinary calls in their order, or at once where they only read; then the one that ends the work.
+  awaitable<void> run() {
+    std::vector<round_call*> ordinary;
+    std::vector<round_call*> ending;
+    for (round_call& each : calls_) {
+      if (each.answer) continue;
+      (each.tool->ends_work() ? ending : ordinary).push_back(&each);
+    }
+    const bool only_reads =
+        std::all_of(ordinary.begin(), ordinary.end(), [](const round_call* each) { return each->tool->reads_only(); });
+    const std::size_t at_once = only_reads ? parallel_reads_ : 1;
+    if (at_once > 1 && ordinary.size() > 1) {
+      auto work = [this, &ordinary](std::size_t at) { return call(*ordinary[at]); };
+      co_await join_all(ordinary.size(), at_once, work);
+    } else {
+      for (round_call* each : ordinary) co_await call(*each);
+    }
+    if (ending.size() > 1) {
+      for (round_call* each : ending)
+        refuse(*each, "Error: not finished, because " + std::to_string(ending.size()) +
+                          " calls in this turn would end the work. Call one of them, once.");
+      co_return;
+    }
+    for (round_call* each : ending) {
+      co_await call(*each);
+      if (each->answer->success()) ended_by_ = each;
+    }
+  }
+
+ private:
+  std::string names() const {
+    std::string all;
+    for (const tools::any_tool& each : tools_) all += (all.empty() ? "" : ", ") + std::string(each.name());
+    return all;
+  }
+
+  void refuse(round_call& one, std::string why) {
+    one.invalid = true;
+    one.answer.emplace(std::move(why), false);
+  }
+
+  void tell(const agent_event& what) const {
+    if (listener_) listener_(what);
+  }
+
+  awaitable<void> call(round_call& one) {
+    agent_event begun(agent_event_kind::tool_begun, one.text);
+    begun.name(one.name).call_id(one.id);
+    tell(begun);
+    tools::tool_output_listener hears;
+    if (listener_)
+      hears = [this, &one](output_stream stream, bytes_view piece) {
+        agent_event output(agent_event_kind::tool_output, as_text(piece));
+        output.name(one.name).call_id(one.id).stream(stream);
+        tell(output);
+      };
+    const auto start = std::chrono::steady_clock::now();
+    std::exception_ptr failure;
+    try {
+      tools::tool_result answer = co_await one.tool->call(std::move(one.arguments), std::move(hears));
+      one.answer = std::move(answer);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (failure) {
+      const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+      one.answer = answer_to(failure, state.cancelled() != asio::cancellation_type::none);
+    }
+    const auto time = std::chrono::steady_clock::now() - start;
+    if (one.answer->text().starts_with("Error: Wrong arguments")) one.invalid = true;
+    tool_account& account = result_.tools[one.name];
+    ++account.calls;
+    if (!one.answer->success()) ++account.failures;
+    account.time += time;
+    agent_event ended(agent_event_kind::tool_ended, one.answer->text());
+    ended.name(one.name).call_id(one.id).success(one.answer->success()).duration(time);
+    tell(ended);
+  }
+
+  /// What a tool threw, as an answer, or thrown on where nobody is there to be answered.
+  static tools::tool_result answer_to(const std::exception_ptr& failure, bool cancelled) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const error& known) {
+      if (known.code() == errc::provider_lost || known.code() == errc::environment_closed) throw;
+      if (cancelled) throw error(errc::cancelled, "the session was cancelled while a tool worked", known.cause());
+      return tools::tool_result("Error: " + std::string(known.what()), false);
+    } catch (const std::exception& other) {
+      if (cancelled) throw error(errc::cancelled, "the session was cancelled while a tool worked");
+      return tools::tool_result("Error: the tool failed: " + one_line(other.what(), 1000), false);
+    } catch (...) {
+      if (cancelled) throw error(errc::cancelled, "the session was cancelled while a tool worked");
+      return tools::tool_result("Error: the tool failed in an unknown way.", false);
+    }
+  }
+
+  std::vector<tools::any_tool>& tools_;
+  const agent_listener& listener_;
+  agent_result& result_;
+  std::size_t parallel_reads_;
+  std::vector<round_call> calls_;
+  const round_call* ended_by_ = nullptr;
+};
+
+}  // namespace cofferdam::inline v0::detail

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/code/code_request.hpp>
+#include <cofferdam/code/code_result.hpp>
+#include <cofferdam/code/code_runner.hpp>
+#include <cofferdam/code/with_runner.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/testing/detail/conformance_base.hpp>
+
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline v0::testing::detail {
+
+/// Runs a coroutine to its end on `loop`; a failure of the check where it throws or hangs.
+template <class Body>
+void run_check_on(asio::io_context& loop, Body body) {
+  std::exception_ptr failure;
+  const auto done = std::make_shared<bool>(false);
+  auto ended = [&failure, done](std::exception_ptr thrown) {
+    if (!*done) failure = thrown;
+    *done = true;
+  };
+  asio::co_spawn(loop, std::move(body), ended);
+  loop.restart();
+  const auto limit = std::chrono::steady_clock::now() + patience;
+  while (!*done && std::chrono::steady_clock::now() < limit) loop.run_one_for(std::chrono::seconds(1));
+  if (!*done) {
+    *done = true;
+    ADD_FAILURE() << "the check did not finish within " << patience.count() << " s";
+    return;
+  }
+  if (!failure) return;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& thrown) {
+    ADD_FAILURE() << "the check threw: " << thrown.what();
+  }
+}
+
+/// For what a check has begun besides itself.
+inline void expect_no_exception(const std::exception_ptr& failure) {
+  if (!failure) return;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& thrown) {
+    ADD_FAILURE() << "what the check has begun threw: " << thrown.what();
+  }
+}
+
+/// What the suites share. A runner may take seconds to start: the checks of one suite have one, which is all the more
+/// reason for it to be as good after a check as before; those that end it have one of their own.
+template <class Backend>
+class runner_conformance : public ::testing::Test {
+ public:
+  using runner = runner_of<decltype(Backend::provider())>;
+
+  static void TearDownTestSuite() {
+    if (!shared().one) return;
+    run_check_on(shared().loop, []() -> awaitable<void> { co_await shared().one->close(); });
+    shared().one.reset();
+    shared().loop.restart();
+    shared().loop.run_for(std::chrono::seconds(10));
+  }
+
+ protected:
+  /// With the runner of the suite.
+  template <class Body>
+  static void with(Body body) {
+    run_check_on(shared().loop, [&body]() -> awaitable<void> {
+      if (!shared().one) co_await open_shared();
+      co_await body(*shared().one);
+    });
+  }
+
+  /// With a runner that is opened for this check, and closed.
+  template <class Body>
+  static void with_own(Body body) {
+    run_check([&]() -> awaitable<void> { co_await with_runner(Backend::provider(), std::ref(body)); });
+  }
+
+ private:
+  struct held {
+    asio::io_context loop;
+    std::optional<runner> one;
+  };
+  static held& shared() {
+    static held all;
+    return all;
+  }
+  static awaitable<void> open_shared() {
+    const auto provider = Backend::provider();
+    runner opened = co_await provider.open();
+    shared().one.emplace(std::move(opened));
+  }
+};
+
+/// The value as JSON text; "(none)" where there is none.
+inline std::string value_text(const code_result& result) {
+  return result.value() ? boost::json::serialize(*result.value()) : "(none)";
+}
+
+inline std::string final_text(const code_result& result) {
+  return result.final_value() ? boost::json::serialize(*result.final_value()) : "(none)";
+}
+
+inline std::string failure_type(const code_result& result) { return result.failure() ? result.failure()->type() : ""; }
+
+/// Everything about a result, for messages.
+inline std::string told(const code_result& result) {
+  std::string text = "exit " + std::to_string(result.exit_code()) + ", signal " + std::to_string(result.term_signal()) +
+                     ", " + std::string(to_string(result.kind())) + ": " + result.reason();
+  text += "\nout: " + result.out().text().substr(0, 2000) + "\nerr: " + result.err().text().substr(0, 4000);
+  return text + "\nvalue: " + value_text(result).substr(0, 2000);
+}
+
+/// A limit that no honest run of a check reaches on a loaded machine.
+inline constexpr std::chrono::seconds long_limit{100};
+
+}  // namespace cofferdam::inline v0::testing::detail

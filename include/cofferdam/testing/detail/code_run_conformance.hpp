@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/testing/detail/code_conformance_base.hpp>
+
+#include <string>
+
+namespace cofferdam::inline v0::testing {
+
+/// What a piece of code does is a result, and the next begins afresh.
+template <class Backend>
+class code_run_conformance : public detail::runner_conformance<Backend> {};
+TYPED_TEST_SUITE_P(code_run_conformance);
+
+TYPED_TEST_P(code_run_conformance, prints_and_yields_the_value_of_the_last_expression) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result result =
+        co_await runner.run_code(code_request("import sys\nprint('hi')\nprint('no', file=sys.stderr)\n6 * 7"));
+    EXPECT_TRUE(result.success()) << detail::told(result);
+    EXPECT_EQ(result.out().text(), "hi\n");
+    EXPECT_EQ(result.err().text(), "no\n");
+    EXPECT_EQ(detail::value_text(result), "42");
+    EXPECT_TRUE(result.value_is_exact());
+    EXPECT_EQ(result.value_text(), "42");
+    EXPECT_EQ(result.exit_code(), 0);
+    EXPECT_FALSE(result.driver_restarted());
+    EXPECT_GT(result.duration().count(), 0);
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, a_statement_at_the_end_has_no_value) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result result = co_await runner.run_code(code_request("x = 1"));
+    EXPECT_TRUE(result.success()) << detail::told(result);
+    EXPECT_FALSE(result.value());
+    EXPECT_TRUE(result.displays().empty());
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, none_at_the_end_is_no_value) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result result = co_await runner.run_code(code_request("print('x')"));
+    EXPECT_TRUE(result.success()) << detail::told(result);
+    EXPECT_FALSE(result.value());
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, no_code_at_all_succeeds) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result empty = co_await runner.run_code(code_request(""));
+    EXPECT_TRUE(empty.success()) << detail::told(empty);
+    code_result comment = co_await runner.run_code(code_request("# nothing\n\n"));
+    EXPECT_TRUE(comment.success()) << detail::told(comment);
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, every_run_begins_with_fresh_globals) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result first = co_await runner.run_code(code_request("secret = 5\nglobals()['hidden'] = 6\nsecret"));
+    EXPECT_EQ(detail::value_text(first), "5");
+    code_result second =
+        co_await runner.run_code(code_request("[n for n in ('secret', 'hidden', '_') if n in globals()]"));
+    EXPECT_EQ(detail::value_text(second), "[]") << detail::told(second);
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, a_module_that_a_run_has_imported_and_changed_is_as_before_in_the_next) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result first = co_await runner.run_code(code_request("import colorsys\ncolorsys.mine = 1"));
+    EXPECT_TRUE(first.success()) << detail::told(first);
+    code_result second = co_await runner.run_code(code_request("import colorsys\nhasattr(colorsys, 'mine')"));
+    EXPECT_EQ(detail::value_text(second), "false");
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, builtins_that_a_run_has_changed_are_as_before_in_the_next) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result first = co_await runner.run_code(
+        code_request("import builtins\nbuiltins.print = None\nbuiltins.mine = 1\nbuiltins.len = lambda x: 7"));
+    EXPECT_TRUE(first.success()) << detail::told(first);
+    code_result second =
+        co_await runner.run_code(code_request("import builtins\nprint(len('ab'), hasattr(builtins, 'mine'))"));
+    EXPECT_EQ(second.out().text(), "2 False\n") << detail::told(second);
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, what_a_run_has_set_in_sys_and_os_is_as_before_in_the_next) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result first = co_await runner.run_code(
+        code_request("import os, sys\nsys.path.insert(0, '/mine')\nsys.argv.append('mine')\nsys.setrecursionlimit(99)\n"
+                     "os.environ['MINE'] = '1'\nos.mkdir('there')\nos.chdir('there')\nsys.modules['mine'] = sys"));
+    EXPECT_TRUE(first.success()) << detail::told(first);
+    code_result second = co_await runner.run_code(code_request(
+        "import os, sys\n['/mine' in sys.path, 'mine' in sys.argv, sys.getrecursionlimit() > 900, 'MINE' in "
+        "os.environ, os.path.basename(os.getcwd()) == 'there', 'mine' in sys.modules]"));
+    EXPECT_EQ(detail::value_text(second), "[false,false,true,false,false,false]") << detail::told(second);
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, an_uncaught_exception_is_a_result) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result zero = co_await runner.run_code(code_request("print('before')\n\n1/0"));
+    EXPECT_FALSE(zero.success());
+    EXPECT_EQ(zero.exit_code(), 1);
+    EXPECT_EQ(zero.kind(), error_kind::none);
+    EXPECT_EQ(zero.out().text(), "before\n");
+    EXPECT_TRUE(zero.failure().has_value());
+    if (!zero.failure()) co_return;
+    EXPECT_EQ(zero.failure()->type(), "ZeroDivisionError");
+    EXPECT_NE(zero.failure()->message().find("division"), std::string::npos);
+    EXPECT_EQ(zero.failure()->line(), 3);
+    EXPECT_EQ(zero.failure()->traceback(), zero.err().text());
+    EXPECT_NE(zero.failure()->traceback().find("    1/0\n"), std::string::npos);
+    EXPECT_EQ(zero.failure()->traceback().find("driver"), std::string::npos) << zero.failure()->traceback();
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, what_was_printed_before_a_failure_is_kept_of_both_streams) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result result = co_await runner.run_code(
+        code_request("import sys\nprint('out', end='')\nprint('err', file=sys.stderr)\nraise ValueError('x')"));
+    EXPECT_EQ(result.out().text(), "out");
+    EXPECT_EQ(result.err().text().substr(0, 4), "err\n") << detail::told(result);
+    EXPECT_NE(result.err().text().find("ValueError: x"), std::string::npos);
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, a_failure_within_functions_shows_their_lines) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result result = co_await runner.run_code(
+        code_request("def inner():\n    return [][1]\n\ndef outer():\n    inner()\n\nouter()"));
+    EXPECT_EQ(detail::failure_type(result), "IndexError");
+    EXPECT_EQ(result.failure() ? result.failure()->line() : 0, 2);
+    EXPECT_NE(result.err().text().find("return [][1]"), std::string::npos) << detail::told(result);
+    EXPECT_NE(result.err().text().find("in outer"), std::string::npos);
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, the_cause_of_a_failure_is_told) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result result = co_await runner.run_code(
+        code_request("try:\n    {}['a']\nexcept KeyError as e:\n    raise RuntimeError('second') from e"));
+    EXPECT_EQ(detail::failure_type(result), "RuntimeError");
+    EXPECT_NE(result.err().text().find("KeyError: 'a'"), std::string::npos);
+    EXPECT_NE(result.err().text().find("direct cause"), std::string::npos);
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, a_syntax_error_names_its_line) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result result = co_await runner.run_code(code_request("x = 1\ny = (\n"));
+    EXPECT_EQ(detail::failure_type(result), "SyntaxError");
+    EXPECT_EQ(result.failure() ? result.failure()->line() : 0, 2);
+    EXPECT_EQ(result.exit_code(), 1);
+    code_result indented = co_await runner.run_code(code_request("if 1:\nx = 1"));
+    EXPECT_EQ(detail::failure_type(indented), "IndentationError");
+    code_result null = co_await runner.run_code(code_request(std::string("x = 1\0", 6)));
+    EXPECT_TRUE(null.failure().has_value()) << detail::told(null);
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, leaving_with_sys_exit_is_an_end_with_that_code) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result none = co_await runner.run_code(code_request("import sys; sys.exit()"));
+    EXPECT_TRUE(none.success()) << detail::told(none);
+    code_result zero = co_await runner.run_code(code_request("import sys; sys.exit(0)"));
+    EXPECT_TRUE(zero.success()) << detail::told(zero);
+    code_result three = co_await runner.run_code(code_request("raise SystemExit(3)"));
+    EXPECT_FALSE(three.success());
+    EXPECT_EQ(three.exit_code(), 3);
+    EXPECT_EQ(detail::failure_type(three), "SystemExit");
+    code_result worded = co_await runner.run_code(code_request("import sys; sys.exit('bye')"));
+    EXPECT_EQ(worded.exit_code(), 1);
+    EXPECT_EQ(worded.err().text(), "bye\n");
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, a_keyboard_interrupt_of_the_codes_own_is_130) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result result = co_await runner.run_code(code_request("raise KeyboardInterrupt"));
+    EXPECT_EQ(result.exit_code(), 130);
+    EXPECT_EQ(detail::failure_type(result), "KeyboardInterrupt");
+    EXPECT_EQ(result.kind(), error_kind::none);
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, endless_recursion_is_a_recursion_error) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result result = co_await runner.run_code(code_request("def f(): f()\nf()"));
+    EXPECT_EQ(detail::failure_type(result), "RecursionError") << detail::told(result);
+    code_result caught = co_await runner.run_code(
+        code_request("def f():\n  f()\ntry:\n  f()\nexcept RecursionError:\n  print('caught')"));
+    EXPECT_EQ(caught.out().text(), "caught\n");
+    EXPECT_FALSE(caught.driver_restarted());
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, memory_that_is_not_there_is_a_memory_error) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result result = co_await runner.run_code(code_request("import sys\nbytearray(sys.maxsize - 64)"));
+    EXPECT_EQ(detail::failure_type(result), "MemoryError") << detail::told(result);
+    code_result after = co_await runner.run_code(code_request("'still here'"));
+    EXPECT_EQ(detail::value_text(after), "\"still here\"");
+    EXPECT_FALSE(after.driver_restarted());
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, an_exception_that_cannot_be_put_into_words_is_told) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result odd = co_await runner.run_code(
+        code_request("class odd(Exception):\n  def __str__(self): raise ValueError\nraise odd()"));
+    EXPECT_EQ(detail::failure_type(odd), "odd") << detail::told(odd);
+    code_result argument =
+        co_await runner.run_code(code_request("raise ValueError(object(), {1}, b'\\xff', float('nan'))"));
+    EXPECT_EQ(detail::failure_type(argument), "ValueError") << detail::told(argument);
+    code_result lone = co_await runner.run_code(code_request("raise ValueError('\\ud800')"));
+    EXPECT_EQ(detail::failure_type(lone), "ValueError") << detail::told(lone);
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, the_code_is_the_main_module) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result result = co_await runner.run_code(code_request(
+        "import sys, pickle\nclass Point:\n  pass\n[__name__, sys.modules['__main__'].__dict__ is globals(), "
+        "type(pickle.loads(pickle.dumps(Point()))) is Point]"));
+    EXPECT_EQ(detail::value_text(result), R"(["__main__",true,true])") << detail::told(result);
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, awaits_at_the_top_level) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result result = co_await runner.run_code(
+        code_request("import asyncio\nawait asyncio.sleep(0.01)\nx = 5\nawait asyncio.sleep(0, x)"));
+    EXPECT_EQ(detail::value_text(result), "5") << detail::told(result);
+    code_result failing = co_await runner.run_code(code_request(
+        "import asyncio\nasync def f():\n  await asyncio.sleep(0)\n  raise ValueError('late')\nawait f()"));
+    EXPECT_EQ(detail::failure_type(failing), "ValueError") << detail::told(failing);
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, tasks_of_asyncio_run_together) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result result = co_await runner.run_code(
+        code_request("import asyncio\nasync def one(n):\n  await asyncio.sleep(0.01)\n  return n\n"
+                     "await asyncio.gather(*[one(n) for n in range(5)])"));
+    EXPECT_EQ(detail::value_text(result), "[0,1,2,3,4]") << detail::told(result);
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, text_of_every_kind_goes_through) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result result = co_await runner.run_code(
+        code_request("# \xc3\xa4\nprint('\xe2\x82\xac \xf0\x9f\x98\x80')\n'\xc3\xa4' + chr(0) + '\\x1b[0m\\r\\n'"));
+    EXPECT_EQ(result.out().text(), "\xe2\x82\xac \xf0\x9f\x98\x80\n");
+    EXPECT_EQ(detail::value_text(result), "\"\xc3\xa4\\u0000\\u001b[0m\\r\\n\"") << detail::told(result);
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, code_that_is_no_utf8_is_refused) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result result = co_await runner.run_code(code_request("print('\xff')"));
+    EXPECT_EQ(result.kind(), error_kind::invalid_argument);
+    EXPECT_FALSE(result.success());
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, long_programs_run) {
+  this->with([](auto& runner) -> awaitable<void> {
+    std::string source = "x = 0\n";
+    for (int i = 0; i < 20'000; ++i) source += "x += 1\n";
+    source += "x";
+    code_result result = co_await runner.run_code(code_request(source).timeout(detail::long_limit));
+    EXPECT_EQ(detail::value_text(result), "20000") << detail::told(result);
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, the_standard_library_is_there) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result result = co_await runner.run_code(
+        code_request("import base64, collections, csv, dataclasses, datetime, decimal, enum, fractions, functools, "
+                     "hashlib, heapq, io, itertools, json, math, operator, pathlib, random, re, statistics, string, "
+                     "textwrap, typing, uuid, zlib, zipfile, xml.etree.ElementTree, unicodedata, struct\n"
+                     "from math import *\n[statistics.mean([1, 2, 3]), sqrt(16), re.sub('a', 'b', 'aa'), "
+                     "zlib.decompress(zlib.compress(b'x')).decode()]")
+            .timeout(detail::long_limit));
+    EXPECT_EQ(detail::value_text(result), R"([2,4E0,"bb","x"])") << detail::told(result);
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, there_is_nothing_to_read) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result result = co_await runner.run_code(code_request("input()"));
+    EXPECT_EQ(detail::failure_type(result), "EOFError") << detail::told(result);
+    code_result all = co_await runner.run_code(code_request("import sys\nsys.stdin.read()"));
+    EXPECT_EQ(detail::value_text(all), R"("")") << detail::told(all);
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, variables_of_the_environment_are_those_of_the_run) {
+  this->with([](auto& runner) -> awaitable<void> {
+    const std::string code = "import os\nos.environ.get('COFFERDAM_CHECK', 'none')";
+    code_result with = co_await runner.run_code(code_request(code).environment("COFFERDAM_CHECK", "a b\nc"));
+    EXPECT_EQ(detail::value_text(with), R"("a b\nc")");
+    code_result without = co_await runner.run_code(code_request(code));
+    EXPECT_EQ(detail::value_text(without), R"("none")");
+    code_result bad = co_await runner.run_code(code_request(code).environment("A=B", "c"));
+    EXPECT_EQ(detail::failure_type(bad), "ValueError") << detail::told(bad);
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, a_quiet_failure_is_told_and_not_printed) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result result = co_await runner.run_code(code_request("1/0").quiet_failure());
+    EXPECT_EQ(result.err().text(), "");
+    EXPECT_EQ(detail::failure_type(result), "ZeroDivisionError");
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, the_codes_own_trace_function_and_hooks_are_gone_with_it) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result first = co_await runner.run_code(
+        code_request("import sys\nsys.displayhook = sys.excepthook = None\nsys.stdout = sys.stderr = None\n"
+                     "sys.settrace(lambda *all: None)\nimport warnings\nwarnings.simplefilter('error')"));
+    EXPECT_TRUE(first.success()) << detail::told(first);
+    code_result second = co_await runner.run_code(code_request("import sys\nprint(sys.gettrace())\n1/0"));
+    EXPECT_EQ(second.out().text(), "None\n") << detail::told(second);
+    EXPECT_EQ(detail::failure_type(second), "ZeroDivisionError");
+    EXPECT_NE(second.err().text().find("ZeroDivisionError"), std::string::npos);
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, the_end_of_the_program_is_heard) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result result = co_await runner.run_code(code_request("import atexit\natexit.register(print, 'at the end')"));
+    EXPECT_EQ(result.out().text(), "at the end\n") << detail::told(result);
+    code_result next = co_await runner.run_code(code_request("1"));
+    EXPECT_EQ(next.out().text(), "");
+  });
+}
+
+REGISTER_TYPED_TEST_SUITE_P(
+    code_run_conformance, prints_and_yields_the_value_of_the_last_expression, a_statement_at_the_end_has_no_value,
+    none_at_the_end_is_no_value, no_code_at_all_succeeds, every_run_begins_with_fresh_globals,
+    a_module_that_a_run_has_imported_and_changed_is_as_before_in_the_next,
+    builtins_that_a_run_has_changed_are_as_before_in_the_next,
+    what_a_run_has_set_in_sys_and_os_is_as_before_in_the_next, an_uncaught_exception_is_a_result,
+    what_was_printed_before_a_failure_is_kept_of_both_streams, a_failure_within_functions_shows_their_lines,
+    the_cause_of_a_failure_is_told, a_syntax_error_names_its_line, leaving_with_sys_exit_is_an_end_with_that_code,
+    a_keyboard_interrupt_of_the_codes_own_is_130, endless_recursion_is_a_recursion_error,
+    memory_that_is_not_there_is_a_memory_error, an_exception_that_cannot_be_put_into_words_is_told,
+    the_code_is_the_main_module, awaits_at_the_top_level, tasks_of_asyncio_run_together,
+    text_of_every_kind_goes_through, code_that_is_no_utf8_is_refused, long_programs_run, the_standard_library_is_there,
+    there_is_nothing_to_read, variables_of_the_environment_are_those_of_the_run,
+    a_quiet_failure_is_told_and_not_printed, the_codes_own_trace_function_and_hooks_are_gone_with_it,
+    the_end_of_the_program_is_heard);
+
+}  // namespace cofferdam::inline v0::testing

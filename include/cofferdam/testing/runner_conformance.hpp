@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+// What every runner of Python code has to show: the checks that cofferdam's own runners pass, for yours.
+//
+//   #include <cofferdam/testing/runner_conformance.hpp>
+//   struct mine {
+//     static auto provider() { return my_provider() | python(); }   // a recipe
+//   };
+//   namespace cofferdam::testing {
+//   INSTANTIATE_TYPED_TEST_SUITE_P(mine, code_run_conformance, mine);
+//   INSTANTIATE_TYPED_TEST_SUITE_P(mine, code_output_conformance, mine);
+//   INSTANTIATE_TYPED_TEST_SUITE_P(mine, code_value_conformance, mine);
+//   INSTANTIATE_TYPED_TEST_SUITE_P(mine, code_function_conformance, mine);
+//   INSTANTIATE_TYPED_TEST_SUITE_P(mine, code_context_conformance, mine);   // where it models context_runner
+//   INSTANTIATE_TYPED_TEST_SUITE_P(mine, code_deadline_conformance, mine);
+//   INSTANTIATE_TYPED_TEST_SUITE_P(mine, code_file_conformance, mine);
+//   INSTANTIATE_TYPED_TEST_SUITE_P(mine, code_process_conformance, mine);   // where guests have processes
+//   }
+//
+// Needs GoogleTest. The checks of one suite share a runner, where they do not end it. They say what happened, never how
+// fast: no time in them is shorter than a loaded machine needs.
+
+#include <cofferdam/testing/detail/code_function_conformance.hpp>
+#include <cofferdam/testing/detail/code_lifetime_conformance.hpp>
+#include <cofferdam/testing/detail/code_output_conformance.hpp>
+#include <cofferdam/testing/detail/code_run_conformance.hpp>
+#include <cofferdam/testing/detail/code_value_conformance.hpp>

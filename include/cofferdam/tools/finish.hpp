@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/file_transfer.hpp>
+#include <cofferdam/core/listing_environment.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/tools/arguments.hpp>
+#include <cofferdam/tools/described_tool.hpp>
+#include <cofferdam/tools/tool.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::tools {
+
+/// The tool with which a model says that it is done: `tools::finish tool(environment);`
+///
+/// Arguments: `reason`; `paths`, the files for the user. Every path has to be a regular file of the workspace; else the
+/// answer says which is not, and the work goes on. The result's `files()` are the paths.
+/// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
+/// \par Source    prior-art 1.13, with S36 mended.
+template <code_exec_environment E>
+class finish : public described_tool<finish<E>> {
+ public:
+  explicit finish(E& environment)
+      : described_tool<finish<E>>(
+            "finish",
+            "End the task. Call it alone, when the work is done or cannot go on. List every file the user should "
+            "receive.",
+            argument_list(
+                argument("reason", argument_kind::text, "What was done, or why it cannot be done.").required(),
+                argument(
+                    "paths", argument_kind::texts,
+                    "Files created or changed for the user, relative to the workspace. Files only, no directories.")
+                    .required())),
+        environment_(&environment) {}
+
+  bool ends_work() const noexcept { return true; }
+
+  awaitable<tool_result> work(checked_arguments arguments) { return check(environment_, std::move(arguments)); }
+
+ private:
+  static awaitable<tool_result> check(E* environment, checked_arguments arguments) {
+    const std::vector<std::string> paths = arguments.texts("paths");
+    std::string complaints;
+    for (const std::string& path : paths) {
+      const std::string name = "\"" + one_line(path) + "\" ";
+      std::string complaint;
+      try {
+        const entry found = co_await stat(*environment, path);
+        if (found.is_directory()) complaint = name + "is a directory: list the files in it";
+        if (found.type() == file_type::symlink) complaint = name + "is a symbolic link: name the file itself";
+        if (found.type() == file_type::other) complaint = name + "is no regular file";
+      } catch (const error& failure) {
+        if (cofferdam::detail::ends_transfer(failure)) throw;
+        complaint = failure.code() == errc::not_found ? name + "does not exist" : std::string(failure.what());
+      }
+      if (!complaint.empty()) complaints += "\n- " + complaint;
+    }
+    if (!complaints.empty())
+      co_return tool_result("Error: not finished, because some paths are no files of the workspace:" + complaints +
+                                "\nCheck that the files were saved, and call again with the right paths.",
+                            false);
+    boost::json::object facts;
+    facts["reason"] = arguments.text("reason");
+    boost::json::array list;
+    for (const std::string& path : paths) list.emplace_back(path);
+    facts["paths"] = std::move(list);
+    tool_result result("Finished: " + arguments.text("reason"), true);
+    result.files(paths);
+    result.data(std::move(facts));
+    co_return result;
+  }
+
+  E* environment_;
+};
+
+}  // namespace cofferdam::inline v0::tools

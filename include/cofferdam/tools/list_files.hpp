@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/listing_environment.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/files/glob.hpp>
+#include <cofferdam/tools/arguments.hpp>
+#include <cofferdam/tools/described_tool.hpp>
+#include <cofferdam/tools/tool.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::tools {
+
+/// The tool that lists a directory of a workspace: `tools::list_files tool(environment);`
+///
+/// Arguments: `path`; `recursive`; `pattern`, as `glob` has them; `limit`; `cursor`, where the last answer ended. The
+/// answer has one line an entry, quoted and escaped where its name is not plain, with its size or kind.
+/// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
+template <code_exec_environment E>
+class list_files : public described_tool<list_files<E>> {
+ public:
+  explicit list_files(E& environment)
+      : described_tool<list_files<E>>(
+            "list_files",
+            "List a directory of the workspace, in name order, with types and sizes. Set `recursive` to walk "
+            "subdirectories and `pattern` to filter. When the answer names a cursor there is more: call again with it.",
+            argument_list(
+                argument("path", argument_kind::text, "Directory relative to the workspace.")
+                    .between(1, 4095)
+                    .otherwise("."),
+                argument("recursive", argument_kind::boolean, "Also list everything below it.").otherwise(false),
+                argument("pattern", argument_kind::text,
+                         "Shell wildcard that the path below the directory must match, such as *.csv or src/**/*.py.")
+                    .between(1, 4095),
+                argument("limit", argument_kind::integer, "Most entries to return.").between(1, 2000).otherwise(200),
+                argument("cursor", argument_kind::text, "The cursor of the previous answer."))),
+        environment_(&environment) {}
+
+  bool reads_only() const noexcept { return true; }
+
+  awaitable<tool_result> work(checked_arguments arguments) { return look(environment_, std::move(arguments)); }
+
+ private:
+  static awaitable<tool_result> look(E* environment, checked_arguments arguments) {
+    const std::string path = arguments.text("path");
+    const std::vector<entry> all = co_await list(*environment, path);
+    co_return show(path, all, arguments);
+  }
+
+  static std::string_view kind(const entry& one) {
+    switch (one.type()) {
+      case file_type::regular: return "file";
+      case file_type::directory: return "dir";
+      case file_type::symlink: return "symlink";
+      case file_type::other: break;
+    }
+    return "other";
+  }
+
+  static tool_result show(const std::string& path, const std::vector<entry>& all, const checked_arguments& arguments) {
+    std::optional<glob> pattern;
+    if (arguments.has("pattern")) pattern.emplace(arguments.text("pattern"));
+    const std::string prefix = pattern && !pattern->prefix().empty() ? pattern->prefix() + "/" : std::string();
+    const bool deep = arguments.boolean("recursive") || (pattern && pattern->pattern().find('/') != std::string::npos);
+    const std::string cursor = arguments.text("cursor");
+    const std::size_t most = static_cast<std::size_t>(arguments.integer("limit"));
+    std::string text;
+    boost::json::array entries;
+    std::string next;
+    std::size_t count = 0;
+    for (const entry& each : all) {
+      const std::string& name = each.path();
+      if (!cursor.empty() && name <= cursor) continue;
+      if (!deep && name.find('/') != std::string::npos) continue;
+      if (pattern && !(name.starts_with(prefix) && pattern->matches(std::string_view(name).substr(prefix.size()))))
+        continue;
+      if (count == most) {
+        text += "There is more: call again with cursor \"" + one_line(next, 5000) + "\".\n";
+        break;
+      }
+      ++count;
+      next = name;
+      const std::string shown = one_line(name, 1000);
+      text += shown == name ? shown : "\"" + shown + "\"";
+      if (each.is_directory()) text += "/";
+      if (each.is_regular()) text += "  " + std::to_string(each.size()) + " bytes";
+      if (each.type() == file_type::symlink) text += "  (link)";
+      if (each.type() == file_type::other) text += "  (no file)";
+      text += "\n";
+      boost::json::object one;
+      one["path"] = shown;
+      one["type"] = boost::json::string_view(kind(each).data(), kind(each).size());
+      if (each.is_regular()) one["size_bytes"] = each.size();
+      entries.push_back(std::move(one));
+    }
+    if (count == 0)
+      text = pattern ? "Nothing matches.\n" : cursor.empty() ? "The directory is empty.\n" : "Nothing more.\n";
+    boost::json::object facts;
+    facts["path"] = path;
+    facts["entries"] = std::move(entries);
+    tool_result result(text, true);
+    result.data(std::move(facts));
+    return result;
+  }
+
+  E* environment_;
+};
+
+}  // namespace cofferdam::inline v0::tools

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/tools/arguments.hpp>
+#include <cofferdam/tools/described_tool.hpp>
+#include <cofferdam/tools/tool.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::tools {
+
+/// The tool that reads a text file, or some of its lines, out of a workspace: `tools::read_file tool(environment);`
+///
+/// Arguments: `path`; `offset` and `limit`, a range of lines; `tail`, the last lines instead. The answer is one line that
+/// says which lines of how many these are, and then the lines as they stand in the file; broken UTF-8 becomes U+FFFD.
+/// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
+template <code_exec_environment E>
+class read_file : public described_tool<read_file<E>> {
+ public:
+  /// \param largest  bytes of a file; a longer one is not read.
+  explicit read_file(E& environment, std::size_t largest = std::size_t{16} * 1024 * 1024)
+      : described_tool<read_file<E>>(
+            "read_file",
+            "Read a text file from the workspace. Returns at most `limit` lines from line `offset` on, or the last "
+            "`tail` "
+            "lines, and says how many lines there are, so that large files can be read in parts. For images use "
+            "view_image; for other binary files use a command.",
+            argument_list(
+                argument("path", argument_kind::text, "Path relative to the workspace.").required().between(1, 4095),
+                argument("offset", argument_kind::integer, "First line to return, counting from 1.")
+                    .between(1, 1e9)
+                    .otherwise(1),
+                argument("limit", argument_kind::integer, "Most lines to return.").between(1, 10000).otherwise(2000),
+                argument("tail", argument_kind::integer, "Return this many lines from the end instead.")
+                    .between(1, 10000))),
+        environment_(&environment),
+        largest_(largest) {}
+
+  bool reads_only() const noexcept { return true; }
+
+  awaitable<tool_result> work(checked_arguments arguments) {
+    return look(environment_, largest_, std::move(arguments));
+  }
+
+ private:
+  static constexpr std::size_t most_text = 64 * 1024;
+  static constexpr std::size_t longest_line = 4 * 1024;
+
+  static awaitable<tool_result> look(E* environment, std::size_t largest, checked_arguments arguments) {
+    const std::string path = arguments.text("path");
+    const bytes content = co_await environment->read_file(path, largest);
+    co_return show(path, as_text(content), arguments);
+  }
+
+  static tool_result show(const std::string& path, std::string_view content, const checked_arguments& arguments) {
+    const std::string name = "\"" + one_line(path) + "\"";
+    if (content.substr(0, 8192).find('\0') != std::string_view::npos)
+      return tool_result("Error: " + name + " is a binary file of " + std::to_string(content.size()) +
+                             " bytes; look at it with view_image or a command.",
+                         false);
+    std::vector<std::string_view> lines;
+    for (std::size_t at = 0; at < content.size();) {
+      const std::size_t end = std::min(content.find('\n', at), content.size());
+      lines.push_back(content.substr(at, end - at));
+      at = end + 1;
+    }
+    std::size_t first = static_cast<std::size_t>(arguments.integer("offset")) - 1;
+    std::size_t count = static_cast<std::size_t>(arguments.integer("limit"));
+    if (arguments.has("tail")) {
+      count = static_cast<std::size_t>(arguments.integer("tail"));
+      first = lines.size() - std::min(count, lines.size());
+    }
+    if (first >= lines.size() && first != 0)
+      return tool_result("Error: " + name + " has only " + std::to_string(lines.size()) + " lines.", false);
+    std::string text;
+    std::size_t shown = 0;
+    bool cut = false;
+    for (std::size_t at = first; at < lines.size() && shown < count && text.size() < most_text; ++at, ++shown) {
+      const std::string_view line = lines[at];
+      append_repaired_utf8(text, line.size() > longest_line ? without_cut_end(line.substr(0, longest_line)) : line);
+      if (line.size() > longest_line) {
+        text += " [... " + std::to_string(line.size() - longest_line) + " more bytes in this line]";
+        cut = true;
+      }
+      text += '\n';
+    }
+    cut = cut || shown != lines.size();
+    std::string head = name + ": empty";
+    if (!lines.empty())
+      head = name + ": lines " + std::to_string(first + 1) + " to " + std::to_string(first + shown) + " of " +
+             std::to_string(lines.size()) + ", " + std::to_string(content.size()) + " bytes in all";
+    boost::json::object facts;
+    facts["path"] = path;
+    facts["first_line"] = lines.empty() ? 0 : first + 1;
+    facts["last_line"] = first + shown;
+    facts["total_lines"] = lines.size();
+    facts["size_bytes"] = content.size();
+    facts["truncated"] = cut;
+    facts["content"] = text;
+    tool_result result(head + "\n" + text, true);
+    result.data(std::move(facts));
+    return result;
+  }
+
+  E* environment_;
+  std::size_t largest_;
+};
+
+}  // namespace cofferdam::inline v0::tools

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/code/code_request.hpp>
+#include <cofferdam/code/code_result.hpp>
+#include <cofferdam/code/code_runner.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/base64.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/format_result.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/tools/arguments.hpp>
+#include <cofferdam/tools/described_tool.hpp>
+#include <cofferdam/tools/image_header.hpp>
+#include <cofferdam/tools/tool.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::tools {
+
+/// The tool that runs Python code in a runner: `tools::run_python tool(runner);`
+///
+/// Arguments: `code`; `timeout`, in seconds; where the runner has contexts, `context_id` (one named "default" is used where
+/// none is given, so that variables live on from call to call) and `reset`. The answer is what `format_result` would
+/// write of a command, in `<python_results>`, with the value of the last expression and the new files; PNG and JPEG images
+/// that the code displays are shown to the model.
+/// \par Lifetime  the runner outlives the tool and its calls, and stays at one address.
+template <code_runner R>
+class run_python {
+ public:
+  explicit run_python(R& runner) : runner_(&runner), arguments_(list()) {}
+
+  std::string_view name() const noexcept { return name_; }
+  run_python&& name(std::string text) && {
+    name_ = std::move(text);
+    return std::move(*this);
+  }
+  std::string_view description() const noexcept { return description_; }
+  /// Another description: say here what is installed.
+  run_python&& description(std::string text) && {
+    description_ = std::move(text);
+    return std::move(*this);
+  }
+  boost::json::object parameters() const { return arguments_.schema(); }
+
+  /// \throws error{errc::cancelled}, error{errc::provider_lost}, error{errc::environment_closed}; never for what the model
+  ///         wrote or the code did.
+  /// \par Cancellation  terminal: the code is ended.
+  awaitable<tool_result> call(boost::json::value arguments) {
+    return call(std::move(arguments), tool_output_listener());
+  }
+  /// The same, watched.
+  awaitable<tool_result> call(boost::json::value arguments, tool_output_listener listener) {
+    return run(runner_, arguments_, std::move(arguments), std::move(listener));
+  }
+
+ private:
+  static argument_list list() {
+    argument code("code", argument_kind::text, "Python source. Plain code, no markdown fences.");
+    argument limit("timeout", argument_kind::number, "Seconds after which the run is ended. Optional.");
+    if constexpr (context_runner<R>) {
+      return argument_list(
+          std::move(code).required().between(1, 1'000'000), std::move(limit).between(0.001, 86'400),
+          argument("context_id", argument_kind::text, "Which interpreter to use. Leave it out for the usual one.")
+              .between(1, 200)
+              .otherwise("default"),
+          argument("reset", argument_kind::boolean, "Start this interpreter afresh before running.").otherwise(false));
+    } else {
+      return argument_list(std::move(code).required().between(1, 1'000'000), std::move(limit).between(0.001, 86'400));
+    }
+  }
+
+  static awaitable<tool_result> run(R* runner, const argument_list& known, boost::json::value arguments,
+                                    tool_output_listener listener) {
+    checked_arguments values;
+    std::string complaint = known.check(arguments, values);
+    if (!complaint.empty()) co_return tool_result("Error: " + complaint, false);
+    try {
+      code_request request(values.text("code"));
+      if (values.has("timeout"))
+        request.timeout(std::chrono::milliseconds(std::llround(std::max(values.number("timeout") * 1000, 1.0))));
+      if (listener) request.on_output(std::move(listener));
+      if constexpr (context_runner<R>) {
+        const std::string context = values.text("context_id");
+        if (values.boolean("reset")) co_await runner->end_context(context);
+        request.context(context);
+      }
+      const code_result result = co_await runner->run_code(std::move(request));
+      co_return show(result);
+    } catch (const error& failure) {
+      if (failure.code() == errc::cancelled || failure.code() == errc::provider_lost ||
+          failure.code() == errc::environment_closed)
+        throw;
+      complaint = failure.what();
+    }
+    co_return tool_result("Error: " + complaint, false);
+  }
+
+  static tool_result show(const code_result& result) {
+    command_result same = command_result::exited(result.exit_code());
+    same.term_signal(result.term_signal())
+        .kind(result.kind())
+        .reason(result.reason())
+        .out(result.out())
+        .err(result.err());
+    std::string text = format_result(same);
+    constexpr std::string_view open = "<shell_results>";
+    constexpr std::string_view close = "</shell_results>";
+    text.replace(0, open.size(), "<python_results>");
+    text.resize(text.size() - close.size());
+    const auto add = [&text](std::string_view name, std::string_view value) {
+      text.append("<").append(name).append(">");
+      cofferdam::detail::append_escaped(text, value);
+      text.append("</").append(name).append(">\n");
+    };
+    constexpr std::size_t most_value = 10'000;
+    if (!result.value_text().empty()) {
+      std::string value = printable_text(std::string_view(result.value_text()).substr(0, most_value));
+      if (result.value_text().size() > most_value) value += " ...";
+      add("value", value);
+    }
+    // Where standard error has the traceback already, the exception is not told twice.
+    if (result.failure() && result.err().total() == 0) add("exception", printable_text(result.failure()->traceback()));
+    std::string files;
+    std::size_t count = 0;
+    for (const generated_file& each : result.files()) {
+      if (++count > 50) break;
+      files += (files.empty() ? "" : ", ") + one_line(each.path());
+    }
+    if (count > 50) files += ", ...";
+    if (!files.empty()) add("files", files);
+    if (result.context_lost()) add("note", "The interpreter was ended; its variables are lost.");
+    text += "</python_results>";
+    boost::json::object facts;
+    facts["exit_code"] = result.exit_code();
+    facts["success"] = result.success();
+    tool_result made(text, result.success());
+    made.data(std::move(facts));
+    add_images(result, made);
+    return made;
+  }
+
+  static void add_images(const code_result& result, tool_result& made) {
+    constexpr std::size_t most_images = 8;
+    constexpr std::size_t most_bytes = std::size_t{5} * 1024 * 1024;
+    for (const display_output& each : result.displays()) {
+      for (const char* const kind : {"image/png", "image/jpeg"}) {
+        const auto found = each.forms().find(kind);
+        if (found == each.forms().end() || made.images().size() == most_images) continue;
+        if (found->second.size() > most_bytes / 3 * 4) continue;
+        std::string plain = found->second;
+        std::erase(plain, '\n');
+        std::optional<bytes> content = base64_decode(plain);
+        const std::optional<image_header> header = content ? read_image_header(*content) : std::nullopt;
+        if (!header || !header->has_size() || mime_type(header->format) != kind) continue;
+        made.image(tool_image(std::move(*content), kind));
+        break;
+      }
+    }
+  }
+
+  R* runner_;
+  argument_list arguments_;
+  std::string name_ = "run_python";
+  std::string description_ =
+      context_runner<R> ? "Run Python code in an interpreter that lives on, like a notebook cell, and return what it "
+                          "printed and the value of its last expression. Variables and imports of earlier calls "
+                          "are still there. Prefer this to shell commands for calculations, data and plots."
+                        : "Run Python code and return what it printed and the value of its last expression. "
+                          "Nothing but files lives on from call to call.";
+};
+
+}  // namespace cofferdam::inline v0::tools

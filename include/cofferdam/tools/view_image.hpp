@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/listing_environment.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/tools/arguments.hpp>
+#include <cofferdam/tools/described_tool.hpp>
+#include <cofferdam/tools/image_header.hpp>
+#include <cofferdam/tools/tool.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::tools {
+
+/// The tool that shows a model an image of a workspace: `tools::view_image tool(environment);`
+///
+/// Arguments: `path`; `shrink`, to have it made smaller first, by a program inside the environment. PNG, JPEG, GIF and WebP
+/// are passed on as they are; which it is says the file, not its name. Size and pixels are read from its header, and nothing
+/// is decoded here. What is no image, too large, cut off or no file is an answer that says what to do.
+/// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
+/// \par Source    prior-art 1.12, with S28 to S30 mended.
+template <code_exec_environment E>
+class view_image : public described_tool<view_image<E>> {
+ public:
+  explicit view_image(E& environment)
+      : described_tool<view_image<E>>(
+            "view_image",
+            "Look at an image file from the workspace (png, jpeg, gif or webp). The picture itself is returned so that "
+            "you "
+            "can see it. Use it to check plots and screenshots you made. For one that is too large set `shrink`.",
+            argument_list(
+                argument("path", argument_kind::text, "Path relative to the workspace.").required().between(1, 4095),
+                argument("shrink", argument_kind::boolean,
+                         "Look at a smaller copy; needs Pillow or ImageMagick in the workspace's environment.")
+                    .otherwise(false))),
+        environment_(&environment) {}
+
+  /// The largest file that is shown. 5 MiB as it is made.
+  view_image&& most_bytes(std::size_t count) && {
+    limits_.bytes = count;
+    return std::move(*this);
+  }
+  /// The most pixels, width times height. 16 million as it is made.
+  view_image&& most_pixels(std::uint64_t count) && {
+    limits_.pixels = count;
+    return std::move(*this);
+  }
+
+  bool reads_only() const noexcept { return true; }
+
+  awaitable<tool_result> work(checked_arguments arguments) {
+    if (arguments.boolean("shrink")) return show_smaller(environment_, limits_, arguments.text("path"));
+    return show(environment_, limits_, arguments.text("path"));
+  }
+
+ private:
+  struct limits {
+    std::size_t bytes = std::size_t{5} * 1024 * 1024;
+    std::uint64_t pixels = 16'000'000;
+  };
+
+  static tool_result refusal(std::string why) { return tool_result("Error: " + std::move(why), false); }
+
+  static std::string advice() {
+    return " Call again with shrink true, or make a smaller copy in the workspace (with Pillow: "
+           "Image.open(path).thumbnail((1568, 1568)), then save; or a lower dpi for a plot) and view that.";
+  }
+
+  static awaitable<tool_result> show(E* environment, limits most, std::string path) {
+    const std::string name = "\"" + one_line(path) + "\"";
+    const entry found = co_await stat(*environment, path);
+    if (found.is_directory()) co_return refusal(name + " is a directory.");
+    if (found.type() == file_type::other) co_return refusal(name + " is no regular file.");
+    if (found.size() > most.bytes)
+      co_return refusal(name + " has " + std::to_string(found.size()) + " bytes, more than the " +
+                        std::to_string(most.bytes) + " that can be shown." + advice());
+    const bytes content = co_await environment->read_file(path, most.bytes);
+    co_return judge(name, path, std::move(content), most, false);
+  }
+
+  /// What is in a file that was read.
+  static tool_result judge(const std::string& name, const std::string& path, bytes content, limits most, bool scaled) {
+    const std::optional<image_header> header = read_image_header(content);
+    if (!header) {
+      if (content.empty()) return refusal(name + " is empty.");
+      if (as_text(content).substr(0, 1024).find("<svg") != std::string_view::npos)
+        return refusal(name + " is an SVG; convert it to PNG in the workspace and view that.");
+      return refusal(name + " is no png, jpeg, gif or webp image, whatever its name says.");
+    }
+    const std::string kind(mime_type(header->format));
+    if (header->format != image_format::png && header->format != image_format::jpeg &&
+        header->format != image_format::gif && header->format != image_format::webp)
+      return refusal(name + " is " + kind + ", which models cannot look at; convert it to PNG and view that.");
+    if (!header->has_size()) return refusal(name + " is a broken or cut-off " + kind + " file; make it again.");
+    const std::string size = std::to_string(header->width) + " x " + std::to_string(header->height);
+    if (header->pixels() > most.pixels)
+      return refusal(name + " has " + size + " pixels, more than the " + std::to_string(most.pixels) +
+                     " that can be shown." + advice());
+    boost::json::object facts;
+    facts["path"] = path;
+    facts["mime_type"] = kind;
+    facts["width"] = header->width;
+    facts["height"] = header->height;
+    facts["size_bytes"] = content.size();
+    facts["scaled"] = scaled;
+    tool_result result("Image " + name + ": " + kind + ", " + size + " pixels" + (scaled ? ", made smaller" : "") + ".",
+                       true);
+    result.image(tool_image(std::move(content), kind));
+    result.data(std::move(facts));
+    return result;
+  }
+
+  /// A smaller copy on standard output, as PNG. The file is opened by the shell, so that no program makes more of its name.
+  static constexpr std::string_view shrink_script =
+      "exec < \"$1\" || exit 1\n"
+      "if python3 -c 'import PIL' 2>/dev/null; then exec python3 -c '\n"
+      "import io, sys\n"
+      "from PIL import Image\n"
+      "Image.MAX_IMAGE_PIXELS = None\n"
+      "image = Image.open(io.BytesIO(sys.stdin.buffer.read()))\n"
+      "image.draft(\"RGB\", (1568, 1568))\n"
+      "image.thumbnail((1568, 1568))\n"
+      "image.convert(\"RGB\").save(sys.stdout.buffer, \"PNG\")'\n"
+      "elif command -v magick >/dev/null; then exec magick - -resize '1568x1568>' png:-\n"
+      "elif command -v convert >/dev/null; then exec convert - -resize '1568x1568>' png:-\n"
+      "else echo 'neither Pillow nor ImageMagick is installed' >&2; exit 127; fi";
+
+  static awaitable<tool_result> show_smaller(E* environment, limits most, std::string path) {
+    const std::string name = "\"" + one_line(path) + "\"";
+    const entry found = co_await stat(*environment, path);
+    if (!found.is_regular()) co_return refusal(name + " is no regular file.");
+    std::string inside = path;
+    if (!inside.starts_with('/')) inside.insert(0, "./");
+    std::vector<std::string> words{"sh", "-c", std::string(shrink_script), "sh", inside};
+    command line = argv(std::move(words));
+    line.keep_output(2 * most.bytes + 2);
+    line.timeout(std::chrono::seconds(60));
+    const command_result result = co_await environment->run_command(std::move(line));
+    if (!result.ok()) {
+      std::string why = result.reason().empty() ? result.err().text() : result.reason();
+      co_return refusal(name + " could not be made smaller: \"" + one_line(why, 300) +
+                        "\". Make a smaller copy yourself.");
+    }
+    if (result.out().cut() != 0 || result.out().total() > most.bytes)
+      co_return refusal(name + " is too large, even made smaller.");
+    co_return judge(name, path, result.out().head(), most, true);
+  }
+
+  E* environment_;
+  limits limits_;
+};
+
+}  // namespace cofferdam::inline v0::tools

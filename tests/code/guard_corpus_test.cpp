@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// 500 ordinary scripts (tests/code/corpus/ordinary_scripts.py) against all guards: none is refused, and what they import is
+// what the guard said they would.
+
+#include <cofferdam/code/allow_imports.hpp>
+#include <cofferdam/code/check_syntax.hpp>
+#include <cofferdam/code/reject_patterns.hpp>
+
+#include "code/guard_support.hpp"
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+using cofferdam::guard_refusal;
+using cofferdam::import_policy;
+using cofferdam::pattern_policy;
+using cofferdam::python_facts;
+using cofferdam::syntax_policy;
+using cofferdam_test::read_all;
+
+const std::string corpus = std::string(COFFERDAM_SOURCE_DIR) + "/tests/code/corpus/";
+
+std::string output_of(const std::string& line) {
+  std::string said;
+  FILE* const pipe = ::popen(line.c_str(), "r");
+  if (pipe == nullptr) return said;
+  char buffer[65536];
+  for (std::size_t n = 0; (n = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0;) said.append(buffer, n);
+  ::pclose(pipe);
+  return said;
+}
+
+boost::json::array ordinary_scripts() {
+  const std::string text = output_of("python3 '" + corpus + "ordinary_scripts.py'");
+  return boost::json::parse(text).as_array();
+}
+
+/// What a data analyst's agent would be allowed.
+import_policy analysts_policy() {
+  return import_policy(
+      {"abc",         "argparse",     "ast",        "asyncio",    "base64",      "binascii",    "bisect",   "calendar",
+       "collections", "configparser", "contextlib", "copy",       "csv",         "dataclasses", "datetime", "decimal",
+       "enum",        "fractions",    "functools",  "gzip",       "hashlib",     "heapq",       "html",     "io",
+       "itertools",   "json",         "logging",    "math",       "matplotlib",  "numpy",       "operator", "os",
+       "pandas",      "pathlib",      "pprint",     "queue",      "random",      "re",          "scipy",    "secrets",
+       "shutil",      "sklearn",      "sqlite3",    "statistics", "string",      "struct",      "sys",      "tempfile",
+       "textwrap",    "time",         "timeit",     "typing",     "unicodedata", "unittest",    "uuid",     "xml",
+       "zipfile"});
+}
+
+}  // namespace
+
+TEST(GuardCorpus, none_of_500_ordinary_scripts_is_refused) {
+  const boost::json::array scripts = ordinary_scripts();
+  ASSERT_EQ(scripts.size(), 500U);
+  std::vector<std::string> codes;
+  std::set<std::string> different;
+  for (const auto& each : scripts) codes.emplace_back(each.at("code").as_string().c_str());
+  different.insert(codes.begin(), codes.end());
+  EXPECT_EQ(different.size(), 500U);
+  using clock = std::chrono::steady_clock;
+  std::vector<clock::time_point> times;
+  const auto facts = read_all(codes, cofferdam::python_reader(), [&](std::size_t) { times.push_back(clock::now()); });
+  times.push_back(clock::now());
+  std::vector<double> milliseconds;
+  const import_policy imports = analysts_policy();
+  const pattern_policy patterns;
+  std::size_t refused = 0;
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    const auto before = clock::now();
+    std::optional<guard_refusal> refusal = syntax_policy().judge(*facts[i]);
+    if (!refusal) refusal = imports.judge(*facts[i]);
+    if (!refusal) refusal = patterns.judge(*facts[i]);
+    const auto took = clock::now() - before + (i + 1 < times.size() ? times[i + 1] - times[i] : clock::duration());
+    milliseconds.push_back(std::chrono::duration<double, std::milli>(took).count());
+    if (facts[i]->problem() || refusal) ++refused;
+    EXPECT_FALSE(facts[i]->problem()) << codes[i] << facts[i]->problem()->message();
+    EXPECT_FALSE(refusal) << codes[i] << "line " << refusal->line() << ": " << refusal->what();
+  }
+  EXPECT_EQ(refused, 0U);
+  std::sort(milliseconds.begin(), milliseconds.end());
+  std::printf("  decision, warm, over %zu scripts: p50 %.2f ms, p95 %.2f ms\n", codes.size(),
+              milliseconds[milliseconds.size() / 2], milliseconds[milliseconds.size() * 95 / 100]);
+}
+
+TEST(GuardCorpus, what_accepted_code_imports_was_predicted) {
+  const boost::json::array scripts = ordinary_scripts();
+  std::vector<std::string> codes;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < scripts.size(); ++i) {
+    if (!scripts[i].at("runs").as_bool() || (i >= 75 && i % 4 != 0)) continue;
+    codes.emplace_back(scripts[i].at("code").as_string().c_str());
+    names.emplace_back(scripts[i].at("name").as_string().c_str());
+  }
+  // And the routes that are not import statements.
+  codes.emplace_back("__import__('col' + 'orsys').rgb_to_hls(0, 0, 0)\n");
+  codes.emplace_back("import importlib\nimportlib.import_module('json.tool')\n");
+  codes.emplace_back("def f():\n    from email.mime.text import MIMEText as M\n    return M('x')\nf()\n");
+  codes.emplace_back("import timeit\ntimeit.timeit('import colorsys; colorsys.rgb_to_hls(0, 0, 0)', number=1)\n");
+  while (names.size() < codes.size()) names.emplace_back("route " + std::to_string(names.size()));
+  const auto facts = read_all(codes);
+  boost::json::array questions;
+  const import_policy anything({"*"});
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    ASSERT_FALSE(anything.judge(*facts[i])) << codes[i];
+    boost::json::object one;
+    one["name"] = names[i];
+    one["code"] = codes[i];
+    boost::json::array predicted;
+    for (const std::string& each : import_policy::predicted(*facts[i])) predicted.emplace_back(each);
+    one["predicted"] = std::move(predicted);
+    questions.emplace_back(std::move(one));
+  }
+  const std::filesystem::path asked =
+      std::filesystem::temp_directory_path() / ("cofferdam-imports-" + std::to_string(::getpid()) + ".json");
+  std::ofstream(asked) << boost::json::serialize(questions);
+  const std::string said = output_of("python3 '" + corpus + "imports_made.py' < '" + asked.string() + "'");
+  std::filesystem::remove(asked);
+  const boost::json::array answers = boost::json::parse(said).as_array();
+  ASSERT_EQ(answers.size(), codes.size());
+  std::int64_t imported = 0;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    EXPECT_EQ(answers[i].at("failed").as_string(), "") << codes[i];
+    EXPECT_TRUE(answers[i].at("unpredicted").as_array().empty()) << codes[i] << boost::json::serialize(answers[i]);
+    imported += answers[i].at("imported").as_int64();
+  }
+  EXPECT_GT(imported, 200);
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/code/code_request.hpp>
+#include <cofferdam/code/code_result.hpp>
+#include <cofferdam/code/detail/facts_worker.hpp>
+#include <cofferdam/code/python_facts.hpp>
+#include <cofferdam/code/python_reader.hpp>
+
+#include "support/run.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam_test {
+
+/// A runner that runs nothing and remembers what it was given.
+class fake_runner {
+ public:
+  class notes {
+   public:
+    std::vector<std::string> ran;
+    int closed = 0;
+    std::vector<std::string> contexts;
+  };
+  explicit fake_runner(std::shared_ptr<notes> book) : book_(std::move(book)) {}
+
+  cofferdam::awaitable<cofferdam::code_result> run_code(cofferdam::code_request request) {
+    book_->ran.push_back(request.source());
+    if (request.context()) book_->contexts.push_back(*request.context());
+    cofferdam::code_result result;
+    result.exit_code(0);
+    co_return result;
+  }
+  cofferdam::awaitable<std::vector<std::string>> contexts() { co_return book_->contexts; }
+  cofferdam::awaitable<bool> end_context(std::string name) {
+    const bool found = std::erase(book_->contexts, name) > 0;
+    co_return found;
+  }
+  cofferdam::awaitable<void> close() {
+    ++book_->closed;
+    co_return;
+  }
+
+ private:
+  std::shared_ptr<notes> book_;
+};
+
+class fake_runner_provider {
+ public:
+  explicit fake_runner_provider(std::shared_ptr<fake_runner::notes> book) : book_(std::move(book)) {}
+  cofferdam::awaitable<fake_runner> open() const { return make(book_); }
+
+ private:
+  static cofferdam::awaitable<fake_runner> make(std::shared_ptr<fake_runner::notes> book) {
+    co_return fake_runner(std::move(book));
+  }
+  std::shared_ptr<fake_runner::notes> book_;
+};
+
+/// Reads pieces of code with one warm reader on the host, in order.
+inline std::vector<std::shared_ptr<const cofferdam::python_facts>> read_all(
+    const std::vector<std::string>& sources, cofferdam::python_reader settings = cofferdam::python_reader(),
+    const std::function<void(std::size_t)>& before_each = nullptr) {
+  std::vector<std::shared_ptr<const cofferdam::python_facts>> all;
+  run(
+      [&]() -> cofferdam::awaitable<void> {
+        const auto worker = std::make_shared<cofferdam::detail::facts_worker>(settings);
+        const cofferdam::detail::facts_worker::guest_start nowhere;
+        for (const std::string& each : sources) {
+          if (before_each) before_each(all.size());
+          std::shared_ptr<const cofferdam::python_facts> facts =
+              co_await cofferdam::detail::facts_worker::read(worker, each, nowhere);
+          all.push_back(std::move(facts));
+        }
+        co_await cofferdam::detail::facts_worker::close(worker);
+      },
+      std::chrono::seconds(300));
+  return all;
+}
+
+inline std::shared_ptr<const cofferdam::python_facts> read_one(const std::string& source) {
+  const std::vector<std::string> one(1, source);
+  return read_all(one).front();
+}
+
+}  // namespace cofferdam_test

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/code/pyodide.hpp>
+#include <cofferdam/code/with_runner.hpp>
+
+#include "code/python_support.hpp"
+#include "support/require.hpp"
+
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// Ends the test here where there is no Deno: `./dev test --with deno` brings it.
+#define COFFERDAM_NEEDS_DENO() \
+  COFFERDAM_NEEDS("deno", std::getenv("COFFERDAM_DENO") != nullptr, "that code in Pyodide behaves, and is held")
+
+namespace cofferdam_test {
+
+/// A recipe that starts fast.
+inline cofferdam::pyodide fast_pyodide() {
+  const char* const snapshots = std::getenv("COFFERDAM_PYODIDE_SNAPSHOTS");
+  return cofferdam::pyodide().snapshots(snapshots == nullptr ? "" : snapshots);
+}
+
+/// Runs `body(runner)`, a coroutine.
+template <class Body>
+void with_pyodide(cofferdam::pyodide options, Body body) {
+  run(
+      [&] {
+        return cofferdam::with_runner(options, [&body](cofferdam::pyodide_runner& runner) { return body(runner); });
+      },
+      std::chrono::seconds(300));
+}
+
+/// Runs one piece of code.
+inline cofferdam::code_result run_pyodide(cofferdam::code_request request,
+                                          cofferdam::pyodide options = fast_pyodide()) {
+  cofferdam::code_result result;
+  with_pyodide(std::move(options), [&](cofferdam::pyodide_runner& runner) -> cofferdam::awaitable<void> {
+    cofferdam::code_result got = co_await runner.run_code(request);
+    result = std::move(got);
+  });
+  return result;
+}
+
+/// The processes of Deno that descend from this one.
+inline std::vector<process_entry> denos() {
+  std::vector<process_entry> found;
+  for (const process_entry& one : process_table()) {
+    if (one.name != "deno" || one.is_zombie()) continue;
+    process_entry up = one;
+    while (up.pid > 1 && up.parent != ::getpid()) up = process_of(up.parent);
+    if (up.pid > 1) found.push_back(one);
+  }
+  return found;
+}
+
+}  // namespace cofferdam_test

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// What is Pyodide's own; what every runner has to show is in tests/conformance. The tests called D1 to D12 are each about
+// a defect of another runner on Deno and Pyodide (prior-art 5.7).
+
+#include <cofferdam/code/any_runner.hpp>
+#include <cofferdam/code/pyodide.hpp>
+
+#include "code/pyodide_support.hpp"
+#include "support/error_of.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using cofferdam::awaitable;
+using cofferdam::code_request;
+using cofferdam::code_result;
+using cofferdam::errc;
+using cofferdam::error_kind;
+using cofferdam::host_function;
+using cofferdam::pyodide;
+using cofferdam::pyodide_runner;
+using cofferdam_test::all_of;
+using cofferdam_test::code_of;
+using cofferdam_test::denos;
+using cofferdam_test::eventually;
+using cofferdam_test::fast_pyodide;
+using cofferdam_test::run;
+using cofferdam_test::run_pyodide;
+using cofferdam_test::sentence_of;
+using cofferdam_test::temporary_folder;
+using cofferdam_test::value_of;
+using cofferdam_test::with_pyodide;
+using namespace std::chrono_literals;
+
+static_assert(cofferdam::code_runner_provider<pyodide>);
+static_assert(cofferdam::context_runner<pyodide_runner>);
+
+std::string content_of(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
+}
+
+void open_it(const pyodide& recipe) {
+  run([&recipe]() -> awaitable<void> {
+    pyodide_runner runner = co_await recipe.open();
+    co_await runner.close();
+  });
+}
+
+}  // namespace
+
+TEST(Pyodide, D1_an_endless_loop_is_ended_at_its_limit_and_leaves_no_process_behind) {
+  COFFERDAM_NEEDS_DENO();
+  with_pyodide(fast_pyodide(), [](pyodide_runner& runner) -> awaitable<void> {
+    code_result late = co_await runner.run_code(code_request("print('x')\nwhile True: pass").timeout(500ms));
+    EXPECT_EQ(late.kind(), error_kind::timeout) << all_of(late);
+    EXPECT_EQ(late.out().text(), "x\n");
+    EXPECT_LT(late.duration(), 30s);
+    code_result next = co_await runner.run_code(code_request("1 + 1"));
+    EXPECT_EQ(value_of(next), "2") << all_of(next);
+    EXPECT_FALSE(next.driver_restarted());
+  });
+  EXPECT_TRUE(eventually([] { return denos().empty(); }));
+}
+
+TEST(Pyodide, D2_D3_D4_output_values_and_failures_are_whole) {
+  COFFERDAM_NEEDS_DENO();
+  with_pyodide(fast_pyodide(), [](pyodide_runner& runner) -> awaitable<void> {
+    code_result both =
+        co_await runner.run_code(code_request("import sys\nprint('o')\nprint('e', file=sys.stderr)\n{2**60 + 1}"));
+    EXPECT_EQ(both.out().text(), "o\n");
+    EXPECT_EQ(both.err().text(), "e\n");
+    EXPECT_EQ(value_of(both), R"({"$python":"set","items":[1152921504606846977]})");
+    code_request final_value("print('o')\nSUBMIT(n=float('nan'), i=2**53 + 1, b=b'\\xff', s={1})");
+    code_result submitted = co_await runner.run_code(final_value.final_function("SUBMIT"));
+    EXPECT_TRUE(submitted.final_value().has_value() && submitted.final_value_is_exact()) << all_of(submitted);
+    EXPECT_EQ(submitted.out().text(), "o\n");
+    code_result failed = co_await runner.run_code(code_request("print('o')\nraise ValueError(object(), {1})"));
+    EXPECT_EQ(failed.failure() ? failed.failure()->type() : "", "ValueError") << all_of(failed);
+    EXPECT_EQ(failed.out().text(), "o\n");
+  });
+}
+
+TEST(Pyodide, D5_D6_a_directory_is_shown_whole_and_what_is_written_is_there_at_once) {
+  COFFERDAM_NEEDS_DENO();
+  const temporary_folder data;
+  data.write("in/a/deep.txt", "deep");
+  data.write("out/old.txt", "old");
+  data.write("secret.txt", "secret");
+  std::filesystem::create_symlink(data / "secret.txt", data / "in/link.txt");
+  auto options = fast_pyodide().allow_read((data / "in").string()).allow_write((data / "out").string(), "/results");
+  with_pyodide(options, [&data](pyodide_runner& runner) -> awaitable<void> {
+    code_result read = co_await runner.run_code(
+        code_request("import os\n[open('/mnt/in/a/deep.txt').read(), sorted(os.listdir('/mnt/in'))]"));
+    EXPECT_EQ(value_of(read), R"(["deep",["a","link.txt"]])") << all_of(read);
+    code_result fails = co_await runner.run_code(
+        code_request("import os\nos.mkdir('/results/sub')\nopen('/results/sub/new.txt', 'w').write('new')\n1/0"));
+    EXPECT_EQ(fails.failure() ? fails.failure()->type() : "", "ZeroDivisionError") << all_of(fails);
+    EXPECT_EQ(content_of(data / "out/sub/new.txt"), "new");
+    code_request late("f = open('/results/late.txt', 'w')\nf.write('late')\nf.flush()\nwhile True: pass");
+    code_result ended = co_await runner.run_code(late.timeout(2s));
+    EXPECT_EQ(ended.kind(), error_kind::timeout) << all_of(ended);
+    EXPECT_EQ(content_of(data / "out/late.txt"), "late");
+    code_result changed = co_await runner.run_code(code_request("open('/results/old.txt', 'a').write('er')"));
+    EXPECT_TRUE(changed.success()) << all_of(changed);
+    EXPECT_EQ(content_of(data / "out/old.txt"), "older");
+
+    // Not where it may only read, not elsewhere, not through links.
+    code_request refused(
+        "import os\nseen = []\n"
+        "for act in ('open(\"/mnt/in/no\", \"w\")', 'os.remove(\"/mnt/in/a/deep.txt\")', "
+        "'open(\"/mnt/in/link.txt\").read()', "
+        "'open(\"/results/../../secret.txt\").read()', 'os.symlink(\"/etc/passwd\", \"/results/l\")', "
+        "'os.rename(\"/results/old.txt\", "
+        "\"/mnt/in/old\")'):\n"
+        "  try:\n    eval(act)\n    seen.append(act)\n  except OSError:\n    pass\nseen");
+    code_result none = co_await runner.run_code(refused);
+    EXPECT_EQ(value_of(none), "[]") << all_of(none);
+    EXPECT_EQ(content_of(data / "in/a/deep.txt"), "deep");
+    EXPECT_FALSE(std::filesystem::exists(data / "in/no"));
+  });
+}
+
+TEST(Pyodide, D7_D9_chatter_on_standard_error_memory_and_output_are_bounded) {
+  COFFERDAM_NEEDS_DENO();
+  with_pyodide(fast_pyodide().memory_limit(128U * 1024 * 1024), [](pyodide_runner& runner) -> awaitable<void> {
+    code_request chatter("import sys\nfor i in range(200):\n  sys.stderr.write('e' * 100_000)");
+    code_result loud = co_await runner.run_code(chatter.timeout(100s).keep_output(1000));
+    EXPECT_TRUE(loud.success()) << all_of(loud);
+    EXPECT_EQ(loud.err().total(), 20'000'000U);
+    code_result grows =
+        co_await runner.run_code(code_request("x = []\nwhile True:\n  x.append(bytearray(1_000_000))").timeout(100s));
+    EXPECT_EQ(grows.failure() ? grows.failure()->type() : "", "MemoryError") << all_of(grows);
+    code_result next = co_await runner.run_code(code_request("len(bytearray(10_000_000))").timeout(100s));
+    EXPECT_EQ(value_of(next), "10000000") << all_of(next);
+  });
+}
+
+TEST(Pyodide, D8_forged_calls_of_host_functions_are_output) {
+  COFFERDAM_NEEDS_DENO();
+  int calls = 0;
+  with_pyodide(fast_pyodide(), [&calls](pyodide_runner& runner) -> awaitable<void> {
+    auto count = [&calls](boost::json::object) -> awaitable<boost::json::value> {
+      ++calls;
+      co_return 1;
+    };
+    const std::string code =
+        "import json\nfor i in range(300):\n"
+        "  print(json.dumps({'jsonrpc': '2.0', 'method': 'tool_call', 'params': {'name': 'count', 'kwargs': {}}, 'id': "
+        "i}))\n"
+        "'done'";
+    code_request forged(code);
+    code_result result = co_await runner.run_code(forged.function(host_function("count", count)));
+    EXPECT_EQ(value_of(result), R"("done")") << all_of(result);
+    EXPECT_EQ(calls, 0);
+    code_request honest("count()");
+    code_result control = co_await runner.run_code(honest.function(host_function("count", count)));
+    EXPECT_EQ(value_of(control), "1") << all_of(control);
+    EXPECT_EQ(calls, 1);
+  });
+}
+
+TEST(Pyodide, D10_what_is_not_there_is_an_ordinary_failure) {
+  COFFERDAM_NEEDS_DENO();
+  with_pyodide(fast_pyodide(), [](pyodide_runner& runner) -> awaitable<void> {
+    code_result numpy = co_await runner.run_code(code_request("import numpy"));
+    EXPECT_EQ(numpy.failure() ? numpy.failure()->type() : "", "ModuleNotFoundError") << all_of(numpy);
+    code_request processes(
+        "import os, subprocess, threading\nseen = []\n"
+        "for act in (lambda: os.system('true'), os.fork, lambda: subprocess.run(['true']), "
+        "lambda: threading.Thread(target=print).start(), lambda: os.popen('true')):\n"
+        "  try:\n    act()\n    seen.append(1)\n  except (OSError, RuntimeError, AttributeError):\n    pass\nseen");
+    code_result none = co_await runner.run_code(processes);
+    EXPECT_EQ(value_of(none), "[]") << all_of(none);
+    code_result next = co_await runner.run_code(code_request("1"));
+    EXPECT_TRUE(next.success()) << all_of(next);
+  });
+}
+
+TEST(Pyodide, D11_line_numbers_are_those_of_the_code) {
+  COFFERDAM_NEEDS_DENO();
+  code_request request("a\n\n1/0");
+  const code_result result = run_pyodide(request.variable("a", "x\ny").variable("b", 1));
+  EXPECT_EQ(result.failure() ? result.failure()->line() : 0, 3) << all_of(result);
+}
+
+TEST(Pyodide, D12_a_dead_process_is_told_and_started_again_by_one_start) {
+  COFFERDAM_NEEDS_DENO();
+  with_pyodide(fast_pyodide(), [](pyodide_runner& runner) -> awaitable<void> {
+    code_result first = co_await runner.run_code(code_request("x = 1").context("c"));
+    EXPECT_TRUE(first.success()) << all_of(first);
+    const auto running = denos();
+    EXPECT_EQ(running.size(), 1U);
+    for (const auto& each : running) ::kill(each.pid, SIGKILL);
+    EXPECT_TRUE(eventually([] { return denos().empty(); }));
+    code_result next = co_await runner.run_code(code_request("'x' in globals()").context("c").timeout(100s));
+    if (next.kind() != error_kind::none) {  // it was begun before the death was seen
+      EXPECT_EQ(next.kind(), error_kind::execution_error) << all_of(next);
+      code_result again = co_await runner.run_code(code_request("'x' in globals()").context("c").timeout(100s));
+      next = again;
+    }
+    EXPECT_EQ(value_of(next), "false") << all_of(next);
+    EXPECT_TRUE(next.driver_restarted());
+    EXPECT_EQ(denos().size(), 1U);
+    code_result later = co_await runner.run_code(code_request("1"));
+    EXPECT_FALSE(later.driver_restarted());
+  });
+}
+
+TEST(Pyodide, what_ends_the_interpreter_is_told_and_the_next_run_has_another) {
+  COFFERDAM_NEEDS_DENO();
+  with_pyodide(fast_pyodide(), [](pyodide_runner& runner) -> awaitable<void> {
+    code_result ended = co_await runner.run_code(code_request("import os\nprint('x', flush=True)\nos._exit(3)"));
+    EXPECT_EQ(ended.exit_code(), 3) << all_of(ended);
+    EXPECT_EQ(ended.out().text(), "x\n");
+    EXPECT_FALSE(ended.success());
+    code_result crashed = co_await runner.run_code(code_request("import ctypes\nctypes.string_at(2**31)"));
+    EXPECT_FALSE(crashed.success()) << all_of(crashed);
+    code_result next = co_await runner.run_code(code_request("'next'").timeout(100s));
+    EXPECT_EQ(value_of(next), R"("next")") << all_of(next);
+    code_result context = co_await runner.run_code(code_request("import os\nos._exit(4)").context("c"));
+    EXPECT_EQ(context.exit_code(), 4) << all_of(context);
+    EXPECT_TRUE(context.context_lost());
+  });
+}
+
+TEST(Pyodide, fresh_globals_share_an_interpreter_and_isolated_runs_do_not) {
+  COFFERDAM_NEEDS_DENO();
+  const std::string leaves =
+      "import pathlib\npathlib.PurePath.mine = 1\nopen('mine', 'w').close()\nimport json\njson.dumps = None";
+  const std::string looks =
+      "import os, pathlib, json\n[hasattr(pathlib.PurePath, 'mine'), os.path.exists('mine'), json.dumps is None]";
+  with_pyodide(fast_pyodide(), [&](pyodide_runner& runner) -> awaitable<void> {
+    code_result first = co_await runner.run_code(code_request(leaves));
+    EXPECT_TRUE(first.success()) << all_of(first);
+    code_result second = co_await runner.run_code(code_request(looks));
+    EXPECT_EQ(value_of(second), "[true,true,false]") << all_of(second);  // as the documentation says
+  });
+  with_pyodide(fast_pyodide().isolate_runs(), [&](pyodide_runner& runner) -> awaitable<void> {
+    code_result first = co_await runner.run_code(code_request(leaves));
+    EXPECT_TRUE(first.success()) << all_of(first);
+    for (int i = 0; i < 3; ++i) {
+      code_result next = co_await runner.run_code(code_request(looks).timeout(100s));
+      EXPECT_EQ(value_of(next), "[false,false,false]") << all_of(next);
+    }
+  });
+}
+
+TEST(Pyodide, sleep_in_a_context_is_interrupted_and_random_numbers_differ) {
+  COFFERDAM_NEEDS_DENO();
+  with_pyodide(fast_pyodide().variable("GREETING", "hello"), [](pyodide_runner& runner) -> awaitable<void> {
+    code_result set = co_await runner.run_code(code_request("x = 5").context("c").timeout(100s));
+    EXPECT_TRUE(set.success()) << all_of(set);
+    code_result late =
+        co_await runner.run_code(code_request("import time\ntime.sleep(1000)").context("c").timeout(500ms));
+    EXPECT_EQ(late.kind(), error_kind::timeout) << all_of(late);
+    code_result after = co_await runner.run_code(code_request("x").context("c").timeout(100s));
+    EXPECT_EQ(value_of(after), late.context_lost() ? "(none)" : "5") << all_of(after);
+    code_result one = co_await runner.run_code(code_request("import random, os\n[random.random(), os.urandom(8)]"));
+    code_result two = co_await runner.run_code(code_request("import random, os\n[random.random(), os.urandom(8)]"));
+    code_result three =
+        co_await runner.run_code(code_request("import random, os\n[random.random(), os.urandom(8)]").context("d"));
+    EXPECT_NE(value_of(one), value_of(two));
+    EXPECT_NE(value_of(one), value_of(three));
+    code_result greeting = co_await runner.run_code(code_request("import os\nsorted(os.environ.items())"));
+    EXPECT_EQ(greeting.value_text(), "[('GREETING', 'hello'), ('HOME', '/code'), ('LANG', 'C.UTF-8'), ('PATH', '/')]");
+  });
+}
+
+TEST(Pyodide, what_is_missing_or_of_another_version_is_an_error_that_says_what_to_do) {
+  EXPECT_EQ(code_of([] { open_it(pyodide().deno("/nowhere/deno")); }), errc::not_found);
+  EXPECT_NE(sentence_of([] { open_it(pyodide().deno("no-such-deno")); }).find("npm install deno"), std::string::npos);
+  const temporary_folder folder;
+  folder.write("deno", "#!/bin/sh\nexit 9\n", 0755);
+  const std::string program = (folder / "deno").string();
+  EXPECT_EQ(code_of([&] { open_it(pyodide().deno(program).folder((folder / "none").string())); }), errc::not_found);
+  folder.write("pyodide/pyodide.mjs", "");
+  folder.write("pyodide/package.json", R"({"version": "0.1.0"})");
+  const std::string old = (folder / "pyodide").string();
+  EXPECT_EQ(code_of([&] { open_it(pyodide().deno(program).folder(old)); }), errc::unsupported);
+  EXPECT_NE(sentence_of([&] { open_it(pyodide().deno(program).folder(old)); }).find("pyodide@314"), std::string::npos);
+  folder.write("pyodide/package.json", R"({"version": "314.0.6"})");
+  EXPECT_EQ(code_of([&] { open_it(pyodide().deno(program).folder(old)); }), errc::provider_failed);
+  EXPECT_NE(sentence_of([&] { open_it(pyodide().deno(program).folder(old)); }).find("exit code 9"), std::string::npos);
+  EXPECT_EQ(code_of([&] { open_it(pyodide().deno(program).folder(old).allow_write(folder.path().string())); }),
+            errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { open_it(pyodide().deno(program).folder(old).allow_read(program)); }), errc::not_a_directory);
+  EXPECT_EQ(code_of([] { pyodide().allow_network("a,b"); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([] { pyodide().allow_read("/x", "relative"); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([] { pyodide().memory_limit(1); }), errc::invalid_argument);
+}
+
+TEST(Pyodide, a_warm_run_takes_milliseconds) {
+  COFFERDAM_NEEDS_DENO();
+  with_pyodide(fast_pyodide(), [](pyodide_runner& runner) -> awaitable<void> {
+    std::vector<std::chrono::nanoseconds> times;
+    for (int i = 0; i < 200; ++i) {
+      const auto begin = std::chrono::steady_clock::now();
+      code_result result = co_await runner.run_code(code_request("1+1"));
+      times.push_back(std::chrono::steady_clock::now() - begin);
+      EXPECT_TRUE(result.success()) << all_of(result);
+    }
+    std::sort(times.begin(), times.end());
+    const auto median = std::chrono::duration_cast<std::chrono::microseconds>(times[times.size() / 2]);
+    std::printf("warm run, p50 of 200: %lld us\n", static_cast<long long>(median.count()));
+    EXPECT_LT(median, 1s);  // the figure is what counts, and a busy machine is no defect
+  });
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+#include <cofferdam/code/allow_imports.hpp>
+#include <cofferdam/code/check_syntax.hpp>
+#include <cofferdam/code/reject_patterns.hpp>
+
+#include "code/guard_support.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+// What every known way round kodeagent's and the MCP executor's checks does here (prior-art K1, K2, M9), as tables.
+
+namespace {
+
+using cofferdam::allow_imports;
+using cofferdam::guard_refusal;
+using cofferdam::import_policy;
+using cofferdam::pattern_finding;
+using cofferdam::pattern_policy;
+using cofferdam::python_facts;
+using cofferdam::syntax_policy;
+using cofferdam_test::read_all;
+
+enum class by { imports, patterns, either };
+
+struct vector {
+  const char* code;
+  by refuses;
+};
+
+/// The default list of an agent: kodeagent's five modules, and its agent's three.
+import_policy agents_policy() { return allow_imports("datetime", "typing", "mimetypes").policy(); }
+
+std::string shown(const std::optional<guard_refusal>& refusal) {
+  return refusal ? "line " + std::to_string(refusal->line()) + ": " + refusal->what() : "accepted";
+}
+
+std::string shown(const python_facts& facts) {
+  std::string all;
+  if (facts.problem()) return facts.problem()->type() + ": " + facts.problem()->message();
+  for (const auto& each : facts.all())
+    all += std::to_string(static_cast<int>(each.kind())) + " " + each.name() + " / " + each.detail() + "\n";
+  return all;
+}
+
+void expect_refused(const std::vector<vector>& table, const import_policy& imports, const pattern_policy& patterns) {
+  std::vector<std::string> codes;
+  for (const vector& each : table) codes.emplace_back(each.code);
+  const auto facts = read_all(codes);
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    if (facts[i]->problem()) continue;  // no Python: refused by every guard
+    const auto import_refusal = imports.judge(*facts[i]);
+    const auto pattern_refusal = patterns.judge(*facts[i]);
+    if (table[i].refuses == by::imports) {
+      EXPECT_TRUE(import_refusal) << table[i].code << "\n" << shown(*facts[i]);
+    }
+    if (table[i].refuses == by::patterns) {
+      EXPECT_TRUE(pattern_refusal) << table[i].code << "\n" << shown(*facts[i]);
+    }
+    EXPECT_TRUE(import_refusal || pattern_refusal) << table[i].code << "\n" << shown(*facts[i]);
+  }
+}
+
+void expect_accepted(const std::vector<std::string>& codes, const import_policy& imports,
+                     const pattern_policy& patterns) {
+  const auto facts = read_all(codes);
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    EXPECT_FALSE(facts[i]->problem()) << codes[i] << "\n" << shown(*facts[i]);
+    const auto import_refusal = imports.judge(*facts[i]);
+    const auto pattern_refusal = patterns.judge(*facts[i]);
+    EXPECT_FALSE(import_refusal) << codes[i] << "\n" << shown(import_refusal);
+    EXPECT_FALSE(pattern_refusal) << codes[i] << "\n" << shown(pattern_refusal);
+  }
+}
+
+}  // namespace
+
+TEST(RejectPatterns, every_way_round_kodeagents_checks_is_refused) {
+  const std::vector<vector> table = {
+      {"import random; getattr(random._os,'sys'+'tem')('id')", by::imports},
+      {"import random; getattr(random._os,'sys'+'tem')('id')", by::patterns},
+      {"from random import _os\n_os.execvp('id', ['id'])", by::imports},
+      {"from random import _os\n_os.execvp('id', ['id'])", by::patterns},
+      {"from random import _os\n_os.remove('x')", by::patterns},
+      {"import random; print(random._os.environ)", by::imports},
+      {"import random; print(random._os.environ)", by::patterns},
+      {"import mimetypes; mimetypes.os.environ", by::imports},
+      {"import mimetypes; print(mimetypes.os.environ)", by::patterns},
+      {"from mimetypes import os as o\no.system('id')", by::imports},
+      {"from mimetypes import os as o\no.system('id')", by::patterns},
+      {"from typing import sys\nsys.modules['os'].system('id')", by::imports},
+      {"from typing import sys\nsys.modules['os'].system('id')", by::patterns},
+      {"import typing\ntyping.sys.modules['o'+'s'].system('id')", by::imports},
+      {"import typing\ntyping.sys.modules['o'+'s'].system('id')", by::patterns},
+      {"import operator, random; operator.attrgetter('_os.system')(random)('id')", by::imports},
+      {"getattr(__builtins__,'ex'+'ec')('print(1)')", by::imports},
+      {"getattr(__builtins__,'ex'+'ec')('print(1)')", by::patterns},
+      {"g = globals()['__buil'+'tins__']\ngetattr(g,'__imp'+'ort__')('os')", by::patterns},
+      {"from . import os", by::imports},
+      {"[c for c in ().__class__.__base__.__subclasses__() if c.__name__=='Popen']", by::patterns},
+      {"getattr(getattr(().__class__,'__ba'+'se__'),'__subcl'+'asses__')()", by::patterns},
+      {"print(open('/etc/passwd').read())", by::patterns},
+      {"print(open('/proc/self/environ').read())", by::patterns},
+      {"open('/root/.bashrc','a').write('x')", by::patterns},
+      {"import os as o\nprint(o.environ)", by::patterns},
+      {"import os as o\no.execvp('id', ['id'])", by::patterns},
+      {"import os as o\no.kill(1, 9)", by::patterns},
+      {"import os as o\no.fork()", by::patterns},
+      {"while 1:\n    pass", by::patterns},
+      {"while not False:\n    x = 1", by::patterns},
+      {"while True:\n    for i in (1, 2):\n        break", by::patterns},
+      {"for i in range(0, 10**12): pass", by::patterns},
+      {"for i in range(10**12):\n    pass", by::patterns},
+      {"x = [0]*(10**12)", by::patterns},
+      {"x = b'A'*10**10", by::patterns},
+      {"n = 10**12\nx = 'A'*n", by::patterns},
+      {"cmd = 'rm  -rf /'", by::patterns},
+      {"cmd = 'rm -fr /'", by::patterns},
+      {"cmd = 'rm -r --force ~'", by::patterns},
+      {"open('../../etc/passwd')", by::patterns},
+      {"import urllib.request", by::imports},
+  };
+  // Those with os have it allowed: what remains is for the patterns.
+  expect_refused(table, agents_policy(), pattern_policy());
+}
+
+TEST(RejectPatterns, every_way_round_the_mcp_executors_checks_is_refused) {
+  expect_refused(
+      {
+          {"__import__('os').system('id')", by::imports},
+          {"__import__('os').system('id')", by::patterns},
+          {"import math, os", by::imports},
+          {"x=1; import os", by::imports},
+          {"if 1: import os", by::imports},
+          {"import json as j, subprocess", by::imports},
+          {"import\\\n os", by::imports},
+          {"print(open ('/etc/passwd').read())", by::patterns},
+          {"import urllib.request\nurllib.request.urlopen('file:///etc/passwd')", by::imports},
+          {"import urllib.request\nurllib.request.urlopen('file:///etc/passwd')", by::patterns},
+          {"import urllib.request\nurllib.request.os.system('id')", by::patterns},
+          {"import typing\nprint(typing.sys.modules['os'])", by::imports},
+          {"exec('import os')", by::imports},
+          {"exec('import os')", by::patterns},
+          {"eval('1')", by::imports},
+          {"eval('1')", by::patterns},
+          {"getattr(__builtins__,'op'+'en')('/etc/passwd')", by::imports},
+          {"getattr(__builtins__,'op'+'en')('/etc/passwd')", by::patterns},
+      },
+      allow_imports("math", "json", "typing").policy(), pattern_policy());
+}
+
+TEST(RejectPatterns, urllib_allowed_does_not_allow_what_it_has_imported) {
+  const auto facts = cofferdam_test::read_one("import urllib.request\nurllib.request.os.system('id')");
+  const auto refusal = allow_imports("urllib").policy().judge(*facts);
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->line(), 2);
+  EXPECT_NE(refusal->what().find("'os'"), std::string::npos) << refusal->what();
+}
+
+TEST(RejectPatterns, every_false_alarm_of_the_seeds_is_accepted) {
+  expect_accepted(
+      {
+          "import re\np = re.compile('a')\nprint(p.match('abc'))",
+          "class model:\n    def eval(self): return 1\nm = model()\nm.eval()",
+          "import platform\nprint(platform.system())",
+          "a = b'a'\nprint(a.decode(), a.decode(), a.decode('utf-8'), a.decode())",
+          "x = 1\nprint(x.__class__, x.__class__, x.__class__, x.__class__, x.__class__, x.__class__)",
+          "print('To clean up, run rm -rf /tmp/x')",
+          "eval = 3\nprint(eval + 1)",
+          "def f(eval):\n    return eval * 2\nprint(f(2))",
+          "import random\nprint(random.random())",
+          "def f():\n    \"\"\"\n    import the data\n    \"\"\"\n    return 1\nf()",
+          "class x:\n    def open(self, n): return n\nx().open('y')",
+      },
+      allow_imports("platform").policy(), pattern_policy());
+}
+
+TEST(RejectPatterns, more_ways_to_the_same_ends_are_refused) {
+  expect_refused(
+      {
+          {"e = eval\ne('1')", by::patterns},
+          {"r._os.system('id')", by::imports},  // r may be what an earlier run of a context has imported
+          {"r.module.os.getpid()", by::imports},
+          {"if 0: exec = 1\nexec('import os')", by::patterns},
+          {"exec = 1\ndel exec\nexec('import os')", by::patterns},
+          {"class A:\n    exec = 1\n    def f(self):\n        exec('import os')", by::patterns},
+          {"import random as r\nm = r\nm._os.system('id')", by::imports},
+          {"import random\ndef f(m): return m._os\nf(random)", by::imports},
+          {"import random\nfor m in [random]: m._os", by::imports},
+          {"import random\nvars(random)['_os']", by::imports},
+          {"import random\nrandom.__dict__['_os'].system('x')", by::imports},
+          {"import typing\nclass A:\n    x: \"__import__('os').system('id')\"\ntyping.get_type_hints(A)", by::patterns},
+          {"import timeit\ntimeit.timeit(\"import os; os.system('id')\")", by::imports},
+          {"import timeit\ns = input()\ntimeit.timeit(s)", by::imports},
+          {"from importlib import import_module as i\ni('o' + 's')", by::imports},
+          {"import importlib\nimportlib.import_module(input())", by::imports},
+          {"''.join(['r', 'm'])\nx = ''.join(['/etc', '/pass', 'wd'])\nopen(x)", by::patterns},
+          {"open(chr(47) + 'etc/passwd')", by::patterns},
+          {"f'{chr(95)}{chr(95)}globals__'", by::patterns},
+          {"getattr(print, '__' + 'self__').exec('1')", by::imports},
+          {"getattr(print, '__' + 'self__').exec('1')", by::patterns},
+          {"print.__self__.eval('1')", by::either},
+          {"def f(): pass\nf.__globals__['__builtins__']", by::patterns},
+          {"import json\njson.loads.__globals__", by::patterns},
+          {"import json\njson.codecs.sys.modules", by::imports},
+          {"from json import codecs", by::imports},
+          {"2 ** 2 ** 2 ** 2 ** 2 ** 2", by::patterns},
+          {"1 << 10**12", by::patterns},
+          {"sum(i for i in range(10**15))", by::patterns},
+      },
+      allow_imports("typing", "timeit", "importlib", "json").policy(), pattern_policy());
+}
+
+TEST(RejectPatterns, ordinary_neighbours_of_attacks_are_accepted) {
+  expect_accepted(
+      {
+          "import os.path\nprint(os.path.join('a', 'b'))",
+          "from os import path, getcwd\nprint(path.exists('x'), getcwd())",
+          "class Shape: pass\nclass Square(Shape): pass\nprint([c.__name__ for c in Shape.__subclasses__()])",
+          "class A:\n    def __repr__(self): return '{0.__class__.__name__}()'.format(self)\nprint(A())",
+          "while True:\n    line = next(iter('x'))\n    if line: break",
+          "def numbers():\n    n = 0\n    while True:\n        yield n\n        n += 1",
+          "import collections.abc\nprint(isinstance([], collections.abc.Sized))",
+          "import math\nfor name in ('sin', 'cos'):\n    print(getattr(math, name)(1.0))",
+          "class A:\n    def visit(self, kind): return getattr(self, f'visit_{kind}')()\n    def visit_x(self): return "
+          "1",
+          "import time as t\nstart = t.perf_counter()\nfor i in range(2_000_000): pass\nprint(t.perf_counter() - "
+          "start)",
+          "import timeit\nprint(timeit.timeit(lambda: sum(range(10)), number=10))",
+          "import timeit\nprint(timeit.timeit('sum(range(10))', number=10))",
+          "import numpy as np\na = np.array([1, 2])\nprint(np.random.rand(2), np.trace(a), np.linalg.norm(a))",
+          "import pandas as pd\nimport matplotlib.pyplot as plt\ndf = pd.DataFrame()\ndf.eval('a + "
+          "b')\nplt.savefig('x.png')",
+          "x = '../data/in.csv'\ny = '../../shared/x'",
+          "import re\nprint(re.sub(r'(\\w+)\\.(\\w+)', r'\\2', 'a.b'), '{name}'.format(name=1))",
+          "import sys\nprint('x', file=sys.stderr)\nif len(sys.argv) > 9: sys.exit(2)",
+          "from __future__ import annotations\nimport typing\ndef f(x: 'int') -> 'list[int]': return [x]",
+          "import base64\nprint(base64.b64decode('aGk='))",
+          "import json\nhelp(json)\nprint(json.__doc__)",
+      },
+      allow_imports("os", "collections", "math", "timeit", "numpy", "pandas", "matplotlib", "sys", "base64", "json",
+                    "typing")
+          .policy(),
+      pattern_policy());
+}
+
+TEST(RejectPatterns, what_is_permitted_is_not_counted) {
+  const auto facts = cofferdam_test::read_one("import os\nos.remove('a.txt')\n");
+  EXPECT_TRUE(pattern_policy().judge(*facts));
+  EXPECT_FALSE(cofferdam::reject_patterns().permit("os.remove").policy().judge(*facts));
+}
+
+TEST(RejectPatterns, scores_add_up_and_what_stands_there_often_counts_once) {
+  const auto facts = cofferdam_test::read_one(
+      "import threading, subprocess, multiprocessing\nimport socket\nfor i in range(3): print(b'x'.fromhex('00'))\n");
+  int sum = 0;
+  for (const pattern_finding& each : pattern_policy().findings(*facts)) sum += each.score();
+  EXPECT_EQ(sum, 5 + 5 + 5 + 2 + 5);
+  const auto refusal = pattern_policy().judge(*facts);
+  ASSERT_TRUE(refusal);
+  EXPECT_NE(refusal->what().find("high risk score (22)"), std::string::npos) << refusal->what();
+}
+
+TEST(CheckSyntax, another_encoding_is_refused) {
+  const auto facts = cofferdam_test::read_one("# coding: utf-7\nx = 1\n");
+  const auto refusal = syntax_policy().judge(*facts);
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->line(), 1);
+  EXPECT_FALSE(syntax_policy().judge(*cofferdam_test::read_one("# -*- coding: utf-8 -*-\nx = 1\n")));
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+#include <cofferdam/code/any_runner.hpp>
+#include <cofferdam/code/pyodide.hpp>
+#include <cofferdam/code/python.hpp>
+#include <cofferdam/core/any_provider.hpp>
+
+#include "conformance/places.hpp"
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace cofferdam_test {
+
+namespace {
+
+/// A place that runs Python, and what it cannot show.
+class python_place {
+ public:
+  std::string name;
+  std::string without;
+};
+
+const std::vector<python_place>& python_places() {
+  static const std::vector<python_place> all{
+      {"local", ""},
+      {"docker_debian", ""},
+      {"e2b", ""},
+  };
+  return all;
+}
+
+place pyodide_place() {
+  place made;
+  made.name = "pyodide";
+  // No command is run there.
+  made.without =
+      "*/command_conformance*:*/file_conformance*:*/lifetime_conformance*:*/streaming_conformance*:"
+      "*/terminal_conformance*";
+  // There are no processes and no threads in WebAssembly.
+  made.without += ":*/code_process_conformance*";
+  made.needs = "COFFERDAM_DENO";
+  made.runners = [] {
+    const char* const snapshots = std::getenv("COFFERDAM_PYODIDE_SNAPSHOTS");
+    return cofferdam::any_runner_provider(cofferdam::pyodide().snapshots(snapshots == nullptr ? "" : snapshots));
+  };
+  return made;
+}
+
+}  // namespace
+
+void add_runners(std::vector<place>& places) {
+  using namespace cofferdam;
+  for (place& each : places) {
+    bool found = false;
+    for (const python_place& with : python_places()) {
+      if (with.name != each.name) continue;
+      found = true;
+      const auto provider = each.provider;
+      each.runners = [provider] { return any_runner_provider(provider() | python()); };
+      if (!with.without.empty()) each.without += (each.without.empty() ? "" : ":") + with.without;
+    }
+    if (!found) each.without += std::string(each.without.empty() ? "" : ":") + "*/code_*_conformance*";
+  }
+  places.push_back(pyodide_place());
+}
+
+}  // namespace cofferdam_test

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/net/http_call.hpp>
+#include <cofferdam/net/http_reply.hpp>
+#include <cofferdam/net/http_server.hpp>
+#include <cofferdam/net/http_server_settings.hpp>
+
+#include "net/http_server_support.hpp"
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam_test {
+
+/// One thing that a scripted service says.
+class scripted_answer {
+ public:
+  int status = 200;
+  std::string type = "application/json";
+  std::vector<std::pair<std::string, std::string>> fields;
+  std::string body;
+  std::size_t piece = 0;  ///< bytes a write; 0: all at once, with a length
+  bool torn = false;      ///< the connection breaks behind the body
+  bool waits = false;     ///< never answers
+
+  static scripted_answer complaint(int status, std::string message, std::string code = "") {
+    boost::json::object error;
+    error["message"] = message;
+    error["type"] = "invalid_request_error";
+    error["param"] = nullptr;
+    if (code.empty()) {
+      error["code"] = nullptr;
+    } else {
+      error["code"] = code;
+    }
+    boost::json::object whole;
+    whole["error"] = std::move(error);
+    scripted_answer made;
+    made.status = status;
+    made.body = boost::json::serialize(whole);
+    return made;
+  }
+};
+
+/// A call as a model writes it.
+class scripted_call {
+ public:
+  std::string id;
+  std::string name;
+  std::string arguments;
+};
+
+/// An assistant's turn, as either kind of answer.
+class scripted_turn {
+ public:
+  std::string text;
+  std::vector<scripted_call> calls;
+  std::string finish;
+  std::string reasoning;
+  std::size_t input_tokens = 10;
+  std::size_t output_tokens = 5;
+
+  std::string reason() const { return !finish.empty() ? finish : calls.empty() ? "stop" : "tool_calls"; }
+
+  scripted_answer whole() const {
+    boost::json::object message;
+    message["role"] = "assistant";
+    message["content"] = nullptr;
+    if (!text.empty()) message["content"] = text;
+    message["refusal"] = nullptr;
+    if (!reasoning.empty()) message["reasoning_content"] = reasoning;
+    if (!calls.empty()) {
+      boost::json::array list;
+      for (const scripted_call& each : calls) list.push_back(call(each, each.arguments));
+      message["tool_calls"] = std::move(list);
+    }
+    boost::json::object choice;
+    choice["index"] = 0;
+    choice["message"] = std::move(message);
+    choice["logprobs"] = nullptr;
+    choice["finish_reason"] = reason();
+    boost::json::object made = head("chat.completion");
+    made["choices"] = boost::json::array();
+    made["choices"].as_array().push_back(std::move(choice));
+    made["usage"] = usage();
+    scripted_answer answer;
+    answer.body = boost::json::serialize(made);
+    return answer;
+  }
+
+  /// As a stream: `piece` bytes a write, and as many characters of each text in a chunk.
+  scripted_answer streamed(std::size_t piece = 7) const {
+    scripted_answer answer;
+    answer.type = "text/event-stream";
+    answer.piece = piece;
+    std::string& out = answer.body;
+    boost::json::object first;
+    first["role"] = "assistant";
+    first["content"] = "";
+    out += event(chunk(std::move(first)));
+    for (std::size_t at = 0; at < reasoning.size(); at += piece) {
+      boost::json::object delta;
+      delta["reasoning_content"] = reasoning.substr(at, piece);
+      out += event(chunk(std::move(delta)));
+    }
+    for (std::size_t at = 0; at < text.size();) {
+      std::size_t end = std::min(at + piece, text.size());
+      while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) ++end;  // whole characters
+      boost::json::object delta;
+      delta["content"] = text.substr(at, end - at);
+      out += event(chunk(std::move(delta)));
+      at = end;
+    }
+    std::size_t index = 0;
+    for (const scripted_call& each : calls) {
+      boost::json::object begun = call(each, "");
+      begun["index"] = index;
+      out += event(chunk(calls_delta(std::move(begun))));
+      for (std::size_t at = 0; at < each.arguments.size(); at += piece) {
+        boost::json::object function;
+        function["arguments"] = each.arguments.substr(at, piece);
+        boost::json::object more;
+        more["index"] = index;
+        more["function"] = std::move(function);
+        out += event(chunk(calls_delta(std::move(more))));
+      }
+      ++index;
+    }
+    out += ": keep-alive\n\n";
+    boost::json::object last = chunk(boost::json::object());
+    last["choices"].as_array()[0].as_object()["finish_reason"] = reason();
+    out += event(last);
+    boost::json::object counted = head("chat.completion.chunk");
+    counted["choices"] = boost::json::array();
+    counted["usage"] = usage();
+    out += event(counted);
+    out += "data: [DONE]\n\n";
+    return answer;
+  }
+
+ private:
+  static boost::json::object head(const char* kind) {
+    boost::json::object made;
+    made["id"] = "chatcmpl-1";
+    made["object"] = kind;
+    made["created"] = 1;
+    made["model"] = "scripted-1";
+    return made;
+  }
+  static boost::json::object call(const scripted_call& one, std::string_view arguments) {
+    boost::json::object function;
+    function["name"] = one.name;
+    function["arguments"] = boost::json::string_view(arguments.data(), arguments.size());
+    boost::json::object made;
+    made["id"] = one.id;
+    made["type"] = "function";
+    made["function"] = std::move(function);
+    return made;
+  }
+  static boost::json::object calls_delta(boost::json::object one) {
+    boost::json::array list;
+    list.push_back(std::move(one));
+    boost::json::object delta;
+    delta["tool_calls"] = std::move(list);
+    return delta;
+  }
+  static boost::json::object chunk(boost::json::object delta) {
+    boost::json::object choice;
+    choice["index"] = 0;
+    choice["delta"] = std::move(delta);
+    choice["finish_reason"] = nullptr;
+    boost::json::object made = head("chat.completion.chunk");
+    made["choices"] = boost::json::array();
+    made["choices"].as_array().push_back(std::move(choice));
+    return made;
+  }
+  static std::string event(const boost::json::object& what) { return "data: " + boost::json::serialize(what) + "\n\n"; }
+  boost::json::object usage() const {
+    boost::json::object made;
+    made["prompt_tokens"] = input_tokens;
+    made["completion_tokens"] = output_tokens;
+    made["total_tokens"] = input_tokens + output_tokens;
+    return made;
+  }
+};
+
+/// A service that speaks as OpenAI does and says what a test has written down: a turn for each request, streamed where
+/// that is asked for.
+class scripted_model_server {
+ public:
+  /// An answer, or what makes one of a request.
+  using step = std::function<scripted_answer(const boost::json::object& request)>;
+
+  std::deque<step> script;
+  std::vector<boost::json::object> requests;
+  std::vector<cofferdam::http_fields> fields;
+  site place;
+
+  void say(scripted_answer what) {
+    script.push_back([what](const boost::json::object&) { return what; });
+  }
+  void say(scripted_turn what) {
+    script.push_back([what](const boost::json::object& request) {
+      const boost::json::value* const streams = request.if_contains("stream");
+      return streams != nullptr && streams->is_bool() && streams->get_bool() ? what.streamed() : what.whole();
+    });
+  }
+  void say(std::string text) {
+    scripted_turn turn;
+    turn.text = std::move(text);
+    say(std::move(turn));
+  }
+  void call(std::string name, std::string arguments) {
+    scripted_turn turn;
+    turn.calls.push_back(
+        {"call_" + std::to_string(script.size() + requests.size()), std::move(name), std::move(arguments)});
+    say(std::move(turn));
+  }
+
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(place.port) + "/v1"; }
+
+  /// Serves while `body` runs.
+  cofferdam::awaitable<void> around(std::function<cofferdam::awaitable<void>()> body) {
+    cofferdam::http_server_settings settings;
+    const std::function<cofferdam::awaitable<void>(cofferdam::http_server&)> inside = [&](cofferdam::http_server&) {
+      return body();
+    };
+    const cofferdam::http_server::handler each = [this](cofferdam::http_call& one) { return serve(one); };
+    co_await place.open(each, settings, inside);
+  }
+
+ private:
+  cofferdam::awaitable<void> serve(cofferdam::http_call& one) {
+    one.body_limit(std::nullopt);
+    const cofferdam::bytes content = co_await one.read_all();
+    fields.push_back(one.head().fields);
+    if (one.method() != "POST" || one.path() != "/v1/chat/completions") {
+      co_await one.reply(
+          cofferdam::http_reply(404).content("application/json", R"({"error":{"message":"no such page"}})"));
+      co_return;
+    }
+    requests.push_back(boost::json::parse(std::string(cofferdam::as_text(content))).as_object());
+    if (script.empty()) {
+      co_await one.reply(
+          cofferdam::http_reply(500).field("x-should-retry", "false").content("text/plain", "the script has ended"));
+      co_return;
+    }
+    const step next = script.front();
+    script.pop_front();
+    const scripted_answer answer = next(requests.back());
+    if (answer.waits) {
+      co_await place.wait_for_ever();
+    }
+    cofferdam::http_reply reply(answer.status);
+    for (const auto& each : answer.fields) reply.field(each.first, each.second);
+    if (answer.piece == 0 && !answer.torn) {
+      reply.content(answer.type, answer.body);
+      co_await one.reply(std::move(reply));
+      co_return;
+    }
+    reply.field("Content-Type", answer.type);
+    co_await one.begin(std::move(reply));
+    const std::size_t piece = answer.piece == 0 ? answer.body.size() : answer.piece;
+    for (std::size_t at = 0; at < answer.body.size(); at += piece) {
+      const std::string part = answer.body.substr(at, piece);
+      co_await one.write(part);
+    }
+    if (answer.torn) throw std::runtime_error("torn");
+  }
+};
+
+}  // namespace cofferdam_test

@@ -1,0 +1,651 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+#include <cofferdam/llm/session.hpp>
+
+#include "llm/scripted_model.hpp"
+#include "support/error_of.hpp"
+#include "support/run.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
+
+#include <boost/json/parse.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace cofferdam;
+using cofferdam_test::memory_environment;
+using cofferdam_test::run;
+using cofferdam_test::scripted_model;
+
+constexpr const char* done = R"({"reason":"done","paths":[]})";
+
+std::string read(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+agent_result work(scripted_model model, memory_environment env, std::string task = "do it") {
+  return run([&]() -> awaitable<agent_result> {
+    session one(agent(model), env);
+    agent_result result = co_await one.run(task);
+    co_return result;
+  });
+}
+
+/// A tool that does what a test says.
+class odd_tool {
+ public:
+  using action = std::function<tools::tool_result()>;
+  odd_tool(std::string name, action act, bool reads = false)
+      : name_(std::move(name)), act_(std::move(act)), reads_(reads) {}
+  std::string_view name() const { return name_; }
+  std::string_view description() const { return "odd"; }
+  boost::json::object parameters() const { return {}; }
+  bool reads_only() const { return reads_; }
+  awaitable<tools::tool_result> call(boost::json::value) { co_return act_(); }
+
+ private:
+  std::string name_;
+  action act_;
+  bool reads_;
+};
+
+TEST(Session, works_through_calls_to_the_end) {
+  scripted_model model;
+  memory_environment env;
+  env.all().runs = [](const command&) {
+    captured out(to_bytes("hello\n"), {}, 6);
+    return command_result::exited(0).out(std::move(out));
+  };
+  model.call("code_exec", R"({"cmd":"echo hello"})").call("write_file", R"({"path":"a/b.txt","content":"text"})");
+  model.call("finish", R"({"reason":"all done","paths":["a/b.txt"]})");
+  const agent_result result = work(model, env);
+  EXPECT_TRUE(result.finished());
+  EXPECT_EQ(result.reason, "all done");
+  EXPECT_EQ(result.turns, 3U);
+  EXPECT_EQ(result.usage.total(), 45U);
+  EXPECT_EQ(result.tools.at("code_exec").calls, 1U);
+  EXPECT_EQ(env.text("a/b.txt"), "text");
+  ASSERT_EQ(model.asked().size(), 3U);
+  EXPECT_EQ(model.asked()[0].messages().size(), 2U);
+  EXPECT_EQ(model.asked()[0].tools().size(), 6U);
+  EXPECT_NE(model.told(1).find("<stdout>hello\n</stdout>"), std::string::npos) << model.told(1);
+}
+
+TEST(Session, files_go_in_and_finished_ones_come_out_byte_for_byte) {
+  const cofferdam_test::temporary_folder folder;
+  std::ofstream(folder.path() / "in.csv") << "a,b\n";
+  scripted_model model;
+  memory_environment env;
+  const std::string content("\0\xff binary\r\n", 11);
+  model.call("write_file", R"({"path":"out/x.bin","content":"AP8gYmluYXJ5DQo=","encoding":"base64"})");
+  model.call("finish", R"({"reason":"r","paths":["out/x.bin"]})");
+  agent_result result;
+  std::vector<std::string> saved;
+  run([&]() -> awaitable<void> {
+    session one(agent(model), env);
+    one.input_files(files((folder.path() / "in.csv").string())).output_dir(folder.path() / "result");
+    one.on_event([&](const agent_event& what) {
+      if (what.kind() == agent_event_kind::saved) saved.emplace_back(what.name());
+    });
+    result = co_await one.run("look");
+  });
+  EXPECT_EQ(env.text("in.csv"), "a,b\n");
+  EXPECT_NE(model.told(0).find("- in.csv"), std::string::npos) << model.told(0);
+  EXPECT_EQ(read(folder.path() / "result/out/x.bin"), content);
+  EXPECT_EQ(saved, std::vector<std::string>{"out/x.bin"});
+  EXPECT_TRUE(result.saved.ok());
+}
+
+TEST(Session, S35_S42_a_command_that_fails_counts_as_failed_and_has_the_time_that_the_model_gave_it) {
+  scripted_model model;
+  memory_environment env;
+  env.all().runs = [](const command&) { return command_result::exited(3); };
+  model.call("code_exec", R"({"cmd":"false","timeout":0.5})").call("finish", done);
+  bool success = true;
+  agent_result result;
+  run([&]() -> awaitable<void> {
+    session one(agent(model), env);
+    one.on_event([&](const agent_event& what) {
+      if (what.kind() == agent_event_kind::tool_ended && what.name() == "code_exec") success = what.success();
+    });
+    result = co_await one.run("x");
+  });
+  EXPECT_FALSE(success);
+  EXPECT_EQ(result.tools.at("code_exec").failures, 1U);
+  EXPECT_EQ(env.all().commands.at(0).timeout(), std::chrono::milliseconds(500));
+}
+
+TEST(Session, S36_finish_with_paths_that_are_no_files_is_answered_and_the_run_goes_on) {
+  for (const std::string path : {"/etc/passwd", "../x", "missing.txt", "dir", "link", "fifo", ""}) {
+    scripted_model model;
+    memory_environment env;
+    env.all().others["dir"] = file_type::directory;
+    env.all().others["link"] = file_type::symlink;
+    env.all().others["fifo"] = file_type::other;
+    model.call("finish", R"({"reason":"r","paths":[")" + path + R"("]})").call("finish", done);
+    const agent_result result = work(model, env);
+    EXPECT_TRUE(result.finished());
+    EXPECT_EQ(result.turns, 2U);
+    EXPECT_TRUE(model.told(1).starts_with("Error: not finished")) << model.told(1);
+  }
+}
+
+TEST(Session, S36_a_tool_that_throws_anything_is_an_answer) {
+  const odd_tool::action actions[] = {[]() -> tools::tool_result { throw std::runtime_error("broken pipe"); },
+                                      []() -> tools::tool_result { throw error(errc::unsupported, "cannot"); },
+                                      []() -> tools::tool_result { throw error(errc::cancelled, "not ours"); },
+                                      []() -> tools::tool_result { throw 7; }};
+  for (const odd_tool::action& act : actions) {
+    scripted_model model;
+    memory_environment env;
+    model.call("odd", "{}").call("finish", done);
+    agent_result result;
+    run([&]() -> awaitable<void> {
+      session one(agent(model), env);
+      one.tool(odd_tool("odd", act));
+      result = co_await one.run("x");
+    });
+    EXPECT_TRUE(result.finished());
+    EXPECT_TRUE(model.told(1).starts_with("Error: ")) << model.told(1);
+    EXPECT_EQ(result.tools.at("odd").failures, 1U);
+  }
+}
+
+TEST(Session, unknown_tools_and_arguments_that_are_no_json_are_answers) {
+  const std::pair<std::pair<const char*, const char*>, const char*> cases[] = {
+      {{"code_exe", "{}"}, "there is no tool 'code_exe'. Tools: code_exec, read_file"},
+      {{"code_exec", R"({"cmd": "ls)"}, "not valid JSON (it ends too early)"},
+      {{"code_exec", "{\n\"cmd\": ls}"}, "not valid JSON (line 2 column 8)"},
+      {{"code_exec", "[1]"}, "not an object"},
+      {{"read_file", R"({"pth":"x","limit":"y"})"},
+       "'path' is missing; 'limit' must be an integer; there is no argument 'pth'"}};
+  for (const auto& [call, wanted] : cases) {
+    scripted_model model;
+    memory_environment env;
+    model.call(call.first, call.second).call("finish", done);
+    EXPECT_TRUE(work(model, env).finished());
+    EXPECT_NE(model.told(1).find(wanted), std::string::npos) << model.told(1);
+    const chat_message& kept = model.asked()[1].messages()[2];
+    EXPECT_TRUE(boost::json::parse(kept.tool_calls().at(0).arguments()).is_object())
+        << "services refuse a history without";
+  }
+}
+
+TEST(Session, arguments_in_a_fence_or_in_a_string_are_understood) {
+  for (const std::string arguments :
+       {"```json\n{\"path\":\"f\",\"content\":\"x\"}\n```", R"("{\"path\":\"f\",\"content\":\"x\"}")"}) {
+    scripted_model model;
+    memory_environment env;
+    model.call("write_file", arguments).call("finish", done);
+    work(model, env);
+    EXPECT_EQ(env.text("f"), "x");
+  }
+}
+
+TEST(Session, several_calls_that_end_the_work_are_refused_and_ordinary_ones_come_first) {
+  scripted_model model;
+  memory_environment env;
+  model.calls({{"finish", done}, {"finish", done}, {"write_file", R"({"path":"f","content":"x"})"}});
+  model.calls(
+      {{"finish", R"({"reason":"r","paths":["late.txt"]})"}, {"write_file", R"({"path":"late.txt","content":"x"})"}});
+  const agent_result result = work(model, env);
+  EXPECT_TRUE(result.finished());
+  EXPECT_EQ(result.turns, 2U);
+  EXPECT_EQ(env.text("f"), "x");
+  const std::vector<chat_message>& said = model.asked()[1].messages();
+  EXPECT_NE(said[3].text().find("2 calls in this turn"), std::string::npos);
+  EXPECT_NE(said[4].text().find("2 calls in this turn"), std::string::npos);
+  EXPECT_EQ(said[3].call_id(), "c0");
+}
+
+TEST(Session, the_model_is_warned_and_then_stopped) {
+  scripted_model model;
+  memory_environment env;
+  for (int i = 0; i < 10; ++i) model.call("list_files", "{}");
+  agent_result result;
+  run([&]() -> awaitable<void> {
+    agent who(model);
+    who.max_turns(4).warn_from(2);
+    session one(who, env);
+    result = co_await one.run("x");
+  });
+  EXPECT_EQ(result.end, agent_end::max_turns);
+  EXPECT_EQ(model.asked().size(), 4U);
+  EXPECT_EQ(model.told(1), "The directory is empty.\n");
+  EXPECT_NE(model.told(2).find("You have 2 turns left"), std::string::npos);
+  EXPECT_NE(model.told(3).find("last turn"), std::string::npos);
+}
+
+TEST(Session, a_model_that_only_talks_is_asked_to_go_on_and_then_left) {
+  scripted_model model;
+  memory_environment env;
+  model.say("Well.").say("I think.").say("So.");
+  const agent_result result = work(model, env);
+  EXPECT_EQ(result.end, agent_end::no_calls);
+  EXPECT_EQ(result.reason, "So.");
+  EXPECT_NE(model.told(1).find("Please continue"), std::string::npos);
+}
+
+TEST(Session, text_is_an_end_where_the_agent_says_so) {
+  scripted_model model;
+  memory_environment env;
+  model.say("42");
+  agent_result result;
+  run([&]() -> awaitable<void> {
+    agent who(model);
+    who.text_is_finish();
+    session one(who, env);
+    result = co_await one.run("x");
+  });
+  EXPECT_TRUE(result.finished());
+  EXPECT_EQ(result.reason, "42");
+}
+
+TEST(Session, the_same_mistake_again_and_again_ends_the_run) {
+  scripted_model model;
+  memory_environment env;
+  for (int i = 0; i < 9; ++i) model.call("code_exec", "{");
+  const agent_result result = work(model, env);
+  EXPECT_EQ(result.end, agent_end::same_mistake);
+  EXPECT_EQ(result.turns, 5U);
+  EXPECT_NE(model.told(3).find("the same invalid call 3 times"), std::string::npos);
+}
+
+TEST(Session, images_go_to_the_model) {
+  scripted_model model;
+  memory_environment env;
+  env.all().files["p.png"] = to_bytes(std::string_view("\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03", 24));
+  model.call("view_image", R"({"path":"p.png"})").call("finish", done);
+  work(model, env);
+  const chat_message& answer = model.asked()[1].messages().back();
+  ASSERT_EQ(answer.parts().size(), 2U);
+  EXPECT_NE(answer.text().find("2 x 3 pixels"), std::string::npos);
+  EXPECT_EQ(answer.parts()[1].mime_type(), "image/png");
+  EXPECT_EQ(answer.parts()[1].content().size(), 24U);
+}
+
+TEST(Session, a_model_that_wants_to_see_everything_sees_eight_images_a_turn) {
+  scripted_model model;
+  memory_environment env;
+  env.all().files["p.png"] = to_bytes(std::string_view("\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03", 24));
+  model.calls(std::vector<std::pair<std::string, std::string>>(20, {"view_image", R"({"path":"p.png"})"}));
+  model.call("finish", done);
+  work(model, env);
+  std::size_t images = 0;
+  for (const chat_message& each : model.asked()[1].messages())
+    for (const chat_part& part : each.parts()) images += part.is_image() ? 1 : 0;
+  EXPECT_EQ(images, 8U);
+  EXPECT_NE(model.told(1).find("[image left out"), std::string::npos);
+}
+
+TEST(Session, calls_that_only_read_run_at_once_and_others_one_after_another) {
+  for (const bool reads : {true, false}) {
+    scripted_model model;
+    memory_environment env;
+    int running = 0;
+    int most = 0;
+    class slow {
+     public:
+      slow(int& running, int& most, bool reads) : running_(&running), most_(&most), reads_(reads) {}
+      std::string_view name() const { return "slow"; }
+      std::string_view description() const { return ""; }
+      boost::json::object parameters() const { return {}; }
+      bool reads_only() const { return reads_; }
+      awaitable<tools::tool_result> call(boost::json::value arguments) {
+        *most_ = std::max(*most_, ++*running_);
+        const asio::any_io_executor executor = co_await asio::this_coro::executor;
+        for (int i = 0; i < 5; ++i) co_await asio::post(executor, asio::use_awaitable);
+        --*running_;
+        co_return tools::tool_result(boost::json::serialize(arguments), true);
+      }
+
+     private:
+      int* running_;
+      int* most_;
+      bool reads_;
+    };
+    model.calls({{"slow", R"({"n":1})"}, {"slow", R"({"n":2})"}, {"slow", R"({"n":3})"}}).call("finish", done);
+    run([&]() -> awaitable<void> {
+      session one(agent(model), env);
+      one.tool(slow(running, most, reads));
+      co_await one.run("x");
+    });
+    EXPECT_EQ(most, reads ? 3 : 1);
+    EXPECT_EQ(model.told(1), R"({"n":3})") << "answers stand in the calls' order";
+  }
+}
+
+TEST(Session, a_conversation_that_is_too_long_is_shortened_step_by_step) {
+  scripted_model model;
+  memory_environment env;
+  env.all().files["big"] = to_bytes(std::string(3000, 'x'));
+  for (int i = 0; i < 5; ++i) model.call("read_file", R"({"path":"big"})");
+  model.fail(chat_errc::context_overflow);  // old answers are cut
+  model.fail(chat_errc::context_overflow);  // no images; a summary is asked for
+  model.fail(chat_errc::context_overflow);  // ... which is too long as well
+  model.say("The summary.").call("finish", done);
+  std::vector<std::string> steps;
+  agent_result result;
+  run([&]() -> awaitable<void> {
+    session one(agent(model), env);
+    one.on_event([&](const agent_event& what) {
+      if (what.kind() == agent_event_kind::shortened) steps.emplace_back(what.text());
+    });
+    result = co_await one.run("the task");
+  });
+  EXPECT_TRUE(result.finished());
+  EXPECT_EQ(steps, (std::vector<std::string>{"old answers of tools were cut", "the conversation was summarised"}));
+  const std::vector<chat_message>& last = model.asked().back().messages();
+  ASSERT_EQ(last.size(), 5U);
+  EXPECT_EQ(last[1].text(), "the task");
+  EXPECT_NE(last[2].text().find("The summary."), std::string::npos);
+  EXPECT_EQ(result.turns, 6U) << "what was done about the length is no turn";
+}
+
+TEST(Session, a_conversation_that_cannot_be_made_short_enough_is_an_error_and_still_whole) {
+  scripted_model model;
+  memory_environment env;
+  for (int i = 0; i < 3; ++i) model.fail(chat_errc::context_overflow);
+  std::size_t length = 0;
+  const std::optional<error> failure = cofferdam_test::error_of([&] {
+    run([&]() -> awaitable<void> {
+      session one(agent(model), env);
+      std::exception_ptr broke;
+      try {
+        co_await one.run("the task");
+      } catch (...) {
+        broke = std::current_exception();
+      }
+      length = one.history().size();
+      if (broke) std::rethrow_exception(broke);
+    });
+  });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->cause(), chat_errc::context_overflow);
+  EXPECT_EQ(length, 2U);
+}
+
+TEST(Session, a_context_that_fills_up_is_summarised_before_it_is_full) {
+  scripted_model model;
+  memory_environment env;
+  model.call("list_files", "{}").call("list_files", "{}").say("Summary.").call("finish", done);
+  agent_result result;
+  run([&]() -> awaitable<void> {
+    agent who(model);
+    who.context_window(20);
+    session one(who, env);
+    result = co_await one.run("x");
+  });
+  // Behind the first turn there is nothing worth a summary yet.
+  EXPECT_TRUE(result.finished());
+  EXPECT_EQ(result.turns, 3U);
+  ASSERT_EQ(model.asked().size(), 4U);
+  EXPECT_EQ(model.asked()[2].tool_choice(), chat_tool_choice::none);
+  EXPECT_NE(model.asked()[3].messages()[2].text().find("Summary."), std::string::npos);
+}
+
+TEST(Session, an_answer_that_was_cut_off_is_asked_for_once_more) {
+  scripted_model model;
+  memory_environment env;
+  model.fail(chat_errc::output_limit).call("finish", done);
+  EXPECT_TRUE(work(model, env).finished());
+  EXPECT_NE(model.told(1).find("cut off"), std::string::npos);
+  scripted_model other;
+  other.fail(chat_errc::output_limit).fail(chat_errc::output_limit);
+  EXPECT_EQ(cofferdam_test::error_of([&] { work(other, env); })->cause(), chat_errc::output_limit);
+}
+
+TEST(Session, a_budget_of_tokens_ends_the_run) {
+  scripted_model model;
+  memory_environment env;
+  for (int i = 0; i < 9; ++i) model.call("list_files", "{}");
+  agent_result result;
+  run([&]() -> awaitable<void> {
+    agent who(model);
+    who.token_budget(40);
+    session one(who, env);
+    result = co_await one.run("x");
+  });
+  EXPECT_EQ(result.end, agent_end::token_budget);
+  EXPECT_EQ(result.turns, 3U);
+}
+
+TEST(Session, S37_two_sessions_of_one_agent_at_once_do_not_touch_each_other) {
+  scripted_model model;
+  const scripted_model::step by_task = [](const chat_request& asked) {
+    const std::string task = asked.messages()[1].text();
+    chat_message message = chat_message::assistant("");
+    if (asked.messages().size() == 2) {
+      message.call(chat_tool_call("a", "write_file", R"({"path":"f","content":")" + task + R"("})"));
+    } else {
+      message.call(chat_tool_call("b", "finish", R"({"reason":")" + task + R"(","paths":["f"]})"));
+    }
+    return chat_reply(std::move(message));
+  };
+  for (int i = 0; i < 4; ++i) model.then(by_task);
+  const cofferdam_test::temporary_folder folder;
+  memory_environment first_env;
+  memory_environment second_env;
+  const agent shared{model};
+  agent_result first;
+  agent_result second;
+  asio::io_context context;
+  const auto one = [&](memory_environment& env, std::string task, agent_result& result) -> awaitable<void> {
+    session mine(shared, env);
+    mine.output_dir(folder.path() / task);
+    result = co_await mine.run(task);
+  };
+  const auto rethrow = [](const std::exception_ptr& failure) {
+    if (failure) std::rethrow_exception(failure);
+  };
+  asio::co_spawn(context, one(first_env, "one", first), rethrow);
+  asio::co_spawn(context, one(second_env, "two", second), rethrow);
+  context.run();
+  EXPECT_EQ(first.reason, "one");
+  EXPECT_EQ(second.reason, "two");
+  EXPECT_EQ(read(folder.path() / "one/f"), "one");
+  EXPECT_EQ(read(folder.path() / "two/f"), "two");
+}
+
+TEST(Session, S38_a_later_session_knows_nothing_of_an_earlier_one) {
+  scripted_model model;
+  memory_environment env;
+  model.call("finish", done).call("finish", done);
+  const agent who(model);
+  for (int i = 0; i < 2; ++i) {
+    run([&]() -> awaitable<void> {
+      session one(who, env);
+      co_await one.run("task " + std::to_string(i));
+    });
+  }
+  EXPECT_EQ(model.asked()[1].messages().size(), 2U);
+  EXPECT_EQ(model.told(1), "task 1");
+}
+
+TEST(Session, S39_a_run_that_was_out_of_turns_goes_on_when_it_is_resumed) {
+  scripted_model model;
+  memory_environment env;
+  env.all().files["p.png"] = to_bytes(std::string_view("\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03", 24));
+  model.call("view_image", R"({"path":"p.png"})").call("list_files", "{}");
+  std::string saved;
+  agent who(model);
+  who.max_turns(2);
+  run([&]() -> awaitable<void> {
+    session one(who, env);
+    agent_result result = co_await one.run("the task");
+    EXPECT_EQ(result.end, agent_end::max_turns);
+    saved = boost::json::serialize(one.save());
+  });
+  model.call("finish", done);
+  run([&]() -> awaitable<void> {
+    session one(who, env);
+    one.resume(boost::json::parse(saved));
+    EXPECT_EQ(boost::json::serialize(one.save()), saved);
+    EXPECT_EQ(one.usage().total(), 30U);
+    agent_result result = co_await one.run("");
+    EXPECT_TRUE(result.finished());
+    EXPECT_EQ(result.turns, 1U);
+  });
+  EXPECT_EQ(model.asked()[2].messages()[1].text(), "the task");
+  EXPECT_EQ(model.asked()[2].messages()[3].parts().at(1).content().size(), 24U) << "the image is there";
+}
+
+TEST(Session, what_is_no_saved_session_is_refused) {
+  scripted_model model;
+  memory_environment env;
+  session one(agent(model), env);
+  for (const char* text : {"null", "{}", R"({"version":2,"history":[]})", R"({"version":1,"history":{}})",
+                           R"({"version":1,"history":[{"role":"root"}]})", R"({"version":1,"history":[],"head":5})",
+                           R"({"version":1,"history":[{"role":"user","parts":[{"base64":"!"}]}]})"})
+    EXPECT_EQ(cofferdam_test::code_of([&] { one.resume(boost::json::parse(text)); }), errc::invalid_argument) << text;
+}
+
+TEST(Session, S40_an_input_that_is_not_there_stops_the_run_before_the_model_is_asked) {
+  scripted_model model;
+  memory_environment env;
+  const std::string said = cofferdam_test::sentence_of([&] {
+    run([&]() -> awaitable<void> {
+      session one(agent(model), env);
+      one.input_files(files("/nowhere/data.csv"));
+      co_await one.run("x");
+    });
+  });
+  EXPECT_NE(said.find("data.csv"), std::string::npos) << said;
+  EXPECT_TRUE(model.asked().empty());
+}
+
+TEST(Session, S40_an_output_that_cannot_be_saved_is_told) {
+  const cofferdam_test::temporary_folder folder;
+  std::filesystem::create_directories(folder.path() / "out/f/in-the-way");
+  scripted_model model;
+  memory_environment env;
+  env.all().files["f"] = to_bytes("x");
+  env.all().files["g"] = to_bytes("y");
+  model.call("finish", R"({"reason":"r","paths":["f","g"]})");
+  int told = 0;
+  agent_result result;
+  run([&]() -> awaitable<void> {
+    session one(agent(model), env);
+    one.output_dir(folder.path() / "out").on_event([&](const agent_event& what) {
+      if (what.kind() == agent_event_kind::not_saved) ++told;
+    });
+    result = co_await one.run("x");
+  });
+  EXPECT_TRUE(result.finished());
+  EXPECT_EQ(result.saved.failed().size(), 1U);
+  EXPECT_EQ(result.saved.files().size(), 1U);
+  EXPECT_EQ(told, 1);
+}
+
+TEST(Session, a_lost_environment_ends_the_run_and_the_history_is_whole) {
+  scripted_model model;
+  memory_environment env;
+  env.all().lost = true;
+  model.calls({{"list_files", "{}"}, {"code_exec", R"({"cmd":"ls"})"}});
+  std::size_t length = 0;
+  const auto code = cofferdam_test::code_of([&] {
+    run([&]() -> awaitable<void> {
+      session one(agent(model), env);
+      std::exception_ptr broke;
+      try {
+        co_await one.run("x");
+      } catch (...) {
+        broke = std::current_exception();
+      }
+      length = one.history().size();
+      if (broke) std::rethrow_exception(broke);
+    });
+  });
+  EXPECT_EQ(code, errc::provider_lost);
+  EXPECT_EQ(length, 5U) << "each call has its answer";
+}
+
+TEST(Session, cancelled_at_any_step_it_says_so_and_another_run_goes_on) {
+  for (std::size_t handlers = 0; handlers < 300; ++handlers) {
+    scripted_model model;
+    memory_environment env;
+    env.all().files["f"] = to_bytes("x");
+    model.calls({{"read_file", R"({"path":"f"})"}, {"list_files", "{}"}})
+        .call("code_exec", R"({"cmd":"ls"})")
+        .call("finish", done);
+    session one(agent(model), env);
+    std::exception_ptr failure;
+    const bool ended = cofferdam_test::cancel_after(
+        handlers, [&]() -> awaitable<void> { co_await one.run("x"); }, failure);
+    if (ended) return;
+    if (!failure) continue;
+    try {
+      std::rethrow_exception(failure);
+    } catch (const std::system_error& reason) {
+      EXPECT_TRUE(reason.code() == errc::cancelled || reason.code() == asio::error::operation_aborted) << reason.what();
+    }
+    scripted_model rest = model;
+    while (rest.left() > 0) {
+      run([&]() -> awaitable<void> { co_await one.run("go on"); });
+    }
+  }
+  ADD_FAILURE() << "it never ended";
+}
+
+TEST(Session, misuse_is_refused) {
+  scripted_model model;
+  memory_environment env;
+  EXPECT_EQ(cofferdam_test::code_of([&] { work(model, env, ""); }), errc::invalid_argument);
+  EXPECT_EQ(cofferdam_test::code_of([&] {
+              run([&]() -> awaitable<void> {
+                session one(agent(model), env);
+                one.tool(odd_tool("read_file", {}));
+                co_await one.run("x");
+              });
+            }),
+            errc::invalid_argument);
+  EXPECT_EQ(cofferdam_test::code_of([&] { agent(model).max_turns(0); }), errc::invalid_argument);
+}
+
+TEST(Session, a_turn_costs_less_than_a_millisecond_besides_the_model) {
+  constexpr int turns = 200;
+  scripted_model model;
+  memory_environment env;
+  env.all().files["f"] = to_bytes(std::string(2000, 'x'));
+  for (int i = 1; i < turns; ++i) model.call("read_file", R"({"path":"f"})");
+  model.call("finish", done);
+  agent_result result;
+  const auto start = std::chrono::steady_clock::now();
+  run([&]() -> awaitable<void> {
+    agent who(model);
+    who.max_turns(turns);
+    session one(who, env);
+    result = co_await one.run("x");
+  });
+  const auto each = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start -
+                                                                          result.model_time) /
+                    turns;
+  EXPECT_TRUE(result.finished());
+  RecordProperty("microseconds_a_turn", static_cast<int>(each.count()));
+  std::cout << "a turn: " << each.count() << " us\n";
+  // Ten times what is promised: the machine may be busy, and this build is not optimised.
+  EXPECT_LT(each, std::chrono::milliseconds(10));
+}
+
+}  // namespace

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+#include <cofferdam/core/base64.hpp>
+#include <cofferdam/tools/finish.hpp>
+#include <cofferdam/tools/list_files.hpp>
+#include <cofferdam/tools/read_file.hpp>
+#include <cofferdam/tools/run_python.hpp>
+#include <cofferdam/tools/view_image.hpp>
+#include <cofferdam/tools/write_file.hpp>
+
+#include "llm/scripted_model.hpp"
+#include "support/run.hpp"
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace cofferdam;
+using namespace std::string_literals;
+using cofferdam_test::memory_environment;
+using cofferdam_test::run;
+
+static_assert(tools::tool<tools::read_file<memory_environment>>);
+static_assert(!tools::watched_tool<tools::read_file<memory_environment>>);
+
+template <class Tool>
+tools::tool_result call(Tool tool, const std::string& arguments) {
+  return run([&]() -> awaitable<tools::tool_result> {
+    boost::json::value parsed = boost::json::parse(arguments);
+    tools::tool_result result = co_await tool.call(std::move(parsed));
+    co_return result;
+  });
+}
+
+TEST(ReadFile, gives_lines_and_says_which) {
+  memory_environment env;
+  env.all().files["f"] = to_bytes("one\ntwo\r\n\nfour\xff");
+  const tools::read_file tool(env);
+  EXPECT_EQ(call(tool, R"({"path":"f"})").text(),
+            "\"f\": lines 1 to 4 of 4, 15 bytes in all\none\ntwo\r\n\nfour\xEF\xBF\xBD\n");
+  EXPECT_EQ(call(tool, R"({"path":"f","offset":2,"limit":1})").text(),
+            "\"f\": lines 2 to 2 of 4, 15 bytes in all\ntwo\r\n");
+  EXPECT_EQ(call(tool, R"({"path":"f","tail":1})").text(),
+            "\"f\": lines 4 to 4 of 4, 15 bytes in all\nfour\xEF\xBF\xBD\n");
+  EXPECT_EQ(call(tool, R"({"path":"f","offset":9})").text(), "Error: \"f\" has only 4 lines.");
+  EXPECT_EQ(call(tool, R"({"path":"f"})").data().at("total_lines"), 4);
+}
+
+TEST(ReadFile, what_cannot_be_read_is_an_answer) {
+  memory_environment env;
+  env.all().files["b"] = to_bytes("a\0b"s);
+  env.all().files["e"];
+  env.all().files["long"] = to_bytes(std::string(5000, 'x') + "\n" + std::string(2000, '\n'));
+  env.all().files["big"] = to_bytes(std::string(200, 'x'));
+  EXPECT_NE(call(tools::read_file(env), R"({"path":"b"})").text().find("binary"), std::string::npos);
+  EXPECT_EQ(call(tools::read_file(env), R"({"path":"e"})").text(), "\"e\": empty\n");
+  EXPECT_NE(call(tools::read_file(env), R"({"path":"long"})").text().find("[... 904 more bytes in this line]"),
+            std::string::npos);
+  EXPECT_TRUE(call(tools::read_file(env), R"({"path":"gone"})").text().starts_with("Error: "));
+  EXPECT_TRUE(call(tools::read_file(env), R"({"path":"../x"})").text().starts_with("Error: "));
+  EXPECT_TRUE(call(tools::read_file(env, 100), R"({"path":"big"})").text().starts_with("Error: "));
+  EXPECT_FALSE(call(tools::read_file(env), R"({"path":"gone"})").success());
+  EXPECT_FALSE(call(tools::read_file(env), "[]").success());
+}
+
+TEST(WriteFile, replaces_appends_creates_and_decodes) {
+  memory_environment env;
+  const tools::write_file tool(env);
+  EXPECT_TRUE(call(tool, R"({"path":"d/f","content":"one"})").success());
+  EXPECT_EQ(env.all().others.at("d"), file_type::directory);
+  EXPECT_EQ(call(tool, R"({"path":"d/f","content":"two","mode":"append"})").text(),
+            "Appended 3 bytes to \"d/f\", which now has 6 bytes.");
+  EXPECT_EQ(env.text("d/f"), "onetwo");
+  EXPECT_FALSE(call(tool, R"({"path":"d/f","content":"x","mode":"create"})").success());
+  EXPECT_EQ(env.text("d/f"), "onetwo");
+  EXPECT_TRUE(call(tool, R"({"path":"g","content":"AP8=","encoding":"base64"})").success());
+  EXPECT_EQ(env.text("g"), "\0\xff"s);
+  EXPECT_FALSE(call(tool, R"({"path":"g","content":"AP8","encoding":"base64"})").success());
+  EXPECT_FALSE(call(tool, R"({"path":"../g","content":""})").success());
+}
+
+TEST(ListFiles, filters_and_goes_on_from_a_cursor) {
+  memory_environment env;
+  for (const char* name : {"a.csv", "b.csv", "d/c.csv", "d/e.txt"}) env.all().files[name] = to_bytes("x");
+  env.all().files["n\nl"] = to_bytes("");
+  const tools::list_files tool(env);
+  EXPECT_EQ(call(tool, "{}").text(), "a.csv  1 bytes\nb.csv  1 bytes\n\"n\\nl\"  0 bytes\n");
+  EXPECT_EQ(call(tool, R"({"pattern":"**/*.csv"})").text(), "a.csv  1 bytes\nb.csv  1 bytes\nd/c.csv  1 bytes\n");
+  EXPECT_EQ(call(tool, R"({"pattern":"d/*.txt"})").text(), "d/e.txt  1 bytes\n");
+  EXPECT_EQ(call(tool, R"({"limit":1})").text(), "a.csv  1 bytes\nThere is more: call again with cursor \"a.csv\".\n");
+  EXPECT_EQ(call(tool, R"({"limit":1,"cursor":"a.csv"})").text(),
+            "b.csv  1 bytes\nThere is more: call again with cursor \"b.csv\".\n");
+  EXPECT_EQ(call(tool, R"({"pattern":"*.z"})").text(), "Nothing matches.\n");
+}
+
+TEST(ViewImage, goes_by_what_the_file_is_and_not_by_its_name) {
+  memory_environment env;
+  env.all().files["x.txt"] = to_bytes("\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03"s);
+  const tools::tool_result result = call(tools::view_image(env), R"({"path":"x.txt"})");
+  EXPECT_EQ(result.text(), "Image \"x.txt\": image/png, 2 x 3 pixels.");
+  ASSERT_EQ(result.images().size(), 1U);
+  EXPECT_EQ(result.images()[0].content(), env.all().files["x.txt"]);
+}
+
+TEST(ViewImage, a_smaller_copy_is_made_in_the_environment) {
+  memory_environment env;
+  env.all().files["-big [1].png"] = to_bytes(std::string(100, 'x'));
+  env.all().runs = [](const command&) {
+    const bytes small = to_bytes("\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03"s);
+    return command_result::exited(0).out(captured(small, {}, small.size()));
+  };
+  const tools::tool_result result = call(tools::view_image(env), R"({"path":"-big [1].png","shrink":true})");
+  EXPECT_TRUE(result.success()) << result.text();
+  EXPECT_NE(result.text().find("made smaller"), std::string::npos);
+  ASSERT_EQ(env.all().commands.size(), 1U);
+  env.all().runs = [](const command&) {
+    return command_result::exited(127).err(captured(to_bytes("neither\x1b here"), {}, 13));
+  };
+  const tools::tool_result failed = call(tools::view_image(env), R"({"path":"-big [1].png","shrink":true})");
+  EXPECT_FALSE(failed.success());
+  EXPECT_NE(failed.text().find("neither\\x1b here"), std::string::npos) << failed.text();
+}
+
+TEST(Finish, takes_regular_files_only) {
+  memory_environment env;
+  env.all().files["f"] = to_bytes("x");
+  env.all().others["d"] = file_type::directory;
+  const tools::finish tool(env);
+  EXPECT_TRUE(tools::ends_work(tool));
+  const tools::tool_result good = call(tool, R"({"reason":"r","paths":["f"]})");
+  EXPECT_TRUE(good.success());
+  EXPECT_EQ(good.files(), std::vector<std::string>{"f"});
+  EXPECT_TRUE(call(tool, R"({"reason":"r","paths":[]})").success());
+  const tools::tool_result bad = call(tool, R"({"reason":"r","paths":["f","d","g","../h"]})");
+  EXPECT_FALSE(bad.success());
+  for (const char* part : {"\"d\" is a directory", "\"g\" does not exist", "'../h'"})
+    EXPECT_NE(bad.text().find(part), std::string::npos) << bad.text();
+  EXPECT_FALSE(call(tool, R"({"reason":"r"})").success());
+}
+
+/// A runner that answers what a test says.
+class fake_runner {
+ public:
+  code_result answer;
+  std::string source;
+  std::string context;
+  awaitable<code_result> run_code(code_request request) {
+    source = request.source();
+    context = request.context().value_or("");
+    if (request.on_output()) request.on_output()(output_stream::out, as_bytes("live"));
+    co_return answer;
+  }
+  awaitable<std::vector<std::string>> contexts() { co_return std::vector<std::string>(); }
+  awaitable<bool> end_context(std::string) { co_return true; }
+  awaitable<void> close() { co_return; }
+};
+
+TEST(RunPython, answers_with_output_value_files_and_pictures) {
+  fake_runner runner;
+  const bytes png = to_bytes("\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03"s);
+  std::map<std::string, std::string> forms;
+  forms["image/png"] = base64_encode(png) + "\n";
+  runner.answer.exit_code(0).out(captured(to_bytes("a<b\n"), {}, 4)).value(42, true, "42");
+  runner.answer.displays({display_output(forms, false)}).files({generated_file("p.png", 3, true)}, true);
+  const tools::tool_result result = call(tools::run_python(runner), R"({"code":"x"})");
+  EXPECT_EQ(result.text(),
+            "<python_results>\n<exit_code>0</exit_code>\n<stdout>a&lt;b\n</stdout>\n<stderr></stderr>\n"
+            "<value>42</value>\n<files>p.png</files>\n</python_results>");
+  EXPECT_TRUE(result.success());
+  ASSERT_EQ(result.images().size(), 1U);
+  EXPECT_EQ(result.images()[0].content(), png);
+  EXPECT_EQ(runner.context, "default");
+  EXPECT_EQ(runner.source, "x");
+}
+
+TEST(RunPython, a_failure_is_an_answer_without_success) {
+  fake_runner runner;
+  runner.answer = code_result::refused(error_kind::timeout, "ended after 1 s");
+  const tools::tool_result result =
+      call(tools::run_python(runner), R"({"code":"x","timeout":1,"reset":true,"context_id":"c"})");
+  EXPECT_FALSE(result.success());
+  EXPECT_NE(result.text().find("<error_kind>timeout</error_kind>"), std::string::npos);
+  EXPECT_EQ(runner.context, "c");
+  EXPECT_FALSE(call(tools::run_python(runner), R"({"code":""})").success());
+}
+
+TEST(RunPython, can_be_watched) {
+  fake_runner runner;
+  tools::any_tool tool{tools::run_python(runner)};
+  std::string heard;
+  run([&]() -> awaitable<void> {
+    boost::json::value arguments = boost::json::parse(R"({"code":"x"})");
+    tools::tool_output_listener hears = [&](output_stream, bytes_view piece) { heard += as_text(piece); };
+    co_await tool.call(std::move(arguments), std::move(hears));
+  });
+  EXPECT_EQ(heard, "live");
+}
+
+}  // namespace
