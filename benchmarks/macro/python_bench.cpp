@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+// A piece of Python in a warm runner beside a new interpreter for it, interleaved:
+//   python_bench [ROUNDS [PYTHON [MODULE]]]
+// PYTHON is an interpreter, no script that looks for one. A Docker daemon of the tests' own (tests/docker/daemon.sh) makes
+// the rows in a container. What is not there is said, and left out.
+#include <cofferdam/backends/docker.hpp>
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/code/python.hpp>
+#include <cofferdam/core/borrowed_environment.hpp>
+
+#include "../support/table.hpp"
+
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace cofferdam;
+using cofferdam_bench::row;
+using nanoseconds = std::chrono::nanoseconds;
+
+/// A process from its start to its end, its output thrown away.
+void run_process(std::vector<std::string> words) {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", 1, 0);
+  pid_t pid = -1;
+  const int failure = ::posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  int status = -1;
+  if (failure != 0 || ::waitpid(pid, &status, 0) != pid || status != 0)
+    throw std::runtime_error(words.front() + " failed");
+}
+
+template <class Runner>
+awaitable<nanoseconds> run_warm(Runner& runner, std::string code) {
+  const auto begin = std::chrono::steady_clock::now();
+  code_result result = co_await runner.run_code(code_request(std::move(code)));
+  const nanoseconds taken = std::chrono::steady_clock::now() - begin;
+  if (!result.success()) throw std::runtime_error("a run failed: " + result.reason() + result.err().text());
+  co_return taken;
+}
+
+awaitable<void> plain(std::string interpreter, int rounds) {
+  std::vector<row> rows;
+  rows.emplace_back("1+1 in a warm runner, a fork for each run");
+  rows.emplace_back("PYTHON -c 1+1");
+  auto recipe = local().without_warning() | python().interpreter(interpreter);
+  auto runner = co_await recipe.open();
+  for (int i = -5; i < rounds; ++i) {
+    const nanoseconds ours = co_await run_warm(runner, "1+1");
+    const nanoseconds cold = cofferdam_bench::timed([&] { run_process({interpreter, "-c", "1+1"}); });
+    if (i < 0) continue;
+    rows[0].add(ours);
+    rows[1].add(cold);
+  }
+  co_await runner.close();
+  cofferdam_bench::print("1+1, interleaved", rows);
+}
+
+awaitable<void> preloaded(std::string interpreter, std::string module, int rounds) {
+  try {
+    run_process({interpreter, "-c", "import " + module});
+  } catch (const std::exception&) {
+    std::printf("not run: %s has no module %s\n", interpreter.c_str(), module.c_str());
+    co_return;
+  }
+  std::vector<row> rows;
+  rows.emplace_back(module + " used in a warm runner that has it preloaded");
+  rows.emplace_back("PYTHON -c import " + module);
+  auto recipe = local().without_warning() | python().interpreter(interpreter).preload(module);
+  auto runner = co_await recipe.open();
+  for (int i = -3; i < rounds; ++i) {
+    const nanoseconds ours = co_await run_warm(runner, "import " + module + "\n" + module + ".__name__");
+    const nanoseconds cold = cofferdam_bench::timed([&] { run_process({interpreter, "-c", "import " + module}); });
+    if (i < 0) continue;
+    rows[0].add(ours);
+    rows[1].add(cold);
+  }
+  co_await runner.close();
+  cofferdam_bench::print("A module, interleaved", rows);
+}
+
+awaitable<void> contained(int rounds) {
+  const char* const address = std::getenv("COFFERDAM_TEST_DOCKER");
+  if (address == nullptr) {
+    std::printf("not run: there is no Docker daemon of the tests' own\n");
+    co_return;
+  }
+  std::vector<row> rows;
+  rows.emplace_back("1+1 in a warm runner in a container");
+  rows.emplace_back("docker exec python3 -c 1+1");
+  auto recipe = docker::from_image("cofferdam-test/debian").daemon(docker::daemon_choice().address(address));
+  auto environment = co_await recipe.open();
+  const std::string container = environment.container_name();
+  auto inside = borrowed(environment) | python();
+  auto runner = co_await inside.open();
+  for (int i = -3; i < rounds; ++i) {
+    const nanoseconds ours = co_await run_warm(runner, "1+1");
+    const nanoseconds theirs = cofferdam_bench::timed([&] {
+      run_process({"docker", "-H", address, "exec", container, "python3", "-c", "1+1"});
+    });
+    if (i < 0) continue;
+    rows[0].add(ours);
+    rows[1].add(theirs);
+  }
+  co_await runner.close();
+  co_await environment.close();
+  cofferdam_bench::print("1+1 in a container, interleaved", rows);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const int rounds = count > 1 ? std::atoi(arguments[1]) : 200;
+  const std::string interpreter = count > 2 ? arguments[2] : "/usr/bin/python3";
+  const std::string module = count > 3 ? arguments[3] : "pandas";
+  int status = 0;
+  asio::io_context loop(1);
+  const auto work = [&]() -> awaitable<void> {
+    co_await plain(interpreter, rounds);
+    co_await preloaded(interpreter, module, std::max(5, rounds / 10));
+    co_await contained(std::max(5, rounds / 4));
+  };
+  const auto ended = [&](std::exception_ptr failure) {
+    try {
+      if (failure) std::rethrow_exception(failure);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "python_bench: %s\n", error.what());
+      status = 1;
+    }
+  };
+  asio::co_spawn(loop, work, ended);
+  loop.run();
+  return status;
+}
