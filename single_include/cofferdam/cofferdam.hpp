@@ -4271,6 +4271,28 @@ inline error connect_error(std::error_code cause, std::string_view address,
 
 }  // namespace cofferdam::inline v0::docker
 
+// ---- cofferdam/net/port_number.hpp ----
+
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace cofferdam::inline v0::detail {
+
+/// A port as text has it; nothing where it is no number from 1 to 65535. Leading zeros change nothing.
+inline std::optional<std::uint16_t> port_number(std::string_view text) noexcept {
+  unsigned number = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9' || number > 65535) return std::nullopt;
+    number = number * 10 + static_cast<unsigned>(c - '0');
+  }
+  if (number == 0 || number > 65535) return std::nullopt;
+  return static_cast<std::uint16_t>(number);
+}
+
+}  // namespace cofferdam::inline v0::detail
+
 // ---- cofferdam/backends/docker/daemon_location.hpp ----
 
 
@@ -4503,13 +4525,9 @@ class address_parser {
     }
     if (port.empty()) return {name, std::nullopt};
     port.remove_prefix(1);
-    unsigned number = 0;
-    for (const char c : port) {
-      if (c < '0' || c > '9' || number > 65535) throw wrong("has no number from 1 to 65535 for a port");
-      number = number * 10 + static_cast<unsigned>(c - '0');
-    }
-    if (number == 0 || number > 65535) throw wrong("has no number from 1 to 65535 for a port");
-    return {name, static_cast<std::uint16_t>(number)};
+    const std::optional<std::uint16_t> number = cofferdam::detail::port_number(port);
+    if (!number) throw wrong("has no number from 1 to 65535 for a port");
+    return {name, *number};
   }
 
   static bool is_name(std::string_view text, std::string_view also) {
@@ -8475,10 +8493,10 @@ class http_proxy {
     made.host_ = all.host_address();
     if (made.host_.empty()) throw wrong("it has no host");
     if (all.has_port() && !all.port().empty()) {
-      unsigned number = 0;
-      for (const char c : all.port()) number = std::min(number * 10 + static_cast<unsigned>(c - '0'), 100'000U);
-      if (number == 0 || number > 65535) throw wrong("its port is not a number from 1 to 65535");
-      made.port_ = static_cast<std::uint16_t>(number);
+      const auto port = all.port();
+      const std::optional<std::uint16_t> number = detail::port_number(std::string_view(port.data(), port.size()));
+      if (!number) throw wrong("its port is not a number from 1 to 65535");
+      made.port_ = *number;
     }
     if (all.has_userinfo())
       made.authorization_ =
@@ -8562,11 +8580,9 @@ class proxy_rules {
     const std::size_t colon = text.rfind(':');
     const bool has_port = colon != std::string_view::npos && (text.find(':') == colon || text[colon - 1] == ']');
     if (has_port) {
-      unsigned number = 0;
-      for (const char c : text.substr(colon + 1))
-        number = c >= '0' && c <= '9' ? std::min(number * 10 + static_cast<unsigned>(c - '0'), 70'000U) : 70'000U;
-      if (number == 0 || number > 65535) return made;  // matches nothing
-      made.port = static_cast<std::uint16_t>(number);
+      const std::optional<std::uint16_t> number = detail::port_number(text.substr(colon + 1));
+      if (!number) return made;  // matches nothing
+      made.port = *number;
       text = text.substr(0, colon);
     }
     if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
@@ -23118,6 +23134,7 @@ class create_gate {
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23150,10 +23167,11 @@ class endpoint {
     made.host_ = host;
     made.port_ = made.tls_ ? 443 : 80;
     if (all.has_port() && !all.port().empty()) {
-      unsigned number = 0;
-      for (const char c : all.port()) number = std::min(number * 10 + static_cast<unsigned>(c - '0'), 100'000U);
-      if (number == 0 || number > 65535) throw wrong("its port is not a number from 1 to 65535");
-      made.port_ = static_cast<std::uint16_t>(number);
+      const auto port = all.port();
+      const std::optional<std::uint16_t> number =
+          cofferdam::detail::port_number(std::string_view(port.data(), port.size()));
+      if (!number) throw wrong("its port is not a number from 1 to 65535");
+      made.port_ = *number;
     }
     const auto path = all.encoded_path();
     if (!path.empty() && !path.starts_with("/")) throw wrong("its port is not a number from 1 to 65535");

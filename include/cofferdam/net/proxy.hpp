@@ -5,7 +5,7 @@
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/net/port_number.hpp>
 
 #include <asio/ip/address.hpp>
 #include <asio/ip/network_v4.hpp>
@@ -52,10 +52,10 @@ class http_proxy {
     made.host_ = all.host_address();
     if (made.host_.empty()) throw wrong("it has no host");
     if (all.has_port() && !all.port().empty()) {
-      unsigned number = 0;
-      for (const char c : all.port()) number = std::min(number * 10 + static_cast<unsigned>(c - '0'), 100'000U);
-      if (number == 0 || number > 65535) throw wrong("its port is not a number from 1 to 65535");
-      made.port_ = static_cast<std::uint16_t>(number);
+      const auto port = all.port();
+      const std::optional<std::uint16_t> number = detail::port_number(std::string_view(port.data(), port.size()));
+      if (!number) throw wrong("its port is not a number from 1 to 65535");
+      made.port_ = *number;
     }
     if (all.has_userinfo())
       made.authorization_ =
@@ -139,11 +139,9 @@ class proxy_rules {
     const std::size_t colon = text.rfind(':');
     const bool has_port = colon != std::string_view::npos && (text.find(':') == colon || text[colon - 1] == ']');
     if (has_port) {
-      unsigned number = 0;
-      for (const char c : text.substr(colon + 1))
-        number = c >= '0' && c <= '9' ? std::min(number * 10 + static_cast<unsigned>(c - '0'), 70'000U) : 70'000U;
-      if (number == 0 || number > 65535) return made;  // matches nothing
-      made.port = static_cast<std::uint16_t>(number);
+      const std::optional<std::uint16_t> number = detail::port_number(text.substr(colon + 1));
+      if (!number) return made;  // matches nothing
+      made.port = *number;
       text = text.substr(0, colon);
     }
     if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);

@@ -4,6 +4,7 @@
 
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/net/port_number.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -234,13 +235,9 @@ class address_parser {
     }
     if (port.empty()) return {name, std::nullopt};
     port.remove_prefix(1);
-    unsigned number = 0;
-    for (const char c : port) {
-      if (c < '0' || c > '9' || number > 65535) throw wrong("has no number from 1 to 65535 for a port");
-      number = number * 10 + static_cast<unsigned>(c - '0');
-    }
-    if (number == 0 || number > 65535) throw wrong("has no number from 1 to 65535 for a port");
-    return {name, static_cast<std::uint16_t>(number)};
+    const std::optional<std::uint16_t> number = cofferdam::detail::port_number(port);
+    if (!number) throw wrong("has no number from 1 to 65535 for a port");
+    return {name, *number};
   }
 
   static bool is_name(std::string_view text, std::string_view also) {

@@ -4,6 +4,7 @@
 
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/net/port_number.hpp>
 #include <cofferdam/net/tls.hpp>
 #include <cofferdam/net/transport.hpp>
 
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,10 +47,11 @@ class endpoint {
     made.host_ = host;
     made.port_ = made.tls_ ? 443 : 80;
     if (all.has_port() && !all.port().empty()) {
-      unsigned number = 0;
-      for (const char c : all.port()) number = std::min(number * 10 + static_cast<unsigned>(c - '0'), 100'000U);
-      if (number == 0 || number > 65535) throw wrong("its port is not a number from 1 to 65535");
-      made.port_ = static_cast<std::uint16_t>(number);
+      const auto port = all.port();
+      const std::optional<std::uint16_t> number =
+          cofferdam::detail::port_number(std::string_view(port.data(), port.size()));
+      if (!number) throw wrong("its port is not a number from 1 to 65535");
+      made.port_ = *number;
     }
     const auto path = all.encoded_path();
     if (!path.empty() && !path.starts_with("/")) throw wrong("its port is not a number from 1 to 65535");

@@ -46,22 +46,12 @@ void run_check_on(asio::io_context& loop, Body body) {
     ADD_FAILURE() << "the check did not finish within " << patience.count() << " s";
     return;
   }
-  if (!failure) return;
-  try {
-    std::rethrow_exception(failure);
-  } catch (const std::exception& thrown) {
-    ADD_FAILURE() << "the check threw: " << thrown.what();
-  }
+  expect_nothing_thrown(failure, "the check");
 }
 
 /// For what a check has begun besides itself.
 inline void expect_no_exception(const std::exception_ptr& failure) {
-  if (!failure) return;
-  try {
-    std::rethrow_exception(failure);
-  } catch (const std::exception& thrown) {
-    ADD_FAILURE() << "what the check has begun threw: " << thrown.what();
-  }
+  expect_nothing_thrown(failure, "what the check has begun");
 }
 
 /// What the suites share. A runner may take seconds to start: the checks of one suite have one, which is all the more

@@ -29,6 +29,16 @@ namespace cofferdam::inline v0::testing::detail {
 /// How long one check may take before it counts as hanging.
 inline constexpr std::chrono::seconds patience{120};
 
+/// A failure of the check where something was thrown. \param by  who has thrown it, for the sentence.
+inline void expect_nothing_thrown(const std::exception_ptr& failure, const char* by) {
+  if (!failure) return;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& thrown) {
+    ADD_FAILURE() << by << " threw: " << thrown.what();
+  }
+}
+
 /// Runs a coroutine to its end on a loop of its own; a failure of the check where it throws or hangs.
 template <class Body>
 void run_check(Body body) {
@@ -46,12 +56,7 @@ void run_check(Body body) {
     ADD_FAILURE() << "the check did not finish within " << patience.count() << " s";
     return;
   }
-  if (!failure) return;
-  try {
-    std::rethrow_exception(failure);
-  } catch (const std::exception& thrown) {
-    ADD_FAILURE() << "the check threw: " << thrown.what();
-  }
+  expect_nothing_thrown(failure, "the check");
 }
 
 /// What the suites share: each check opens an environment of its own.
