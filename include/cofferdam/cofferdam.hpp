@@ -62,6 +62,7 @@
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/base64.hpp>
+#include <cofferdam/core/base64_blocks.hpp>
 #include <cofferdam/core/borrowed_environment.hpp>
 #include <cofferdam/core/bulk_file_environment.hpp>
 #include <cofferdam/core/bytes.hpp>

@@ -8329,6 +8329,71 @@ inline awaitable<http_upgrade> http_client::hijack(std::shared_ptr<detail::http_
 
 }  // namespace cofferdam::inline v0
 
+// ---- cofferdam/core/base64_blocks.hpp ----
+
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace cofferdam::inline v0::detail {
+
+/// How many characters base64_decode_blocks takes at once.
+inline constexpr std::size_t base64_block = 16;
+
+#if defined(__x86_64__)
+
+// The characters of the standard alphabet by their upper four bits: 2 has + and /, 3 the digits, 4 and 6 letters from the
+// second on, 5 and 7 letters up to the eleventh. Each of these four kinds has a bit, and so has "none of them"; a table says
+// which kinds a character of given lower bits is wrong in.
+__attribute__((target("ssse3"))) inline std::size_t base64_decode_blocks_ssse3(std::string_view text,
+                                                                               std::span<std::byte> to) noexcept {
+  const __m128i kind = _mm_setr_epi8(16, 16, 1, 2, 4, 8, 4, 8, 16, 16, 16, 16, 16, 16, 16, 16);
+  const __m128i wrong = _mm_setr_epi8(21, 17, 17, 17, 17, 17, 17, 17, 17, 17, 19, 26, 27, 27, 27, 26);
+  const __m128i shift = _mm_setr_epi8(0, 0, 62 - '+', 52 - '0', -'A', -'A', 26 - 'a', 26 - 'a', 0, 0, 0, 0, 0, 0, 0, 0);
+  const __m128i slash = _mm_set1_epi8('/');
+  const __m128i slash_shift = _mm_set1_epi8((63 - '/') - (62 - '+'));
+  const __m128i four_bits = _mm_set1_epi8(15);
+  const __m128i order = _mm_setr_epi8(2, 1, 0, 6, 5, 4, 10, 9, 8, 14, 13, 12, -1, -1, -1, -1);
+  std::size_t done = 0;
+  while (text.size() - done * 16 >= 16 && to.size() - done * 12 >= 16) {  // 12 bytes, written as 16
+    const __m128i c = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text.data() + done * 16));
+    const __m128i upper = _mm_and_si128(_mm_srli_epi32(c, 4), four_bits);
+    const __m128i found =
+        _mm_and_si128(_mm_shuffle_epi8(kind, upper), _mm_shuffle_epi8(wrong, _mm_and_si128(c, four_bits)));
+    if (_mm_movemask_epi8(_mm_cmpeq_epi8(found, _mm_setzero_si128())) != 0xFFFF) break;
+    const __m128i values = _mm_add_epi8(_mm_add_epi8(c, _mm_shuffle_epi8(shift, upper)),
+                                        _mm_and_si128(_mm_cmpeq_epi8(c, slash), slash_shift));
+    const __m128i pairs = _mm_maddubs_epi16(values, _mm_set1_epi32(0x01400140));  // two values are 12 bits
+    const __m128i groups = _mm_madd_epi16(pairs, _mm_set1_epi32(0x00011000));     // two of these are 24
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to.data() + done * 12), _mm_shuffle_epi8(groups, order));
+    ++done;
+  }
+  return done;
+}
+
+#endif
+
+/// Decodes base64 of the standard alphabet by blocks, as far as this machine can: all that a sandbox writes to an E2B client
+/// comes in it.
+/// \param text  without its last group where that has padding.
+/// \param to    room for what the text stands for; behind the blocks that are done it may be written to as well.
+/// \return      how many blocks of 16 characters from the front are done, as 12 bytes each. It stops before one with a wrong
+///              character and before the end of the room, and does nothing where the machine has no such instructions.
+inline std::size_t base64_decode_blocks([[maybe_unused]] std::string_view text,
+                                        [[maybe_unused]] std::span<std::byte> to) noexcept {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("ssse3")) return base64_decode_blocks_ssse3(text, to);
+#endif
+  return 0;
+}
+
+}  // namespace cofferdam::inline v0::detail
+
 // ---- cofferdam/core/base64.hpp ----
 
 
@@ -8421,8 +8486,14 @@ inline std::optional<bytes> base64_decode(std::string_view text, base64_alphabet
   std::byte* to = raw.data();
   const std::size_t whole = text.size() - (padding == 0 ? 0 : 4);
   const char* from = text.data();
+  const char* const end = from + whole;
+  if (which == base64_alphabet::standard) {
+    const std::size_t blocks = detail::base64_decode_blocks(std::string_view(from, end), raw);
+    from += blocks * detail::base64_block;
+    to += blocks * (detail::base64_block / 4 * 3);
+  }
   std::uint32_t seen = 0;  // what is wrong with any of them is seen in all of them together
-  for (const char* const end = from + whole; from != end; from += 4) {
+  for (; from != end; from += 4) {
     const std::uint32_t group =
         values.at(0, from[0]) | values.at(1, from[1]) | values.at(2, from[2]) | values.at(3, from[3]);
     seen |= group;
@@ -24728,9 +24799,12 @@ class process_event {
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace cofferdam::inline v0 {
 
@@ -24769,10 +24843,7 @@ class connect_envelope_reader {
   ///                net_errc::malformed for reserved flags, a compressed payload, or anything behind the end envelope.
   ///                Afterwards the reader is not to be used any more.
   std::optional<connect_envelope> next(std::string_view& input) {
-    if (delivered_) {
-      payload_.clear();
-      delivered_ = false;
-    }
+    begin_again();
     while (!input.empty()) {
       if (ended_)
         throw error(errc::io_error, "Connect: the stream goes on behind its end envelope; the peer is broken",
@@ -24787,13 +24858,31 @@ class connect_envelope_reader {
         if (length_ == 0) return deliver(std::string_view());
         continue;
       }
-      const std::string_view content = input.substr(0, length_ - payload_.size());
+      const std::string_view content = input.substr(0, length_ - held_);
       input.remove_prefix(content.size());
       if (content.size() == length_) return deliver(content);
-      payload_.append(content);
-      if (payload_.size() == length_) return deliver(payload_);
+      make_room(content.size());
+      std::copy(content.begin(), content.end(), payload_.get() + held_);
+      held_ += content.size();
+      if (held_ == length_) return deliver({payload_.get(), held_});
     }
     return std::nullopt;
+  }
+
+  /// Where the next bytes of a message that has begun may be put, instead of being given to `next()`: they need no copy then.
+  /// Not beyond the message's end; empty where none has begun, or too little of it has come to make room for more.
+  std::span<char> room() {
+    begin_again();
+    if (have_ < head_.size() || held_ == 0) return {};
+    make_room(std::min<std::size_t>(length_ - held_, std::max(held_, std::size_t{16} * 1024)));
+    return {payload_.get() + held_, std::min<std::size_t>(length_, capacity_) - held_};
+  }
+  /// Says that `count` bytes have been put there.
+  /// \return as of `next()`.
+  std::optional<connect_envelope> took(std::size_t count) noexcept {
+    held_ += count;
+    if (held_ < length_) return std::nullopt;
+    return deliver({payload_.get(), held_});
   }
 
   /// Whether the end envelope has come.
@@ -24810,6 +24899,22 @@ class connect_envelope_reader {
   }
 
  private:
+  void begin_again() noexcept {
+    if (!delivered_) return;
+    held_ = 0;
+    delivered_ = false;
+  }
+
+  // Room for `more` bytes behind those that are held; what is there grows by what has come, whatever the length claims.
+  void make_room(std::size_t more) {
+    if (capacity_ - held_ >= more) return;
+    const std::size_t larger = std::max(held_ + more, std::min<std::size_t>(length_, 2 * capacity_));
+    std::unique_ptr<char[]> room = std::make_unique_for_overwrite<char[]>(larger);
+    std::copy_n(payload_.get(), held_, room.get());
+    payload_ = std::move(room);
+    capacity_ = larger;
+  }
+
   void read_head() {
     const auto byte = [this](std::size_t at) {
       return static_cast<std::uint32_t>(static_cast<unsigned char>(head_[at]));
@@ -24840,7 +24945,9 @@ class connect_envelope_reader {
   std::array<char, 5> head_{};
   std::size_t have_ = 0;
   std::uint32_t length_ = 0;
-  std::string payload_;
+  std::unique_ptr<char[]> payload_;  // kept from message to message
+  std::size_t capacity_ = 0;
+  std::size_t held_ = 0;
   bool is_end_ = false;
   bool ended_ = false;
   bool delivered_ = false;
@@ -24928,19 +25035,27 @@ class connect_stream {
   ///         ends inside a message, net_errc::malformed for what is no stream of messages. Afterwards it is of no use.
   /// \par Cancellation  terminal: closes the connection; throws error{errc::cancelled}.
   awaitable<std::optional<std::string_view>> next() {
+    std::optional<connect_envelope> one = reader_.next(rest_);
     for (;;) {
-      const std::optional<connect_envelope> one = reader_.next(rest_);
       if (one && !one->is_end()) co_return one->payload();
       if (one) {
         failure_ = read_connect_end(one->payload());
+        one = reader_.next(rest_);
         continue;
       }
-      const std::size_t count = co_await answer_.read_some(std::span(*buffer_));
+      const std::span<char> room = reader_.room();
+      const std::span<std::byte> into = room.empty() ? std::span<std::byte>(*buffer_) : std::as_writable_bytes(room);
+      const std::size_t count = co_await answer_.read_some(into);
       if (count == 0) {
         reader_.finish();
         co_return std::nullopt;
       }
-      rest_ = as_text(bytes_view(buffer_->data(), count));
+      if (room.empty()) {
+        rest_ = as_text(bytes_view(buffer_->data(), count));
+        one = reader_.next(rest_);
+      } else {
+        one = reader_.took(count);
+      }
     }
   }
 

@@ -57,6 +57,44 @@ TEST(Base64, every_byte_at_every_place_comes_back) {
   }
 }
 
+// Long texts are decoded by blocks, where there are such instructions: each byte at each place of a block, and each length.
+TEST(Base64, long_texts_come_back_whatever_their_length_and_bytes) {
+  std::string raw;
+  for (int i = 0; i < 200; ++i) {
+    for (const base64_alphabet which : {base64_alphabet::standard, base64_alphabet::url})
+      EXPECT_EQ(decoded(encoded(raw, which), which), raw) << i;
+    raw += static_cast<char>(i * 37 + i / 7);
+  }
+  for (int byte = 0; byte < 256; ++byte) {
+    for (std::size_t at = 0; at < 24; ++at) {
+      std::string changed = raw;
+      changed[at] = static_cast<char>(byte);
+      for (const base64_alphabet which : {base64_alphabet::standard, base64_alphabet::url})
+        EXPECT_EQ(decoded(encoded(changed, which), which), changed) << byte << " at " << at;
+    }
+  }
+}
+
+TEST(Base64, a_wrong_character_is_refused_wherever_it_stands_in_a_long_text) {
+  const std::string raw(100, 'x');
+  for (const base64_alphabet which : {base64_alphabet::standard, base64_alphabet::url}) {
+    const std::string text = encoded(raw, which);
+    const std::string known = encoded(std::string("\x00\x10\x83\x10\x51\x87\x20\x92\x8b\x30\xd3\x8f\x41\x14\x93\x51"
+                                                  "\x55\x97\x61\x96\x9b\x71\xd7\x9f\x82\x18\xa3\x92\x59\xa7\xa2\x9a"
+                                                  "\xab\xb2\xdb\xaf\xc3\x1c\xb3\xd3\x5d\xb7\xe3\x9e\xbb\xf3\xdf\xbf",
+                                                  48),
+                                      which);
+    for (int byte = 0; byte < 256; ++byte) {
+      if (known.find(static_cast<char>(byte)) != std::string::npos) continue;
+      for (std::size_t at = 0; at < 40; ++at) {
+        std::string changed = text;
+        changed[at] = static_cast<char>(byte);
+        EXPECT_EQ(decoded(changed, which), std::nullopt) << byte << " at " << at;
+      }
+    }
+  }
+}
+
 TEST(Base64, whatever_the_encoder_does_not_write_is_refused) {
   for (const std::string_view text :
        {"Z"sv, "Zg"sv, "Zg="sv, "Zm9"sv, "Zg==\n"sv, "Zm9v\n"sv, " Zg=="sv, "Zm 9"sv, "Z==="sv, "===="sv, "Zg==Zg=="sv,

@@ -8,10 +8,12 @@
 #include <cofferdam/net/connect_envelope.hpp>
 #include <cofferdam/net/connect_error.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -23,17 +25,28 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-std::string read_stream(std::string_view text, std::size_t size) {
+enum class ways { by_pieces, into_the_room_too };
+
+std::string read_stream(std::string_view text, std::size_t size, ways how = ways::by_pieces) {
   connect_envelope_reader reader(512);
   std::string all;
+  const auto tell = [&](const connect_envelope& one) {
+    require(one.payload().size() <= 512);
+    require(one.is_end() == reader.ended());
+    all += (one.is_end() ? "end " : "message ") + std::string(one.payload()) + "\n";
+  };
   try {
-    for (std::size_t at = 0; at < text.size(); at += size) {
-      std::string_view piece = text.substr(at, size);
-      while (const std::optional<connect_envelope> one = reader.next(piece)) {
-        require(one->payload().size() <= 512);
-        require(one->is_end() == reader.ended());
-        all += (one->is_end() ? "end " : "message ") + std::string(one->payload()) + "\n";
+    while (!text.empty()) {
+      const std::span<char> room = how == ways::into_the_room_too ? reader.room() : std::span<char>();
+      if (!room.empty()) {
+        const std::size_t count = text.copy(room.data(), std::min(room.size(), size));
+        text.remove_prefix(count);
+        if (const std::optional<connect_envelope> one = reader.took(count)) tell(*one);
+        continue;
       }
+      std::string_view piece = text.substr(0, size);
+      text.remove_prefix(piece.size());
+      while (const std::optional<connect_envelope> one = reader.next(piece)) tell(*one);
       require(piece.empty());
     }
     reader.finish();
@@ -51,6 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   const std::string whole = read_stream(text, text.size() + 1);
   require(read_stream(text, data[0] % 16U + 1U) == whole);
+  require(read_stream(text, data[0] % 16U + 1U, ways::into_the_room_too) == whole);
   const connect_failure failure = read_connect_failure(100U + data[0] * 2U % 500U, text);
   require(read_connect_failure(500, connect_failure_text(failure)).code() == failure.code());
   try {

@@ -5,7 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,6 +47,50 @@ TEST(ConnectEnvelope, what_is_written_is_read_cut_at_every_byte) {
   messages seen;
   for (const char c : wire) take(reader, std::string_view(&c, 1), seen);
   EXPECT_EQ(seen, expected);
+}
+
+TEST(ConnectEnvelope, a_message_that_has_begun_may_be_put_where_it_belongs) {
+  const std::string long_one = std::string(40000, 'x') + std::string(40000, 'y');
+  const std::string wire =
+      connect_message("short") + connect_message(long_one) + connect_message(std::string(50000, 'z')) + connect_end();
+  const messages expected{{false, "short"}, {false, long_one}, {false, std::string(50000, 'z')}, {true, "{}"}};
+  for (const std::size_t size : {1, 7, 4096, 60000, 90000}) {
+    connect_envelope_reader reader(100000);
+    messages seen;
+    std::size_t in_place = 0;
+    for (std::string_view left = wire; !left.empty();) {
+      const std::span<char> room = reader.room();
+      const std::string_view piece = left.substr(0, room.empty() ? size : std::min(size, room.size()));
+      left.remove_prefix(piece.size());
+      if (room.empty()) {
+        take(reader, piece, seen);
+        continue;
+      }
+      in_place += piece.copy(room.data(), piece.size());
+      const std::optional<connect_envelope> one = reader.took(piece.size());
+      if (one) seen.emplace_back(one->is_end(), std::string(one->payload()));
+    }
+    EXPECT_EQ(seen, expected) << size;
+    EXPECT_TRUE(reader.ended());
+    EXPECT_GT(in_place, size < 60000 ? 100000U : 0U) << size;
+  }
+}
+
+TEST(ConnectEnvelope, room_grows_with_what_has_come_and_not_with_what_a_length_claims) {
+  connect_envelope_reader reader(std::size_t{1} << 30);
+  EXPECT_TRUE(reader.room().empty());
+  std::string_view begin(
+      "\0\x3f\xff\xff\xff"
+      "a",
+      6);
+  EXPECT_FALSE(reader.next(begin));
+  for (std::size_t held = 1; held < 1000000;) {
+    const std::size_t size = reader.room().size();
+    ASSERT_GT(size, 0U);
+    ASSERT_LE(size, 3 * held + 16 * 1024);
+    EXPECT_FALSE(reader.took(size));
+    held += size;
+  }
 }
 
 TEST(ConnectEnvelope, the_example_of_the_specification_is_written_to_the_byte) {

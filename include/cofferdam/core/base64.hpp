@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/core/base64_blocks.hpp>
 #include <cofferdam/core/bytes.hpp>
 
 #include <cstddef>
@@ -93,8 +94,14 @@ inline std::optional<bytes> base64_decode(std::string_view text, base64_alphabet
   std::byte* to = raw.data();
   const std::size_t whole = text.size() - (padding == 0 ? 0 : 4);
   const char* from = text.data();
+  const char* const end = from + whole;
+  if (which == base64_alphabet::standard) {
+    const std::size_t blocks = detail::base64_decode_blocks(std::string_view(from, end), raw);
+    from += blocks * detail::base64_block;
+    to += blocks * (detail::base64_block / 4 * 3);
+  }
   std::uint32_t seen = 0;  // what is wrong with any of them is seen in all of them together
-  for (const char* const end = from + whole; from != end; from += 4) {
+  for (; from != end; from += 4) {
     const std::uint32_t group =
         values.at(0, from[0]) | values.at(1, from[1]) | values.at(2, from[2]) | values.at(3, from[3]);
     seen |= group;

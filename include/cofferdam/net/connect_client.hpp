@@ -59,19 +59,27 @@ class connect_stream {
   ///         ends inside a message, net_errc::malformed for what is no stream of messages. Afterwards it is of no use.
   /// \par Cancellation  terminal: closes the connection; throws error{errc::cancelled}.
   awaitable<std::optional<std::string_view>> next() {
+    std::optional<connect_envelope> one = reader_.next(rest_);
     for (;;) {
-      const std::optional<connect_envelope> one = reader_.next(rest_);
       if (one && !one->is_end()) co_return one->payload();
       if (one) {
         failure_ = read_connect_end(one->payload());
+        one = reader_.next(rest_);
         continue;
       }
-      const std::size_t count = co_await answer_.read_some(std::span(*buffer_));
+      const std::span<char> room = reader_.room();
+      const std::span<std::byte> into = room.empty() ? std::span<std::byte>(*buffer_) : std::as_writable_bytes(room);
+      const std::size_t count = co_await answer_.read_some(into);
       if (count == 0) {
         reader_.finish();
         co_return std::nullopt;
       }
-      rest_ = as_text(bytes_view(buffer_->data(), count));
+      if (room.empty()) {
+        rest_ = as_text(bytes_view(buffer_->data(), count));
+        one = reader_.next(rest_);
+      } else {
+        one = reader_.took(count);
+      }
     }
   }
 

@@ -11,9 +11,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace cofferdam::inline v0 {
 
@@ -52,10 +55,7 @@ class connect_envelope_reader {
   ///                net_errc::malformed for reserved flags, a compressed payload, or anything behind the end envelope.
   ///                Afterwards the reader is not to be used any more.
   std::optional<connect_envelope> next(std::string_view& input) {
-    if (delivered_) {
-      payload_.clear();
-      delivered_ = false;
-    }
+    begin_again();
     while (!input.empty()) {
       if (ended_)
         throw error(errc::io_error, "Connect: the stream goes on behind its end envelope; the peer is broken",
@@ -70,13 +70,31 @@ class connect_envelope_reader {
         if (length_ == 0) return deliver(std::string_view());
         continue;
       }
-      const std::string_view content = input.substr(0, length_ - payload_.size());
+      const std::string_view content = input.substr(0, length_ - held_);
       input.remove_prefix(content.size());
       if (content.size() == length_) return deliver(content);
-      payload_.append(content);
-      if (payload_.size() == length_) return deliver(payload_);
+      make_room(content.size());
+      std::copy(content.begin(), content.end(), payload_.get() + held_);
+      held_ += content.size();
+      if (held_ == length_) return deliver({payload_.get(), held_});
     }
     return std::nullopt;
+  }
+
+  /// Where the next bytes of a message that has begun may be put, instead of being given to `next()`: they need no copy then.
+  /// Not beyond the message's end; empty where none has begun, or too little of it has come to make room for more.
+  std::span<char> room() {
+    begin_again();
+    if (have_ < head_.size() || held_ == 0) return {};
+    make_room(std::min<std::size_t>(length_ - held_, std::max(held_, std::size_t{16} * 1024)));
+    return {payload_.get() + held_, std::min<std::size_t>(length_, capacity_) - held_};
+  }
+  /// Says that `count` bytes have been put there.
+  /// \return as of `next()`.
+  std::optional<connect_envelope> took(std::size_t count) noexcept {
+    held_ += count;
+    if (held_ < length_) return std::nullopt;
+    return deliver({payload_.get(), held_});
   }
 
   /// Whether the end envelope has come.
@@ -93,6 +111,22 @@ class connect_envelope_reader {
   }
 
  private:
+  void begin_again() noexcept {
+    if (!delivered_) return;
+    held_ = 0;
+    delivered_ = false;
+  }
+
+  // Room for `more` bytes behind those that are held; what is there grows by what has come, whatever the length claims.
+  void make_room(std::size_t more) {
+    if (capacity_ - held_ >= more) return;
+    const std::size_t larger = std::max(held_ + more, std::min<std::size_t>(length_, 2 * capacity_));
+    std::unique_ptr<char[]> room = std::make_unique_for_overwrite<char[]>(larger);
+    std::copy_n(payload_.get(), held_, room.get());
+    payload_ = std::move(room);
+    capacity_ = larger;
+  }
+
   void read_head() {
     const auto byte = [this](std::size_t at) {
       return static_cast<std::uint32_t>(static_cast<unsigned char>(head_[at]));
@@ -123,7 +157,9 @@ class connect_envelope_reader {
   std::array<char, 5> head_{};
   std::size_t have_ = 0;
   std::uint32_t length_ = 0;
-  std::string payload_;
+  std::unique_ptr<char[]> payload_;  // kept from message to message
+  std::size_t capacity_ = 0;
+  std::size_t held_ = 0;
   bool is_end_ = false;
   bool ended_ = false;
   bool delivered_ = false;

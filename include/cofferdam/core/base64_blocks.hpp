@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/version.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace cofferdam::inline v0::detail {
+
+/// How many characters base64_decode_blocks takes at once.
+inline constexpr std::size_t base64_block = 16;
+
+#if defined(__x86_64__)
+
+// The characters of the standard alphabet by their upper four bits: 2 has + and /, 3 the digits, 4 and 6 letters from the
+// second on, 5 and 7 letters up to the eleventh. Each of these four kinds has a bit, and so has "none of them"; a table says
+// which kinds a character of given lower bits is wrong in.
+__attribute__((target("ssse3"))) inline std::size_t base64_decode_blocks_ssse3(std::string_view text,
+                                                                               std::span<std::byte> to) noexcept {
+  const __m128i kind = _mm_setr_epi8(16, 16, 1, 2, 4, 8, 4, 8, 16, 16, 16, 16, 16, 16, 16, 16);
+  const __m128i wrong = _mm_setr_epi8(21, 17, 17, 17, 17, 17, 17, 17, 17, 17, 19, 26, 27, 27, 27, 26);
+  const __m128i shift = _mm_setr_epi8(0, 0, 62 - '+', 52 - '0', -'A', -'A', 26 - 'a', 26 - 'a', 0, 0, 0, 0, 0, 0, 0, 0);
+  const __m128i slash = _mm_set1_epi8('/');
+  const __m128i slash_shift = _mm_set1_epi8((63 - '/') - (62 - '+'));
+  const __m128i four_bits = _mm_set1_epi8(15);
+  const __m128i order = _mm_setr_epi8(2, 1, 0, 6, 5, 4, 10, 9, 8, 14, 13, 12, -1, -1, -1, -1);
+  std::size_t done = 0;
+  while (text.size() - done * 16 >= 16 && to.size() - done * 12 >= 16) {  // 12 bytes, written as 16
+    const __m128i c = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text.data() + done * 16));
+    const __m128i upper = _mm_and_si128(_mm_srli_epi32(c, 4), four_bits);
+    const __m128i found =
+        _mm_and_si128(_mm_shuffle_epi8(kind, upper), _mm_shuffle_epi8(wrong, _mm_and_si128(c, four_bits)));
+    if (_mm_movemask_epi8(_mm_cmpeq_epi8(found, _mm_setzero_si128())) != 0xFFFF) break;
+    const __m128i values = _mm_add_epi8(_mm_add_epi8(c, _mm_shuffle_epi8(shift, upper)),
+                                        _mm_and_si128(_mm_cmpeq_epi8(c, slash), slash_shift));
+    const __m128i pairs = _mm_maddubs_epi16(values, _mm_set1_epi32(0x01400140));  // two values are 12 bits
+    const __m128i groups = _mm_madd_epi16(pairs, _mm_set1_epi32(0x00011000));     // two of these are 24
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to.data() + done * 12), _mm_shuffle_epi8(groups, order));
+    ++done;
+  }
+  return done;
+}
+
+#endif
+
+/// Decodes base64 of the standard alphabet by blocks, as far as this machine can: all that a sandbox writes to an E2B client
+/// comes in it.
+/// \param text  without its last group where that has padding.
+/// \param to    room for what the text stands for; behind the blocks that are done it may be written to as well.
+/// \return      how many blocks of 16 characters from the front are done, as 12 bytes each. It stops before one with a wrong
+///              character and before the end of the room, and does nothing where the machine has no such instructions.
+inline std::size_t base64_decode_blocks([[maybe_unused]] std::string_view text,
+                                        [[maybe_unused]] std::span<std::byte> to) noexcept {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("ssse3")) return base64_decode_blocks_ssse3(text, to);
+#endif
+  return 0;
+}
+
+}  // namespace cofferdam::inline v0::detail
