@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -104,6 +105,40 @@ TEST_F(Local, works_in_an_existing_directory_and_leaves_it) {
   EXPECT_EQ(result.out().text(), "kept" + std::filesystem::canonical(folder_).string() + "\n");
   EXPECT_TRUE(std::filesystem::exists(folder_ / "made.txt"));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "mine.txt"));
+}
+
+// The warden stands still while the command ends, so that it hears of the end and of the last output at once.
+TEST_F(Local, what_a_command_wrote_before_it_left_something_running_is_in_its_result) {
+  const local recipe = local().without_warning().workspace(folder_);
+  const auto number_in = [](const std::filesystem::path& file) {
+    int number = 0;
+    std::ifstream(file) >> number;
+    return number;
+  };
+  const auto body = [&](bool has_terminal) -> awaitable<void> {
+    for (const char* name : {"first", "go"}) std::filesystem::remove(folder_ / name);
+    local_environment env = co_await recipe.open();
+    command line = shell(
+        "trap '' HUP; sleep 60 & echo $$ > first; until [ -e go ]; do sleep 0.01; done; head -c 7000 /dev/zero | tr "
+        "'\\0' x");
+    line.background(background_policy::keep);
+    if (has_terminal) line.terminal(24, 80);
+    process running = co_await env.start(std::move(line));
+    int first = 0;
+    EXPECT_TRUE(cofferdam_test::eventually([&] { return (first = number_in(folder_ / "first")) != 0; }));
+    const std::vector<cofferdam_test::process_entry> wardens = cofferdam_test::own_wardens();
+    EXPECT_EQ(wardens.size(), 1U);
+    for (const auto& one : wardens) ::kill(one.pid, SIGSTOP);
+    std::ofstream(folder_ / "go") << "go";
+    EXPECT_TRUE(cofferdam_test::eventually([&] { return !cofferdam_test::is_alive(first); }));
+    for (const auto& one : wardens) ::kill(one.pid, SIGCONT);
+    command_result result = co_await running.wait();
+    EXPECT_EQ(result.out().text(), std::string(7000, 'x'));
+    EXPECT_TRUE(result.left_running());
+    EXPECT_TRUE(result.ok());
+    co_await env.close();
+  };
+  for (const bool has_terminal : {false, true}) run([&] { return body(has_terminal); });
 }
 
 TEST_F(Local, a_workspace_that_is_no_directory_is_refused) {

@@ -146,8 +146,6 @@ class command {
 
   /// Gives the command a terminal of its own (a PTY) instead of pipes: what it writes, error output included, is `out()`,
   /// and line editing, ^C and window size work as in a real one. Input ends as by ^D; say `open_input()` to type into it.
-  /// Where its first process ends while others still have the terminal open, Linux hangs it up, and what was written in
-  /// the instant before can be lost.
   /// \param rows, columns  1 to 65535.
   /// \throws error{errc::invalid_argument} for a size of zero.
   command& terminal(std::uint16_t rows, std::uint16_t columns) & {

@@ -111,6 +111,7 @@ enum capability : std::uint32_t {
 };
 
 /// `exited`: u8 how, i32 code, u8 reason, u64 wall_us, u64 user_us, u64 system_us, u64 peak_kib, u32 oom_kills, u8 left.
+/// Where something is left that may go on (`spawn_keep`), the output that stood in the pipes by then has gone ahead of it.
 inline constexpr std::size_t exited_size = 1 + 4 + 1 + 8 + 8 + 8 + 8 + 4 + 1;
 enum class exit_how : std::uint8_t {
   exited = 0,    ///< code: 0 to 255

@@ -38,6 +38,7 @@ struct outlet {
   u64 credit = 0;
   u64 cap = 0;      ///< bytes that may still be sent
   u64 dropped = 0;  ///< bytes beyond
+  u32 last = 0;     ///< so many reads more may come before the host hears of the command's end
   bool armed = false;
 };
 
@@ -64,9 +65,11 @@ struct job {
   u32 grace_ms = 0;
   u32 linger_ms = 0;
   wire::exit_reason reason = wire::exit_reason::none;
-  bool exited = false;   ///< `exited` has been sent
+  bool exited = false;   ///< `exited` has been sent, or is about to be
+  bool tells = false;    ///< `exited` waits for what stands in the pipes
   bool emptied = false;  ///< nothing of it is left but what stands in the pipes
   bool lost = false;     ///< its supervisor is gone, and what it had started is ours now
+  report exit = {};
 };
 
 // The large tables. All zero at first, so that they take no room in the image and no memory until they are used; a zero
@@ -164,7 +167,10 @@ class warden {
   void begin_end(job& one, wire::exit_reason reason, u32 grace_ms);
   void order_kill(job& one);
   void order_signal(const job& one, u8 scope, u8 number);
+  void pump_last(job& one, outlet& from, source what);
   void take_exit(job& one, const report& what);
+  [[gnu::noinline]] void tell_exit(job& one);
+  void tell_exits();
   void conclude(job& one);
 
   // ---- supervisors ----
@@ -237,6 +243,7 @@ class warden {
   size_t out_end_ = 0;
   // Room in out_data for what must never wait (how commands ended), and for what answers the host directly.
   static constexpr size_t room_for_ends = 320 * 1024;
+  static constexpr u32 most_last = 256;  // reads of 64 KiB: what goes on to write must not keep the end back
   static constexpr size_t room_for_answers = 400 * 1024;
 };
 
@@ -606,7 +613,10 @@ void warden::arm_outlet(job& one, outlet& from, source what) {
 
 void warden::pump(job& one, outlet& from, source what) {
   from.armed = false;
-  if (from.fd < 0) return;
+  if (from.fd < 0) {
+    from.last = 0;
+    return;
+  }
   long got;
   if (from.cap == 0) {
     static u8 lost[64 * 1024];
@@ -630,6 +640,7 @@ void warden::pump(job& one, outlet& from, source what) {
       from.cap -= kept;
     }
   }
+  if (got <= 0 || --from.last == ~0U) from.last = 0;
   if (got == 0 || (got < 0 && got != -EAGAIN)) {  // -EIO: nobody has the terminal open any more
     drop(from.fd);
     conclude(one);
@@ -753,13 +764,25 @@ void warden::order_kill(job& one) {
 }
 
 void warden::take_exit(job& one, const report& what) {
-  one.exited = true;
+  one.exited = one.tells = true;
   one.deadline = never;
+  one.exit = what;
   close_input(one);
+  if (what.left == 0) return;
+  if ((one.flags & wire::spawn_keep) != 0)
+    // The host takes the end for the end of the output, and whatever comes later for that of what is left.
+    one.out.last = one.err.last = most_last;
+  else if (one.reason == wire::exit_reason::none && !one.lost)
+    one.kill_at = now_us() + u64{one.linger_ms} * 1000;
+}
+
+void warden::tell_exit(job& one) {
+  const report& what = one.exit;
   u32 killed_for_memory = 0;
   const bool by_signal = what.detail == static_cast<u8>(wire::exit_how::signaled);
   const bool looks_killed = by_signal ? what.code == sig_kill : what.code == 128 + sig_kill;  // the latter by a shell
   if (looks_killed && one.reason == wire::exit_reason::none) killed_for_memory = oom_kills();
+  one.tells = false;
   writer(frame(frame_type::exited, one.id, wire::exited_size))
       .put(what.detail)
       .put(what.code)
@@ -770,17 +793,31 @@ void warden::take_exit(job& one, const report& what) {
       .put(what.peak_kib)
       .put(killed_for_memory)
       .put(what.left);
-  if (what.left != 0 && (one.flags & wire::spawn_keep) == 0 && one.reason == wire::exit_reason::none && !one.lost) {
-    if (one.linger_ms == 0)
-      order_kill(one);
-    else
-      one.kill_at = now_us() + u64{one.linger_ms} * 1000;
+}
+
+void warden::pump_last(job& one, outlet& from, source what) {
+  u32 before = 0;
+  while (from.last != before) {
+    before = from.last;
+    pump(one, from, what);
+  }
+}
+
+/// Sends what stands in the pipes of jobs that have ended, as far as the host has room for it, and then that they have.
+void warden::tell_exits() {
+  for (u32 i = 0; i < jobs_end_; ++i) {
+    job& one = jobs_[i];
+    if (!one.tells) continue;
+    pump_last(one, one.out, source::out);
+    pump_last(one, one.err, source::err);
+    if (one.tells && (one.out.last | one.err.last) == 0) tell_exit(one);
   }
 }
 
 /// Forgets a job of which nothing is left, in processes or in pipes.
 void warden::conclude(job& one) {
   if (!one.used || !one.emptied || one.out.fd >= 0 || one.err.fd >= 0) return;
+  if (one.tells) tell_exit(one);
   close_input(one);
   writer(frame(frame_type::done, one.id, 16)).put(one.out.dropped).put(one.err.dropped);
   one.used = false;
@@ -1287,7 +1324,10 @@ void warden::serve(bool on_socket) {
 
 void warden::loop() {
   for (;;) {
+    tell_exits();
     flush();
+    tell_exits();
+    if (out_begin_ != out_end_ && !out_waits_) continue;
     // Our own go before us, or whoever adopts orphans here would have to reap them.
     if (closing_ && busy_count_ == 0 && keepers_end_ == 0 && worker_pid_ == 0) end_process(0);
     const u64 next = next_time();
