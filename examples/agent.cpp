@@ -14,10 +14,13 @@
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
 
+#include <charconv>
+#include <cstddef>
 #include <exception>
 #include <iostream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -26,7 +29,7 @@ using namespace cofferdam;
 constexpr std::string_view usage =
     "agent [options] TASK\n"
     "  --input FILE       a file, directory or pattern to work on; may be given several times\n"
-    "  --output DIR       where finished files go (agent-output)\n"
+    "  --output DIR       where finished files go (agent-output); those of unfinished work go to DIR/unfinished\n"
     "  --provider NAME    local, docker[:IMAGE] or e2b (local: no wall, your own user's rights!)\n"
     "  --base-url URL     any OpenAI-compatible server (OPENAI_BASE_URL, or OpenAI itself)\n"
     "  --model NAME       (gpt-5-mini)\n"
@@ -81,7 +84,7 @@ awaitable<void> work(settings wanted) {
   co_await with_environment(provider, [&](any_environment& env) -> awaitable<void> {
     session one(helper, env);
     if (!wanted.inputs.empty()) one.input_files(files(wanted.inputs));
-    one.output_dir(wanted.output).on_event(show);
+    one.output_dir(wanted.output).save_unfinished().on_event(show);
     agent_result result = co_await one.run(wanted.task);
     std::cout << "\n"
               << (result.finished() ? "finished: " : "not finished: ") << printable_text(result.reason) << "\n"
@@ -108,7 +111,10 @@ settings parse(const std::vector<std::string>& words) {
     } else if (word == "--model") {
       made.model = value();
     } else if (word == "--max-turns") {
-      made.max_turns = std::stoul(value());
+      const std::string number = value();
+      const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), made.max_turns);
+      if (problem != std::errc() || end != number.data() + number.size())
+        throw error(errc::invalid_argument, "--max-turns takes a number, not \"" + one_line(number) + "\"");
     } else if (word.starts_with("--")) {
       throw error(errc::invalid_argument, "there is no option \"" + one_line(word) + "\"");
     } else {

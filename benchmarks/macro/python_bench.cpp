@@ -2,21 +2,25 @@
 // Copyright the cofferdam authors. See LICENSE.
 // A piece of Python in a warm runner beside a new interpreter for it, interleaved:
 //   python_bench [ROUNDS [PYTHON [MODULE]]]
-// PYTHON is an interpreter, no script that looks for one. A Docker daemon of the tests' own (tests/docker/daemon.sh) makes
-// the rows in a container. What is not there is said, and left out.
+// PYTHON is an interpreter, no script that looks for one. COFFERDAM_KODEAGENT_PEER names a folder with kodeagent
+// (benchmarks/macro/kodeagent_peer.sh makes one), whose runner on the host starts the same PYTHON. A Docker daemon of the
+// tests' own (tests/docker/daemon.sh) makes the rows in a container. What is not there is said, and left out.
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/python.hpp>
 #include <cofferdam/core/borrowed_environment.hpp>
 
+#include "../support/peer.hpp"
 #include "../support/table.hpp"
 
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -57,18 +61,34 @@ awaitable<nanoseconds> run_warm(Runner& runner, std::string code) {
   co_return taken;
 }
 
+/// By the peer's own clock, which leaves out what lies between it and us.
+nanoseconds asked(cofferdam_bench::peer& other, const std::string& line) {
+  return std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double>(std::stod(other.ask(line))));
+}
+
 awaitable<void> plain(std::string interpreter, int rounds) {
   std::vector<row> rows;
   rows.emplace_back("1+1 in a warm runner, a fork for each run");
   rows.emplace_back("PYTHON -c 1+1");
+  std::optional<cofferdam_bench::peer> kodeagent;
+  if (const char* const there = std::getenv("COFFERDAM_KODEAGENT_PEER")) {
+    const std::string program = std::string(there) + "/python/bin/python";
+    kodeagent.emplace(std::vector<std::string>{program, COFFERDAM_PEERS "/kodeagent_peer.py", interpreter});
+    rows.emplace_back("1+1 in kodeagent's runner on the host");
+  } else {
+    std::printf("not run: COFFERDAM_KODEAGENT_PEER names no folder (benchmarks/macro/kodeagent_peer.sh makes one)\n");
+  }
   auto recipe = local().without_warning() | python().interpreter(interpreter);
   auto runner = co_await recipe.open();
   for (int i = -5; i < rounds; ++i) {
     const nanoseconds ours = co_await run_warm(runner, "1+1");
     const nanoseconds cold = cofferdam_bench::timed([&] { run_process({interpreter, "-c", "1+1"}); });
+    nanoseconds theirs{};
+    if (kodeagent) theirs = asked(*kodeagent, "\"1+1\"");
     if (i < 0) continue;
     rows[0].add(ours);
     rows[1].add(cold);
+    if (kodeagent) rows[2].add(theirs);
   }
   co_await runner.close();
   cofferdam_bench::print("1+1, interleaved", rows);

@@ -51,6 +51,7 @@
 #include <cofferdam/code/guard.hpp>
 #include <cofferdam/code/host_function.hpp>
 #include <cofferdam/code/limit_code.hpp>
+#include <cofferdam/code/make_runner.hpp>
 #include <cofferdam/code/pyodide.hpp>
 #include <cofferdam/code/python.hpp>
 #include <cofferdam/code/python_facts.hpp>

@@ -10833,6 +10833,7 @@ class process {
       co_return;
     }
     virtual awaitable<command_result> wait() = 0;
+    virtual std::shared_ptr<const protections> walls() const { return nullptr; }
   };
 
   /// No process; everything but assignment throws `error{errc::invalid_argument}`.
@@ -10871,6 +10872,9 @@ class process {
   /// Waits for the end and takes what output is left; a second call yields the same result.
   /// \par Cancellation  terminal: ends the command and all it started, then throws `error{errc::cancelled}`.
   awaitable<command_result> wait() { return get().wait(); }
+
+  /// The walls that stand around it, as `command_result::walls()` will say; null where nothing is said while it runs.
+  std::shared_ptr<const protections> walls() const { return get().walls(); }
 
  private:
   implementation& get() const {
@@ -12301,6 +12305,7 @@ class command_keeper : public std::enable_shared_from_this<command_keeper> {
       result.walls(keeper_->settings_.walls);
       co_return result;
     }
+    std::shared_ptr<const protections> walls() const override { return keeper_->settings_.walls; }
 
    private:
     std::shared_ptr<command_keeper> keeper_;
@@ -29252,6 +29257,7 @@ class local {
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29351,7 +29357,8 @@ class code_result {
     return *this;
   }
 
-  /// `timeout`, `execution_error` (the run or its driver was lost, or could not begin), or what a guard says.
+  /// `timeout`, `out_of_memory` (ended by the memory limit of its container; a limit of the runner's own is a MemoryError),
+  /// `execution_error` (the run or its driver was lost, or could not begin), or what a guard says.
   error_kind kind() const noexcept { return kind_; }
   code_result& kind(error_kind kind) {
     kind_ = kind;
@@ -29430,6 +29437,16 @@ class code_result {
     return *this;
   }
 
+  /// The walls that stood around the run, as far as its backend says; all "none" where it says nothing.
+  const protections& walls() const noexcept {
+    static const protections nothing;
+    return walls_ ? *walls_ : nothing;
+  }
+  code_result& walls(std::shared_ptr<const protections> standing) {
+    walls_ = std::move(standing);
+    return *this;
+  }
+
   /// The request named a context, and that is gone: the next use makes a new one.
   bool context_lost() const noexcept { return context_lost_; }
   code_result& context_lost(bool lost) {
@@ -29463,6 +29480,7 @@ class code_result {
   std::vector<display_output> displays_;
   std::vector<generated_file> files_;
   std::chrono::nanoseconds duration_{};
+  std::shared_ptr<const protections> walls_;
 };
 
 }  // namespace cofferdam::inline v0
@@ -29604,6 +29622,18 @@ class code_request {
 
   const std::string& source() const noexcept { return source_; }
 
+  /// Code of the program's own that runs first, in the same globals: functions and imports that the source stands on. Lines
+  /// of errors are the source's, whatever stands here; what fails within it shows as `<prelude>` in the traceback.
+  /// **Guards judge the source alone**: what is imported here, the source can use.
+  /// \param source  UTF-8; trusted as the program is.
+  /// \par Source    kodeagent's `tools_code`, prior-art 2.6.
+  code_request& prelude(std::string source) & {
+    prelude_ = std::move(source);
+    return *this;
+  }
+  code_request&& prelude(std::string source) && { return std::move(prelude(std::move(source))); }
+  const std::string& prelude() const noexcept { return prelude_; }
+
   /// Puts a value under a name before the code runs. What JSON cannot say is tagged (`tagged_value.hpp`).
   /// \param name  an identifier of the language; one that is none is an error of the run.
   code_request& variable(std::string name, boost::json::value value) & {
@@ -29728,6 +29758,7 @@ class code_request {
 
  private:
   std::string source_;
+  std::string prelude_;
   boost::json::object variables_;
   std::optional<std::chrono::milliseconds> timeout_;
   std::optional<std::string> context_;
@@ -30093,6 +30124,11 @@ class code_layer {
     requires requires(Inner& inner) { inner.environment(); }
   {
     return inner_.environment();
+  }
+  bool has_environment() const
+    requires requires(const Inner& inner) { inner.has_environment(); }
+  {
+    return inner_.has_environment();
   }
   std::string version() const
     requires requires(const Inner& inner) { inner.version(); }
@@ -30539,6 +30575,9 @@ inline code_result read_end(const boost::json::object& header, bytes_view body, 
   if (why == "timeout") {
     result.kind(error_kind::timeout).reason("The code ran longer than its time limit and was ended.");
     result.exit_code(-1);
+  } else if (true_member(header, "memory")) {
+    result.kind(error_kind::out_of_memory)
+        .reason("The code needed more memory than its environment has, and was ended.");
   } else if (!problem.empty()) {
     result.kind(error_kind::execution_error).reason("The run could not begin or end as it should: " + problem + ".");
   } else if (!body.empty() && !reported) {
@@ -30680,6 +30719,8 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   /// What the environment said where it was that which was lost.
   const std::exception_ptr& failure() const noexcept { return failure_; }
   /// How the process ended, where it did.
+  /// What stands around the driver and all runs; may be null.
+  std::shared_ptr<const protections> walls() const { return process_.walls(); }
   const std::optional<command_result>& ended_as() const noexcept { return ended_as_; }
   /// Why the driver cannot work, in its own words.
   const std::string& complaint() const noexcept { return complaint_; }
@@ -32737,6 +32778,17 @@ concept shares_reader = requires(const R& runner) {
 };
 
 template <class R>
+bool has_environment_now(const R& runner) {
+  if constexpr (requires {
+                  { runner.has_environment() } -> std::same_as<bool>;
+                }) {
+    return runner.has_environment();
+  } else {
+    return true;
+  }
+}
+
+template <class R>
 concept starts_commands = requires(R& runner) {
   { runner.environment() };
   requires streaming_environment<std::remove_cvref_t<decltype(runner.environment())>>;
@@ -32776,8 +32828,10 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
 
   static awaitable<std::optional<code_result>> decide(guard_layer& self, const code_request& request) {
     detail::facts_worker::guest_start guest;
-    if constexpr (detail::starts_commands<Inner>)
-      guest = [&self](command c) { return self.inner().environment().start(std::move(c)); };
+    if constexpr (detail::starts_commands<Inner>) {
+      if (detail::has_environment_now(self.inner()))
+        guest = [&self](command c) { return self.inner().environment().start(std::move(c)); };
+    }
     const std::shared_ptr<detail::facts_worker> worker = self.worker_;
     std::shared_ptr<const python_facts> facts = co_await detail::facts_worker::read(worker, request.source(), guest);
     std::optional<code_result> answer = detail::refuse_unreadable(*facts, std::string(Policy::name));
@@ -33000,16 +33054,267 @@ class allow_imports : public guard<allow_imports> {
 
 }  // namespace cofferdam::inline v0
 
-// ---- cofferdam/code/any_runner.hpp ----
+// ---- cofferdam/core/any_provider.hpp ----
 
 
 #include <concepts>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace cofferdam::inline v0 {
+
+/// Any environment, chosen at run time. Models every refinement but `suspendable_environment`. `start` throws
+/// `error{errc::unsupported}` where the one inside has none; file operations fall back as the free functions do.
+/// Movable while idle. One virtual call an operation, no allocation.
+class any_environment {
+ public:
+  /// No environment; operations throw `error{errc::environment_closed}`.
+  any_environment() = default;
+
+  template <class E>
+    requires(!std::same_as<E, any_environment> && code_exec_environment<E>)
+  explicit any_environment(E environment) : inside_(std::make_unique<box<E>>(std::move(environment))) {}
+
+  awaitable<command_result> run_command(command c) { return get().run_command(std::move(c)); }
+  awaitable<process> start(command c) { return get().start(std::move(c)); }
+  awaitable<bytes> read_file(std::string path, std::size_t most) { return get().read_file(std::move(path), most); }
+  awaitable<void> write_file(std::string path, bytes_view content) {
+    return get().write_file(std::move(path), content);
+  }
+  awaitable<entry> stat(std::string path) { return get().stat(std::move(path)); }
+  awaitable<std::vector<entry>> list(std::string path) { return get().list(std::move(path)); }
+  awaitable<void> make_directory(std::string path) { return get().make_directory(std::move(path)); }
+  awaitable<void> remove(std::string path) { return get().remove(std::move(path)); }
+  awaitable<void> rename(std::string from, std::string to) { return get().rename(std::move(from), std::move(to)); }
+  awaitable<transfer> put_files(file_source& source) { return get().put_files(source); }
+  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
+    return get().get_files(std::move(requests));
+  }
+  awaitable<void> close() { return get().close(); }
+
+  /// Whether `start` works here; it throws `error{errc::unsupported}` where it does not.
+  bool can_start() const noexcept { return inside_ && inside_->can_start(); }
+
+ private:
+  class interface {
+   public:
+    virtual ~interface() = default;
+    virtual bool can_start() const noexcept = 0;
+    virtual awaitable<command_result> run_command(command c) = 0;
+    virtual awaitable<process> start(command c) = 0;
+    virtual awaitable<bytes> read_file(std::string path, std::size_t most) = 0;
+    virtual awaitable<void> write_file(std::string path, bytes_view content) = 0;
+    virtual awaitable<entry> stat(std::string path) = 0;
+    virtual awaitable<std::vector<entry>> list(std::string path) = 0;
+    virtual awaitable<void> make_directory(std::string path) = 0;
+    virtual awaitable<void> remove(std::string path) = 0;
+    virtual awaitable<void> rename(std::string from, std::string to) = 0;
+    virtual awaitable<transfer> put_files(file_source& source) = 0;
+    virtual awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) = 0;
+    virtual awaitable<void> close() = 0;
+  };
+
+  template <class E>
+  class box final : public interface {
+   public:
+    explicit box(E environment) : environment_(std::move(environment)) {}
+    bool can_start() const noexcept override {
+      if constexpr (requires(const E& e) {
+                      { e.can_start() } -> std::same_as<bool>;
+                    }) {
+        return environment_.can_start();
+      } else {
+        return streaming_environment<E>;
+      }
+    }
+    awaitable<command_result> run_command(command c) override { return environment_.run_command(std::move(c)); }
+    awaitable<process> start(command c) override {
+      if constexpr (streaming_environment<E>) {
+        return environment_.start(std::move(c));
+      } else {
+        throw error(errc::unsupported, "start: this backend can only run commands to their end; use run_command");
+      }
+    }
+    awaitable<bytes> read_file(std::string path, std::size_t most) override {
+      return environment_.read_file(std::move(path), most);
+    }
+    awaitable<void> write_file(std::string path, bytes_view content) override {
+      return environment_.write_file(std::move(path), content);
+    }
+    awaitable<entry> stat(std::string path) override { return cofferdam::stat(environment_, std::move(path)); }
+    awaitable<std::vector<entry>> list(std::string path) override {
+      return cofferdam::list(environment_, std::move(path));
+    }
+    awaitable<void> make_directory(std::string path) override {
+      return cofferdam::make_directory(environment_, std::move(path));
+    }
+    awaitable<void> remove(std::string path) override { return cofferdam::remove(environment_, std::move(path)); }
+    awaitable<void> rename(std::string from, std::string to) override {
+      return cofferdam::rename(environment_, std::move(from), std::move(to));
+    }
+    awaitable<transfer> put_files(file_source& source) override { return cofferdam::put_files(environment_, source); }
+    awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) override {
+      return cofferdam::get_files(environment_, std::move(requests));
+    }
+    awaitable<void> close() override { return environment_.close(); }
+
+   private:
+    E environment_;
+  };
+
+  interface& get() const {
+    if (!inside_)
+      throw error(errc::environment_closed, "any_environment: there is none (default-constructed or moved from)");
+    return *inside_;
+  }
+
+  std::unique_ptr<interface> inside_;
+};
+
+/// Any provider, chosen at run time; copies share the recipe. Layers stack on it: `any_provider{local()} | timeout(5s)`.
+/// (Braces, not parentheses: `any_provider p(local())` declares a function.)
+class any_provider {
+ public:
+  template <class P>
+    requires(!std::same_as<P, any_provider> && code_exec_provider<P>)
+  explicit any_provider(P provider) : inside_(std::make_shared<const box<P>>(std::move(provider))) {}
+
+  awaitable<any_environment> open() const { return inside_->open(); }
+
+ private:
+  class interface {
+   public:
+    virtual ~interface() = default;
+    virtual awaitable<any_environment> open() const = 0;
+  };
+
+  template <class P>
+  class box final : public interface {
+   public:
+    explicit box(P provider) : provider_(std::move(provider)) {}
+    awaitable<any_environment> open() const override {
+      environment_of<P> environment = co_await provider_.open();
+      co_return any_environment(std::move(environment));
+    }
+
+   private:
+    P provider_;
+  };
+
+  std::shared_ptr<const interface> inside_;
+};
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/core/borrowed_environment.hpp ----
+
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// An open environment that somebody else closes: all operations are that one's, and `close()` does nothing. What is
+/// still running in it goes on then. Made by `borrowed`. Not a coroutine: adds no frame and no allocation.
+/// \par Lifetime  the environment outlives it, and stays where it is.
+template <code_exec_environment E>
+class borrowed_environment {
+ public:
+  explicit borrowed_environment(E& environment) noexcept : environment_(&environment) {}
+
+  awaitable<command_result> run_command(command c) { return environment_->run_command(std::move(c)); }
+  awaitable<process> start(command c)
+    requires streaming_environment<E>
+  {
+    return environment_->start(std::move(c));
+  }
+  awaitable<bytes> read_file(std::string path, std::size_t most) {
+    return environment_->read_file(std::move(path), most);
+  }
+  awaitable<void> write_file(std::string path, bytes_view content) {
+    return environment_->write_file(std::move(path), content);
+  }
+  awaitable<entry> stat(std::string path) { return cofferdam::stat(*environment_, std::move(path)); }
+  awaitable<std::vector<entry>> list(std::string path) { return cofferdam::list(*environment_, std::move(path)); }
+  awaitable<void> make_directory(std::string path) { return cofferdam::make_directory(*environment_, std::move(path)); }
+  awaitable<void> remove(std::string path) { return cofferdam::remove(*environment_, std::move(path)); }
+  awaitable<void> rename(std::string from, std::string to) {
+    return cofferdam::rename(*environment_, std::move(from), std::move(to));
+  }
+  awaitable<transfer> put_files(file_source& source) { return cofferdam::put_files(*environment_, source); }
+  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
+    return cofferdam::get_files(*environment_, std::move(requests));
+  }
+  awaitable<void> close() { return nothing(); }
+
+  /// Where the other knows at run time only whether `start` works.
+  bool can_start() const noexcept
+    requires requires(const E& environment) {
+      { environment.can_start() } -> std::same_as<bool>;
+    }
+  {
+    return environment_->can_start();
+  }
+
+ private:
+  static awaitable<void> nothing() { co_return; }
+
+  E* environment_;
+};
+
+/// A recipe that opens nothing and lends an environment that is open, for what opens and closes its own:
+/// `borrowed(environment) | python()` is a runner in it, whose `close()` ends the runner and no more.
+/// \par Lifetime  the environment outlives all that is opened.
+template <code_exec_environment E>
+class borrowed {
+ public:
+  explicit borrowed(E& environment) noexcept : environment_(&environment) {}
+
+  awaitable<borrowed_environment<E>> open() const { return lend(environment_); }
+
+ private:
+  static awaitable<borrowed_environment<E>> lend(E* environment) { co_return borrowed_environment<E>(*environment); }
+
+  E* environment_;
+};
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/code/any_runner.hpp ----
+
+
+#include <concepts>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+namespace detail {
+
+template <class R>
+concept has_an_environment = requires(R& runner) {
+  { runner.environment() };
+  requires code_exec_environment<std::remove_cvref_t<decltype(runner.environment())>>;
+};
+
+/// Whether there is one is known at run time only.
+template <class R>
+concept asks_for_environment = requires(const R& runner) {
+  { runner.has_environment() } -> std::same_as<bool>;
+};
+
+}  // namespace detail
 
 /// Any runner, chosen at run time. Models `context_runner`; where the one inside has no contexts, those operations throw
 /// `error{errc::unsupported}`. Movable while idle. One virtual call an operation.
@@ -33027,6 +33332,17 @@ class any_runner {
   awaitable<bool> end_context(std::string name) { return get().end_context(std::move(name)); }
   awaitable<void> close() { return get().close(); }
 
+  /// Whether the code runs in an environment that can be reached: for files to and fro.
+  bool has_environment() const { return get().has_environment(); }
+  /// That environment; it lives as long as the runner and is closed with it.
+  /// \throws error{errc::unsupported} where there is none (Pyodide has its files to itself).
+  any_environment& environment() {
+    any_environment* const found = get().environment();
+    if (found == nullptr)
+      throw error(errc::unsupported, "environment: this runner's code runs in none that can be reached from outside");
+    return *found;
+  }
+
  private:
   class interface {
    public:
@@ -33035,6 +33351,8 @@ class any_runner {
     virtual awaitable<std::vector<std::string>> contexts() = 0;
     virtual awaitable<bool> end_context(std::string name) = 0;
     virtual awaitable<void> close() = 0;
+    virtual bool has_environment() const = 0;
+    virtual any_environment* environment() = 0;
   };
 
   template <class R>
@@ -33057,9 +33375,26 @@ class any_runner {
       }
     }
     awaitable<void> close() override { return runner_.close(); }
+    bool has_environment() const override {
+      if constexpr (detail::asks_for_environment<R>) {
+        return runner_.has_environment();
+      } else {
+        return detail::has_an_environment<R>;
+      }
+    }
+    any_environment* environment() override {
+      if constexpr (detail::has_an_environment<R>) {
+        if (!has_environment()) return nullptr;
+        if (!environment_) environment_.emplace(borrowed_environment(runner_.environment()));
+        return &*environment_;
+      } else {
+        return nullptr;
+      }
+    }
 
    private:
     R runner_;
+    std::optional<any_environment> environment_;  // made when it is asked for
   };
 
   interface& get() const {
@@ -33285,6 +33620,7 @@ class driver_core {
     }
     if (started->ready() && !cancelled && !self->closed_) {
       self->link_ = started;
+      self->walls_ = self->settings->walls(started->walls());
       self->restarted_ = std::exchange(self->has_started_, true);
       co_return;
     }
@@ -33305,6 +33641,7 @@ class driver_core {
   /// Runs a piece of code by a driver that works.
   static awaitable<code_result> run(std::shared_ptr<driver_core> self, code_request request) {
     const std::shared_ptr<driver_link> link = self->link_;
+    std::shared_ptr<const protections> walls = self->walls_;
     const Settings& settings = *self->settings;
     const std::size_t keep = std::min(request.kept_output().value_or(settings.kept_output), most_kept);
     const auto limit = request.timeout().value_or(settings.timeout);
@@ -33337,7 +33674,7 @@ class driver_core {
     if (cancelled)
       throw error(errc::cancelled, "run_code: cancelled; the code was ended").with_partial(partial_of(result));
     if (one->lost) self->explain_loss(*link, silent, result);
-    result.displays(std::move(one->displays)).driver_restarted(restarted);
+    result.displays(std::move(one->displays)).driver_restarted(restarted).walls(std::move(walls));
     co_return result;
   }
 
@@ -33485,6 +33822,7 @@ class driver_core {
   static std::string body_of(const code_request& request, const Settings& settings) {
     boost::json::object body;
     body["code"] = request.source();
+    body["prelude"] = request.prelude();
     boost::json::value variables(request.variables());
     mark_special_floats(variables);
     body["variables"] = std::move(variables);
@@ -33526,6 +33864,7 @@ class driver_core {
   asio::any_io_executor executor_;
   allotment turn_;
   std::shared_ptr<driver_link> link_;
+  std::shared_ptr<const protections> walls_;
   bool has_started_ = false;
   bool restarted_ = false;
   bool closed_ = false;
@@ -34509,6 +34848,23 @@ def prctl(option, value):
 libc = None
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 1, 4, 36
 
+def memory_events():
+    """The file that says how often the kernel has ended something in this container for want of memory; or None."""
+    for path in ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"):
+        if os.access(path, os.R_OK):
+            return path
+    return None
+
+def memory_kills(path):
+    try:
+        with open(path) as stream:
+            for line in stream:
+                if line.startswith("oom_kill "):
+                    return int(line.split()[1])
+    except (OSError, TypeError, ValueError):
+        pass
+    return 0
+
 def write_all(fd, data):
     view = memoryview(data)
     while view:
@@ -34639,7 +34995,8 @@ class Nursery:
                 os.kill(pid, signal.SIGINT)  # the keeper passes it on, and says so
             else:
                 self.say(interrupted=order["interrupt"])
-        return True
+)driver_ends";
+inline constexpr std::string_view python_driver_2 = R"driver_ends(        return True
 
     def fork(self, number, descriptors, is_context):
         try:
@@ -34657,8 +35014,7 @@ class Nursery:
                 os._exit(code)
         for fd in descriptors:
             os.close(fd)
-)driver_ends";
-inline constexpr std::string_view python_driver_2 = R"driver_ends(        self.runs[pid] = number
+        self.runs[pid] = number
         self.pids[number] = pid
 
     def keep(self, number, descriptors, is_context):
@@ -34859,7 +35215,8 @@ class Encoder:
             self.spend(value.bit_length() // 3)
             if -(1 << 63) <= value < 1 << 64:
                 return value
-            return {"$python": "int", "text": hex(value) if value.bit_length() > 12000 else str(value)}
+)driver_ends";
+inline constexpr std::string_view python_driver_3 = R"driver_ends(            return {"$python": "int", "text": hex(value) if value.bit_length() > 12000 else str(value)}
         if kind is float:
             return {"$f": repr(value)}
         if kind is str:
@@ -34872,8 +35229,7 @@ class Encoder:
         if kind is bytes or kind is bytearray:
             self.spend(len(value) + len(value) // 3)
             return self.binary(kind.__name__, value)
-)driver_ends";
-inline constexpr std::string_view python_driver_3 = R"driver_ends(        if kind in (list, tuple, set, frozenset, dict):
+        if kind in (list, tuple, set, frozenset, dict):
             if id(value) in self.open:
                 return self.text(value, "it contains itself")
             self.open.add(id(value))
@@ -35046,7 +35402,8 @@ class Channel:
         encoder = Encoder(MOST_REPORT // 4)
         encoded = {key: encoder.encode(value) for key, value in arguments.items()}
         if not encoder.exact:
-            raise TypeError("%s: an argument cannot be passed to the host; use plain values "
+)driver_ends";
+inline constexpr std::string_view python_driver_4 = R"driver_ends(            raise TypeError("%s: an argument cannot be passed to the host; use plain values "
                             "(numbers, text, bytes, lists, dicts, ...)" % name)
         with self.calling:
             self.calls += 1
@@ -35059,8 +35416,7 @@ class Channel:
                 if reply.get("call") == mine:
                     break
         if reply.get("ok"):
-)driver_ends";
-inline constexpr std::string_view python_driver_4 = R"driver_ends(            return decode(reply.get("value"))
+            return decode(reply.get("value"))
         kind = {"TypeError": TypeError, "NameError": NameError}.get(reply.get("type"), HostFunctionError)
         raise kind(reply.get("message", "the host's function failed"))
 
@@ -35242,7 +35598,8 @@ class Interpreter:
             picture = io.BytesIO()
             figure = pyplot.figure(number)
             figure.savefig(picture, format="png", bbox_inches="tight")
-            self.channel.send(b"d", {"forms": {"text/plain": text_of(figure, 4096),
+)driver_ends";
+inline constexpr std::string_view python_driver_5 = R"driver_ends(            self.channel.send(b"d", {"forms": {"text/plain": text_of(figure, 4096),
                                                "image/png": base64.b64encode(picture.getvalue()).decode()},
                                      "value": False})
         pyplot.close("all")
@@ -35254,8 +35611,7 @@ class Interpreter:
             import asyncio
             if self.loop is None:
                 self.loop = asyncio.new_event_loop()
-)driver_ends";
-inline constexpr std::string_view python_driver_5 = R"driver_ends(                asyncio.set_event_loop(self.loop)
+                asyncio.set_event_loop(self.loop)
             result = self.loop.run_until_complete(result)
         return result
 
@@ -35285,6 +35641,8 @@ inline constexpr std::string_view python_driver_5 = R"driver_ends(              
                 self.limit(request["limits"])
                 self.prepare(request)
                 self.running = True
+                if request.get("prelude"):
+                    self.execute(request["prelude"], "<prelude>")
                 value = self.execute(request["code"], filename)
                 if self.has_final:  # somebody has swallowed it
                     value = None
@@ -35434,7 +35792,8 @@ def begin_run(nursery, descriptors, is_context):
     code = 0
     while True:
         try:
-            request = channel.receive()
+)driver_ends";
+inline constexpr std::string_view python_driver_6 = R"driver_ends(            request = channel.receive()
         except OSError:
             request = None
         except ValueError:
@@ -35460,8 +35819,7 @@ def leave():
                 step()
         except SystemExit:
             pass
-)driver_ends";
-inline constexpr std::string_view python_driver_6 = R"driver_ends(        except BaseException:
+        except BaseException:
             import traceback
             traceback.print_exc()
     flush()
@@ -35539,6 +35897,8 @@ class Driver:
         self.arrived = bytearray()
         self.flush_at = None
         self.spare = None
+        self.memory_events = memory_events()
+        self.memory_kills = memory_kills(self.memory_events)
 
     def say(self, header, *body):
         text = json.dumps(header, separators=(",", ":")).encode()
@@ -35657,7 +36017,8 @@ class Driver:
             return
         self.arrived += data
         while len(self.arrived) >= 8:
-            size, header_size = struct.unpack_from(">II", self.arrived)
+)driver_ends";
+inline constexpr std::string_view python_driver_7 = R"driver_ends(            size, header_size = struct.unpack_from(">II", self.arrived)
             if len(self.arrived) < 4 + size:
                 break
             header = json.loads(bytes(self.arrived[8:8 + header_size]))
@@ -35675,8 +36036,7 @@ class Driver:
                 child, self.spare = self.spare, None
             child = child or self.make_child(name)
             if child is None:
-)driver_ends";
-inline constexpr std::string_view python_driver_7 = R"driver_ends(                return self.report_end(run, None, "no descriptors are left for another run")
+                return self.report_end(run, None, "no descriptors are left for another run")
         self.runs[run.number] = run
         run.child = child
         child.queue.append(run)
@@ -35860,7 +36220,8 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(              
 
     # -- the ends
 
-    def from_nursery(self, about, events):
+)driver_ends";
+inline constexpr std::string_view python_driver_8 = R"driver_ends(    def from_nursery(self, about, events):
         text = self.nursery.recv(65536)
         if not text:
             self.over = True
@@ -35877,8 +36238,7 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(              
         child.problem = news.get("problem") or ("what it started cannot be ended" if news.get("left") else None)
         child.deaf = None
         child.linger = time.monotonic() + LINGER
-)driver_ends";
-inline constexpr std::string_view python_driver_8 = R"driver_ends(        while child.link is not None:  # what it has said last
+        while child.link is not None:  # what it has said last
             before = len(child.incoming)
             self.from_link(child, selectors.EVENT_READ)
             if len(child.incoming) == before:
@@ -35924,6 +36284,8 @@ inline constexpr std::string_view python_driver_8 = R"driver_ends(        while 
         if status is not None and status >= 0:
             if os.WIFSIGNALED(status):
                 header["signal"] = os.WTERMSIG(status)
+                if header["signal"] == signal.SIGKILL and run.reason is None:
+                    header["memory"] = memory_kills(self.memory_events) > self.memory_kills
             else:
                 header["exit"] = os.WEXITSTATUS(status)
         if run.started is not None:
@@ -35945,6 +36307,8 @@ inline constexpr std::string_view python_driver_8 = R"driver_ends(        while 
         self.say(header, *pieces, run.report)
         if self.spare is None:  # no earlier: it would take the processor from the run
             self.spare = self.make_child(None)
+        if self.memory_events:
+            self.memory_kills = memory_kills(self.memory_events)
 
 def start():
     """Standard input and output become the host's alone; nothing that runs ever sees them."""
@@ -35989,6 +36353,7 @@ inline constexpr std::array<std::string_view, 8> python_driver = {
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36051,6 +36416,24 @@ class pyodide_settings {
       require_listable(all.snapshots);
     }
     return all;
+  }
+
+  /// What stands around a run: what Deno's own process has, and what Deno and WebAssembly keep within it.
+  std::shared_ptr<const protections> walls(const std::shared_ptr<const protections>& outer) const {
+    auto made = outer ? std::make_shared<protections>(*outer) : std::make_shared<protections>();
+    std::string hosts;
+    for (const std::string& each : network) hosts += (hosts.empty() ? "" : ", ") + each;
+    std::size_t writable = 0;
+    for (const pyodide_mount& each : mounts) writable += each.writable ? 1 : 0;
+    made->set(protection::files, mounts.empty() ? "Deno's permissions: none of the host's"
+                                                : "Deno's permissions: " + std::to_string(mounts.size()) +
+                                                      " directories, " + std::to_string(writable) + " to write to");
+    made->set(protection::network, "Deno's permissions: " + (hosts.empty() ? "nothing" : hosts));
+    made->set(protection::signals, "WebAssembly has no processes to signal");
+    made->set(protection::system_calls, "WebAssembly makes none; Deno's process is not held by the system");
+    made->set(protection::memory, "limit of " + std::to_string(memory) + " bytes for each interpreter");
+    made->set(protection::process_count, "WebAssembly has no processes");
+    return made;
   }
 
   command driver_command() const {
@@ -36378,8 +36761,9 @@ class pyodide_runner {
 ///
 /// Deno (2) runs Pyodide (314) in workers, one for every context and some for all other runs. There are three walls: the
 /// memory of WebAssembly; a JavaScript in which no text becomes code, and where Python's `js` is empty; and Deno's
-/// permissions, which are none but for what the options name. Deno's process is that of the calling user: for a wall of the
-/// operating system's own run `python()` in a container. There are no processes, threads, sockets or packages with native
+/// permissions, which are none but for what the options name. Deno's process is that of the calling user, and nothing of the
+/// operating system's stands around it: what breaks out of V8 is that user. `code_result::walls()` says all of this. For a
+/// wall of the operating system's own run `python()` in a container. There are no processes, threads, sockets or packages with native
 /// code; `time.sleep`, asyncio, and `urllib.request` for permitted hosts work.
 ///
 /// **Fresh globals are not a fresh interpreter.** Between runs without a context every module that was there before gets
@@ -36431,7 +36815,8 @@ class pyodide {
     if (value == nullptr) return std::move(*this);
     return std::move(*this).variable(std::move(name), value);
   }
-  /// Packages of Pyodide's own that every interpreter loads; their files must be in Pyodide's folder. Nothing is fetched.
+  /// Packages of Pyodide's own that every interpreter loads. Nothing is fetched: the wheels that `pyodide-lock.json` names
+  /// must lie in Pyodide's folder, where the package of npm has none of them; they are in Pyodide's full distribution.
   template <std::convertible_to<std::string>... Names>
   pyodide&& packages(Names&&... names) && {
     return with([&](detail::pyodide_settings& all) { (all.packages.emplace_back(std::forward<Names>(names)), ...); });
@@ -36558,6 +36943,7 @@ class pyodide {
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36584,6 +36970,16 @@ class python_settings {
   std::size_t kept_output = command::default_kept_output;
   std::size_t most_files = 10'000;
   boost::json::object limits;
+
+  /// What stands around a run: the environment's walls, and the runs' own limit.
+  std::shared_ptr<const protections> walls(std::shared_ptr<const protections> outer) const {
+    const boost::json::value* const most = limits.if_contains("AS");
+    if (most == nullptr || (outer && outer->of(protection::memory) != "none")) return outer;
+    auto made = outer ? std::make_shared<protections>(*outer) : std::make_shared<protections>();
+    made->set(protection::memory, "limit of " + std::to_string(most->to_number<std::uint64_t>()) +
+                                      " bytes of address space for each process");
+    return made;
+  }
 
   /// Where packages are put, from the workspace: one folder for one list, so that another list finds nothing of it.
   std::string packages_folder() const {
@@ -36979,6 +37375,97 @@ class python {
 
   std::shared_ptr<const detail::python_settings> settings_ = defaults();
 };
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/code/make_runner.hpp ----
+
+
+// Every runner of the library, for programs that choose one at run time. Whoever knows the backend includes that and
+// `code/python.hpp`, and compiles a fraction of this.
+
+#include <concepts>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0 {
+
+/// What `make_runner` is to make, where the defaults are not right; what is said of other runners than the one that is
+/// named does not matter.
+class runner_options {
+ public:
+  runner_options() = default;
+
+  /// How Python runs: interpreter, packages, limits. For all but Pyodide, which has its own.
+  runner_options&& python(cofferdam::python settings) && {
+    python_ = std::move(settings);
+    return std::move(*this);
+  }
+  /// Default: `local()`, which warns that it is no wall.
+  runner_options&& host(local recipe) && {
+    host_ = std::move(recipe);
+    return std::move(*this);
+  }
+  /// Default: `docker::from_image("python:3.12")`.
+  runner_options&& docker(cofferdam::docker::provider recipe) && {
+    docker_.emplace(std::move(recipe));
+    return std::move(*this);
+  }
+  /// Default: `e2b::from_template()`.
+  runner_options&& e2b(cofferdam::e2b::provider recipe) && {
+    e2b_.emplace(std::move(recipe));
+    return std::move(*this);
+  }
+  /// Default: `pyodide()`.
+  runner_options&& pyodide(cofferdam::pyodide recipe) && {
+    pyodide_ = std::move(recipe);
+    return std::move(*this);
+  }
+
+  const cofferdam::python& python() const noexcept { return python_; }
+  const local& host() const noexcept { return host_; }
+  const cofferdam::pyodide& pyodide() const noexcept { return pyodide_; }
+  cofferdam::docker::provider docker() const {
+    return docker_ ? *docker_ : cofferdam::docker::from_image("python:3.12");
+  }
+  cofferdam::e2b::provider e2b() const { return e2b_ ? *e2b_ : cofferdam::e2b::from_template(); }
+
+ private:
+  cofferdam::python python_;
+  local host_;
+  cofferdam::pyodide pyodide_;
+  std::optional<cofferdam::docker::provider> docker_;
+  std::optional<cofferdam::e2b::provider> e2b_;
+};
+
+/// The recipe of a runner of Python by its name, for guards to be stacked on and `with_runner` to open:
+///
+///     auto runner = make_runner(settings.at("run_env")) | check_syntax() | allow_imports("math", "statistics");
+///
+/// | name | where the code runs |
+/// |---|---|
+/// | "host", "local" | this machine, without a wall |
+/// | "docker" | a container |
+/// | "e2b" | a sandbox of E2B |
+/// | "pyodide" | WebAssembly, in Deno |
+///
+/// \param name  one of these, as it stands here.
+/// \throws      error{errc::invalid_argument} for any other, with the names that there are. Nothing is opened yet.
+/// \par Source  kodeagent's `CodeRunner(env=…)`, prior-art 2.5 and K14.
+template <std::convertible_to<std::string_view> Name>
+any_runner_provider make_runner(const Name& name, runner_options options = runner_options()) {
+  const std::string_view wanted(name);
+  // One type of environment for all of them, so that the runner is compiled once.
+  if (wanted == "host" || wanted == "local")
+    return any_runner_provider(any_provider(options.host()) | options.python());
+  if (wanted == "docker") return any_runner_provider(any_provider(options.docker()) | options.python());
+  if (wanted == "e2b") return any_runner_provider(any_provider(options.e2b()) | options.python());
+  if (wanted == "pyodide") return any_runner_provider(options.pyodide());
+  throw error(errc::invalid_argument, "make_runner: there is no runner \"" + one_line(wanted, 60) +
+                                          "\"; there are: host (or local), docker, e2b, pyodide");
+}
 
 }  // namespace cofferdam::inline v0
 
@@ -37617,229 +38104,6 @@ auto with_runner(Provider provider, Body body) -> std::invoke_result_t<Body&, ru
   if (failure) std::rethrow_exception(failure);
   if constexpr (!std::is_void_v<result>) co_return std::move(*value);
 }
-
-}  // namespace cofferdam::inline v0
-
-// ---- cofferdam/core/any_provider.hpp ----
-
-
-#include <concepts>
-#include <cstddef>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline v0 {
-
-/// Any environment, chosen at run time. Models every refinement but `suspendable_environment`. `start` throws
-/// `error{errc::unsupported}` where the one inside has none; file operations fall back as the free functions do.
-/// Movable while idle. One virtual call an operation, no allocation.
-class any_environment {
- public:
-  /// No environment; operations throw `error{errc::environment_closed}`.
-  any_environment() = default;
-
-  template <class E>
-    requires(!std::same_as<E, any_environment> && code_exec_environment<E>)
-  explicit any_environment(E environment) : inside_(std::make_unique<box<E>>(std::move(environment))) {}
-
-  awaitable<command_result> run_command(command c) { return get().run_command(std::move(c)); }
-  awaitable<process> start(command c) { return get().start(std::move(c)); }
-  awaitable<bytes> read_file(std::string path, std::size_t most) { return get().read_file(std::move(path), most); }
-  awaitable<void> write_file(std::string path, bytes_view content) {
-    return get().write_file(std::move(path), content);
-  }
-  awaitable<entry> stat(std::string path) { return get().stat(std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path) { return get().list(std::move(path)); }
-  awaitable<void> make_directory(std::string path) { return get().make_directory(std::move(path)); }
-  awaitable<void> remove(std::string path) { return get().remove(std::move(path)); }
-  awaitable<void> rename(std::string from, std::string to) { return get().rename(std::move(from), std::move(to)); }
-  awaitable<transfer> put_files(file_source& source) { return get().put_files(source); }
-  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
-    return get().get_files(std::move(requests));
-  }
-  awaitable<void> close() { return get().close(); }
-
-  /// Whether `start` works here; it throws `error{errc::unsupported}` where it does not.
-  bool can_start() const noexcept { return inside_ && inside_->can_start(); }
-
- private:
-  class interface {
-   public:
-    virtual ~interface() = default;
-    virtual bool can_start() const noexcept = 0;
-    virtual awaitable<command_result> run_command(command c) = 0;
-    virtual awaitable<process> start(command c) = 0;
-    virtual awaitable<bytes> read_file(std::string path, std::size_t most) = 0;
-    virtual awaitable<void> write_file(std::string path, bytes_view content) = 0;
-    virtual awaitable<entry> stat(std::string path) = 0;
-    virtual awaitable<std::vector<entry>> list(std::string path) = 0;
-    virtual awaitable<void> make_directory(std::string path) = 0;
-    virtual awaitable<void> remove(std::string path) = 0;
-    virtual awaitable<void> rename(std::string from, std::string to) = 0;
-    virtual awaitable<transfer> put_files(file_source& source) = 0;
-    virtual awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) = 0;
-    virtual awaitable<void> close() = 0;
-  };
-
-  template <class E>
-  class box final : public interface {
-   public:
-    explicit box(E environment) : environment_(std::move(environment)) {}
-    bool can_start() const noexcept override {
-      if constexpr (requires(const E& e) {
-                      { e.can_start() } -> std::same_as<bool>;
-                    }) {
-        return environment_.can_start();
-      } else {
-        return streaming_environment<E>;
-      }
-    }
-    awaitable<command_result> run_command(command c) override { return environment_.run_command(std::move(c)); }
-    awaitable<process> start(command c) override {
-      if constexpr (streaming_environment<E>) {
-        return environment_.start(std::move(c));
-      } else {
-        throw error(errc::unsupported, "start: this backend can only run commands to their end; use run_command");
-      }
-    }
-    awaitable<bytes> read_file(std::string path, std::size_t most) override {
-      return environment_.read_file(std::move(path), most);
-    }
-    awaitable<void> write_file(std::string path, bytes_view content) override {
-      return environment_.write_file(std::move(path), content);
-    }
-    awaitable<entry> stat(std::string path) override { return cofferdam::stat(environment_, std::move(path)); }
-    awaitable<std::vector<entry>> list(std::string path) override {
-      return cofferdam::list(environment_, std::move(path));
-    }
-    awaitable<void> make_directory(std::string path) override {
-      return cofferdam::make_directory(environment_, std::move(path));
-    }
-    awaitable<void> remove(std::string path) override { return cofferdam::remove(environment_, std::move(path)); }
-    awaitable<void> rename(std::string from, std::string to) override {
-      return cofferdam::rename(environment_, std::move(from), std::move(to));
-    }
-    awaitable<transfer> put_files(file_source& source) override { return cofferdam::put_files(environment_, source); }
-    awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) override {
-      return cofferdam::get_files(environment_, std::move(requests));
-    }
-    awaitable<void> close() override { return environment_.close(); }
-
-   private:
-    E environment_;
-  };
-
-  interface& get() const {
-    if (!inside_)
-      throw error(errc::environment_closed, "any_environment: there is none (default-constructed or moved from)");
-    return *inside_;
-  }
-
-  std::unique_ptr<interface> inside_;
-};
-
-/// Any provider, chosen at run time; copies share the recipe. Layers stack on it: `any_provider{local()} | timeout(5s)`.
-/// (Braces, not parentheses: `any_provider p(local())` declares a function.)
-class any_provider {
- public:
-  template <class P>
-    requires(!std::same_as<P, any_provider> && code_exec_provider<P>)
-  explicit any_provider(P provider) : inside_(std::make_shared<const box<P>>(std::move(provider))) {}
-
-  awaitable<any_environment> open() const { return inside_->open(); }
-
- private:
-  class interface {
-   public:
-    virtual ~interface() = default;
-    virtual awaitable<any_environment> open() const = 0;
-  };
-
-  template <class P>
-  class box final : public interface {
-   public:
-    explicit box(P provider) : provider_(std::move(provider)) {}
-    awaitable<any_environment> open() const override {
-      environment_of<P> environment = co_await provider_.open();
-      co_return any_environment(std::move(environment));
-    }
-
-   private:
-    P provider_;
-  };
-
-  std::shared_ptr<const interface> inside_;
-};
-
-}  // namespace cofferdam::inline v0
-
-// ---- cofferdam/core/borrowed_environment.hpp ----
-
-
-#include <cstddef>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline v0 {
-
-/// An open environment that somebody else closes: all operations are that one's, and `close()` does nothing. What is
-/// still running in it goes on then. Made by `borrowed`. Not a coroutine: adds no frame and no allocation.
-/// \par Lifetime  the environment outlives it, and stays where it is.
-template <code_exec_environment E>
-class borrowed_environment {
- public:
-  explicit borrowed_environment(E& environment) noexcept : environment_(&environment) {}
-
-  awaitable<command_result> run_command(command c) { return environment_->run_command(std::move(c)); }
-  awaitable<process> start(command c)
-    requires streaming_environment<E>
-  {
-    return environment_->start(std::move(c));
-  }
-  awaitable<bytes> read_file(std::string path, std::size_t most) {
-    return environment_->read_file(std::move(path), most);
-  }
-  awaitable<void> write_file(std::string path, bytes_view content) {
-    return environment_->write_file(std::move(path), content);
-  }
-  awaitable<entry> stat(std::string path) { return cofferdam::stat(*environment_, std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path) { return cofferdam::list(*environment_, std::move(path)); }
-  awaitable<void> make_directory(std::string path) { return cofferdam::make_directory(*environment_, std::move(path)); }
-  awaitable<void> remove(std::string path) { return cofferdam::remove(*environment_, std::move(path)); }
-  awaitable<void> rename(std::string from, std::string to) {
-    return cofferdam::rename(*environment_, std::move(from), std::move(to));
-  }
-  awaitable<transfer> put_files(file_source& source) { return cofferdam::put_files(*environment_, source); }
-  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
-    return cofferdam::get_files(*environment_, std::move(requests));
-  }
-  awaitable<void> close() { return nothing(); }
-
- private:
-  static awaitable<void> nothing() { co_return; }
-
-  E* environment_;
-};
-
-/// A recipe that opens nothing and lends an environment that is open, for what opens and closes its own:
-/// `borrowed(environment) | python()` is a runner in it, whose `close()` ends the runner and no more.
-/// \par Lifetime  the environment outlives all that is opened.
-template <code_exec_environment E>
-class borrowed {
- public:
-  explicit borrowed(E& environment) noexcept : environment_(&environment) {}
-
-  awaitable<borrowed_environment<E>> open() const { return lend(environment_); }
-
- private:
-  static awaitable<borrowed_environment<E>> lend(E* environment) { co_return borrowed_environment<E>(*environment); }
-
-  E* environment_;
-};
 
 }  // namespace cofferdam::inline v0
 
@@ -41407,7 +41671,16 @@ class read_file : public described_tool<read_file<E>> {
 
   static awaitable<tool_result> look(E* environment, std::size_t largest, checked_arguments arguments) {
     const std::string path = arguments.text("path");
-    const bytes content = co_await environment->read_file(path, largest);
+    bytes content;
+    try {
+      content = co_await environment->read_file(path, largest);
+    } catch (const error& failure) {
+      if (failure.code() != errc::too_large) throw;
+      co_return tool_result("Error: \"" + one_line(path) + "\" has more than the " + std::to_string(largest) +
+                                " bytes that are read; take the part you need out of it with a command (head, tail, "
+                                "grep, sed -n) first.",
+                            false);
+    }
     co_return show(path, as_text(content), arguments);
   }
 
@@ -42123,7 +42396,7 @@ class agent_result {
   std::string reason;
   /// The arguments with which it ended the work; empty where it did not.
   boost::json::object arguments;
-  /// The files in the output directory, and those of which something went wrong.
+  /// The files in the output directory, and those of which something went wrong; see `session::save_unfinished`.
   transfer saved;
   std::size_t turns = 0;
   chat_usage usage;
@@ -44209,6 +44482,103 @@ class llm_review : public pipeable {
 
 }  // namespace cofferdam::inline v0
 
+// ---- cofferdam/llm/detail/save_files.hpp ----
+
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+/// Tries files one by one; of those that a file system without case takes for one, the first has the name.
+inline awaitable<transfer> save_each_file(any_environment& environment, std::vector<std::string> paths,
+                                          std::filesystem::path output, std::uint64_t most_bytes) {
+  transfer saved;
+  std::set<std::string> taken;
+  for (const std::string& path : paths) {
+    std::string folded = path;
+    for (char& c : folded) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    std::optional<error> failure;
+    if (!taken.insert(folded).second) failure = error(errc::collision, one_line(path) + ": another file has this name");
+    if (!failure) {
+      try {
+        file_set one;
+        one.exactly(path).at_most(most_bytes);
+        const transfer report = co_await download(environment, std::move(one), output);
+        for (const transferred_file& each : report.files()) {
+          saved.add(each);
+          most_bytes -= std::min(most_bytes, each.size());
+        }
+        for (const failed_file& each : report.failed()) saved.add(each);
+      } catch (const error& reason) {
+        if (ends_transfer(reason)) throw;
+        failure = reason;
+      }
+    }
+    if (failure) saved.add(failed_file(path, *failure));
+  }
+  co_return saved;
+}
+
+/// Copies files of the workspace to a directory of the host; what fails is in the report.
+/// \throws error{errc::cancelled}, error{errc::provider_lost}, error{errc::environment_closed}.
+inline awaitable<transfer> save_files(any_environment& environment, std::vector<std::string> paths,
+                                      std::filesystem::path output,
+                                      std::uint64_t most_bytes = file_set::default_bytes) {
+  file_set all;
+  for (const std::string& each : paths) all.exactly(each);
+  all.at_most(most_bytes);
+  try {
+    transfer saved = co_await download(environment, std::move(all), output);
+    co_return saved;
+  } catch (const error& failure) {
+    if (ends_transfer(failure)) throw;
+  }
+  // What fails as a whole (two names that this file system takes for one) is tried one by one.
+  transfer saved = co_await save_each_file(environment, std::move(paths), std::move(output), most_bytes);
+  co_return saved;
+}
+
+/// The same for every regular file of the workspace but those in places that begin with a dot at its top, which are
+/// programs' own: caches, settings, packages. More than `most_bytes` of them, or than 100,000 files, are a failure, and none
+/// is copied.
+inline awaitable<transfer> save_workspace(any_environment& environment, std::filesystem::path output,
+                                          std::uint64_t most_bytes) {
+  std::optional<error> failure;
+  std::vector<std::string> paths;
+  try {
+    const std::vector<entry> standing = co_await list(environment, ".");
+    std::uint64_t sum = 0;
+    for (const entry& each : standing) {
+      if (!each.is_regular() || each.path().starts_with('.')) continue;
+      paths.push_back(each.path());
+      sum += std::min(each.size(), ~sum);  // a guest's sparse files say what they like
+    }
+    constexpr std::size_t most_files = 100'000;
+    if (sum > most_bytes || paths.size() > most_files)
+      failure = error(errc::too_large, "session: the unfinished work has " + std::to_string(sum) + " bytes in " +
+                                           std::to_string(paths.size()) + " files, and at most " +
+                                           std::to_string(most_bytes) + " in 100000 are copied out");
+  } catch (const error& reason) {
+    if (ends_transfer(reason)) throw;
+    failure = reason;
+  }
+  transfer saved;
+  if (failure) saved.add(failed_file(".", *failure));
+  if (failure || paths.empty()) co_return saved;
+  saved = co_await save_files(environment, std::move(paths), std::move(output), most_bytes);
+  co_return saved;
+}
+
+}  // namespace cofferdam::inline v0::detail
+
 // ---- cofferdam/llm/detail/shorter_history.hpp ----
 
 
@@ -44507,7 +44877,10 @@ class tool_round {
     std::vector<round_call*> ordinary;
     std::vector<round_call*> ending;
     for (round_call& each : calls_) {
-      if (each.answer) continue;
+      if (each.answer) {
+        tell_refused(each);
+        continue;
+      }
       (each.tool->ends_work() ? ending : ordinary).push_back(&each);
     }
     const bool only_reads =
@@ -44520,9 +44893,11 @@ class tool_round {
       for (round_call* each : ordinary) co_await call(*each);
     }
     if (ending.size() > 1) {
-      for (round_call* each : ending)
+      for (round_call* each : ending) {
         refuse(*each, "Error: not finished, because " + std::to_string(ending.size()) +
                           " calls in this turn would end the work. Call one of them, once.");
+        tell_refused(*each);
+      }
       co_return;
     }
     for (round_call* each : ending) {
@@ -44547,10 +44922,36 @@ class tool_round {
     if (listener_) listener_(what);
   }
 
-  awaitable<void> call(round_call& one) {
+  void tell_begun(const round_call& one) const {
     agent_event begun(agent_event_kind::tool_begun, one.text);
     begun.name(one.name).call_id(one.id);
     tell(begun);
+  }
+
+  /// A call that reached no tool is an event like another, and a failure of the tool that it names.
+  void tell_refused(const round_call& one) {
+    if (one.tool != nullptr) {
+      tool_account& account = result_.tools[one.name];
+      ++account.calls;
+      ++account.failures;
+    }
+    tell_begun(one);
+    agent_event ended(agent_event_kind::tool_ended, one.answer->text());
+    ended.name(one.name).call_id(one.id);
+    tell(ended);
+  }
+
+  /// Whether a tool answers that it cannot be called so.
+  static bool is_complaint(const tools::tool_result& answer) {
+    if (answer.success()) return false;
+    for (const std::string_view start : {"Error: Wrong arguments", "Error: The arguments must be",
+                                         "<shell_results>\n<error_kind>invalid_argument</error_kind>"})
+      if (answer.text().starts_with(start)) return true;
+    return false;
+  }
+
+  awaitable<void> call(round_call& one) {
+    tell_begun(one);
     tools::tool_output_listener hears;
     if (listener_)
       hears = [this, &one](output_stream stream, bytes_view piece) {
@@ -44571,7 +44972,7 @@ class tool_round {
       one.answer = answer_to(failure, state.cancelled() != asio::cancellation_type::none);
     }
     const auto time = std::chrono::steady_clock::now() - start;
-    if (one.answer->text().starts_with("Error: Wrong arguments")) one.invalid = true;
+    if (is_complaint(*one.answer)) one.invalid = true;
     tool_account& account = result_.tools[one.name];
     ++account.calls;
     if (!one.answer->success()) ++account.failures;
@@ -44665,6 +45066,14 @@ class session {
   /// Where finished files go: a directory of the host, made where it is missing. Without it nothing is copied out.
   session& output_dir(std::filesystem::path directory) {
     output_ = std::move(directory);
+    return *this;
+  }
+  /// Copies what stands in the workspace to `unfinished/` in the output directory when a run ends and the work is not
+  /// finished: the turns or tokens have run out, or the model did not get on. Input files are among it; what lies in places
+  /// that begin with a dot at the workspace's top is not. A run that throws copies nothing.
+  /// \param most_bytes  of all files; a workspace that has more is not copied, and the result says so.
+  session& save_unfinished(std::uint64_t most_bytes = std::uint64_t{1} << 30U) {
+    unfinished_bytes_ = most_bytes;
     return *this;
   }
   /// Is told what happens, as it happens.
@@ -44797,6 +45206,7 @@ class session {
         co_await summarise(self, result);
       }
     }
+    if (!result.finished()) co_await leave_unfinished(self, result);
     co_return result;
   }
 
@@ -45085,50 +45495,27 @@ class session {
     if (result.reason.empty()) result.reason = by.answer->text();
     std::vector<std::string> paths = by.answer->files();
     if (!self.output_ || paths.empty()) co_return;
-    file_set all;
-    for (const std::string& each : paths) all.exactly(each);
-    bool done = false;
-    try {
-      result.saved = co_await download(self.environment_, std::move(all), *self.output_);
-      done = true;
-    } catch (const error& failure) {
-      if (detail::ends_transfer(failure)) throw;
-    }
-    // What fails as a whole (two names that this file system takes for one) is tried one by one, and the first has the name.
-    if (!done) co_await save_each(self, std::move(paths), result);
+    result.saved = co_await detail::save_files(self.environment_, std::move(paths), *self.output_);
+    self.tell_saved(result);
+  }
+
+  static awaitable<void> leave_unfinished(session& self, agent_result& result) {
+    if (!self.output_ || !self.unfinished_bytes_) co_return;
+    result.saved =
+        co_await detail::save_workspace(self.environment_, *self.output_ / "unfinished", *self.unfinished_bytes_);
+    self.tell_saved(result);
+  }
+
+  void tell_saved(const agent_result& result) const {
     for (const transferred_file& each : result.saved.files()) {
       agent_event saved(agent_event_kind::saved, each.destination());
       saved.name(each.source()).size(each.size());
-      self.tell(saved);
+      tell(saved);
     }
     for (const failed_file& each : result.saved.failed()) {
       agent_event failed(agent_event_kind::not_saved, each.reason().what());
       failed.name(each.source());
-      self.tell(failed);
-    }
-  }
-
-  static awaitable<void> save_each(session& self, std::vector<std::string> paths, agent_result& result) {
-    std::map<std::string, bool> taken;
-    for (const std::string& path : paths) {
-      std::string folded = path;
-      for (char& c : folded) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-      std::optional<error> failure;
-      if (!taken.emplace(folded, true).second)
-        failure = error(errc::collision, one_line(path) + ": another file has this name");
-      if (!failure) {
-        try {
-          file_set one;
-          one.exactly(path);
-          const transfer report = co_await download(self.environment_, std::move(one), *self.output_);
-          for (const transferred_file& each : report.files()) result.saved.add(each);
-          for (const failed_file& each : report.failed()) result.saved.add(each);
-        } catch (const error& reason) {
-          if (detail::ends_transfer(reason)) throw;
-          failure = reason;
-        }
-      }
-      if (failure) result.saved.add(failed_file(path, *failure));
+      tell(failed);
     }
   }
 
@@ -45149,6 +45536,7 @@ class session {
   std::shared_ptr<const std::vector<chat_tool>> tool_list_;
   std::optional<file_set> inputs_;
   std::optional<std::filesystem::path> output_;
+  std::optional<std::uint64_t> unfinished_bytes_;
   agent_listener listener_;
   std::vector<std::string> input_names_;
   std::vector<chat_message> history_;
@@ -53358,7 +53746,7 @@ namespace cofferdam::inline v0::tools {
 
 /// The tool that runs Python code in a runner: `tools::run_python tool(runner);`
 ///
-/// Arguments: `code`; `timeout`, in seconds; where the runner has contexts, `context_id` (one named "default" is used where
+/// Arguments: `code`; `timeout`, in seconds; `variables`, JSON values by the names that the code finds them under; where the runner has contexts, `context_id` (one named "default" is used where
 /// none is given, so that variables live on from call to call) and `reset`. The answer is what `format_result` would
 /// write of a command, in `<python_results>`, with the value of the last expression and the new files; PNG and JPEG images
 /// that the code displays are shown to the model.
@@ -53396,15 +53784,20 @@ class run_python {
   static argument_list list() {
     argument code("code", argument_kind::text, "Python source. Plain code, no markdown fences.");
     argument limit("timeout", argument_kind::number, "Seconds after which the run is ended. Optional.");
+    argument variables("variables", argument_kind::object,
+                       "JSON values that are global variables of the code; their names are Python identifiers. "
+                       "Optional.");
     if constexpr (context_runner<R>) {
       return argument_list(
           std::move(code).required().between(1, 1'000'000), std::move(limit).between(0.001, 86'400),
+          std::move(variables),
           argument("context_id", argument_kind::text, "Which interpreter to use. Leave it out for the usual one.")
               .between(1, 200)
               .otherwise("default"),
           argument("reset", argument_kind::boolean, "Start this interpreter afresh before running.").otherwise(false));
     } else {
-      return argument_list(std::move(code).required().between(1, 1'000'000), std::move(limit).between(0.001, 86'400));
+      return argument_list(std::move(code).required().between(1, 1'000'000), std::move(limit).between(0.001, 86'400),
+                           std::move(variables));
     }
   }
 
@@ -53417,6 +53810,7 @@ class run_python {
       code_request request(values.text("code"));
       if (values.has("timeout"))
         request.timeout(std::chrono::milliseconds(std::llround(std::max(values.number("timeout") * 1000, 1.0))));
+      for (const auto& each : values.object("variables")) request.variable(each.key(), each.value());
       if (listener) request.on_output(std::move(listener));
       if constexpr (context_runner<R>) {
         const std::string context = values.text("context_id");

@@ -73,6 +73,7 @@ class scripted_turn {
   std::vector<scripted_call> calls;
   std::string finish;
   std::string reasoning;
+  std::string refusal;
   std::size_t input_tokens = 10;
   std::size_t output_tokens = 5;
 
@@ -84,6 +85,7 @@ class scripted_turn {
     message["content"] = nullptr;
     if (!text.empty()) message["content"] = text;
     message["refusal"] = nullptr;
+    if (!refusal.empty()) message["refusal"] = refusal;
     if (!reasoning.empty()) message["reasoning_content"] = reasoning;
     if (!calls.empty()) {
       boost::json::array list;
@@ -117,6 +119,11 @@ class scripted_turn {
     for (std::size_t at = 0; at < reasoning.size(); at += piece) {
       boost::json::object delta;
       delta["reasoning_content"] = reasoning.substr(at, piece);
+      out += event(chunk(std::move(delta)));
+    }
+    for (std::size_t at = 0; at < refusal.size(); at += piece) {
+      boost::json::object delta;
+      delta["refusal"] = refusal.substr(at, piece);
       out += event(chunk(std::move(delta)));
     }
     for (std::size_t at = 0; at < text.size();) {

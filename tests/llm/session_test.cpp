@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 #include <cofferdam/llm/session.hpp>
+#include <cofferdam/middleware/allow_commands.hpp>
 
 #include "llm/scripted_model.hpp"
 #include "support/error_of.hpp"
@@ -14,10 +15,12 @@
 #include <asio/steady_timer.hpp>
 
 #include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -262,7 +265,38 @@ TEST(Session, text_is_an_end_where_the_agent_says_so) {
   EXPECT_EQ(result.reason, "42");
 }
 
+TEST(Session, a_call_that_reaches_no_tool_is_an_event_and_counts_as_failed) {
+  scripted_model model;
+  memory_environment env;
+  model.calls({{"code_exe", "{}"}, {"list_files", "{"}, {"list_files", "{}"}})
+      .calls({{"finish", done}, {"finish", done}});
+  model.call("finish", done);
+  std::string told;
+  agent_result result;
+  run([&]() -> awaitable<void> {
+    session one(agent(model), env);
+    one.on_event([&](const agent_event& what) {
+      if (what.kind() == agent_event_kind::tool_begun) told += std::string(what.name()) + " ";
+      if (what.kind() == agent_event_kind::tool_ended) told += what.success() ? "ok, " : "failed, ";
+    });
+    result = co_await one.run("x");
+  });
+  EXPECT_EQ(told, "code_exe failed, list_files failed, list_files ok, finish failed, finish failed, finish ok, ");
+  EXPECT_EQ(result.tools.at("list_files").calls, 2U);
+  EXPECT_EQ(result.tools.at("list_files").failures, 1U);
+  EXPECT_EQ(result.tools.at("finish").failures, 2U);
+  EXPECT_EQ(result.tools.count("code_exe"), 0U);
+}
+
 TEST(Session, the_same_mistake_again_and_again_ends_the_run) {
+  for (const char* const arguments : {"{", "{}", R"({"cmd":1})", R"({"cmd":"ls","wait":true})"}) {
+    scripted_model model;
+    memory_environment env;
+    for (int i = 0; i < 9; ++i) model.call("code_exec", arguments);
+    const agent_result result = work(model, env);
+    EXPECT_EQ(result.end, agent_end::same_mistake) << arguments;
+    EXPECT_EQ(result.turns, 5U) << arguments;
+  }
   scripted_model model;
   memory_environment env;
   for (int i = 0; i < 9; ++i) model.call("code_exec", "{");
@@ -556,6 +590,97 @@ TEST(Session, S40_an_output_that_cannot_be_saved_is_told) {
   EXPECT_EQ(result.saved.failed().size(), 1U);
   EXPECT_EQ(result.saved.files().size(), 1U);
   EXPECT_EQ(told, 1);
+}
+
+TEST(Session, what_stands_in_the_workspace_when_the_turns_run_out_is_saved_apart) {
+  for (const std::uint64_t most : {10U, 11U}) {
+    const cofferdam_test::temporary_folder folder;
+    scripted_model model;
+    memory_environment env;
+    env.all().files["a/half.txt"] = to_bytes("half of it");
+    env.all().files[".cache/big"] = to_bytes("not the work");
+    env.all().files["b"] = to_bytes("b");
+    env.all().others["pipe"] = file_type::other;
+    for (int i = 0; i < 2; ++i) model.call("list_files", "{}");
+    std::vector<std::string> told;
+    agent_result result;
+    run([&]() -> awaitable<void> {
+      agent who(model);
+      who.max_turns(2);
+      session one(who, env);
+      one.output_dir(folder.path() / "out").save_unfinished(most).on_event([&](const agent_event& what) {
+        if (what.kind() == agent_event_kind::saved) told.emplace_back(what.name());
+        if (what.kind() == agent_event_kind::not_saved) told.push_back("not " + std::string(what.text()));
+      });
+      result = co_await one.run("x");
+    });
+    EXPECT_EQ(result.end, agent_end::max_turns);
+    EXPECT_TRUE(result.arguments.empty());
+    if (most == 11) {
+      EXPECT_EQ(told, (std::vector<std::string>{"a/half.txt", "b"}));
+      EXPECT_TRUE(result.saved.ok());
+      EXPECT_EQ(read(folder.path() / "out/unfinished/a/half.txt"), "half of it");
+      EXPECT_FALSE(std::filesystem::exists(folder.path() / "out/unfinished/.cache"));
+    } else {
+      ASSERT_EQ(told.size(), 1U);
+      EXPECT_NE(told[0].find("has 11 bytes in 2 files, and at most 10"), std::string::npos) << told[0];
+      EXPECT_FALSE(std::filesystem::exists(folder.path() / "out"));
+    }
+  }
+}
+
+TEST(Session, a_finished_run_saves_what_it_names_and_one_that_is_not_asked_to_saves_nothing) {
+  for (const bool finishes : {true, false}) {
+    const cofferdam_test::temporary_folder folder;
+    scripted_model model;
+    memory_environment env;
+    env.all().files["a"] = to_bytes("a");
+    env.all().files["b"] = to_bytes("b");
+    model.call(finishes ? "finish" : "list_files", finishes ? R"({"reason":"r","paths":["a"]})" : "{}");
+    agent_result result;
+    run([&]() -> awaitable<void> {
+      agent who(model);
+      who.max_turns(1);
+      session one(who, env);
+      one.output_dir(folder.path() / "out");
+      if (finishes) one.save_unfinished();
+      result = co_await one.run("x");
+    });
+    EXPECT_EQ(result.finished(), finishes);
+    EXPECT_EQ(result.saved.files().size(), finishes ? 1U : 0U);
+    EXPECT_FALSE(std::filesystem::exists(folder.path() / "out/unfinished"));
+  }
+}
+
+TEST(Session, S33_a_pattern_of_the_allowlist_admits_no_more_than_it_says_and_the_run_goes_on) {
+  scripted_model model;
+  memory_environment inside;
+  const std::vector<std::string> sly{"lsblk",        "python3 evil.py",       "python -c 'print(1)'",
+                                     "git statusx",  "find . -exec id ';'",   "find . -delete",
+                                     "git status x", "echo hi && git status", "ls extra"};
+  const std::vector<std::string> plain{"ls", "git status", "'ls'", "python"};
+  const auto say = [&](const std::string& line) {
+    boost::json::object arguments;
+    arguments["cmd"] = line;
+    model.call("code_exec", boost::json::serialize(arguments));
+  };
+  for (const std::string& line : sly) say(line);
+  for (const std::string& line : plain) say(line);
+  model.call("finish", done);
+  auto env = allow_commands("ls", "python", "find [a-z]+", "git status").attach(inside);
+  agent_result result;
+  run([&]() -> awaitable<void> {
+    agent who(model);
+    who.tool([](any_environment& e) { return tools::code_exec(e); });
+    session one(who, env);
+    result = co_await one.run("x");
+  });
+  EXPECT_TRUE(result.finished());
+  EXPECT_EQ(result.tools.at("code_exec").calls, sly.size() + plain.size());
+  EXPECT_EQ(result.tools.at("code_exec").failures, sly.size());
+  EXPECT_EQ(inside.all().commands.size(), plain.size());
+  for (std::size_t i = 0; i < sly.size(); ++i)
+    EXPECT_NE(model.told(i + 1).find("<error_kind>command_not_allowed</error_kind>"), std::string::npos) << sly[i];
 }
 
 TEST(Session, a_lost_environment_ends_the_run_and_the_history_is_whole) {

@@ -68,7 +68,9 @@ TEST(ReadFile, what_cannot_be_read_is_an_answer) {
             std::string::npos);
   EXPECT_TRUE(call(tools::read_file(env), R"({"path":"gone"})").text().starts_with("Error: "));
   EXPECT_TRUE(call(tools::read_file(env), R"({"path":"../x"})").text().starts_with("Error: "));
-  EXPECT_TRUE(call(tools::read_file(env, 100), R"({"path":"big"})").text().starts_with("Error: "));
+  const tools::tool_result big = call(tools::read_file(env, 100), R"({"path":"big","tail":1})");
+  EXPECT_TRUE(big.text().starts_with("Error: \"big\" has more than the 100 bytes")) << big.text();
+  EXPECT_NE(big.text().find("with a command"), std::string::npos);
   EXPECT_FALSE(call(tools::read_file(env), R"({"path":"gone"})").success());
   EXPECT_FALSE(call(tools::read_file(env), "[]").success());
 }
@@ -154,8 +156,10 @@ class fake_runner {
   code_result answer;
   std::string source;
   std::string context;
+  boost::json::object variables;
   awaitable<code_result> run_code(code_request request) {
     source = request.source();
+    variables = request.variables();
     context = request.context().value_or("");
     if (request.on_output()) request.on_output()(output_stream::out, as_bytes("live"));
     co_return answer;
@@ -192,6 +196,17 @@ TEST(RunPython, a_failure_is_an_answer_without_success) {
   EXPECT_NE(result.text().find("<error_kind>timeout</error_kind>"), std::string::npos);
   EXPECT_EQ(runner.context, "c");
   EXPECT_FALSE(call(tools::run_python(runner), R"({"code":""})").success());
+}
+
+TEST(RunPython, puts_values_under_names) {
+  fake_runner runner;
+  const tools::run_python tool(runner);
+  call(tool, R"({"code":"x","variables":{"x":[1,"two",null],"y":{"z":2.5}}})");
+  EXPECT_EQ(boost::json::serialize(runner.variables), R"({"x":[1,"two",null],"y":{"z":2.5E0}})");
+  call(tool, R"({"code":"x"})");
+  EXPECT_TRUE(runner.variables.empty());
+  EXPECT_EQ(call(tool, R"({"code":"x","variables":[1]})").text(),
+            "Error: Wrong arguments: 'variables' must be an object.");
 }
 
 TEST(RunPython, can_be_watched) {

@@ -3,15 +3,37 @@
 #pragma once
 
 #include <cofferdam/code/code_runner.hpp>
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/borrowed_environment.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/error.hpp>
 
 #include <concepts>
 #include <memory>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace cofferdam::inline v0 {
+
+namespace detail {
+
+template <class R>
+concept has_an_environment = requires(R& runner) {
+  { runner.environment() };
+  requires code_exec_environment<std::remove_cvref_t<decltype(runner.environment())>>;
+};
+
+/// Whether there is one is known at run time only.
+template <class R>
+concept asks_for_environment = requires(const R& runner) {
+  { runner.has_environment() } -> std::same_as<bool>;
+};
+
+}  // namespace detail
 
 /// Any runner, chosen at run time. Models `context_runner`; where the one inside has no contexts, those operations throw
 /// `error{errc::unsupported}`. Movable while idle. One virtual call an operation.
@@ -29,6 +51,17 @@ class any_runner {
   awaitable<bool> end_context(std::string name) { return get().end_context(std::move(name)); }
   awaitable<void> close() { return get().close(); }
 
+  /// Whether the code runs in an environment that can be reached: for files to and fro.
+  bool has_environment() const { return get().has_environment(); }
+  /// That environment; it lives as long as the runner and is closed with it.
+  /// \throws error{errc::unsupported} where there is none (Pyodide has its files to itself).
+  any_environment& environment() {
+    any_environment* const found = get().environment();
+    if (found == nullptr)
+      throw error(errc::unsupported, "environment: this runner's code runs in none that can be reached from outside");
+    return *found;
+  }
+
  private:
   class interface {
    public:
@@ -37,6 +70,8 @@ class any_runner {
     virtual awaitable<std::vector<std::string>> contexts() = 0;
     virtual awaitable<bool> end_context(std::string name) = 0;
     virtual awaitable<void> close() = 0;
+    virtual bool has_environment() const = 0;
+    virtual any_environment* environment() = 0;
   };
 
   template <class R>
@@ -59,9 +94,26 @@ class any_runner {
       }
     }
     awaitable<void> close() override { return runner_.close(); }
+    bool has_environment() const override {
+      if constexpr (detail::asks_for_environment<R>) {
+        return runner_.has_environment();
+      } else {
+        return detail::has_an_environment<R>;
+      }
+    }
+    any_environment* environment() override {
+      if constexpr (detail::has_an_environment<R>) {
+        if (!has_environment()) return nullptr;
+        if (!environment_) environment_.emplace(borrowed_environment(runner_.environment()));
+        return &*environment_;
+      } else {
+        return nullptr;
+      }
+    }
 
    private:
     R runner_;
+    std::optional<any_environment> environment_;  // made when it is asked for
   };
 
   interface& get() const {

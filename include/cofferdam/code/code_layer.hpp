@@ -44,6 +44,11 @@ class code_layer {
   {
     return inner_.environment();
   }
+  bool has_environment() const
+    requires requires(const Inner& inner) { inner.has_environment(); }
+  {
+    return inner_.has_environment();
+  }
   std::string version() const
     requires requires(const Inner& inner) { inner.version(); }
   {

@@ -34,6 +34,18 @@ class code_request {
 
   const std::string& source() const noexcept { return source_; }
 
+  /// Code of the program's own that runs first, in the same globals: functions and imports that the source stands on. Lines
+  /// of errors are the source's, whatever stands here; what fails within it shows as `<prelude>` in the traceback.
+  /// **Guards judge the source alone**: what is imported here, the source can use.
+  /// \param source  UTF-8; trusted as the program is.
+  /// \par Source    kodeagent's `tools_code`, prior-art 2.6.
+  code_request& prelude(std::string source) & {
+    prelude_ = std::move(source);
+    return *this;
+  }
+  code_request&& prelude(std::string source) && { return std::move(prelude(std::move(source))); }
+  const std::string& prelude() const noexcept { return prelude_; }
+
   /// Puts a value under a name before the code runs. What JSON cannot say is tagged (`tagged_value.hpp`).
   /// \param name  an identifier of the language; one that is none is an error of the run.
   code_request& variable(std::string name, boost::json::value value) & {
@@ -158,6 +170,7 @@ class code_request {
 
  private:
   std::string source_;
+  std::string prelude_;
   boost::json::object variables_;
   std::optional<std::chrono::milliseconds> timeout_;
   std::optional<std::string> context_;

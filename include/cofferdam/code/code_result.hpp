@@ -4,6 +4,7 @@
 
 #include <cofferdam/core/captured.hpp>
 #include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/protections.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
@@ -11,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -110,7 +112,8 @@ class code_result {
     return *this;
   }
 
-  /// `timeout`, `execution_error` (the run or its driver was lost, or could not begin), or what a guard says.
+  /// `timeout`, `out_of_memory` (ended by the memory limit of its container; a limit of the runner's own is a MemoryError),
+  /// `execution_error` (the run or its driver was lost, or could not begin), or what a guard says.
   error_kind kind() const noexcept { return kind_; }
   code_result& kind(error_kind kind) {
     kind_ = kind;
@@ -189,6 +192,16 @@ class code_result {
     return *this;
   }
 
+  /// The walls that stood around the run, as far as its backend says; all "none" where it says nothing.
+  const protections& walls() const noexcept {
+    static const protections nothing;
+    return walls_ ? *walls_ : nothing;
+  }
+  code_result& walls(std::shared_ptr<const protections> standing) {
+    walls_ = std::move(standing);
+    return *this;
+  }
+
   /// The request named a context, and that is gone: the next use makes a new one.
   bool context_lost() const noexcept { return context_lost_; }
   code_result& context_lost(bool lost) {
@@ -222,6 +235,7 @@ class code_result {
   std::vector<display_output> displays_;
   std::vector<generated_file> files_;
   std::chrono::nanoseconds duration_{};
+  std::shared_ptr<const protections> walls_;
 };
 
 }  // namespace cofferdam::inline v0

@@ -93,6 +93,17 @@ concept shares_reader = requires(const R& runner) {
 };
 
 template <class R>
+bool has_environment_now(const R& runner) {
+  if constexpr (requires {
+                  { runner.has_environment() } -> std::same_as<bool>;
+                }) {
+    return runner.has_environment();
+  } else {
+    return true;
+  }
+}
+
+template <class R>
 concept starts_commands = requires(R& runner) {
   { runner.environment() };
   requires streaming_environment<std::remove_cvref_t<decltype(runner.environment())>>;
@@ -132,8 +143,10 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
 
   static awaitable<std::optional<code_result>> decide(guard_layer& self, const code_request& request) {
     detail::facts_worker::guest_start guest;
-    if constexpr (detail::starts_commands<Inner>)
-      guest = [&self](command c) { return self.inner().environment().start(std::move(c)); };
+    if constexpr (detail::starts_commands<Inner>) {
+      if (detail::has_environment_now(self.inner()))
+        guest = [&self](command c) { return self.inner().environment().start(std::move(c)); };
+    }
     const std::shared_ptr<detail::facts_worker> worker = self.worker_;
     std::shared_ptr<const python_facts> facts = co_await detail::facts_worker::read(worker, request.source(), guest);
     std::optional<code_result> answer = detail::refuse_unreadable(*facts, std::string(Policy::name));

@@ -120,8 +120,9 @@ class pyodide_runner {
 ///
 /// Deno (2) runs Pyodide (314) in workers, one for every context and some for all other runs. There are three walls: the
 /// memory of WebAssembly; a JavaScript in which no text becomes code, and where Python's `js` is empty; and Deno's
-/// permissions, which are none but for what the options name. Deno's process is that of the calling user: for a wall of the
-/// operating system's own run `python()` in a container. There are no processes, threads, sockets or packages with native
+/// permissions, which are none but for what the options name. Deno's process is that of the calling user, and nothing of the
+/// operating system's stands around it: what breaks out of V8 is that user. `code_result::walls()` says all of this. For a
+/// wall of the operating system's own run `python()` in a container. There are no processes, threads, sockets or packages with native
 /// code; `time.sleep`, asyncio, and `urllib.request` for permitted hosts work.
 ///
 /// **Fresh globals are not a fresh interpreter.** Between runs without a context every module that was there before gets
@@ -173,7 +174,8 @@ class pyodide {
     if (value == nullptr) return std::move(*this);
     return std::move(*this).variable(std::move(name), value);
   }
-  /// Packages of Pyodide's own that every interpreter loads; their files must be in Pyodide's folder. Nothing is fetched.
+  /// Packages of Pyodide's own that every interpreter loads. Nothing is fetched: the wheels that `pyodide-lock.json` names
+  /// must lie in Pyodide's folder, where the package of npm has none of them; they are in Pyodide's full distribution.
   template <std::convertible_to<std::string>... Names>
   pyodide&& packages(Names&&... names) && {
     return with([&](detail::pyodide_settings& all) { (all.packages.emplace_back(std::forward<Names>(names)), ...); });

@@ -9,6 +9,7 @@
 #include <cofferdam/core/file_transfer.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -49,6 +50,15 @@ class borrowed_environment {
     return cofferdam::get_files(*environment_, std::move(requests));
   }
   awaitable<void> close() { return nothing(); }
+
+  /// Where the other knows at run time only whether `start` works.
+  bool can_start() const noexcept
+    requires requires(const E& environment) {
+      { environment.can_start() } -> std::same_as<bool>;
+    }
+  {
+    return environment_->can_start();
+  }
 
  private:
   static awaitable<void> nothing() { co_return; }

@@ -6,6 +6,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/protections.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -58,6 +59,7 @@ class process {
       co_return;
     }
     virtual awaitable<command_result> wait() = 0;
+    virtual std::shared_ptr<const protections> walls() const { return nullptr; }
   };
 
   /// No process; everything but assignment throws `error{errc::invalid_argument}`.
@@ -96,6 +98,9 @@ class process {
   /// Waits for the end and takes what output is left; a second call yields the same result.
   /// \par Cancellation  terminal: ends the command and all it started, then throws `error{errc::cancelled}`.
   awaitable<command_result> wait() { return get().wait(); }
+
+  /// The walls that stand around it, as `command_result::walls()` will say; null where nothing is said while it runs.
+  std::shared_ptr<const protections> walls() const { return get().walls(); }
 
  private:
   implementation& get() const {

@@ -42,7 +42,7 @@ class agent_result {
   std::string reason;
   /// The arguments with which it ended the work; empty where it did not.
   boost::json::object arguments;
-  /// The files in the output directory, and those of which something went wrong.
+  /// The files in the output directory, and those of which something went wrong; see `session::save_unfinished`.
   transfer saved;
   std::size_t turns = 0;
   chat_usage usage;

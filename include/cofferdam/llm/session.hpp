@@ -10,7 +10,6 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/rethrow_cancellation.hpp>
 #include <cofferdam/core/transfer.hpp>
-#include <cofferdam/files/download.hpp>
 #include <cofferdam/files/file_set.hpp>
 #include <cofferdam/files/upload.hpp>
 #include <cofferdam/llm/agent.hpp>
@@ -19,6 +18,7 @@
 #include <cofferdam/llm/chat_history.hpp>
 #include <cofferdam/llm/chat_model.hpp>
 #include <cofferdam/llm/detail/json_fields.hpp>
+#include <cofferdam/llm/detail/save_files.hpp>
 #include <cofferdam/llm/detail/shorter_history.hpp>
 #include <cofferdam/llm/detail/tool_round.hpp>
 #include <cofferdam/tools/finish.hpp>
@@ -78,6 +78,14 @@ class session {
   /// Where finished files go: a directory of the host, made where it is missing. Without it nothing is copied out.
   session& output_dir(std::filesystem::path directory) {
     output_ = std::move(directory);
+    return *this;
+  }
+  /// Copies what stands in the workspace to `unfinished/` in the output directory when a run ends and the work is not
+  /// finished: the turns or tokens have run out, or the model did not get on. Input files are among it; what lies in places
+  /// that begin with a dot at the workspace's top is not. A run that throws copies nothing.
+  /// \param most_bytes  of all files; a workspace that has more is not copied, and the result says so.
+  session& save_unfinished(std::uint64_t most_bytes = std::uint64_t{1} << 30U) {
+    unfinished_bytes_ = most_bytes;
     return *this;
   }
   /// Is told what happens, as it happens.
@@ -210,6 +218,7 @@ class session {
         co_await summarise(self, result);
       }
     }
+    if (!result.finished()) co_await leave_unfinished(self, result);
     co_return result;
   }
 
@@ -498,50 +507,27 @@ class session {
     if (result.reason.empty()) result.reason = by.answer->text();
     std::vector<std::string> paths = by.answer->files();
     if (!self.output_ || paths.empty()) co_return;
-    file_set all;
-    for (const std::string& each : paths) all.exactly(each);
-    bool done = false;
-    try {
-      result.saved = co_await download(self.environment_, std::move(all), *self.output_);
-      done = true;
-    } catch (const error& failure) {
-      if (detail::ends_transfer(failure)) throw;
-    }
-    // What fails as a whole (two names that this file system takes for one) is tried one by one, and the first has the name.
-    if (!done) co_await save_each(self, std::move(paths), result);
+    result.saved = co_await detail::save_files(self.environment_, std::move(paths), *self.output_);
+    self.tell_saved(result);
+  }
+
+  static awaitable<void> leave_unfinished(session& self, agent_result& result) {
+    if (!self.output_ || !self.unfinished_bytes_) co_return;
+    result.saved =
+        co_await detail::save_workspace(self.environment_, *self.output_ / "unfinished", *self.unfinished_bytes_);
+    self.tell_saved(result);
+  }
+
+  void tell_saved(const agent_result& result) const {
     for (const transferred_file& each : result.saved.files()) {
       agent_event saved(agent_event_kind::saved, each.destination());
       saved.name(each.source()).size(each.size());
-      self.tell(saved);
+      tell(saved);
     }
     for (const failed_file& each : result.saved.failed()) {
       agent_event failed(agent_event_kind::not_saved, each.reason().what());
       failed.name(each.source());
-      self.tell(failed);
-    }
-  }
-
-  static awaitable<void> save_each(session& self, std::vector<std::string> paths, agent_result& result) {
-    std::map<std::string, bool> taken;
-    for (const std::string& path : paths) {
-      std::string folded = path;
-      for (char& c : folded) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-      std::optional<error> failure;
-      if (!taken.emplace(folded, true).second)
-        failure = error(errc::collision, one_line(path) + ": another file has this name");
-      if (!failure) {
-        try {
-          file_set one;
-          one.exactly(path);
-          const transfer report = co_await download(self.environment_, std::move(one), *self.output_);
-          for (const transferred_file& each : report.files()) result.saved.add(each);
-          for (const failed_file& each : report.failed()) result.saved.add(each);
-        } catch (const error& reason) {
-          if (detail::ends_transfer(reason)) throw;
-          failure = reason;
-        }
-      }
-      if (failure) result.saved.add(failed_file(path, *failure));
+      tell(failed);
     }
   }
 
@@ -562,6 +548,7 @@ class session {
   std::shared_ptr<const std::vector<chat_tool>> tool_list_;
   std::optional<file_set> inputs_;
   std::optional<std::filesystem::path> output_;
+  std::optional<std::uint64_t> unfinished_bytes_;
   agent_listener listener_;
   std::vector<std::string> input_names_;
   std::vector<chat_message> history_;

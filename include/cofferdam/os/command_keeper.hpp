@@ -183,6 +183,7 @@ class command_keeper : public std::enable_shared_from_this<command_keeper> {
       result.walls(keeper_->settings_.walls);
       co_return result;
     }
+    std::shared_ptr<const protections> walls() const override { return keeper_->settings_.walls; }
 
    private:
     std::shared_ptr<command_keeper> keeper_;

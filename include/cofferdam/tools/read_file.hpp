@@ -63,7 +63,16 @@ class read_file : public described_tool<read_file<E>> {
 
   static awaitable<tool_result> look(E* environment, std::size_t largest, checked_arguments arguments) {
     const std::string path = arguments.text("path");
-    const bytes content = co_await environment->read_file(path, largest);
+    bytes content;
+    try {
+      content = co_await environment->read_file(path, largest);
+    } catch (const error& failure) {
+      if (failure.code() != errc::too_large) throw;
+      co_return tool_result("Error: \"" + one_line(path) + "\" has more than the " + std::to_string(largest) +
+                                " bytes that are read; take the part you need out of it with a command (head, tail, "
+                                "grep, sed -n) first.",
+                            false);
+    }
     co_return show(path, as_text(content), arguments);
   }
 

@@ -33,7 +33,7 @@ namespace cofferdam::inline v0::tools {
 
 /// The tool that runs Python code in a runner: `tools::run_python tool(runner);`
 ///
-/// Arguments: `code`; `timeout`, in seconds; where the runner has contexts, `context_id` (one named "default" is used where
+/// Arguments: `code`; `timeout`, in seconds; `variables`, JSON values by the names that the code finds them under; where the runner has contexts, `context_id` (one named "default" is used where
 /// none is given, so that variables live on from call to call) and `reset`. The answer is what `format_result` would
 /// write of a command, in `<python_results>`, with the value of the last expression and the new files; PNG and JPEG images
 /// that the code displays are shown to the model.
@@ -71,15 +71,20 @@ class run_python {
   static argument_list list() {
     argument code("code", argument_kind::text, "Python source. Plain code, no markdown fences.");
     argument limit("timeout", argument_kind::number, "Seconds after which the run is ended. Optional.");
+    argument variables("variables", argument_kind::object,
+                       "JSON values that are global variables of the code; their names are Python identifiers. "
+                       "Optional.");
     if constexpr (context_runner<R>) {
       return argument_list(
           std::move(code).required().between(1, 1'000'000), std::move(limit).between(0.001, 86'400),
+          std::move(variables),
           argument("context_id", argument_kind::text, "Which interpreter to use. Leave it out for the usual one.")
               .between(1, 200)
               .otherwise("default"),
           argument("reset", argument_kind::boolean, "Start this interpreter afresh before running.").otherwise(false));
     } else {
-      return argument_list(std::move(code).required().between(1, 1'000'000), std::move(limit).between(0.001, 86'400));
+      return argument_list(std::move(code).required().between(1, 1'000'000), std::move(limit).between(0.001, 86'400),
+                           std::move(variables));
     }
   }
 
@@ -92,6 +97,7 @@ class run_python {
       code_request request(values.text("code"));
       if (values.has("timeout"))
         request.timeout(std::chrono::milliseconds(std::llround(std::max(values.number("timeout") * 1000, 1.0))));
+      for (const auto& each : values.object("variables")) request.variable(each.key(), each.value());
       if (listener) request.on_output(std::move(listener));
       if constexpr (context_runner<R>) {
         const std::string context = values.text("context_id");

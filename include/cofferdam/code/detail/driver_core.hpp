@@ -80,6 +80,7 @@ class driver_core {
     }
     if (started->ready() && !cancelled && !self->closed_) {
       self->link_ = started;
+      self->walls_ = self->settings->walls(started->walls());
       self->restarted_ = std::exchange(self->has_started_, true);
       co_return;
     }
@@ -100,6 +101,7 @@ class driver_core {
   /// Runs a piece of code by a driver that works.
   static awaitable<code_result> run(std::shared_ptr<driver_core> self, code_request request) {
     const std::shared_ptr<driver_link> link = self->link_;
+    std::shared_ptr<const protections> walls = self->walls_;
     const Settings& settings = *self->settings;
     const std::size_t keep = std::min(request.kept_output().value_or(settings.kept_output), most_kept);
     const auto limit = request.timeout().value_or(settings.timeout);
@@ -132,7 +134,7 @@ class driver_core {
     if (cancelled)
       throw error(errc::cancelled, "run_code: cancelled; the code was ended").with_partial(partial_of(result));
     if (one->lost) self->explain_loss(*link, silent, result);
-    result.displays(std::move(one->displays)).driver_restarted(restarted);
+    result.displays(std::move(one->displays)).driver_restarted(restarted).walls(std::move(walls));
     co_return result;
   }
 
@@ -280,6 +282,7 @@ class driver_core {
   static std::string body_of(const code_request& request, const Settings& settings) {
     boost::json::object body;
     body["code"] = request.source();
+    body["prelude"] = request.prelude();
     boost::json::value variables(request.variables());
     mark_special_floats(variables);
     body["variables"] = std::move(variables);
@@ -321,6 +324,7 @@ class driver_core {
   asio::any_io_executor executor_;
   allotment turn_;
   std::shared_ptr<driver_link> link_;
+  std::shared_ptr<const protections> walls_;
   bool has_started_ = false;
   bool restarted_ = false;
   bool closed_ = false;

@@ -141,6 +141,8 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   /// What the environment said where it was that which was lost.
   const std::exception_ptr& failure() const noexcept { return failure_; }
   /// How the process ended, where it did.
+  /// What stands around the driver and all runs; may be null.
+  std::shared_ptr<const protections> walls() const { return process_.walls(); }
   const std::optional<command_result>& ended_as() const noexcept { return ended_as_; }
   /// Why the driver cannot work, in its own words.
   const std::string& complaint() const noexcept { return complaint_; }

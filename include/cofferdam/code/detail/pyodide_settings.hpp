@@ -10,6 +10,7 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/protections.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -24,6 +25,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -86,6 +88,24 @@ class pyodide_settings {
       require_listable(all.snapshots);
     }
     return all;
+  }
+
+  /// What stands around a run: what Deno's own process has, and what Deno and WebAssembly keep within it.
+  std::shared_ptr<const protections> walls(const std::shared_ptr<const protections>& outer) const {
+    auto made = outer ? std::make_shared<protections>(*outer) : std::make_shared<protections>();
+    std::string hosts;
+    for (const std::string& each : network) hosts += (hosts.empty() ? "" : ", ") + each;
+    std::size_t writable = 0;
+    for (const pyodide_mount& each : mounts) writable += each.writable ? 1 : 0;
+    made->set(protection::files, mounts.empty() ? "Deno's permissions: none of the host's"
+                                                : "Deno's permissions: " + std::to_string(mounts.size()) +
+                                                      " directories, " + std::to_string(writable) + " to write to");
+    made->set(protection::network, "Deno's permissions: " + (hosts.empty() ? "nothing" : hosts));
+    made->set(protection::signals, "WebAssembly has no processes to signal");
+    made->set(protection::system_calls, "WebAssembly makes none; Deno's process is not held by the system");
+    made->set(protection::memory, "limit of " + std::to_string(memory) + " bytes for each interpreter");
+    made->set(protection::process_count, "WebAssembly has no processes");
+    return made;
   }
 
   command driver_command() const {

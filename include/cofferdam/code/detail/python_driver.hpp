@@ -66,6 +66,25 @@ libc = None
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 1, 4, 36
 
 
+def memory_events():
+    """The file that says how often the kernel has ended something in this container for want of memory; or None."""
+    for path in ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"):
+        if os.access(path, os.R_OK):
+            return path
+    return None
+
+
+def memory_kills(path):
+    try:
+        with open(path) as stream:
+            for line in stream:
+                if line.startswith("oom_kill "):
+                    return int(line.split()[1])
+    except (OSError, TypeError, ValueError):
+        pass
+    return 0
+
+
 def write_all(fd, data):
     view = memoryview(data)
     while view:
@@ -202,7 +221,8 @@ class Nursery:
                 os.kill(pid, signal.SIGINT)  # the keeper passes it on, and says so
             else:
                 self.say(interrupted=order["interrupt"])
-        return True
+)driver_ends";
+inline constexpr std::string_view python_driver_2 = R"driver_ends(        return True
 
     def fork(self, number, descriptors, is_context):
         try:
@@ -220,8 +240,7 @@ class Nursery:
                 os._exit(code)
         for fd in descriptors:
             os.close(fd)
-)driver_ends";
-inline constexpr std::string_view python_driver_2 = R"driver_ends(        self.runs[pid] = number
+        self.runs[pid] = number
         self.pids[number] = pid
 
     def keep(self, number, descriptors, is_context):
@@ -428,7 +447,8 @@ class Encoder:
             self.spend(value.bit_length() // 3)
             if -(1 << 63) <= value < 1 << 64:
                 return value
-            return {"$python": "int", "text": hex(value) if value.bit_length() > 12000 else str(value)}
+)driver_ends";
+inline constexpr std::string_view python_driver_3 = R"driver_ends(            return {"$python": "int", "text": hex(value) if value.bit_length() > 12000 else str(value)}
         if kind is float:
             return {"$f": repr(value)}
         if kind is str:
@@ -441,8 +461,7 @@ class Encoder:
         if kind is bytes or kind is bytearray:
             self.spend(len(value) + len(value) // 3)
             return self.binary(kind.__name__, value)
-)driver_ends";
-inline constexpr std::string_view python_driver_3 = R"driver_ends(        if kind in (list, tuple, set, frozenset, dict):
+        if kind in (list, tuple, set, frozenset, dict):
             if id(value) in self.open:
                 return self.text(value, "it contains itself")
             self.open.add(id(value))
@@ -624,7 +643,8 @@ class Channel:
         encoder = Encoder(MOST_REPORT // 4)
         encoded = {key: encoder.encode(value) for key, value in arguments.items()}
         if not encoder.exact:
-            raise TypeError("%s: an argument cannot be passed to the host; use plain values "
+)driver_ends";
+inline constexpr std::string_view python_driver_4 = R"driver_ends(            raise TypeError("%s: an argument cannot be passed to the host; use plain values "
                             "(numbers, text, bytes, lists, dicts, ...)" % name)
         with self.calling:
             self.calls += 1
@@ -637,8 +657,7 @@ class Channel:
                 if reply.get("call") == mine:
                     break
         if reply.get("ok"):
-)driver_ends";
-inline constexpr std::string_view python_driver_4 = R"driver_ends(            return decode(reply.get("value"))
+            return decode(reply.get("value"))
         kind = {"TypeError": TypeError, "NameError": NameError}.get(reply.get("type"), HostFunctionError)
         raise kind(reply.get("message", "the host's function failed"))
 
@@ -825,7 +844,8 @@ class Interpreter:
             picture = io.BytesIO()
             figure = pyplot.figure(number)
             figure.savefig(picture, format="png", bbox_inches="tight")
-            self.channel.send(b"d", {"forms": {"text/plain": text_of(figure, 4096),
+)driver_ends";
+inline constexpr std::string_view python_driver_5 = R"driver_ends(            self.channel.send(b"d", {"forms": {"text/plain": text_of(figure, 4096),
                                                "image/png": base64.b64encode(picture.getvalue()).decode()},
                                      "value": False})
         pyplot.close("all")
@@ -837,8 +857,7 @@ class Interpreter:
             import asyncio
             if self.loop is None:
                 self.loop = asyncio.new_event_loop()
-)driver_ends";
-inline constexpr std::string_view python_driver_5 = R"driver_ends(                asyncio.set_event_loop(self.loop)
+                asyncio.set_event_loop(self.loop)
             result = self.loop.run_until_complete(result)
         return result
 
@@ -868,6 +887,8 @@ inline constexpr std::string_view python_driver_5 = R"driver_ends(              
                 self.limit(request["limits"])
                 self.prepare(request)
                 self.running = True
+                if request.get("prelude"):
+                    self.execute(request["prelude"], "<prelude>")
                 value = self.execute(request["code"], filename)
                 if self.has_final:  # somebody has swallowed it
                     value = None
@@ -1022,7 +1043,8 @@ def begin_run(nursery, descriptors, is_context):
     code = 0
     while True:
         try:
-            request = channel.receive()
+)driver_ends";
+inline constexpr std::string_view python_driver_6 = R"driver_ends(            request = channel.receive()
         except OSError:
             request = None
         except ValueError:
@@ -1049,8 +1071,7 @@ def leave():
                 step()
         except SystemExit:
             pass
-)driver_ends";
-inline constexpr std::string_view python_driver_6 = R"driver_ends(        except BaseException:
+        except BaseException:
             import traceback
             traceback.print_exc()
     flush()
@@ -1133,6 +1154,8 @@ class Driver:
         self.arrived = bytearray()
         self.flush_at = None
         self.spare = None
+        self.memory_events = memory_events()
+        self.memory_kills = memory_kills(self.memory_events)
 
     def say(self, header, *body):
         text = json.dumps(header, separators=(",", ":")).encode()
@@ -1251,7 +1274,8 @@ class Driver:
             return
         self.arrived += data
         while len(self.arrived) >= 8:
-            size, header_size = struct.unpack_from(">II", self.arrived)
+)driver_ends";
+inline constexpr std::string_view python_driver_7 = R"driver_ends(            size, header_size = struct.unpack_from(">II", self.arrived)
             if len(self.arrived) < 4 + size:
                 break
             header = json.loads(bytes(self.arrived[8:8 + header_size]))
@@ -1269,8 +1293,7 @@ class Driver:
                 child, self.spare = self.spare, None
             child = child or self.make_child(name)
             if child is None:
-)driver_ends";
-inline constexpr std::string_view python_driver_7 = R"driver_ends(                return self.report_end(run, None, "no descriptors are left for another run")
+                return self.report_end(run, None, "no descriptors are left for another run")
         self.runs[run.number] = run
         run.child = child
         child.queue.append(run)
@@ -1454,7 +1477,8 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(              
 
     # -- the ends
 
-    def from_nursery(self, about, events):
+)driver_ends";
+inline constexpr std::string_view python_driver_8 = R"driver_ends(    def from_nursery(self, about, events):
         text = self.nursery.recv(65536)
         if not text:
             self.over = True
@@ -1471,8 +1495,7 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(              
         child.problem = news.get("problem") or ("what it started cannot be ended" if news.get("left") else None)
         child.deaf = None
         child.linger = time.monotonic() + LINGER
-)driver_ends";
-inline constexpr std::string_view python_driver_8 = R"driver_ends(        while child.link is not None:  # what it has said last
+        while child.link is not None:  # what it has said last
             before = len(child.incoming)
             self.from_link(child, selectors.EVENT_READ)
             if len(child.incoming) == before:
@@ -1518,6 +1541,8 @@ inline constexpr std::string_view python_driver_8 = R"driver_ends(        while 
         if status is not None and status >= 0:
             if os.WIFSIGNALED(status):
                 header["signal"] = os.WTERMSIG(status)
+                if header["signal"] == signal.SIGKILL and run.reason is None:
+                    header["memory"] = memory_kills(self.memory_events) > self.memory_kills
             else:
                 header["exit"] = os.WEXITSTATUS(status)
         if run.started is not None:
@@ -1539,6 +1564,8 @@ inline constexpr std::string_view python_driver_8 = R"driver_ends(        while 
         self.say(header, *pieces, run.report)
         if self.spare is None:  # no earlier: it would take the processor from the run
             self.spare = self.make_child(None)
+        if self.memory_events:
+            self.memory_kills = memory_kills(self.memory_events)
 
 
 def start():

@@ -53,6 +53,25 @@ libc = None
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 1, 4, 36
 
 
+def memory_events():
+    """The file that says how often the kernel has ended something in this container for want of memory; or None."""
+    for path in ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"):
+        if os.access(path, os.R_OK):
+            return path
+    return None
+
+
+def memory_kills(path):
+    try:
+        with open(path) as stream:
+            for line in stream:
+                if line.startswith("oom_kill "):
+                    return int(line.split()[1])
+    except (OSError, TypeError, ValueError):
+        pass
+    return 0
+
+
 def write_all(fd, data):
     view = memoryview(data)
     while view:
@@ -851,6 +870,8 @@ class Interpreter:
                 self.limit(request["limits"])
                 self.prepare(request)
                 self.running = True
+                if request.get("prelude"):
+                    self.execute(request["prelude"], "<prelude>")
                 value = self.execute(request["code"], filename)
                 if self.has_final:  # somebody has swallowed it
                     value = None
@@ -1115,6 +1136,8 @@ class Driver:
         self.arrived = bytearray()
         self.flush_at = None
         self.spare = None
+        self.memory_events = memory_events()
+        self.memory_kills = memory_kills(self.memory_events)
 
     def say(self, header, *body):
         text = json.dumps(header, separators=(",", ":")).encode()
@@ -1498,6 +1521,8 @@ class Driver:
         if status is not None and status >= 0:
             if os.WIFSIGNALED(status):
                 header["signal"] = os.WTERMSIG(status)
+                if header["signal"] == signal.SIGKILL and run.reason is None:
+                    header["memory"] = memory_kills(self.memory_events) > self.memory_kills
             else:
                 header["exit"] = os.WEXITSTATUS(status)
         if run.started is not None:
@@ -1519,6 +1544,8 @@ class Driver:
         self.say(header, *pieces, run.report)
         if self.spare is None:  # no earlier: it would take the processor from the run
             self.spare = self.make_child(None)
+        if self.memory_events:
+            self.memory_kills = memory_kills(self.memory_events)
 
 
 def start():

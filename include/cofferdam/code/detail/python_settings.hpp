@@ -5,6 +5,7 @@
 #include <cofferdam/code/detail/driver_frames.hpp>
 #include <cofferdam/code/detail/python_driver.hpp>
 #include <cofferdam/core/command.hpp>
+#include <cofferdam/core/protections.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -14,6 +15,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,6 +42,16 @@ class python_settings {
   std::size_t kept_output = command::default_kept_output;
   std::size_t most_files = 10'000;
   boost::json::object limits;
+
+  /// What stands around a run: the environment's walls, and the runs' own limit.
+  std::shared_ptr<const protections> walls(std::shared_ptr<const protections> outer) const {
+    const boost::json::value* const most = limits.if_contains("AS");
+    if (most == nullptr || (outer && outer->of(protection::memory) != "none")) return outer;
+    auto made = outer ? std::make_shared<protections>(*outer) : std::make_shared<protections>();
+    made->set(protection::memory, "limit of " + std::to_string(most->to_number<std::uint64_t>()) +
+                                      " bytes of address space for each process");
+    return made;
+  }
 
   /// Where packages are put, from the workspace: one folder for one list, so that another list finds nothing of it.
   std::string packages_folder() const {

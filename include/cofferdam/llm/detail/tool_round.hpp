@@ -84,7 +84,10 @@ class tool_round {
     std::vector<round_call*> ordinary;
     std::vector<round_call*> ending;
     for (round_call& each : calls_) {
-      if (each.answer) continue;
+      if (each.answer) {
+        tell_refused(each);
+        continue;
+      }
       (each.tool->ends_work() ? ending : ordinary).push_back(&each);
     }
     const bool only_reads =
@@ -97,9 +100,11 @@ class tool_round {
       for (round_call* each : ordinary) co_await call(*each);
     }
     if (ending.size() > 1) {
-      for (round_call* each : ending)
+      for (round_call* each : ending) {
         refuse(*each, "Error: not finished, because " + std::to_string(ending.size()) +
                           " calls in this turn would end the work. Call one of them, once.");
+        tell_refused(*each);
+      }
       co_return;
     }
     for (round_call* each : ending) {
@@ -124,10 +129,36 @@ class tool_round {
     if (listener_) listener_(what);
   }
 
-  awaitable<void> call(round_call& one) {
+  void tell_begun(const round_call& one) const {
     agent_event begun(agent_event_kind::tool_begun, one.text);
     begun.name(one.name).call_id(one.id);
     tell(begun);
+  }
+
+  /// A call that reached no tool is an event like another, and a failure of the tool that it names.
+  void tell_refused(const round_call& one) {
+    if (one.tool != nullptr) {
+      tool_account& account = result_.tools[one.name];
+      ++account.calls;
+      ++account.failures;
+    }
+    tell_begun(one);
+    agent_event ended(agent_event_kind::tool_ended, one.answer->text());
+    ended.name(one.name).call_id(one.id);
+    tell(ended);
+  }
+
+  /// Whether a tool answers that it cannot be called so.
+  static bool is_complaint(const tools::tool_result& answer) {
+    if (answer.success()) return false;
+    for (const std::string_view start : {"Error: Wrong arguments", "Error: The arguments must be",
+                                         "<shell_results>\n<error_kind>invalid_argument</error_kind>"})
+      if (answer.text().starts_with(start)) return true;
+    return false;
+  }
+
+  awaitable<void> call(round_call& one) {
+    tell_begun(one);
     tools::tool_output_listener hears;
     if (listener_)
       hears = [this, &one](output_stream stream, bytes_view piece) {
@@ -148,7 +179,7 @@ class tool_round {
       one.answer = answer_to(failure, state.cancelled() != asio::cancellation_type::none);
     }
     const auto time = std::chrono::steady_clock::now() - start;
-    if (one.answer->text().starts_with("Error: Wrong arguments")) one.invalid = true;
+    if (is_complaint(*one.answer)) one.invalid = true;
     tool_account& account = result_.tools[one.name];
     ++account.calls;
     if (!one.answer->success()) ++account.failures;

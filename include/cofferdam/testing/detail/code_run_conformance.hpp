@@ -339,6 +339,40 @@ TYPED_TEST_P(code_run_conformance, the_end_of_the_program_is_heard) {
   });
 }
 
+TYPED_TEST_P(code_run_conformance, a_prelude_stands_before_the_code_and_lines_are_the_codes_own) {
+  this->with([](auto& runner) -> awaitable<void> {
+    const std::string tools =
+        "import math\n\n\ndef area(r):\n    return math.pi * r * r\n\ndef fail():\n    raise OSError('tool')\n";
+    code_result good = co_await runner.run_code(code_request("round(area(2), 2)").prelude(tools));
+    EXPECT_EQ(good.value_text(), "12.57") << detail::told(good);
+    code_result wrong = co_await runner.run_code(code_request("x = 1\narea(x)\n1 / 0\n").prelude(tools));
+    EXPECT_EQ(detail::failure_type(wrong), "ZeroDivisionError");
+    EXPECT_EQ(wrong.failure() ? wrong.failure()->line() : 0, 3);
+    EXPECT_NE(wrong.err().text().find("1 / 0"), std::string::npos) << detail::told(wrong);
+    code_result syntax = co_await runner.run_code(code_request("x = 1\ny = (\n").prelude(tools));
+    EXPECT_EQ(syntax.failure() ? syntax.failure()->line() : 0, 2);
+    code_result inside = co_await runner.run_code(code_request("x = 1\nfail()").prelude(tools));
+    EXPECT_EQ(detail::failure_type(inside), "OSError");
+    EXPECT_EQ(inside.failure() ? inside.failure()->line() : 0, 2);
+    EXPECT_NE(inside.err().text().find("File \"<prelude>\", line 8, in fail"), std::string::npos)
+        << detail::told(inside);
+    code_result next = co_await runner.run_code(code_request("area(2)"));
+    EXPECT_EQ(detail::failure_type(next), "NameError");
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, what_fails_in_a_prelude_is_told_and_no_line_of_the_code_is_blamed) {
+  this->with([](auto& runner) -> awaitable<void> {
+    for (const char* const broken : {"x = 1\nx.y\n", "def f(:\n"}) {
+      code_result result = co_await runner.run_code(code_request("print('ran')\n1\n2\n").prelude(broken));
+      EXPECT_TRUE(result.failure().has_value()) << detail::told(result);
+      EXPECT_EQ(result.failure() ? result.failure()->line() : -1, 0);
+      EXPECT_NE(result.err().text().find("<prelude>"), std::string::npos) << detail::told(result);
+      EXPECT_EQ(result.out().text(), "");
+    }
+  });
+}
+
 REGISTER_TYPED_TEST_SUITE_P(
     code_run_conformance, prints_and_yields_the_value_of_the_last_expression, a_statement_at_the_end_has_no_value,
     none_at_the_end_is_no_value, no_code_at_all_succeeds, every_run_begins_with_fresh_globals,
@@ -353,6 +387,7 @@ REGISTER_TYPED_TEST_SUITE_P(
     text_of_every_kind_goes_through, code_that_is_no_utf8_is_refused, long_programs_run, the_standard_library_is_there,
     there_is_nothing_to_read, variables_of_the_environment_are_those_of_the_run,
     a_quiet_failure_is_told_and_not_printed, the_codes_own_trace_function_and_hooks_are_gone_with_it,
-    the_end_of_the_program_is_heard);
+    the_end_of_the_program_is_heard, a_prelude_stands_before_the_code_and_lines_are_the_codes_own,
+    what_fails_in_a_prelude_is_told_and_no_line_of_the_code_is_blamed);
 
 }  // namespace cofferdam::inline v0::testing

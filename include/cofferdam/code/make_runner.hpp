@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+// Every runner of the library, for programs that choose one at run time. Whoever knows the backend includes that and
+// `code/python.hpp`, and compiles a fraction of this.
+
+#include <cofferdam/backends/docker.hpp>
+#include <cofferdam/backends/e2b.hpp>
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/code/any_runner.hpp>
+#include <cofferdam/code/pyodide.hpp>
+#include <cofferdam/code/python.hpp>
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+
+#include <concepts>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0 {
+
+/// What `make_runner` is to make, where the defaults are not right; what is said of other runners than the one that is
+/// named does not matter.
+class runner_options {
+ public:
+  runner_options() = default;
+
+  /// How Python runs: interpreter, packages, limits. For all but Pyodide, which has its own.
+  runner_options&& python(cofferdam::python settings) && {
+    python_ = std::move(settings);
+    return std::move(*this);
+  }
+  /// Default: `local()`, which warns that it is no wall.
+  runner_options&& host(local recipe) && {
+    host_ = std::move(recipe);
+    return std::move(*this);
+  }
+  /// Default: `docker::from_image("python:3.12")`.
+  runner_options&& docker(cofferdam::docker::provider recipe) && {
+    docker_.emplace(std::move(recipe));
+    return std::move(*this);
+  }
+  /// Default: `e2b::from_template()`.
+  runner_options&& e2b(cofferdam::e2b::provider recipe) && {
+    e2b_.emplace(std::move(recipe));
+    return std::move(*this);
+  }
+  /// Default: `pyodide()`.
+  runner_options&& pyodide(cofferdam::pyodide recipe) && {
+    pyodide_ = std::move(recipe);
+    return std::move(*this);
+  }
+
+  const cofferdam::python& python() const noexcept { return python_; }
+  const local& host() const noexcept { return host_; }
+  const cofferdam::pyodide& pyodide() const noexcept { return pyodide_; }
+  cofferdam::docker::provider docker() const {
+    return docker_ ? *docker_ : cofferdam::docker::from_image("python:3.12");
+  }
+  cofferdam::e2b::provider e2b() const { return e2b_ ? *e2b_ : cofferdam::e2b::from_template(); }
+
+ private:
+  cofferdam::python python_;
+  local host_;
+  cofferdam::pyodide pyodide_;
+  std::optional<cofferdam::docker::provider> docker_;
+  std::optional<cofferdam::e2b::provider> e2b_;
+};
+
+/// The recipe of a runner of Python by its name, for guards to be stacked on and `with_runner` to open:
+///
+///     auto runner = make_runner(settings.at("run_env")) | check_syntax() | allow_imports("math", "statistics");
+///
+/// | name | where the code runs |
+/// |---|---|
+/// | "host", "local" | this machine, without a wall |
+/// | "docker" | a container |
+/// | "e2b" | a sandbox of E2B |
+/// | "pyodide" | WebAssembly, in Deno |
+///
+/// \param name  one of these, as it stands here.
+/// \throws      error{errc::invalid_argument} for any other, with the names that there are. Nothing is opened yet.
+/// \par Source  kodeagent's `CodeRunner(env=…)`, prior-art 2.5 and K14.
+template <std::convertible_to<std::string_view> Name>
+any_runner_provider make_runner(const Name& name, runner_options options = runner_options()) {
+  const std::string_view wanted(name);
+  // One type of environment for all of them, so that the runner is compiled once.
+  if (wanted == "host" || wanted == "local")
+    return any_runner_provider(any_provider(options.host()) | options.python());
+  if (wanted == "docker") return any_runner_provider(any_provider(options.docker()) | options.python());
+  if (wanted == "e2b") return any_runner_provider(any_provider(options.e2b()) | options.python());
+  if (wanted == "pyodide") return any_runner_provider(options.pyodide());
+  throw error(errc::invalid_argument, "make_runner: there is no runner \"" + one_line(wanted, 60) +
+                                          "\"; there are: host (or local), docker, e2b, pyodide");
+}
+
+}  // namespace cofferdam::inline v0

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/file_transfer.hpp>
+#include <cofferdam/core/listing_environment.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/files/download.hpp>
+#include <cofferdam/files/file_set.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::detail {
+
+/// Tries files one by one; of those that a file system without case takes for one, the first has the name.
+inline awaitable<transfer> save_each_file(any_environment& environment, std::vector<std::string> paths,
+                                          std::filesystem::path output, std::uint64_t most_bytes) {
+  transfer saved;
+  std::set<std::string> taken;
+  for (const std::string& path : paths) {
+    std::string folded = path;
+    for (char& c : folded) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    std::optional<error> failure;
+    if (!taken.insert(folded).second) failure = error(errc::collision, one_line(path) + ": another file has this name");
+    if (!failure) {
+      try {
+        file_set one;
+        one.exactly(path).at_most(most_bytes);
+        const transfer report = co_await download(environment, std::move(one), output);
+        for (const transferred_file& each : report.files()) {
+          saved.add(each);
+          most_bytes -= std::min(most_bytes, each.size());
+        }
+        for (const failed_file& each : report.failed()) saved.add(each);
+      } catch (const error& reason) {
+        if (ends_transfer(reason)) throw;
+        failure = reason;
+      }
+    }
+    if (failure) saved.add(failed_file(path, *failure));
+  }
+  co_return saved;
+}
+
+/// Copies files of the workspace to a directory of the host; what fails is in the report.
+/// \throws error{errc::cancelled}, error{errc::provider_lost}, error{errc::environment_closed}.
+inline awaitable<transfer> save_files(any_environment& environment, std::vector<std::string> paths,
+                                      std::filesystem::path output,
+                                      std::uint64_t most_bytes = file_set::default_bytes) {
+  file_set all;
+  for (const std::string& each : paths) all.exactly(each);
+  all.at_most(most_bytes);
+  try {
+    transfer saved = co_await download(environment, std::move(all), output);
+    co_return saved;
+  } catch (const error& failure) {
+    if (ends_transfer(failure)) throw;
+  }
+  // What fails as a whole (two names that this file system takes for one) is tried one by one.
+  transfer saved = co_await save_each_file(environment, std::move(paths), std::move(output), most_bytes);
+  co_return saved;
+}
+
+/// The same for every regular file of the workspace but those in places that begin with a dot at its top, which are
+/// programs' own: caches, settings, packages. More than `most_bytes` of them, or than 100,000 files, are a failure, and none
+/// is copied.
+inline awaitable<transfer> save_workspace(any_environment& environment, std::filesystem::path output,
+                                          std::uint64_t most_bytes) {
+  std::optional<error> failure;
+  std::vector<std::string> paths;
+  try {
+    const std::vector<entry> standing = co_await list(environment, ".");
+    std::uint64_t sum = 0;
+    for (const entry& each : standing) {
+      if (!each.is_regular() || each.path().starts_with('.')) continue;
+      paths.push_back(each.path());
+      sum += std::min(each.size(), ~sum);  // a guest's sparse files say what they like
+    }
+    constexpr std::size_t most_files = 100'000;
+    if (sum > most_bytes || paths.size() > most_files)
+      failure = error(errc::too_large, "session: the unfinished work has " + std::to_string(sum) + " bytes in " +
+                                           std::to_string(paths.size()) + " files, and at most " +
+                                           std::to_string(most_bytes) + " in 100000 are copied out");
+  } catch (const error& reason) {
+    if (ends_transfer(reason)) throw;
+    failure = reason;
+  }
+  transfer saved;
+  if (failure) saved.add(failed_file(".", *failure));
+  if (failure || paths.empty()) co_return saved;
+  saved = co_await save_files(environment, std::move(paths), std::move(output), most_bytes);
+  co_return saved;
+}
+
+}  // namespace cofferdam::inline v0::detail
