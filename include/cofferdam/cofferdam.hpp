@@ -165,6 +165,11 @@
 #include <cofferdam/serve/e2b_gateway/code_interpreter.hpp>
 #include <cofferdam/serve/e2b_gateway/options.hpp>
 #include <cofferdam/serve/e2b_gateway/port_service.hpp>
+#include <cofferdam/serve/mcp/call.hpp>
+#include <cofferdam/serve/mcp/content.hpp>
+#include <cofferdam/serve/mcp/definitions.hpp>
+#include <cofferdam/serve/mcp/server_options.hpp>
+#include <cofferdam/serve/mcp_server.hpp>
 #include <cofferdam/tools/arguments.hpp>
 #include <cofferdam/tools/code_exec.hpp>
 #include <cofferdam/tools/described_tool.hpp>

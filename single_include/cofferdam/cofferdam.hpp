@@ -28921,6 +28921,7 @@ class local_state {
     };
     set("PATH", default_path);
     set("HOME", folders_->workspace().native());
+    set("SHELL", shell_);  // or bash asks the user database for it, which takes a third of its start
     set("LANG", "C.UTF-8");
     set("TERM", "dumb");
     set("TMPDIR", (folders_->folder() / "tmp").native());
@@ -29154,7 +29155,7 @@ class local_environment {
 /// can gain no privileges (no `sudo`); elsewhere one that runs as you may also kill you, the warden and other commands, and
 /// all that is promised is this: everything a command started ends unless it kills you first. Results say in `walls()` what
 /// stood. A program that forks without exec keeps the warden alive with it. A command's environment is built from nothing: PATH
-/// (the system folders), HOME (the workspace), LANG, TERM, TMPDIR, and what the command adds; standard input is
+/// (the system folders), HOME (the workspace), SHELL, LANG, TERM, TMPDIR, and what the command adds; standard input is
 /// /dev/null; descriptors, signal state and umask of the program do not leak into it.
 ///
 /// A command is finished when it ends: what it has left behind delays the result by `output_grace`, and is killed then.
@@ -53726,6 +53727,5293 @@ class e2b_code_interpreter {
 };
 
 }  // namespace cofferdam::inline v0
+
+// ---- cofferdam/serve/mcp/content.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/string.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::mcp {
+
+/// A block of what a tool or a prompt says, or a resource holds: `content::text("hello")`.
+/// Texts are UTF-8; broken sequences become U+FFFD.
+/// \par Source  MCP, "Tools", "Tool Result"; specs/mcp-and-llm.md, 6.3.
+class content {
+ public:
+  static content text(std::string_view words) {
+    content made("text");
+    made.block_["text"] = shown(words);
+    return made;
+  }
+  /// \param mime_type  "image/png".
+  static content image(bytes_view file, std::string_view mime_type) { return media("image", file, mime_type); }
+  /// \param mime_type  "audio/wav".
+  static content audio(bytes_view file, std::string_view mime_type) { return media("audio", file, mime_type); }
+  /// A resource with its text. \param uri  "sandbox://workspace/a.txt".
+  static content resource(std::string_view uri, std::string_view mime_type, std::string_view words) {
+    content made("resource");
+    boost::json::object inside = about(uri, mime_type);
+    inside["text"] = shown(words);
+    made.block_["resource"] = std::move(inside);
+    return made;
+  }
+  /// A resource with its bytes.
+  static content resource(std::string_view uri, std::string_view mime_type, bytes_view file) {
+    content made("resource");
+    boost::json::object inside = about(uri, mime_type);
+    inside["blob"] = base64_encode(file);
+    made.block_["resource"] = std::move(inside);
+    return made;
+  }
+  /// A resource that the client may read.
+  static content link(std::string_view uri, std::string_view name, std::string_view mime_type) {
+    content made("resource_link");
+    made.block_["uri"] = shown(uri);
+    made.block_["name"] = shown(name);
+    if (!mime_type.empty()) made.block_["mimeType"] = shown(mime_type);
+    return made;
+  }
+
+  /// The block as MCP has it.
+  const boost::json::object& json() const noexcept { return block_; }
+
+ private:
+  explicit content(const char* type) { block_["type"] = type; }
+  static content media(const char* type, bytes_view file, std::string_view mime_type) {
+    content made(type);
+    made.block_["data"] = base64_encode(file);
+    made.block_["mimeType"] = shown(mime_type);
+    return made;
+  }
+  static boost::json::object about(std::string_view uri, std::string_view mime_type) {
+    boost::json::object made;
+    made["uri"] = shown(uri);
+    made["mimeType"] = shown(mime_type);
+    return made;
+  }
+  static boost::json::string shown(std::string_view text) {
+    std::string good;
+    append_repaired_utf8(good, text);
+    return boost::json::string(good.data(), good.size());
+  }
+
+  boost::json::object block_;
+};
+
+/// What a tool answers.
+class answer {
+ public:
+  answer() = default;
+  explicit answer(std::string_view words) { blocks_.push_back(content::text(words)); }
+  explicit answer(content one) { blocks_.push_back(std::move(one)); }
+  /// The tool could not do what it was asked to: for the model to read, and to do better.
+  static answer failed(std::string_view why) {
+    answer made(why);
+    made.is_error_ = true;
+    return made;
+  }
+  /// Asks the client for more before the tool can go on, in the modern era: it calls again with the responses, and with
+  /// `state`, which the client can read and cannot change.
+  /// \param requests  name -> `{"method": "elicitation/create", "params": {...}}`; may be empty.
+  static answer input_required(boost::json::object requests, std::string state = {}) {
+    answer made;
+    made.requests_ = std::move(requests);
+    made.state_ = std::move(state);
+    return made;
+  }
+
+  answer& add(content one) {
+    blocks_.push_back(std::move(one));
+    return *this;
+  }
+  /// The same for programs: what the tool's output schema describes.
+  answer& structured(boost::json::object facts) {
+    structured_ = std::move(facts);
+    return *this;
+  }
+  answer& is_error(bool failed) {
+    is_error_ = failed;
+    return *this;
+  }
+
+  const std::vector<content>& blocks() const noexcept { return blocks_; }
+  const std::optional<boost::json::object>& structured() const noexcept { return structured_; }
+  bool is_error() const noexcept { return is_error_; }
+  const std::optional<boost::json::object>& requests() const noexcept { return requests_; }
+  const std::string& state() const noexcept { return state_; }
+
+ private:
+  std::vector<content> blocks_;
+  std::optional<boost::json::object> structured_;
+  std::optional<boost::json::object> requests_;
+  std::string state_;
+  bool is_error_ = false;
+};
+
+/// What a prompt says: whose words they are, and the words.
+class prompt_message {
+ public:
+  /// \param role  "user" or "assistant".
+  prompt_message(std::string role, content words) : role_(std::move(role)), words_(std::move(words)) {}
+  const std::string& role() const noexcept { return role_; }
+  const content& words() const noexcept { return words_; }
+
+ private:
+  std::string role_;
+  content words_;
+};
+
+}  // namespace cofferdam::inline v0::mcp
+
+// ---- cofferdam/serve/mcp/detail/json_rpc.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/parse_options.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/storage_ptr.hpp>
+#include <boost/json/string_view.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// JSON-RPC 2.0 as MCP has it: texts in, messages out, and back. specs/mcp-and-llm.md, 2 and 7.
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// What an error answer's `code` says.
+enum rpc_code : int {
+  parse_error = -32700,
+  invalid_request = -32600,
+  method_not_found = -32601,
+  invalid_params = -32602,
+  internal_error = -32603,
+  refused_by_transport = -32000,
+  no_session = -32001,
+  no_resource = -32002,  // legacy
+  header_mismatch = -32020,
+  missing_capability = -32021,
+  unsupported_version = -32022,
+};
+
+inline boost::json::string_view view(std::string_view text) noexcept { return {text.data(), text.size()}; }
+inline std::string_view view(const boost::json::string& text) noexcept { return {text.data(), text.size()}; }
+
+/// A member of that name that is a string; nothing where there is none.
+inline std::optional<std::string> text_of(const boost::json::object& object, std::string_view name) {
+  const boost::json::value* const found = object.if_contains(view(name));
+  if (found == nullptr || !found->is_string()) return std::nullopt;
+  return std::string(view(found->get_string()));
+}
+inline const boost::json::object* object_of(const boost::json::object& object, std::string_view name) {
+  const boost::json::value* const found = object.if_contains(view(name));
+  return found == nullptr ? nullptr : found->if_object();
+}
+
+/// Why a text is no message.
+class rpc_fault {
+ public:
+  rpc_fault(int code, std::string message) : code_(code), message_(std::move(message)) {}
+  int code() const noexcept { return code_; }
+  const std::string& message() const noexcept { return message_; }
+
+ private:
+  int code_;
+  std::string message_;
+};
+
+enum class rpc_kind { request, notification, response };
+
+/// A message that was read. Its parts are as they came.
+class rpc_message {
+ public:
+  rpc_kind kind = rpc_kind::notification;
+  boost::json::value id;  // null where there is none
+  std::string method;
+  boost::json::object params;
+  boost::json::object whole;  // of a response
+  std::size_t size = 0;       // bytes of its text
+
+  /// The id as JSON: what tells 0 from "0".
+  std::string id_text() const { return boost::json::serialize(id); }
+};
+
+/// What a text holds: one message or a batch of them, each perhaps none.
+class rpc_input {
+ public:
+  bool is_batch = false;
+  std::vector<rpc_message> messages;
+  /// Of what is no message: the fault, and its id where that can be told.
+  std::vector<std::pair<rpc_fault, boost::json::value>> faults;
+};
+
+class rpc_limits {
+ public:
+  std::size_t bytes = std::size_t{16} * 1024 * 1024;
+  std::size_t depth = 64;
+  std::size_t batch = 100;
+  std::size_t id_bytes = 1024;
+};
+
+/// One value as a message.
+inline void read_rpc_value(boost::json::value value, const rpc_limits& limits, std::size_t size, rpc_input& into) {
+  const auto wrong = [&into](const char* why, boost::json::value id = nullptr) {
+    into.faults.emplace_back(rpc_fault(invalid_request, why), std::move(id));
+  };
+  boost::json::object* const object = value.if_object();
+  if (object == nullptr) {
+    wrong("Invalid Request: a message is a JSON object");
+    return;
+  }
+  const boost::json::value* const id = object->if_contains("id");
+  bool has_good_id = id != nullptr && (id->is_int64() || id->is_uint64());
+  if (id != nullptr && id->is_string()) has_good_id = id->get_string().size() <= limits.id_bytes;
+  const boost::json::value known_id = has_good_id ? *id : boost::json::value();
+  if (const auto version = text_of(*object, "jsonrpc"); !version || *version != "2.0") {
+    wrong("Invalid Request: 'jsonrpc' must be \"2.0\"", known_id);
+    return;
+  }
+  if (id != nullptr && !has_good_id) {
+    // A client's own answer to a message without an id has a null one; it is no request.
+    if (!object->contains("method") && object->contains("error")) return;
+    wrong("Invalid Request: 'id' must be a string (of at most 1024 bytes) or an integer");
+    return;
+  }
+  rpc_message made;
+  made.size = size;
+  if (has_good_id) made.id = *id;
+  const boost::json::value* const method = object->if_contains("method");
+  if (method == nullptr) {
+    if (id == nullptr || object->contains("result") == object->contains("error")) {
+      wrong("Invalid Request: there is neither 'method' nor an answer", known_id);
+      return;
+    }
+    made.kind = rpc_kind::response;
+    made.whole = std::move(*object);
+    into.messages.push_back(std::move(made));
+    return;
+  }
+  if (!method->is_string()) {
+    wrong("Invalid Request: 'method' must be a string", known_id);
+    return;
+  }
+  made.method = std::string(view(method->get_string()));
+  made.kind = id != nullptr ? rpc_kind::request : rpc_kind::notification;
+  if (boost::json::value* const params = object->if_contains("params"); params != nullptr && !params->is_null()) {
+    if (!params->is_object()) {
+      if (id != nullptr) into.faults.emplace_back(rpc_fault(invalid_params, "'params' must be an object"), known_id);
+      return;
+    }
+    made.params = std::move(params->get_object());
+  }
+  into.messages.push_back(std::move(made));
+}
+
+/// Reads a text, which may be anything.
+inline rpc_input read_rpc(std::string_view text, const rpc_limits& limits) {
+  rpc_input made;
+  if (text.size() > limits.bytes) {
+    made.faults.emplace_back(
+        rpc_fault(invalid_request, "Invalid Request: a message has at most " + std::to_string(limits.bytes) + " bytes"),
+        nullptr);
+    return made;
+  }
+  boost::json::parse_options options;
+  options.max_depth = limits.depth;
+  boost::json::error_code failure;
+  boost::json::value value = boost::json::parse(view(text), failure, boost::json::storage_ptr(), options);
+  if (failure) {
+    const bool deep = failure == boost::json::error::too_deep;
+    made.faults.emplace_back(rpc_fault(parse_error, deep ? "Parse error: nested too deeply" : "Parse error"), nullptr);
+    return made;
+  }
+  boost::json::array* const all = value.if_array();
+  if (all == nullptr) {
+    read_rpc_value(std::move(value), limits, text.size(), made);
+    return made;
+  }
+  made.is_batch = true;
+  if (all->empty() || all->size() > limits.batch) {
+    made.faults.emplace_back(
+        rpc_fault(invalid_request, "Invalid Request: a batch has 1 to " + std::to_string(limits.batch) + " messages"),
+        nullptr);
+    return made;
+  }
+  for (boost::json::value& each : *all) read_rpc_value(std::move(each), limits, text.size() / all->size(), made);
+  return made;
+}
+
+inline std::string rpc_result(const std::string& id_text, const boost::json::object& result) {
+  return R"({"jsonrpc":"2.0","id":)" + id_text + R"(,"result":)" + boost::json::serialize(result) + "}";
+}
+/// \param id_text  empty: without an id.
+inline std::string rpc_error(std::string_view id_text, int code, std::string_view message,
+                             const boost::json::value& data = nullptr) {
+  boost::json::object error;
+  error["code"] = code;
+  error["message"] = boost::json::string(view(message));
+  if (!data.is_null()) error["data"] = data;
+  std::string text = R"({"jsonrpc":"2.0",)";
+  if (!id_text.empty()) text.append(R"("id":)").append(id_text).append(",");
+  return text + R"("error":)" + boost::json::serialize(error) + "}";
+}
+inline std::string rpc_notification(std::string_view method, const boost::json::object& params) {
+  return R"({"jsonrpc":"2.0","method":")" + std::string(method) + R"(","params":)" + boost::json::serialize(params) +
+         "}";
+}
+inline std::string rpc_request(const std::string& id, std::string_view method, const boost::json::object& params) {
+  return R"({"jsonrpc":"2.0","id":")" + id + R"(","method":")" + std::string(method) + R"(","params":)" +
+         boost::json::serialize(params) + "}";
+}
+
+/// Finds lines in pieces of a stream. A line that is too long is told once, when it is known to be, and skipped.
+class line_reader {
+ public:
+  enum class found { nothing, line, too_long };
+
+  explicit line_reader(std::size_t longest) : longest_(longest) {}
+
+  /// The next line of `piece`, of which it takes what it has seen. Without its end; empty lines are none.
+  /// \param line  where it is put; valid until the next call.
+  found next(std::string_view& piece, std::string_view& line) {
+    if (given_) {
+      kept_.clear();
+      given_ = false;
+    }
+    while (!piece.empty()) {
+      const std::size_t end = piece.find('\n');
+      const bool whole = end != std::string_view::npos;
+      std::string_view part = piece.substr(0, end);
+      piece.remove_prefix(whole ? end + 1 : piece.size());
+      if (skipping_) {
+        skipping_ = !whole;
+        continue;
+      }
+      if (kept_.size() + part.size() > longest_ + 1) {  // one more for a carriage return
+        kept_ = std::string();
+        skipping_ = !whole;
+        return found::too_long;
+      }
+      if (!whole) {
+        kept_ += part;
+        continue;
+      }
+      if (!kept_.empty()) {
+        kept_ += part;
+        part = kept_;
+        given_ = true;
+      }
+      if (part.ends_with('\r')) part.remove_suffix(1);
+      if (part.size() > longest_) return found::too_long;
+      if (part.find_first_not_of(" \t") == std::string_view::npos) {
+        if (given_) kept_.clear();
+        given_ = false;
+        continue;
+      }
+      line = part;
+      return found::line;
+    }
+    return found::nothing;
+  }
+
+ private:
+  std::size_t longest_;
+  std::string kept_;
+  bool skipping_ = false;
+  bool given_ = false;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/protocol.hpp ----
+
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+// The versions of the protocol, and the names it uses. specs/mcp-and-llm.md, 1 and 5.4.
+
+namespace cofferdam::inline v0::mcp::detail {
+
+inline constexpr std::array<std::string_view, 4> legacy_versions{"2025-11-25", "2025-06-18", "2025-03-26",
+                                                                 "2024-11-05"};
+inline constexpr std::string_view latest_legacy = "2025-11-25";
+inline constexpr std::string_view modern_version = "2026-07-28";
+
+/// What one who was asked for `wanted` answers with in a legacy handshake.
+inline std::string_view negotiate(std::string_view wanted) noexcept {
+  for (const std::string_view one : legacy_versions)
+    if (one == wanted) return one;
+  // The draft before the first one, which clients still list.
+  return wanted == "2024-10-07" ? std::string_view("2024-11-05") : latest_legacy;
+}
+inline bool is_legacy(std::string_view version) noexcept {
+  return version == "2024-10-07" || negotiate(version) == version;
+}
+
+inline constexpr std::string_view meta_version = "io.modelcontextprotocol/protocolVersion";
+inline constexpr std::string_view meta_capabilities = "io.modelcontextprotocol/clientCapabilities";
+inline constexpr std::string_view meta_log_level = "io.modelcontextprotocol/logLevel";
+inline constexpr std::string_view meta_server = "io.modelcontextprotocol/serverInfo";
+inline constexpr std::string_view meta_subscription = "io.modelcontextprotocol/subscriptionId";
+
+/// From the least to the most severe.
+inline constexpr std::array<std::string_view, 8> log_levels{"debug", "info",     "notice", "warning",
+                                                            "error", "critical", "alert",  "emergency"};
+inline std::optional<int> log_level(std::string_view name) noexcept {
+  for (std::size_t i = 0; i < log_levels.size(); ++i)
+    if (log_levels[i] == name) return static_cast<int>(i);
+  return std::nullopt;
+}
+/// Above all levels: nothing is told.
+inline constexpr int silent = 8;
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/request.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/cancellation_signal.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+using event = cofferdam::detail::gateway_event;
+using tasks = cofferdam::detail::gateway_tasks;
+
+/// What the answer to a request is to the transport: a status of HTTP depends on it.
+enum class reply_kind {
+  answered,       ///< a result, or an error of the method
+  refused,        ///< the request's envelope is wrong
+  unknown_method  ///< there is no such method
+};
+
+class reply {
+ public:
+  explicit reply(std::string text, reply_kind kind = reply_kind::answered) : text(std::move(text)), kind(kind) {}
+  std::string text;
+  reply_kind kind;
+};
+
+/// Where messages to the client go: all that belong to one request, or those that belong to none.
+class outlet {
+ public:
+  outlet() = default;
+  outlet(const outlet&) = delete;
+  outlet& operator=(const outlet&) = delete;
+  virtual ~outlet() = default;
+  /// \param droppable  may be left out where the client does not keep up.
+  virtual void send(std::string message, bool droppable) = 0;
+  /// The request's end: its answer, or none where it was cancelled.
+  virtual void finish(std::optional<reply> last) = 0;
+  /// Ends the connection for now; the client comes back for the rest. Where the transport cannot, nothing.
+  virtual void interrupt() {}
+};
+
+/// What the server has asked the client for, in the legacy era, and waits for.
+class asked_table {
+ public:
+  class question {
+   public:
+    explicit question(const asio::any_io_executor& executor) : answered(executor) {}
+    event answered;
+    std::optional<boost::json::object> whole;
+  };
+
+  /// A response has come. One that nobody waits for is ignored.
+  void take(const rpc_message& response) {
+    const boost::json::string* const id = response.id.if_string();
+    if (id == nullptr) return;
+    const auto found = open_.find(std::string(view(*id)));
+    if (found == open_.end() || found->second->whole) return;
+    found->second->whole = response.whole;
+    found->second->answered.happened();
+  }
+
+  /// \return  the response's `result`. \throws error{errc::io_error} where the client answers with an error.
+  static awaitable<boost::json::object> ask(std::shared_ptr<asked_table> self, std::shared_ptr<outlet> out,
+                                            asio::any_io_executor executor, std::string method,
+                                            boost::json::object params) {
+    const std::string id = "s-" + std::to_string(++self->last_);
+    const auto mine = std::make_shared<question>(executor);
+    self->open_[id] = mine;
+    const closing at_end(*self, id);
+    out->send(rpc_request(id, method, params), false);
+    while (!mine->whole) co_await mine->answered.next();
+    if (const boost::json::object* const result = object_of(*mine->whole, "result")) co_return *result;
+    std::string why = "no reason";
+    if (const boost::json::object* const failure = object_of(*mine->whole, "error"))
+      why = text_of(*failure, "message").value_or(why);
+    throw error(errc::io_error, "the client refused " + method + ": \"" + why.substr(0, 500) + "\"");
+  }
+
+ private:
+  class closing {
+   public:
+    closing(asked_table& of, const std::string& id) : of_(of), id_(id) {}
+    closing(const closing&) = delete;
+    closing& operator=(const closing&) = delete;
+    ~closing() { of_.open_.erase(id_); }
+
+   private:
+    asked_table& of_;
+    const std::string& id_;
+  };
+
+  std::map<std::string, std::shared_ptr<question>> open_;
+  std::uint64_t last_ = 0;
+};
+
+class workspace;
+
+/// A request that is being worked on.
+class request {
+ public:
+  explicit request(rpc_message read) : message(std::move(read)), id(message.id_text()) {}
+
+  rpc_message message;
+  std::string id;  // as JSON
+  bool modern = false;
+  std::string version;
+  boost::json::object capabilities;   // the client's
+  int level = silent;                 // of the log
+  boost::json::value progress_token;  // null: none
+  std::shared_ptr<outlet> out;
+  std::shared_ptr<asked_table> asked;
+  std::shared_ptr<workspace> place;
+  asio::any_io_executor executor;
+  asio::cancellation_signal cancel;
+  bool cancelled = false;
+  bool ended = false;
+
+  bool at_least(std::string_view wanted) const { return version >= wanted; }
+  bool wants_log(int severity) const { return severity >= level && !ended; }
+  bool wants_progress() const { return !progress_token.is_null() && !ended; }
+
+  void log(int severity, std::string_view logger, boost::json::value data) const {
+    if (!wants_log(severity)) return;
+    boost::json::object params;
+    params["level"] = boost::json::string(view(log_levels.at(static_cast<std::size_t>(severity))));
+    if (!logger.empty()) params["logger"] = boost::json::string(view(logger));
+    params["data"] = std::move(data);
+    out->send(rpc_notification("notifications/message", params), true);
+  }
+
+  void progress(double now, std::optional<double> total, std::string_view words) {
+    if (!wants_progress() || (last_progress_ && now <= *last_progress_)) return;
+    last_progress_ = now;
+    boost::json::object params;
+    params["progressToken"] = progress_token;
+    params["progress"] = number(now);
+    if (total) params["total"] = number(*total);
+    if (!words.empty() && at_least("2025-03-26")) {
+      std::string good;
+      append_repaired_utf8(good, words);
+      params["message"] = boost::json::string(view(good));
+    }
+    out->send(rpc_notification("notifications/progress", params), true);
+  }
+
+ private:
+  static boost::json::value number(double value) {
+    if (value == static_cast<double>(static_cast<std::int64_t>(value))) return static_cast<std::int64_t>(value);
+    return value;
+  }
+
+  std::optional<double> last_progress_;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
+// ---- cofferdam/serve/mcp/call.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::mcp {
+
+/// How grave a message for the client's log is.
+enum class log_severity { debug, info, notice, warning, error, critical, alert, emergency };
+
+/// Thrown by a handler: the request is answered with a JSON-RPC error. For what a model could mend, `answer::failed` is
+/// better: a client shows that to it.
+class failure : public std::exception {
+ public:
+  /// \param code     -32602 for wrong parameters; own codes lie outside -32768 to -32000.
+  /// \param message  one sentence; goes to the client.
+  failure(int code, std::string message, boost::json::value data = nullptr)
+      : code_(code), message_(std::move(message)), data_(std::move(data)) {}
+
+  /// What is asked for needs something that the client has not declared: `missing_capability("sampling")`.
+  static failure missing_capability(std::string_view name) {
+    boost::json::object wanted;
+    wanted[detail::view(name)] = boost::json::object();
+    boost::json::object data;
+    data["requiredCapabilities"] = std::move(wanted);
+    return {detail::missing_capability, "This needs the client capability '" + std::string(name) + "'",
+            std::move(data)};
+  }
+
+  const char* what() const noexcept override { return message_.c_str(); }
+  int code() const noexcept { return code_; }
+  const boost::json::value& data() const noexcept { return data_; }
+
+ private:
+  int code_;
+  std::string message_;
+  boost::json::value data_;
+};
+
+/// A request, as the handler of a tool, a resource or a prompt sees it, and what it may say to the client meanwhile.
+/// \par Lifetime  the server's; until the handler's coroutine has ended. Not copied, not moved.
+/// \par Threads   the server's executor.
+class call {
+ public:
+  call(const call&) = delete;
+  call& operator=(const call&) = delete;
+
+  /// Of the tool or the prompt; of a resource its URI.
+  const std::string& name() const noexcept { return name_; }
+  /// As the client sent them, unchecked. Of a resource: what the template's variables stand for.
+  const boost::json::object& arguments() const noexcept { return arguments_; }
+
+  /// "2025-11-25".
+  const std::string& version() const noexcept { return request_->version; }
+  /// Whether the client speaks 2026-07-28 or newer.
+  bool is_modern() const noexcept { return request_->modern; }
+  /// Whether the client has declared that: "sampling", "elicitation".
+  bool client_can(std::string_view what) const { return request_->capabilities.contains(detail::view(what)); }
+  /// All that it has declared, unchecked.
+  const boost::json::object& client_capabilities() const noexcept { return request_->capabilities; }
+
+  /// Tells how far the work is; nothing where the client has not asked for it, or `now` has not grown.
+  void progress(double now, std::optional<double> total = std::nullopt, std::string_view words = {}) {
+    request_->progress(now, total, words);
+  }
+  /// Tells the client's log; nothing where the client does not want that severity.
+  void log(log_severity how, boost::json::value data, std::string_view logger = {}) {
+    request_->log(static_cast<int>(how), logger, std::move(data));
+  }
+
+  /// Asks a legacy client for something, "sampling/createMessage", "elicitation/create" or "roots/list", and waits.
+  /// \throws failure where the client has not declared that it can, and in the modern era (`answer::input_required`);
+  ///         error{errc::io_error} where it refuses.
+  awaitable<boost::json::object> ask(std::string method, boost::json::object params) {
+    const std::string wanted = method.substr(0, method.find('/'));
+    if (!client_can(wanted)) throw failure::missing_capability(wanted);
+    if (is_modern()) throw failure(detail::internal_error, "A modern client is asked by its answer");
+    return detail::asked_table::ask(request_->asked, request_->out, request_->executor, std::move(method),
+                                    std::move(params));
+  }
+
+  /// What the client has answered to `answer::input_required`, name -> response; empty the first time.
+  const boost::json::object& input_responses() const noexcept { return responses_; }
+  /// What the answer's state was; empty the first time.
+  const std::string& request_state() const noexcept { return state_; }
+
+  /// For a prompt's handler, which has no answer to say it with: what `answer::input_required` made is the answer.
+  void require_input(answer wanted) { wanted_ = std::move(wanted); }
+  const std::optional<answer>& wanted_input() const noexcept { return wanted_; }
+
+  /// Ends the client's connection for now; it comes back for the answer. Streamable HTTP in the legacy era only.
+  void interrupt_connection() { request_->out->interrupt(); }
+
+  /// For the library's own tools.
+  const std::shared_ptr<detail::request>& inside() const noexcept { return request_; }
+
+  call(std::shared_ptr<detail::request> of, std::string name, boost::json::object arguments)
+      : request_(std::move(of)), name_(std::move(name)), arguments_(std::move(arguments)) {}
+  void resume(boost::json::object responses, std::string state) {
+    responses_ = std::move(responses);
+    state_ = std::move(state);
+  }
+
+ private:
+  std::shared_ptr<detail::request> request_;
+  std::string name_;
+  boost::json::object arguments_;
+  boost::json::object responses_;
+  std::string state_;
+  std::optional<answer> wanted_;
+};
+
+using tool_handler = std::function<awaitable<answer>(call&)>;
+/// Answers with one `content::resource`.
+using resource_handler = std::function<awaitable<content>(call&)>;
+using prompt_handler = std::function<awaitable<std::vector<prompt_message>>(call&)>;
+/// Answers with what could stand for the argument: `arguments()` has `ref`, `argument` and `context` as the client sent them.
+using completion_handler = std::function<awaitable<std::vector<std::string>>(call&)>;
+
+}  // namespace cofferdam::inline v0::mcp
+
+// ---- cofferdam/serve/mcp/definitions.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp {
+
+/// How a server describes a tool: `tool_definition("add", "Adds two numbers.").input(schema)`.
+/// \par Source  MCP, "Tools"; specs/mcp-and-llm.md, 6.2.
+class tool_definition {
+ public:
+  /// \param name  matches `[A-Za-z0-9_.-]{1,128}`. \throws error{errc::invalid_argument} for another.
+  tool_definition(std::string name, std::string description)
+      : name_(std::move(name)), description_(std::move(description)) {
+    bool good = !name_.empty() && name_.size() <= 128;
+    for (const char c : name_)
+      good = good && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+                      c == '.' || c == '-');
+    if (!good)
+      throw error(
+          errc::invalid_argument,
+          "mcp: a tool's name has 1 to 128 letters, digits, dots, dashes and underscores, not \"" + name_ + "\"");
+    input_["type"] = "object";
+    input_["additionalProperties"] = false;
+  }
+
+  /// For people.
+  tool_definition&& title(std::string text) && {
+    title_ = std::move(text);
+    return std::move(*this);
+  }
+  /// A JSON schema of type "object". As it is made: no arguments.
+  tool_definition&& input(boost::json::object schema) && {
+    input_ = std::move(schema);
+    return std::move(*this);
+  }
+  /// A JSON schema of what `answer::structured` holds.
+  tool_definition&& output(boost::json::object schema) && {
+    output_ = std::move(schema);
+    return std::move(*this);
+  }
+  /// What the tool does to the world, as far as clients may guess from it. As it is made: anything.
+  tool_definition&& hints(bool read_only, bool destructive, bool idempotent, bool open_world) && {
+    read_only_ = read_only;
+    destructive_ = destructive;
+    idempotent_ = idempotent;
+    open_world_ = open_world;
+    return std::move(*this);
+  }
+
+  const std::string& name() const noexcept { return name_; }
+  const boost::json::object& input() const noexcept { return input_; }
+  bool has_output() const noexcept { return output_.has_value(); }
+
+  /// As `tools/list` has it in that version of the protocol.
+  boost::json::object json(std::string_view version) const {
+    boost::json::object made;
+    made["name"] = name_;
+    if (!title_.empty() && version >= "2025-06-18") made["title"] = title_;
+    made["description"] = description_;
+    made["inputSchema"] = input_;
+    if (output_ && version >= "2025-06-18") made["outputSchema"] = *output_;
+    if (version >= "2025-03-26") {
+      boost::json::object hints;
+      if (!title_.empty()) hints["title"] = title_;
+      hints["readOnlyHint"] = read_only_;
+      hints["destructiveHint"] = destructive_;
+      hints["idempotentHint"] = idempotent_;
+      hints["openWorldHint"] = open_world_;
+      made["annotations"] = std::move(hints);
+    }
+    return made;
+  }
+
+ private:
+  std::string name_;
+  std::string description_;
+  std::string title_;
+  boost::json::object input_;
+  std::optional<boost::json::object> output_;
+  bool read_only_ = false;
+  bool destructive_ = true;
+  bool idempotent_ = false;
+  bool open_world_ = true;
+};
+
+/// How a server describes a resource, or all those of a template: `resource_definition("test://a", "a")`.
+class resource_definition {
+ public:
+  /// \param uri  of a resource, or a template: `test://{id}/data`, where `{id}` stands for a part without a slash.
+  resource_definition(std::string uri, std::string name) : uri_(std::move(uri)), name_(std::move(name)) {}
+
+  resource_definition&& title(std::string text) && {
+    title_ = std::move(text);
+    return std::move(*this);
+  }
+  resource_definition&& description(std::string text) && {
+    description_ = std::move(text);
+    return std::move(*this);
+  }
+  resource_definition&& mime_type(std::string text) && {
+    mime_type_ = std::move(text);
+    return std::move(*this);
+  }
+
+  const std::string& uri() const noexcept { return uri_; }
+  bool is_template() const noexcept { return uri_.find('{') != std::string::npos; }
+
+  boost::json::object json(std::string_view version) const {
+    boost::json::object made;
+    made[is_template() ? "uriTemplate" : "uri"] = uri_;
+    made["name"] = name_;
+    if (!title_.empty() && version >= "2025-06-18") made["title"] = title_;
+    if (!description_.empty()) made["description"] = description_;
+    if (!mime_type_.empty()) made["mimeType"] = mime_type_;
+    return made;
+  }
+
+  /// What the variables stand for in `uri`; nothing where it is none of this template's.
+  std::optional<boost::json::object> match(std::string_view uri) const {
+    boost::json::object found;
+    std::string_view pattern = uri_;
+    while (!pattern.empty()) {
+      const std::size_t open = pattern.find('{');
+      const std::string_view plain = pattern.substr(0, open);
+      if (!uri.starts_with(plain)) return std::nullopt;
+      uri.remove_prefix(plain.size());
+      if (open == std::string_view::npos) return uri.empty() ? std::optional(found) : std::nullopt;
+      const std::size_t close = pattern.find('}', open);
+      if (close == std::string_view::npos) return std::nullopt;
+      std::string_view name = pattern.substr(open + 1, close - open - 1);
+      const bool with_slashes = name.starts_with('+');
+      if (with_slashes) name.remove_prefix(1);
+      pattern.remove_prefix(close + 1);
+      const std::string_view next = pattern.substr(0, pattern.find('{'));
+      std::size_t end = next.empty() ? uri.size() : uri.find(next);
+      if (!with_slashes && next.empty()) end = std::min(uri.size(), uri.find('/'));
+      if (end == std::string_view::npos || end == 0) return std::nullopt;
+      const std::string_view value = uri.substr(0, end);
+      if (!with_slashes && value.find('/') != std::string_view::npos) return std::nullopt;
+      found[detail::view(name)] = boost::json::string(detail::view(value));
+      uri.remove_prefix(end);
+    }
+    return uri.empty() ? std::optional(found) : std::nullopt;
+  }
+
+ private:
+  std::string uri_;
+  std::string name_;
+  std::string title_;
+  std::string description_;
+  std::string mime_type_;
+};
+
+/// How a server describes a prompt.
+class prompt_definition {
+ public:
+  prompt_definition(std::string name, std::string description)
+      : name_(std::move(name)), description_(std::move(description)) {}
+
+  prompt_definition&& title(std::string text) && {
+    title_ = std::move(text);
+    return std::move(*this);
+  }
+  prompt_definition&& argument(std::string name, std::string description, bool is_required) && {
+    boost::json::object one;
+    one["name"] = name;
+    one["description"] = description;
+    one["required"] = is_required;
+    if (is_required) required_.emplace_back(name);
+    arguments_.push_back(std::move(one));
+    return std::move(*this);
+  }
+
+  const std::string& name() const noexcept { return name_; }
+  const std::string& description() const noexcept { return description_; }
+  const boost::json::array& required() const noexcept { return required_; }
+
+  boost::json::object json(std::string_view version) const {
+    boost::json::object made;
+    made["name"] = name_;
+    if (!title_.empty() && version >= "2025-06-18") made["title"] = title_;
+    made["description"] = description_;
+    if (!arguments_.empty()) made["arguments"] = arguments_;
+    return made;
+  }
+
+ private:
+  std::string name_;
+  std::string description_;
+  std::string title_;
+  boost::json::array arguments_;
+  boost::json::array required_;
+};
+
+}  // namespace cofferdam::inline v0::mcp
+
+// ---- cofferdam/serve/mcp/server_options.hpp ----
+
+
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::mcp {
+
+/// What a server says of itself, how much it gives, and to whom.
+class server_options {
+ public:
+  server_options() = default;
+
+  /// What clients show: a name for programs, and one for people.
+  server_options& name(std::string for_programs, std::string for_people = {}) {
+    name_ = std::move(for_programs);
+    title_ = std::move(for_people);
+    return *this;
+  }
+  server_options& version(std::string text) {
+    version_ = std::move(text);
+    return *this;
+  }
+  /// A paragraph for the model. As it is made: what fits the tools.
+  server_options& instructions(std::string text) {
+    instructions_ = std::move(text);
+    return *this;
+  }
+  /// Another sentence at the end of the command tools' descriptions: "There is no internet access."
+  server_options& about_environment(std::string text) {
+    about_environment_ = std::move(text);
+    return *this;
+  }
+  /// Whether commands can reach the network, as far as tools say to clients. True as it is made.
+  server_options& open_world(bool reaches) {
+    open_world_ = reaches;
+    return *this;
+  }
+
+  /// Of a command or a piece of Python that says none: 120 s and 60 s as it is made. \throws error{errc::invalid_argument}
+  server_options& command_time(std::chrono::seconds usual) { return set(command_time_, usual); }
+  server_options& python_time(std::chrono::seconds usual) { return set(python_time_, usual); }
+  /// The longest that a call may ask for. One hour as it is made.
+  server_options& longest_time(std::chrono::seconds most) { return set(longest_time_, most); }
+  /// Bytes of each output stream in an answer; of more the middle is left out. 20,000 as it is made.
+  server_options& kept_output(std::size_t most) {
+    kept_output_ = most;
+    return *this;
+  }
+  /// Calls that run at once in one environment, and how many may wait for their turn. 8 and 64 as it is made.
+  server_options& calls(std::size_t at_once, std::size_t waiting) {
+    if (at_once == 0) throw error(errc::invalid_argument, "mcp: at least one call must be able to run");
+    at_once_ = at_once;
+    waiting_ = waiting;
+    return *this;
+  }
+  /// Requests of one client that are not answered yet. 128 as it is made.
+  server_options& requests(std::size_t most) {
+    requests_ = most;
+    return *this;
+  }
+  /// Bytes of a message from a client. 16 MiB as it is made.
+  server_options& message(std::size_t most) {
+    message_ = most;
+    return *this;
+  }
+  /// Entries of a list in one answer. 100 as it is made.
+  server_options& page(std::size_t most) {
+    if (most == 0) throw error(errc::invalid_argument, "mcp: a page has at least one entry");
+    page_ = most;
+    return *this;
+  }
+  /// Says that environments have files before anything has run in them: they are opened to list those.
+  server_options& has_files(bool has) {
+    has_files_ = has;
+    return *this;
+  }
+
+  /// HTTP: who says `Authorization: Bearer TOKEN` is served; each token has sessions and an environment of its own.
+  /// Without any everybody is, who reaches it: on loopback only. At least 16 characters. \throws error{errc::invalid_argument}
+  server_options& token(std::string secret) {
+    bool good = secret.size() >= 16;
+    for (const char c : secret) good = good && c > ' ' && c < 0x7F;
+    if (!good) throw error(errc::invalid_argument, "mcp: a token has at least 16 visible characters");
+    tokens_.push_back(std::move(secret));
+    return *this;
+  }
+  /// HTTP: where it is served. "/mcp" as it is made.
+  server_options& path(std::string where) {
+    if (!where.starts_with('/')) throw error(errc::invalid_argument, "mcp: the path begins with a slash");
+    path_ = std::move(where);
+    return *this;
+  }
+  /// HTTP: hosts that requests may name besides those of loopback; names without a port, or with one.
+  server_options& host(std::string name) {
+    hosts_.push_back(std::move(name));
+    return *this;
+  }
+  /// HTTP: web pages that may send requests besides those of this machine: "https://app.example".
+  server_options& origin(std::string page) {
+    origins_.push_back(std::move(page));
+    return *this;
+  }
+  /// HTTP: sessions at once, and how long one lives that nobody uses. 256 and 30 minutes as it is made.
+  server_options& sessions(std::size_t most, std::chrono::seconds idle = std::chrono::minutes(30)) {
+    sessions_ = most;
+    return set(session_time_, idle);
+  }
+  /// HTTP, legacy era: whether an answer that comes alone is sent as JSON. True as it is made; else all are streams, which
+  /// clients can come back to from the first byte on.
+  server_options& json_answers(bool sends) {
+    json_answers_ = sends;
+    return *this;
+  }
+  /// HTTP: limits of connections; 1024 at once as it is made. Hosts, origins and the body's size are said elsewhere.
+  server_options& http(http_server_settings settings) {
+    http_ = std::move(settings);
+    return *this;
+  }
+  /// Told what went wrong and is none of the client's business; does not throw. Nobody as it is made.
+  server_options& on_error(std::function<void(const std::string& doing, std::exception_ptr)> told) {
+    on_error_ = std::move(told);
+    return *this;
+  }
+
+  const std::string& name() const noexcept { return name_; }
+  const std::string& title() const noexcept { return title_; }
+  const std::string& version() const noexcept { return version_; }
+  const std::optional<std::string>& instructions() const noexcept { return instructions_; }
+  const std::string& about_environment() const noexcept { return about_environment_; }
+  bool open_world() const noexcept { return open_world_; }
+  std::chrono::seconds command_time() const noexcept { return command_time_; }
+  std::chrono::seconds python_time() const noexcept { return python_time_; }
+  std::chrono::seconds longest_time() const noexcept { return longest_time_; }
+  std::size_t kept_output() const noexcept { return kept_output_; }
+  std::size_t at_once() const noexcept { return at_once_; }
+  std::size_t waiting() const noexcept { return waiting_; }
+  std::size_t requests() const noexcept { return requests_; }
+  std::size_t message() const noexcept { return message_; }
+  std::size_t page() const noexcept { return page_; }
+  bool has_files() const noexcept { return has_files_; }
+  const std::vector<std::string>& tokens() const noexcept { return tokens_; }
+  const std::string& path() const noexcept { return path_; }
+  const std::vector<std::string>& hosts() const noexcept { return hosts_; }
+  const std::vector<std::string>& origins() const noexcept { return origins_; }
+  bool json_answers() const noexcept { return json_answers_; }
+  std::size_t sessions() const noexcept { return sessions_; }
+  std::chrono::seconds session_time() const noexcept { return session_time_; }
+  const http_server_settings& http() const noexcept { return http_; }
+  const std::function<void(const std::string&, std::exception_ptr)>& on_error() const noexcept { return on_error_; }
+
+ private:
+  server_options& set(std::chrono::seconds& which, std::chrono::seconds wanted) {
+    if (wanted <= std::chrono::seconds::zero() || wanted > std::chrono::hours(24 * 365))
+      throw error(errc::invalid_argument, "mcp: a time is at least a second and at most a year");
+    which = wanted;
+    return *this;
+  }
+
+  std::string name_ = "cofferdam";
+  std::string title_;
+  std::string version_ = std::string(::cofferdam::version);
+  std::optional<std::string> instructions_;
+  std::string about_environment_;
+  bool open_world_ = true;
+  bool has_files_ = false;
+  bool json_answers_ = true;
+  std::chrono::seconds command_time_{120};
+  std::chrono::seconds python_time_{60};
+  std::chrono::seconds longest_time_{3600};
+  std::size_t kept_output_ = 20'000;
+  std::size_t at_once_ = 8;
+  std::size_t waiting_ = 64;
+  std::size_t requests_ = 128;
+  std::size_t message_ = std::size_t{16} * 1024 * 1024;
+  std::size_t page_ = 100;
+  std::size_t sessions_ = 256;
+  std::chrono::seconds session_time_{1800};
+  std::vector<std::string> tokens_;
+  std::string path_ = "/mcp";
+  std::vector<std::string> hosts_;
+  std::vector<std::string> origins_;
+  http_server_settings http_ = http_server_settings().connections(1024);
+  std::function<void(const std::string&, std::exception_ptr)> on_error_;
+};
+
+}  // namespace cofferdam::inline v0::mcp
+
+// ---- cofferdam/serve/mcp/detail/sealed_state.hpp ----
+
+
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// What a server gives to a client to give it back: whose it is, what for, until when; taken once.
+class sealed_states {
+ public:
+  /// \param purpose  what the state belongs to: method, name, arguments. It is given back for the same only.
+  std::string seal(std::string_view purpose, std::string_view state) {
+    boost::json::object inside;
+    inside["state"] = base64_encode(as_bytes(state));  // any bytes
+    inside["until"] = now() + longest;
+    inside["once"] = cofferdam::detail::gateway_random(22, "abcdefghijklmnopqrstuvwxyz0123456789");
+    const std::string text = boost::json::serialize(inside);
+    return base64_encode(as_bytes(text), base64_alphabet::url) + "." + sign(purpose, text);
+  }
+
+  /// \return nothing where it is not ours, not for this, too old, or was used.
+  std::optional<std::string> open(std::string_view purpose, std::string_view sealed) {
+    const std::size_t dot = sealed.find('.');
+    if (dot == std::string_view::npos) return std::nullopt;
+    const std::optional<bytes> raw = base64_decode(sealed.substr(0, dot), base64_alphabet::url);
+    if (!raw) return std::nullopt;
+    const std::string_view text = as_text(*raw);
+    if (!cofferdam::detail::gateway_same_secret(sign(purpose, text), sealed.substr(dot + 1))) return std::nullopt;
+    const boost::json::value inside = boost::json::parse(view(text));
+    const boost::json::object& object = inside.as_object();
+    if (object.at("until").to_number<std::int64_t>() < now()) return std::nullopt;
+    const std::string once = text_of(object, "once").value_or("");
+    if (!used_.insert(once).second) return std::nullopt;
+    order_.push_back(once);
+    // Older ones than these are too old anyway, or somebody asks a thousand times a minute.
+    if (order_.size() > 100'000) {
+      used_.erase(order_.front());
+      order_.pop_front();
+    }
+    const std::optional<bytes> state = base64_decode(text_of(object, "state").value_or(""));
+    return state ? std::optional(std::string(as_text(*state))) : std::nullopt;
+  }
+
+ private:
+  static constexpr std::int64_t longest = 3600;
+
+  static std::int64_t now() {
+    return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+  std::string sign(std::string_view purpose, std::string_view text) const {
+    std::string all(purpose);
+    all += '\0';
+    all += text;
+    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+    unsigned size = 0;
+    if (HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()),
+             reinterpret_cast<const unsigned char*>(all.data()), all.size(), digest.data(), &size) == nullptr)
+      throw error(errc::io_error, "mcp: OpenSSL cannot make an HMAC");
+    return base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), size), base64_alphabet::url);
+  }
+
+  std::string key_ = cofferdam::detail::gateway_token();
+  std::set<std::string> used_;
+  std::deque<std::string> order_;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/background.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// What a command has written since somebody last looked; of too much the beginning is dropped.
+class unread_output {
+ public:
+  static constexpr std::size_t most = 256 * 1024;
+
+  void append(std::string_view piece) {
+    text_ += piece;
+    if (text_.size() <= most) return;
+    const std::size_t cut = text_.size() - most / 2;
+    dropped_ += cut;
+    text_.erase(0, cut);
+  }
+  bool empty() const noexcept { return text_.empty() && dropped_ == 0; }
+  /// At most so many bytes, the oldest first, as good UTF-8.
+  /// \param last  whether nothing more will come.
+  std::string take(std::size_t count, bool last, std::uint64_t& dropped) {
+    dropped = std::exchange(dropped_, 0);
+    std::string_view part = std::string_view(text_).substr(0, count);
+    if (part.size() < text_.size() || !last) part = without_cut_end(part);
+    std::string good;
+    append_repaired_utf8(good, dropped == 0 ? part : without_cut_start(part));
+    text_.erase(0, part.size());
+    return good;
+  }
+
+ private:
+  std::string text_;
+  std::uint64_t dropped_ = 0;
+};
+
+/// A command that goes on beyond the call that has started it.
+class background_command {
+ public:
+  background_command(const asio::any_io_executor& executor, std::string id, std::string line,
+                     std::shared_ptr<any_environment> environment, process running)
+      : id(std::move(id)),
+        line(std::move(line)),
+        environment_(std::move(environment)),
+        signal_turn_(executor, 1),
+        running(std::move(running)),
+        changed(executor),
+        started(std::chrono::steady_clock::now()) {}
+
+  std::string id;
+  std::string line;
+
+ private:
+  std::shared_ptr<any_environment> environment_;  // outlives the process
+  cofferdam::detail::allotment signal_turn_;
+
+ public:
+  process running;
+  event changed;
+  std::chrono::steady_clock::time_point started;
+  unread_output out;
+  unread_output err;
+  std::optional<command_result> result;
+  std::string lost;  // why nobody knows how it ended
+  bool over() const noexcept { return result || !lost.empty(); }
+
+  /// One signal at a time.
+  static awaitable<void> signal(std::shared_ptr<background_command> self, int number) {
+    co_await self->signal_turn_.take(1, "signal");
+    const cofferdam::detail::allotted turn(self->signal_turn_, 1);
+    co_await self->running.signal(number);
+  }
+
+  /// Takes its output until it has ended.
+  static awaitable<void> watch(std::shared_ptr<background_command> self) {
+    std::string lost;
+    try {
+      for (;;) {
+        const chunk piece = co_await self->running.read();
+        if (piece.end()) break;
+        (piece.stream() == output_stream::err ? self->err : self->out).append(as_text(piece.data()));
+        self->changed.happened();
+      }
+      command_result ended = co_await self->running.wait();
+      self->result = std::move(ended);
+    } catch (const std::exception& failure) {
+      lost = failure.what();
+    }
+    if (!self->result) self->lost = lost.empty() ? "it was lost" : lost;
+    self->changed.happened();
+  }
+};
+
+/// Those of a workspace.
+class background_commands {
+ public:
+  static constexpr std::size_t most_running = 16;
+  static constexpr std::size_t most_ended = 48;
+
+  explicit background_commands(asio::any_io_executor executor) : executor_(std::move(executor)) {}
+
+  std::size_t running() const noexcept {
+    std::size_t count = starting_;
+    for (const auto& one : all_)
+      if (!one->over()) ++count;
+    return count;
+  }
+  /// \throws error{errc::too_large} where too many run.
+  void reserve() {
+    if (running() >= most_running)
+      throw error(errc::too_large, "there are " + std::to_string(most_running) +
+                                       " background commands already; end one with signal_command first");
+    ++starting_;
+  }
+  void release() noexcept { --starting_; }
+
+  std::shared_ptr<background_command> add(std::string line, std::shared_ptr<any_environment> environment,
+                                          process running) {
+    std::size_t ended = 0;
+    for (const auto& one : all_)
+      if (one->over()) ++ended;
+    for (auto at = all_.begin(); at != all_.end() && ended >= most_ended;) {
+      if ((*at)->over()) {
+        at = all_.erase(at);
+        --ended;
+      } else {
+        ++at;
+      }
+    }
+    all_.push_back(std::make_shared<background_command>(executor_, "cmd-" + std::to_string(++last_), std::move(line),
+                                                        std::move(environment), std::move(running)));
+    return all_.back();
+  }
+  /// Null where there is none.
+  std::shared_ptr<background_command> find(std::string_view id) const {
+    for (const auto& one : all_)
+      if (one->id == id) return one;
+    return nullptr;
+  }
+  const std::list<std::shared_ptr<background_command>>& all() const noexcept { return all_; }
+  void clear() { all_.clear(); }
+
+ private:
+  asio::any_io_executor executor_;
+  std::list<std::shared_ptr<background_command>> all_;
+  std::size_t starting_ = 0;
+  std::uint64_t last_ = 0;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/lazy.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// Something that is opened when it is first asked for, by whoever asks first, for all who do; and once more when it was
+/// lost. Opening is nobody's in particular: who asked may be cancelled meanwhile.
+template <class T>
+class lazy : public std::enable_shared_from_this<lazy<T>> {
+ public:
+  using open_action = std::function<awaitable<std::shared_ptr<T>>()>;
+  using close_action = std::function<awaitable<void>(std::shared_ptr<T>)>;
+
+  lazy(const asio::any_io_executor& executor, std::shared_ptr<tasks> work, open_action open, close_action close)
+      : work_(std::move(work)), open_(std::move(open)), close_(std::move(close)), changed_(executor) {}
+
+  bool can_open() const noexcept { return static_cast<bool>(open_); }
+  const std::shared_ptr<T>& now() const noexcept { return now_; }
+  /// The number of the one that who asks now gets: counts how often it was opened.
+  std::uint64_t generation() const noexcept { return now_ ? generation_ : generation_ + 1; }
+
+  /// \throws what opening throws; error{errc::environment_closed} once it was closed.
+  static awaitable<std::shared_ptr<T>> get(std::shared_ptr<lazy> self) {
+    if (!self->open_) throw error(errc::unsupported, "this server has no such environment");
+    for (;;) {
+      if (self->closed_) throw error(errc::environment_closed, "the session has ended");
+      if (self->now_) co_return self->now_;
+      const std::uint64_t mine = self->attempts_;
+      if (!self->is_opening_) {
+        self->is_opening_ = true;
+        self->work_->spawn(open(self));
+      }
+      while (self->attempts_ == mine && !self->closed_) co_await self->changed_.next();
+      if (!self->now_ && self->failure_ && self->attempts_ == mine + 1) std::rethrow_exception(self->failure_);
+    }
+  }
+
+  /// It is of no use any more: the next one who asks has another opened.
+  void drop(std::uint64_t generation) {
+    if (!now_ || generation != generation_) return;
+    std::shared_ptr<T> lost = std::exchange(now_, nullptr);
+    work_->spawn(discard(this->shared_from_this(), std::move(lost)));
+  }
+
+  /// Behind the end of all `work`.
+  static awaitable<void> close(std::shared_ptr<lazy> self) {
+    self->closed_ = true;
+    self->changed_.happened();
+    std::shared_ptr<T> last = std::exchange(self->now_, nullptr);
+    if (last) co_await self->close_(std::move(last));
+  }
+  void refuse() {
+    closed_ = true;
+    changed_.happened();
+  }
+
+ private:
+  static awaitable<void> open(std::shared_ptr<lazy> self) {
+    std::exception_ptr failure;
+    try {
+      std::shared_ptr<T> opened = co_await self->open_();
+      self->now_ = std::move(opened);
+      ++self->generation_;
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    self->failure_ = failure;
+    self->is_opening_ = false;
+    ++self->attempts_;
+    self->changed_.happened();
+  }
+
+  static awaitable<void> discard(std::shared_ptr<lazy> self, std::shared_ptr<T> lost) {
+    try {
+      co_await self->close_(std::move(lost));
+    } catch (const std::exception&) {  // it was lost before
+    }
+  }
+
+  std::shared_ptr<tasks> work_;
+  open_action open_;
+  close_action close_;
+  event changed_;
+  std::shared_ptr<T> now_;
+  std::exception_ptr failure_;
+  std::uint64_t attempts_ = 0;
+  std::uint64_t generation_ = 0;
+  bool is_opening_ = false;
+  bool closed_ = false;
+};
+
+/// An environment that is opened by its first use.
+class lazy_environment {
+ public:
+  explicit lazy_environment(std::shared_ptr<lazy<any_environment>> inside) : inside_(std::move(inside)) {}
+
+  bool can_start() const noexcept { return !inside_->now() || inside_->now()->can_start(); }
+  awaitable<command_result> run_command(command c) {
+    return pass(inside_, &any_environment::run_command, std::move(c));
+  }
+  awaitable<process> start(command c) { return pass(inside_, &any_environment::start, std::move(c)); }
+  awaitable<bytes> read_file(std::string path, std::size_t most) {
+    return pass(inside_, &any_environment::read_file, std::move(path), most);
+  }
+  awaitable<void> write_file(std::string path, bytes_view content) {
+    return pass(inside_, &any_environment::write_file, std::move(path), content);
+  }
+  awaitable<entry> stat(std::string path) { return pass(inside_, &any_environment::stat, std::move(path)); }
+  awaitable<std::vector<entry>> list(std::string path) {
+    return pass(inside_, &any_environment::list, std::move(path));
+  }
+  awaitable<void> make_directory(std::string path) {
+    return pass(inside_, &any_environment::make_directory, std::move(path));
+  }
+  awaitable<void> remove(std::string path) { return pass(inside_, &any_environment::remove, std::move(path)); }
+  awaitable<void> rename(std::string from, std::string to) {
+    return pass(inside_, &any_environment::rename, std::move(from), std::move(to));
+  }
+  awaitable<transfer> put_files(file_source& source) { return pass(inside_, &any_environment::put_files, source); }
+  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
+    return pass(inside_, &any_environment::get_files, std::move(requests));
+  }
+  awaitable<void> close() { return nothing(); }
+
+ private:
+  static awaitable<void> nothing() { co_return; }
+
+  template <class R, class... A>
+  static awaitable<R> pass(std::shared_ptr<lazy<any_environment>> inside,
+                           awaitable<R> (any_environment::*operation)(A...), std::type_identity_t<A>... arguments) {
+    const std::shared_ptr<any_environment> opened = co_await lazy<any_environment>::get(inside);
+    if constexpr (std::is_void_v<R>) {
+      co_await ((*opened).*operation)(std::forward<A>(arguments)...);
+    } else {
+      R result = co_await ((*opened).*operation)(std::forward<A>(arguments)...);
+      co_return result;
+    }
+  }
+
+  std::shared_ptr<lazy<any_environment>> inside_;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/live_report.hpp ----
+
+
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+inline std::string size_text(std::uint64_t count) {
+  if (count < 1000) return std::to_string(count) + " B";
+  const bool large = count >= 1'000'000;
+  const std::uint64_t tenths = count / (large ? 100'000 : 100);
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + (large ? " MB" : " kB");
+}
+
+/// Tells a client what work comes to while it runs: progress once a second, output as messages of its log.
+class live_report {
+ public:
+  /// Whether the client wants to be told anything.
+  static bool is_wanted(const request& of) { return of.wants_progress() || of.wants_log(level); }
+
+  live_report(std::shared_ptr<request> of, std::string logger)
+      : of_(std::move(of)),
+        logger_(std::move(logger)),
+        timer_(of_->executor),
+        start_(std::chrono::steady_clock::now()) {}
+
+  void feed(output_stream stream, bytes_view piece) {
+    total_ += piece.size();
+    const std::string_view text = as_text(piece);
+    std::string& pending = pending_[stream == output_stream::err ? 1 : 0];
+    const std::size_t fits = std::min(text.size(), most_pending - std::min(most_pending, pending.size()));
+    pending += text.substr(0, fits);
+    left_out_ += text.size() - fits;
+    tail_ += text.substr(text.size() - std::min(text.size(), most_tail));
+    if (tail_.size() > 2 * most_tail) tail_.erase(0, tail_.size() - most_tail);
+  }
+
+  /// Until `end`.
+  static awaitable<void> run(std::shared_ptr<live_report> self) {
+    while (!self->over_) {
+      self->timer_.expires_after(period);
+      std::error_code woken;
+      co_await self->timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+      if (!self->over_) self->tell();
+    }
+  }
+
+  /// Tells the rest of the output.
+  void end() {
+    if (over_) return;
+    over_ = true;
+    tell_output();
+    try {
+      timer_.cancel();
+    } catch (const std::system_error&) {  // then nobody waits
+    }
+  }
+
+ private:
+  static constexpr int level = 1;  // info
+  static constexpr std::size_t most_pending = 16 * 1024;
+  static constexpr std::size_t most_tail = 400;
+  static constexpr std::chrono::milliseconds period{250};
+
+  void tell() {
+    tell_output();
+    const auto passed = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - start_);
+    if (passed.count() < 1 || !of_->wants_progress()) return;
+    std::string words = std::to_string(passed.count()) + " s, " + size_text(total_) + " out";
+    const std::string line = last_line();
+    if (!line.empty()) words += ": " + line;
+    of_->progress(static_cast<double>(passed.count()), std::nullopt, words);
+  }
+
+  void tell_output() {
+    for (std::size_t i = 0; i < pending_.size(); ++i) {
+      std::string& pending = pending_[i];
+      if (pending.empty()) continue;
+      if (!of_->wants_log(level)) {
+        pending.clear();
+        continue;
+      }
+      // What a later piece completes waits for it.
+      const std::string_view whole = over_ ? std::string_view(pending) : without_cut_end(pending);
+      if (whole.empty()) continue;
+      std::string text;
+      append_repaired_utf8(text, whole);
+      boost::json::object data;
+      data["stream"] = i == 0 ? "stdout" : "stderr";
+      data["text"] = text;
+      if (left_out_ != 0) data["bytes_left_out"] = std::exchange(left_out_, 0);
+      pending.erase(0, whole.size());
+      of_->log(level, logger_, std::move(data));
+    }
+  }
+
+  std::string last_line() const {
+    std::string_view text = tail_;
+    while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
+    const std::size_t line = text.rfind('\n');
+    if (line != std::string_view::npos) text.remove_prefix(line + 1);
+    return one_line(without_cut_start(text), 120);
+  }
+
+  std::shared_ptr<request> of_;
+  std::string logger_;
+  asio::steady_timer timer_;
+  std::chrono::steady_clock::time_point start_;
+  std::array<std::string, 2> pending_;
+  std::string tail_;
+  std::uint64_t total_ = 0;
+  std::size_t left_out_ = 0;
+  bool over_ = false;
+};
+
+/// A report that ends with its scope.
+class reporting {
+ public:
+  reporting() = default;
+  explicit reporting(std::shared_ptr<live_report> of) noexcept : of_(std::move(of)) {}
+  reporting(const reporting&) = delete;
+  reporting& operator=(const reporting&) = delete;
+  ~reporting() {
+    if (of_) of_->end();
+  }
+
+ private:
+  std::shared_ptr<live_report> of_;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/workspace.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// A runner, and the environment that it may run in.
+class opened_runner {
+ public:
+  std::shared_ptr<any_environment> environment;
+  any_runner runner;
+};
+
+/// What a server gives each of its clients.
+class workspace_plan {
+ public:
+  lazy<any_environment>::open_action open_environment;
+  /// Is given the open environment where there is one.
+  std::function<awaitable<std::shared_ptr<opened_runner>>(std::shared_ptr<any_environment>)> open_runner;
+  /// Whether there are files in it before it is opened.
+  bool has_files = false;
+  std::size_t at_once = 8;
+  std::size_t waiting = 64;
+};
+
+/// An environment and a runner, made when they are first used, and what runs in them: what a client session has for itself.
+class workspace : public std::enable_shared_from_this<workspace> {
+ public:
+  using tool_maker = std::function<tools::any_tool(any_environment&)>;
+
+  workspace(asio::any_io_executor executor, const workspace_plan& plan)
+      : executor_(executor),
+        work_(std::make_shared<tasks>(executor)),
+        turns_(executor, plan.at_once),
+        most_waiting_(plan.waiting),
+        has_files_(plan.has_files),
+        environment_(
+            std::make_shared<lazy<any_environment>>(executor, work_, plan.open_environment, close_environment)),
+        runner_(std::make_shared<lazy<opened_runner>>(executor, work_, opener(plan, environment_), close_runner)),
+        face_(any_environment(lazy_environment(environment_))),
+        commands_(executor) {}
+
+  const asio::any_io_executor& executor() const noexcept { return executor_; }
+  bool has_environment() const noexcept { return environment_->can_open(); }
+  /// Whether there may be files: it is open, or has some from before.
+  bool may_have_files() const noexcept { return has_environment() && (environment_->now() || has_files_); }
+  /// Whether anything was opened.
+  bool is_open() const noexcept { return environment_->now() || runner_->now(); }
+
+  awaitable<std::shared_ptr<any_environment>> environment() { return lazy<any_environment>::get(environment_); }
+  awaitable<std::shared_ptr<opened_runner>> runner() { return lazy<opened_runner>::get(runner_); }
+  /// The environment, opened by its first use.
+  any_environment& face() noexcept { return face_; }
+  background_commands& commands() noexcept { return commands_; }
+  tasks& work() noexcept { return *work_; }
+
+  tools::any_tool& tool(const std::string& name, const tool_maker& make) {
+    const auto found = tools_.find(name);
+    if (found != tools_.end()) return found->second;
+    return tools_.emplace(name, make(face_)).first->second;
+  }
+
+  /// Tells what work comes to, where the client wants to know; null where not.
+  std::shared_ptr<live_report> report(const std::shared_ptr<request>& of, const std::string& logger) {
+    if (!live_report::is_wanted(*of)) return nullptr;
+    auto made = std::make_shared<live_report>(of, logger);
+    work_->spawn(live_report::run(made));
+    return made;
+  }
+
+  /// One of the places for work that runs at once.
+  /// \throws error{errc::too_large} where too many wait.
+  static awaitable<void> take_turn(std::shared_ptr<workspace> self) {
+    if (self->turns_.try_take(1)) co_return;
+    if (self->waiting_ >= self->most_waiting_)
+      throw error(errc::too_large, "busy: too many calls wait already; wait for some to end");
+    const counted mine(self->waiting_);
+    co_await self->turns_.take(1, "call");
+  }
+  cofferdam::detail::allotted turn() { return {turns_, 1}; }
+
+  /// What a failure of the environment's says about it: how often it was opened until then.
+  std::pair<std::uint64_t, std::uint64_t> generation() const noexcept {
+    return {environment_->generation(), runner_->generation()};
+  }
+  /// What was open then is lost.
+  void drop(const std::pair<std::uint64_t, std::uint64_t>& generation) {
+    runner_->drop(generation.second);
+    environment_->drop(generation.first);
+  }
+
+  /// Ends everything in it. Not cancelled; calls have ended before.
+  static awaitable<void> close(std::shared_ptr<workspace> self) {
+    if (std::exchange(self->closed_, true)) co_return;
+    self->environment_->refuse();
+    self->runner_->refuse();
+    self->work_->cancel();
+    co_await tasks::join(self->work_);
+    self->commands_.clear();
+    std::exception_ptr failure;
+    try {
+      co_await lazy<opened_runner>::close(self->runner_);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    co_await lazy<any_environment>::close(self->environment_);
+    if (failure) std::rethrow_exception(failure);
+  }
+
+ private:
+  class counted {
+   public:
+    explicit counted(std::size_t& count) noexcept : count_(count) { ++count_; }
+    counted(const counted&) = delete;
+    counted& operator=(const counted&) = delete;
+    ~counted() { --count_; }
+
+   private:
+    std::size_t& count_;
+  };
+
+  static awaitable<void> close_environment(std::shared_ptr<any_environment> one) { co_await one->close(); }
+  static awaitable<void> close_runner(std::shared_ptr<opened_runner> one) { co_await one->runner.close(); }
+
+  static lazy<opened_runner>::open_action opener(const workspace_plan& plan,
+                                                 const std::shared_ptr<lazy<any_environment>>& environment) {
+    if (!plan.open_runner) return {};
+    return [open = plan.open_runner, environment] { return open_runner(open, environment); };
+  }
+  static awaitable<std::shared_ptr<opened_runner>> open_runner(decltype(workspace_plan::open_runner) open,
+                                                               std::shared_ptr<lazy<any_environment>> environment) {
+    std::shared_ptr<any_environment> inside;
+    if (environment->can_open()) inside = co_await lazy<any_environment>::get(environment);
+    std::shared_ptr<opened_runner> opened = co_await open(inside);
+    co_return opened;
+  }
+
+  asio::any_io_executor executor_;
+  std::shared_ptr<tasks> work_;
+  cofferdam::detail::allotment turns_;
+  std::size_t most_waiting_;
+  std::size_t waiting_ = 0;
+  bool has_files_;
+  bool closed_ = false;
+  std::shared_ptr<lazy<any_environment>> environment_;
+  std::shared_ptr<lazy<opened_runner>> runner_;
+  any_environment face_;
+  std::map<std::string, tools::any_tool> tools_;
+  background_commands commands_;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/core.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+template <class Definition, class Handler>
+class registered {
+ public:
+  registered(Definition what, Handler serve) : what(std::move(what)), serve(std::move(serve)) {}
+  Definition what;
+  Handler serve;
+};
+using registered_tool = registered<tool_definition, tool_handler>;
+using registered_resource = registered<resource_definition, resource_handler>;
+using registered_prompt = registered<prompt_definition, prompt_handler>;
+
+/// Told of changes that are no request's.
+class change_listener {
+ public:
+  change_listener() = default;
+  change_listener(const change_listener&) = delete;
+  change_listener& operator=(const change_listener&) = delete;
+  virtual ~change_listener() = default;
+  /// \param kind  "tools", "prompts", "resources": that list; a URI: that resource.
+  virtual void changed(std::string_view kind, bool is_resource) = 0;
+};
+
+/// What all clients of a server have in common.
+class server_core {
+ public:
+  server_core(asio::any_io_executor executor, server_options options)
+      : executor_(std::move(executor)), options_(std::move(options)) {
+    plan.has_files = options_.has_files();
+    plan.at_once = options_.at_once();
+    plan.waiting = options_.waiting();
+  }
+
+  const asio::any_io_executor& executor() const noexcept { return executor_; }
+  const server_options& options() const noexcept { return options_; }
+
+  workspace_plan plan;
+  std::vector<std::shared_ptr<const registered_tool>> tools;
+  std::vector<std::shared_ptr<const registered_resource>> resources;  // templates too
+  std::vector<std::shared_ptr<const registered_prompt>> prompts;
+  completion_handler complete;
+  sealed_states sealed;
+  std::uint64_t revision = 0;  // of the lists
+
+  /// Kept alive by the caller for the length of a call.
+  std::shared_ptr<const registered_tool> tool(std::string_view name) const {
+    for (const auto& one : tools)
+      if (one->what.name() == name) return one;
+    return nullptr;
+  }
+  std::shared_ptr<const registered_prompt> prompt(std::string_view name) const {
+    for (const auto& one : prompts)
+      if (one->what.name() == name) return one;
+    return nullptr;
+  }
+
+  void listen(const std::shared_ptr<change_listener>& one) { listeners_.push_back(one); }
+  void changed(std::string_view kind, bool is_resource) {
+    ++revision;
+    std::erase_if(listeners_, [](const std::weak_ptr<change_listener>& one) { return one.expired(); });
+    const std::list<std::weak_ptr<change_listener>> all = listeners_;
+    for (const std::weak_ptr<change_listener>& one : all)
+      if (const auto alive = one.lock()) alive->changed(kind, is_resource);
+  }
+
+  void report(const std::string& doing, const std::exception_ptr& failure) const {
+    if (options_.on_error()) options_.on_error()(doing, failure);
+  }
+
+  boost::json::object identity(std::string_view version) const {
+    boost::json::object made;
+    made["name"] = options_.name();
+    if (!options_.title().empty() && version >= "2025-06-18") made["title"] = options_.title();
+    made["version"] = options_.version();
+    return made;
+  }
+
+  boost::json::object capabilities() const {
+    boost::json::object lists;
+    lists["listChanged"] = true;
+    boost::json::object made;
+    if (!tools.empty()) made["tools"] = lists;
+    if (!resources.empty() || plan.open_environment) {
+      boost::json::object mine = lists;
+      mine["subscribe"] = !resources.empty();
+      made["resources"] = std::move(mine);
+    }
+    if (!prompts.empty()) made["prompts"] = lists;
+    if (complete) made["completions"] = boost::json::object();
+    made["logging"] = boost::json::object();
+    return made;
+  }
+
+ private:
+  asio::any_io_executor executor_;
+  server_options options_;
+  std::list<std::weak_ptr<change_listener>> listeners_;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/schemas.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+
+#include <string_view>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// A schema of ours as it is written in the source.
+inline boost::json::object schema_of(std::string_view text) { return boost::json::parse(view(text)).as_object(); }
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/command_tools.hpp ----
+
+
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+// Commands as tools: run one, and keep some going. specs/mcp-and-llm.md, 9.2 and 10.1.
+
+namespace cofferdam::inline v0::mcp::detail {
+
+inline constexpr std::array<std::pair<std::string_view, int>, 15> signals{{{"TERM", SIGTERM},
+                                                                           {"KILL", SIGKILL},
+                                                                           {"INT", SIGINT},
+                                                                           {"HUP", SIGHUP},
+                                                                           {"QUIT", SIGQUIT},
+                                                                           {"STOP", SIGSTOP},
+                                                                           {"CONT", SIGCONT},
+                                                                           {"USR1", SIGUSR1},
+                                                                           {"USR2", SIGUSR2},
+                                                                           {"SEGV", SIGSEGV},
+                                                                           {"ABRT", SIGABRT},
+                                                                           {"FPE", SIGFPE},
+                                                                           {"ILL", SIGILL},
+                                                                           {"BUS", SIGBUS},
+                                                                           {"PIPE", SIGPIPE}}};
+inline std::string signal_name(int number) {
+  for (const auto& [name, value] : signals)
+    if (value == number) return "SIG" + std::string(name);
+  return "signal " + std::to_string(number);
+}
+
+inline int signal_number(std::string_view wanted) {
+  for (const auto& [name, value] : signals)
+    if (name == wanted) return value;
+  return SIGTERM;
+}
+
+inline std::string seconds_text(std::chrono::nanoseconds time) {
+  const auto hundredths = std::chrono::duration_cast<std::chrono::milliseconds>(time).count() / 10;
+  const std::string fraction = std::to_string(hundredths % 100);
+  return std::to_string(hundredths / 100) + "." + (fraction.size() == 1 ? "0" : "") + fraction + " s";
+}
+
+/// What the client gets of an output stream: text for the model, and its facts.
+inline void add_stream(std::string& text, const char* name, const captured& stream) {
+  if (stream.total() == 0) return;
+  const std::string shown = printable_text(stream.text());
+  const auto lines = static_cast<std::size_t>(std::count(shown.begin(), shown.end(), '\n')) +
+                     (shown.empty() || shown.back() == '\n' ? 0U : 1U);
+  text += "--- " + std::string(name) + " (" + std::to_string(lines) + (lines == 1 ? " line" : " lines") +
+          (stream.cut() != 0 ? ", middle cut" : "") + ") ---\n" + shown;
+  if (!shown.empty() && shown.back() != '\n') text += '\n';
+}
+inline void add_streams(boost::json::object& facts, const captured& out, const captured& err) {
+  facts["stdout"] = out.text();
+  facts["stderr"] = err.text();
+  facts["stdout_truncated"] = out.cut() != 0;
+  facts["stderr_truncated"] = err.cut() != 0;
+}
+
+/// `status`, and the first line of the text.
+class outcome {
+ public:
+  const char* status = "failed";
+  std::string line;
+  bool is_error = false;
+};
+
+/// Whether nothing ran because somebody said no.
+inline bool is_rejection(error_kind kind) noexcept {
+  return kind == error_kind::command_not_allowed || kind == error_kind::absolute_path_detected ||
+         kind == error_kind::invalid_argument || kind == error_kind::security_violation;
+}
+
+inline std::string why(const std::string& reason, const std::string& advice) {
+  return advice.empty() ? reason : reason + "\n" + advice;
+}
+
+inline outcome outcome_of(const command_result& result) {
+  outcome made;
+  const std::string time = " (" + seconds_text(result.duration()) + ")";
+  if (result.kind() == error_kind::timeout) {
+    made.status = "timeout";
+    made.line = "timed out" + time + "; the command and everything it started were killed";
+    made.is_error = true;
+  } else if (is_rejection(result.kind())) {
+    made.status = "rejected";
+    made.line = "not run: " + why(result.reason(), result.advice());
+    made.is_error = true;
+  } else if (result.term_signal() != 0) {
+    made.status = "signaled";
+    made.line = "killed by " + signal_name(result.term_signal()) + time;
+    if (!result.reason().empty()) made.line += ": " + why(result.reason(), result.advice());
+  } else if (result.exit_code() >= 0) {
+    made.status = "exited";
+    made.line = "exit code " + std::to_string(result.exit_code()) + time;
+    if (!result.reason().empty()) made.line += ": " + why(result.reason(), result.advice());
+  } else {
+    made.line = "could not run: " + why(result.reason(), result.advice());
+    made.is_error = true;
+  }
+  return made;
+}
+
+inline answer command_answer(const command_result& result) {
+  const outcome how = outcome_of(result);
+  std::string text = how.line + "\n";
+  add_stream(text, "stdout", result.out());
+  add_stream(text, "stderr", result.err());
+  boost::json::object facts;
+  facts["status"] = how.status;
+  const std::string_view status = how.status;
+  if (status == "exited") facts["exit_code"] = result.exit_code();
+  if (status == "signaled") facts["signal"] = signal_name(result.term_signal());
+  add_streams(facts, result.out(), result.err());
+  facts["stdout_bytes"] = result.out().total();
+  facts["stderr_bytes"] = result.err().total();
+  facts["duration_ms"] = std::chrono::duration_cast<std::chrono::milliseconds>(result.duration()).count();
+  if (!result.reason().empty()) facts["reason"] = why(result.reason(), result.advice());
+  answer made(text);
+  made.structured(std::move(facts)).is_error(how.is_error);
+  return made;
+}
+
+/// The command tools of a server.
+class command_tools {
+ public:
+  static void add_to(server_core& core) {
+    const auto self = std::make_shared<const command_tools>(core.options());
+    add(core, self, self->exec_, self->exec_definition(), &command_tools::exec);
+    add(core, self, self->start_, self->start_definition(), &command_tools::start);
+    add(core, self, self->read_, self->read_definition(), &command_tools::read);
+    add(core, self, self->signal_, self->signal_definition(), &command_tools::send_signal);
+    add(core, self, self->list_, self->list_definition(), &command_tools::list);
+  }
+
+  explicit command_tools(const server_options& options)
+      : kept_(options.kept_output()), about_(options.about_environment()), open_world_(options.open_world()) {
+    const auto longest = static_cast<double>(options.longest_time().count());
+    const std::int64_t usual = std::min(options.command_time(), options.longest_time()).count();
+    using tools::argument;
+    using tools::argument_kind;
+    exec_ = tools::argument_list(
+        argument("cmd", argument_kind::text,
+                 "The bash command line. May span several lines and use pipes, &&, redirects and here-documents.")
+            .required()
+            .between(1, 100'000),
+        argument("cwd", argument_kind::text, "Directory to run in, relative to the workspace root.")
+            .between(1, 4095)
+            .otherwise("."),
+        argument("timeout_s", argument_kind::integer,
+                 "Seconds before the command is killed. Raise it for builds and installs.")
+            .between(1, longest)
+            .otherwise(usual),
+        argument("stdin", argument_kind::text, "Text fed to the command's standard input."));
+    start_ = tools::argument_list(
+        argument("cmd", argument_kind::text, "The bash command line.").required().between(1, 100'000),
+        argument("cwd", argument_kind::text, "Directory to run in, relative to the workspace root.")
+            .between(1, 4095)
+            .otherwise("."),
+        argument("timeout_s", argument_kind::integer,
+                 "Seconds before the command is killed. Left out: it runs until it ends, is signaled, or the session "
+                 "ends.")
+            .between(1, 604'800));
+    read_ = tools::argument_list(
+        argument("id", argument_kind::text, "What start_command returned.").required().between(1, 100),
+        argument("wait_s", argument_kind::integer,
+                 "Seconds to wait for new output or the end, where there is neither yet.")
+            .between(0, 50)
+            .otherwise(0));
+    signal_ = tools::argument_list(
+        argument("id", argument_kind::text, "What start_command returned.").required().between(1, 100),
+        argument("signal", argument_kind::text, "TERM asks it to end, KILL ends it, INT is what ^C sends.")
+            .one_of({"TERM", "KILL", "INT", "HUP", "QUIT", "STOP", "CONT", "USR1", "USR2"})
+            .otherwise("TERM"));
+  }
+
+ private:
+  using self_pointer = std::shared_ptr<const command_tools>;
+  using work = awaitable<answer> (*)(self_pointer, call&, tools::checked_arguments);
+
+  static void add(server_core& core, const self_pointer& self, const tools::argument_list& arguments,
+                  tool_definition what, work how) {
+    tool_definition described = std::move(what).input(arguments.schema());
+    tool_handler serve = [self, &arguments, how](call& made) -> awaitable<answer> {
+      tools::checked_arguments values;
+      const std::string complaint = arguments.check(made.arguments(), values);
+      if (!complaint.empty()) return said(answer::failed(made.name() + ": " + complaint));
+      return how(self, made, std::move(values));
+    };
+    core.tools.push_back(std::make_shared<const registered_tool>(std::move(described), std::move(serve)));
+  }
+  static awaitable<answer> said(answer made) { co_return made; }
+
+  tool_definition exec_definition() const {
+    return tool_definition("code_exec",
+                           "Run one command line with bash in the sandbox workspace, wait for it to end, and return "
+                           "its exit code, stdout and stderr. Use it to run programs and tests, install packages, and "
+                           "inspect, search, move or delete files.\n"
+                           "- Every call starts a new shell in `cwd`: exported variables and `cd` do not carry over to "
+                           "the next call, files do.\n"
+                           "- It is not interactive: stdin is empty unless `stdin` is given. Pass flags such as -y; "
+                           "never start an editor, a pager or a REPL.\n"
+                           "- A non-zero exit code is a normal result, not a tool failure: read stderr and decide.\n"
+                           "- Long output is cut in the middle. To keep all of it, redirect to a file and read parts "
+                           "with read_file.\n"
+                           "- After `timeout_s` seconds the command and everything it started are killed. For servers "
+                           "and long work use start_command." +
+                               also())
+        .title("Run shell command")
+        .output(schema_of(R"({"type":"object","properties":{
+          "status":{"type":"string","enum":["exited","signaled","timeout","cancelled","rejected","failed"],"description":"exited: ran to its end, see exit_code. rejected: a policy refused it. failed: the sandbox could not run it."},
+          "exit_code":{"type":"integer","description":"Present when status is exited."},
+          "signal":{"type":"string","description":"Present when status is signaled, such as SIGKILL."},
+          "stdout":{"type":"string"},"stderr":{"type":"string"},
+          "stdout_truncated":{"type":"boolean"},"stderr_truncated":{"type":"boolean"},
+          "stdout_bytes":{"type":"integer","minimum":0},"stderr_bytes":{"type":"integer","minimum":0},
+          "duration_ms":{"type":"integer","minimum":0},
+          "reason":{"type":"string","description":"Why, when status is rejected or failed."}},
+          "required":["status","stdout","stderr","stdout_truncated","stderr_truncated","duration_ms"],
+          "additionalProperties":false})"))
+        .hints(false, true, false, open_world_);
+  }
+
+  tool_definition start_definition() const {
+    return tool_definition("start_command",
+                           "Start a command line with bash in the background of the sandbox workspace and return its "
+                           "id at once, for servers, watchers and long work. See what it prints with read_output, end "
+                           "it with signal_command; list_commands shows all of them. For a command whose result you "
+                           "need now use code_exec." +
+                               also())
+        .title("Start background command")
+        .output(schema_of(R"({"type":"object","properties":{"id":{"type":"string"},
+          "status":{"type":"string","enum":["running","rejected","failed"]},"reason":{"type":"string"}},
+          "required":["status"],"additionalProperties":false})"))
+        .hints(false, true, false, open_world_);
+  }
+
+  static tool_definition read_definition() {
+    return tool_definition("read_output",
+                           "Return what a background command has printed since the last read_output for it, and "
+                           "whether it still runs. Set `wait_s` to wait for something new instead of asking again and "
+                           "again.")
+        .title("Read background output")
+        .output(schema_of(R"({"type":"object","properties":{"id":{"type":"string"},
+          "status":{"type":"string","enum":["running","exited","signaled","timeout","rejected","failed"]},
+          "exit_code":{"type":"integer"},"signal":{"type":"string"},
+          "stdout":{"type":"string"},"stderr":{"type":"string"},
+          "bytes_dropped":{"type":"integer","minimum":0,"description":"How much older output nobody read in time."},
+          "more":{"type":"boolean","description":"There is more to read at once."},
+          "reason":{"type":"string"}},
+          "required":["id","status","stdout","stderr","more"],"additionalProperties":false})"))
+        .hints(false, false, false, false);
+  }
+
+  static tool_definition signal_definition() {
+    return tool_definition("signal_command",
+                           "Send a signal to a background command and the processes of its group. Its end shows in "
+                           "read_output.")
+        .title("Signal background command")
+        .output(schema_of(R"({"type":"object","properties":{"id":{"type":"string"},"signal":{"type":"string"},
+          "was_running":{"type":"boolean"}},"required":["id","signal","was_running"],"additionalProperties":false})"))
+        .hints(false, true, true, false);
+  }
+
+  static tool_definition list_definition() {
+    return tool_definition("list_commands",
+                           "List the background commands of this session: those that run, and those "
+                           "that have ended.")
+        .title("List background commands")
+        .output(schema_of(R"({"type":"object","properties":{"commands":{"type":"array","items":{"type":"object",
+          "properties":{"id":{"type":"string"},"cmd":{"type":"string"},"status":{"type":"string"},
+          "exit_code":{"type":"integer"},"age_s":{"type":"integer","minimum":0}},
+          "required":["id","cmd","status","age_s"],"additionalProperties":false}}},
+          "required":["commands"],"additionalProperties":false})"))
+        .hints(true, false, true, false);
+  }
+
+  std::string also() const { return about_.empty() ? std::string() : "\n- " + about_; }
+
+  static command line_of(const tools::checked_arguments& arguments) {
+    command made = shell(arguments.text("cmd"));
+    made.working_directory(arguments.text("cwd"));
+    return made;
+  }
+
+  static awaitable<answer> exec(self_pointer self, call& made, tools::checked_arguments arguments) {
+    const std::shared_ptr<workspace> place = made.inside()->place;
+    const std::shared_ptr<any_environment> environment = co_await place->environment();
+    co_await workspace::take_turn(place);
+    const cofferdam::detail::allotted turn = place->turn();
+    command line = line_of(arguments);
+    line.timeout(std::chrono::seconds(arguments.integer("timeout_s"))).keep_output(self->kept_);
+    if (arguments.has("stdin")) line.input(arguments.text("stdin"));
+    std::shared_ptr<live_report> report;
+    if (environment->can_start()) report = place->report(made.inside(), made.name());
+    if (!report) {
+      const command_result result = co_await environment->run_command(std::move(line));
+      co_return command_answer(result);
+    }
+    const reporting at_end(report);
+    const auto tell = [&report](const chunk& piece) { report->feed(piece.stream(), piece.data()); };
+    const command_result result = co_await stream_output(*environment, std::move(line), tell);
+    co_return command_answer(result);
+  }
+
+  class reservation {
+   public:
+    explicit reservation(background_commands& of) : of_(of) { of_.reserve(); }
+    reservation(const reservation&) = delete;
+    reservation& operator=(const reservation&) = delete;
+    ~reservation() { of_.release(); }
+
+   private:
+    background_commands& of_;
+  };
+
+  static awaitable<answer> start(self_pointer, call& made, tools::checked_arguments arguments) {
+    const std::shared_ptr<workspace> place = made.inside()->place;
+    const std::shared_ptr<any_environment> environment = co_await place->environment();
+    const reservation mine(place->commands());
+    command line = line_of(arguments);
+    line.keep_output(0);
+    if (arguments.has("timeout_s")) {
+      line.timeout(std::chrono::seconds(arguments.integer("timeout_s")));
+    } else {
+      line.timeout(no_timeout);
+    }
+    process running = co_await environment->start(std::move(line));
+    const std::shared_ptr<background_command> one =
+        place->commands().add(arguments.text("cmd"), environment, std::move(running));
+    place->work().spawn(background_command::watch(one));
+    boost::json::object facts;
+    facts["id"] = one->id;
+    facts["status"] = "running";
+    answer said("started as " + one->id + "; see read_output\n");
+    said.structured(std::move(facts));
+    co_return said;
+  }
+
+  static std::shared_ptr<background_command> find(const call& made, const tools::checked_arguments& arguments) {
+    std::shared_ptr<background_command> found = made.inside()->place->commands().find(arguments.text("id"));
+    if (!found)
+      throw error(errc::not_found, "there is no background command '" + one_line(arguments.text("id"), 100) +
+                                       "' in this session; list_commands shows those there are");
+    return found;
+  }
+
+  static void add_status(boost::json::object& facts, std::string& line, const background_command& one) {
+    if (!one.over()) {
+      facts["status"] = "running";
+      line = "running";
+    } else if (one.result) {
+      const outcome how = outcome_of(*one.result);
+      facts["status"] = how.status;
+      line = how.line;
+      if (one.result->exit_code() >= 0) facts["exit_code"] = one.result->exit_code();
+    } else {
+      facts["status"] = "failed";
+      line = "lost: " + one.lost;
+    }
+  }
+
+  static awaitable<answer> read(self_pointer self, call& made, tools::checked_arguments arguments) {
+    const std::shared_ptr<background_command> one = find(made, arguments);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(arguments.integer("wait_s"));
+    if (arguments.integer("wait_s") > 0) {
+      const auto alarm = std::make_shared<asio::steady_timer>(made.inside()->executor, until);
+      made.inside()->place->work().spawn(wake(one, alarm));
+      const alarm_off at_end(alarm);
+      while (one->out.empty() && one->err.empty() && !one->over() && std::chrono::steady_clock::now() < until)
+        co_await one->changed.next();
+    }
+    boost::json::object facts;
+    std::string text;
+    facts["id"] = one->id;
+    add_status(facts, text, *one);
+    if (one->result && one->result->term_signal() != 0) facts["signal"] = signal_name(one->result->term_signal());
+    if (one->result && !one->result->reason().empty())
+      facts["reason"] = why(one->result->reason(), one->result->advice());
+    if (!one->result && one->over()) facts["reason"] = one->lost;
+    std::uint64_t dropped_out = 0;
+    std::uint64_t dropped_err = 0;
+    const std::string out = one->out.take(self->kept_, one->over(), dropped_out);
+    const std::string err = one->err.take(self->kept_, one->over(), dropped_err);
+    const bool more = !(one->out.empty() && one->err.empty()) && out.size() + err.size() != 0;
+    text += "\n";
+    if (dropped_out + dropped_err != 0)
+      text += "(" + std::to_string(dropped_out + dropped_err) + " older bytes were dropped)\n";
+    add_stream(text, "stdout", captured(to_bytes(out), bytes(), out.size()));
+    add_stream(text, "stderr", captured(to_bytes(err), bytes(), err.size()));
+    if (more) text += "(there is more: call read_output again)\n";
+    facts["stdout"] = out;
+    facts["stderr"] = err;
+    facts["bytes_dropped"] = dropped_out + dropped_err;
+    facts["more"] = more;
+    answer said(text);
+    said.structured(std::move(facts));
+    co_return said;
+  }
+
+  class alarm_off {
+   public:
+    explicit alarm_off(std::shared_ptr<asio::steady_timer> of) : of_(std::move(of)) {}
+    alarm_off(const alarm_off&) = delete;
+    alarm_off& operator=(const alarm_off&) = delete;
+    ~alarm_off() {
+      try {
+        of_->cancel();
+      } catch (const std::system_error&) {  // then nobody waits
+      }
+    }
+
+   private:
+    std::shared_ptr<asio::steady_timer> of_;
+  };
+  static awaitable<void> wake(std::shared_ptr<background_command> one, std::shared_ptr<asio::steady_timer> alarm) {
+    std::error_code woken;
+    co_await alarm->async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    one->changed.happened();
+  }
+
+  static awaitable<answer> send_signal(self_pointer, call& made, tools::checked_arguments arguments) {
+    const std::shared_ptr<background_command> one = find(made, arguments);
+    const std::string name = arguments.text("signal");
+    const bool was_running = !one->over();
+    if (was_running) {
+      const int number = signal_number(name);
+      co_await background_command::signal(one, number);
+    }
+    boost::json::object facts;
+    facts["id"] = one->id;
+    facts["signal"] = "SIG" + name;
+    facts["was_running"] = was_running;
+    answer said(was_running ? "sent SIG" + name + " to " + one->id + "\n" : one->id + " had ended already\n");
+    said.structured(std::move(facts));
+    co_return said;
+  }
+
+  static awaitable<answer> list(self_pointer, call& made, tools::checked_arguments) {
+    boost::json::array all;
+    std::string text;
+    for (const auto& one : made.inside()->place->commands().all()) {
+      boost::json::object facts;
+      std::string line;
+      facts["id"] = one->id;
+      facts["cmd"] = one_line(one->line, 200);
+      add_status(facts, line, *one);
+      const auto age = std::chrono::steady_clock::now() - one->started;
+      facts["age_s"] = std::chrono::duration_cast<std::chrono::seconds>(age).count();
+      text += one->id + ": " + one_line(line, 200) + ": " + one_line(one->line, 200) + "\n";
+      all.push_back(std::move(facts));
+    }
+    if (all.empty()) text = "There are no background commands.\n";
+    boost::json::object facts;
+    facts["commands"] = std::move(all);
+    answer said(text);
+    said.structured(std::move(facts));
+    co_return said;
+  }
+
+  std::size_t kept_;
+  std::string about_;
+  bool open_world_;
+  tools::argument_list exec_;
+  tools::argument_list start_;
+  tools::argument_list read_;
+  tools::argument_list signal_;
+  tools::argument_list list_;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/event_stream.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// The messages that belong to one request, or to none, as Server-Sent Events: numbered, and kept so that a client whose
+/// connection broke gets those that it has missed. specs/mcp-and-llm.md, 4.2 and 4.4.
+class event_stream final : public outlet {
+ public:
+  static constexpr std::size_t most_events = 256;
+  static constexpr std::size_t most_bytes = std::size_t{1024} * 1024;
+
+  event_stream(const asio::any_io_executor& executor, std::string id, bool is_kept)
+      : timer_(executor, std::chrono::steady_clock::time_point::max()), id_(std::move(id)), is_kept_(is_kept) {}
+
+  const std::string& id() const noexcept { return id_; }
+  bool is_done() const noexcept { return done_; }
+  std::size_t size() const noexcept { return bytes_; }
+
+  void send(std::string message, bool droppable) override {
+    if (done_) return;
+    if (droppable && (events_.size() >= most_events || bytes_ >= most_bytes)) trim();
+    if (droppable && (events_.size() >= most_events || bytes_ >= most_bytes)) return;
+    push(std::move(message));
+    ++notified_;
+  }
+  void finish(std::optional<reply> last) override {
+    if (done_) return;
+    done_ = true;
+    if (last) {
+      kind_ = last->kind;
+      answered_ = true;
+      push(std::move(last->text));
+    }
+    wake();
+  }
+  void interrupt() override {
+    interrupted_ = true;
+    wake();
+  }
+
+  /// Whether all there will be is one answer, or nothing.
+  bool is_one_answer() const noexcept { return done_ && notified_ == 0; }
+  bool has_answer() const noexcept { return answered_; }
+  reply_kind kind() const noexcept { return kind_; }
+  /// The last message: the answer where there is one.
+  const std::string& last() const { return events_.back().text; }
+
+  /// Whether there is, or will be, nothing behind event `seen`.
+  bool is_over(std::uint64_t seen) const noexcept { return done_ && seen >= last_; }
+  /// Whether all events behind `seen` are still there.
+  bool has_all_since(std::uint64_t seen) const noexcept {
+    return seen <= last_ && (events_.empty() ? seen == last_ : seen + 1 >= events_.front().number);
+  }
+  /// The text of the event behind `seen`; null where there is none yet. `seen` becomes its number.
+  const std::string* next(std::uint64_t& seen) {
+    for (const item& one : events_) {
+      if (one.number <= seen) continue;
+      seen = one.number;
+      return &one.text;
+    }
+    return nullptr;
+  }
+  /// The last event that a client has.
+  std::uint64_t last_delivered() const noexcept { return delivered_; }
+  /// The client has this event, and those before.
+  void delivered(std::uint64_t number) {
+    delivered_ = std::max(delivered_, number);
+    if (!is_kept_) {
+      while (!events_.empty() && events_.front().number <= delivered_) drop_first();
+    } else {
+      trim();
+    }
+  }
+
+  /// Takes the place of who writes the events to a client; the one before ends.
+  std::uint64_t attach() {
+    // A request may have interrupted its first one before that came.
+    if (reader_++ != 0) interrupted_ = false;
+    attached_ = true;
+    wake();
+    return reader_;
+  }
+  void detach(std::uint64_t reader) noexcept {
+    if (reader == reader_) attached_ = false;
+  }
+  bool is_attached() const noexcept { return attached_; }
+  /// Whether the writer is to end its connection.
+  bool is_to_leave(std::uint64_t reader) const noexcept { return interrupted_ || reader != reader_; }
+
+  /// Until something has changed, or `until`.
+  awaitable<void> change(std::chrono::steady_clock::time_point until) {
+    timer_.expires_at(until);
+    std::error_code woken;
+    co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  }
+
+ private:
+  class item {
+   public:
+    item(std::uint64_t number, std::string text) : number(number), text(std::move(text)) {}
+    std::uint64_t number;
+    std::string text;
+  };
+
+  void push(std::string text) {
+    bytes_ += text.size();
+    events_.emplace_back(++last_, std::move(text));
+    trim();
+    wake();
+  }
+  void drop_first() {
+    bytes_ -= events_.front().text.size();
+    events_.pop_front();
+  }
+  /// What was delivered goes first; what was not stays, but for a stream that nobody reads.
+  void trim() {
+    while (events_.size() > 1 && (events_.size() > most_events || bytes_ > most_bytes) &&
+           events_.front().number <= delivered_)
+      drop_first();
+  }
+  void wake() noexcept {
+    try {
+      timer_.cancel();
+    } catch (const std::system_error&) {  // then nobody waits
+    }
+  }
+
+  asio::steady_timer timer_;
+  std::string id_;
+  std::deque<item> events_;
+  std::size_t bytes_ = 0;
+  std::uint64_t last_ = 0;
+  std::uint64_t delivered_ = 0;
+  std::uint64_t notified_ = 0;
+  std::uint64_t reader_ = 0;
+  reply_kind kind_ = reply_kind::answered;
+  bool is_kept_;
+  bool answered_ = false;
+  bool done_ = false;
+  bool attached_ = false;
+  bool interrupted_ = false;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/http_checks.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What is looked at before a message of streamable HTTP is: who asks, and what its fields say. specs/mcp-and-llm.md, 4.
+
+namespace cofferdam::inline v0::mcp::detail {
+
+inline std::string lowered(std::string_view text) {
+  std::string made(text);
+  for (char& c : made)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return made;
+}
+inline std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+/// `name:port` without its port, in small letters; empty for what is no authority.
+inline std::string host_name(std::string_view authority) {
+  std::size_t end = 0;
+  if (authority.starts_with('[')) {
+    end = authority.find(']');
+    if (end == std::string_view::npos) return {};
+    ++end;
+  } else {
+    end = std::min(authority.find(':'), authority.size());
+  }
+  const std::string_view port = authority.substr(end);
+  if (!port.empty() && (port.front() != ':' || port.size() > 6)) return {};
+  for (const char c : port.substr(port.empty() ? 0 : 1))
+    if (c < '0' || c > '9') return {};
+  for (const char c : authority.substr(0, end))
+    if (c <= ' ' || c == '/' || c == '@' || c == '\\' || c == '?' || c == '#' || c == '%' || c == 0x7F) return {};
+  return lowered(authority.substr(0, end));
+}
+
+inline bool is_own_name(std::string_view host) { return host == "localhost" || host == "127.0.0.1" || host == "[::1]"; }
+
+/// Whether a request may name this host. \param others  names with a port, or without one for any.
+inline bool is_own_host(std::string_view host, const std::vector<std::string>& others) {
+  const std::string name = host_name(host);
+  if (name.empty()) return false;
+  if (is_own_name(name)) return true;
+  const std::string whole = lowered(host);
+  return std::any_of(others.begin(), others.end(), [&](const std::string& one) {
+    const std::string other = lowered(one);
+    return other == name || other == whole;
+  });
+}
+
+/// Whether a page of this origin may send requests.
+inline bool is_own_origin(std::string_view origin, const std::vector<std::string>& hosts,
+                          const std::vector<std::string>& origins) {
+  const std::string whole = lowered(origin);
+  for (const std::string& one : origins)
+    if (lowered(one) == whole) return true;
+  for (const std::string_view scheme : {"http://", "https://"})
+    if (whole.starts_with(scheme)) return is_own_host(std::string_view(whole).substr(scheme.size()), hosts);
+  return false;
+}
+
+/// Which of the tokens an `Authorization` field has; nothing where none.
+inline std::optional<std::size_t> token_of(std::string_view field, const std::vector<std::string>& tokens) {
+  constexpr std::string_view scheme = "bearer ";
+  if (field.size() < scheme.size() || lowered(field.substr(0, scheme.size())) != scheme) return std::nullopt;
+  const std::string_view said = trimmed(field.substr(scheme.size()));
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < tokens.size(); ++i)
+    if (cofferdam::detail::gateway_same_secret(said, tokens[i])) found = i;
+  return found;
+}
+
+/// Whether an `Accept` field takes a type: "text/event-stream".
+inline bool accepts(std::string_view field, std::string_view type) {
+  const std::string_view family = type.substr(0, type.find('/'));
+  while (!field.empty()) {
+    const std::size_t comma = std::min(field.find(','), field.size());
+    const std::string_view one = field.substr(0, comma);
+    const std::string name = lowered(trimmed(one.substr(0, one.find(';'))));
+    if (name == type || name == "*/*" || name == std::string(family) + "/*") return true;
+    field.remove_prefix(std::min(comma + 1, field.size()));
+  }
+  return false;
+}
+
+/// What a field stands for: as it is, or of `=?base64?...?=`; nothing where that is broken.
+inline std::optional<std::string> decoded_field(std::string_view value) {
+  value = trimmed(value);
+  constexpr std::string_view open = "=?base64?";
+  if (!value.starts_with(open) || !value.ends_with("?=") || value.size() < open.size() + 2) return std::string(value);
+  const std::optional<bytes> raw = base64_decode(value.substr(open.size(), value.size() - open.size() - 2));
+  if (!raw) return std::nullopt;
+  return std::string(as_text(*raw));
+}
+
+/// A request's fields by name.
+using field_lookup = std::function<std::optional<std::string_view>(std::string_view name)>;
+
+/// What is wrong with the fields of a modern request, as one sentence; empty where nothing is.
+/// \param tool  the schema of the tool that is called; null where none is.
+inline std::string header_complaint(const rpc_message& message, const field_lookup& field,
+                                    const boost::json::object* tool) {
+  const std::optional<std::string_view> method = field("Mcp-Method");
+  if (!method) return "the Mcp-Method field is missing";
+  if (trimmed(*method) != message.method) return "the Mcp-Method field names another method than the body";
+  const char* member = nullptr;
+  if (message.method == "tools/call" || message.method == "prompts/get") member = "name";
+  if (message.method == "resources/read") member = "uri";
+  if (member != nullptr) {
+    const std::optional<std::string> wanted = text_of(message.params, member);
+    const std::optional<std::string_view> name = field("Mcp-Name");
+    if (wanted) {
+      if (!name) return "the Mcp-Name field is missing";
+      if (decoded_field(*name) != wanted) return "the Mcp-Name field names something else than the body";
+    }
+  }
+  if (tool == nullptr) return {};
+  const boost::json::object* const properties = object_of(*tool, "properties");
+  if (properties == nullptr) return {};
+  const boost::json::object* const arguments = object_of(message.params, "arguments");
+  for (const auto& each : *properties) {
+    const boost::json::object* const property = each.value().if_object();
+    const std::optional<std::string> header = property == nullptr ? std::nullopt : text_of(*property, "x-mcp-header");
+    if (!header) continue;
+    const std::string name = "Mcp-Param-" + *header;
+    const boost::json::value* const given = arguments == nullptr ? nullptr : arguments->if_contains(each.key());
+    const std::optional<std::string_view> said = field(name);
+    const bool is_given = given != nullptr && !given->is_null();
+    if (!is_given && !said) continue;
+    if (is_given != said.has_value()) return "the field " + name + " and the body disagree";
+    const std::optional<std::string> text = decoded_field(*said);
+    bool same = false;
+    if (text && given->is_string()) same = *text == view(given->get_string());
+    if (text && given->is_bool()) same = *text == (given->get_bool() ? "true" : "false");
+    if (text && given->is_number()) {
+      boost::json::error_code broken;
+      const boost::json::value number = boost::json::parse(view(*text), broken);
+      same = !broken && number.is_number() && number.to_number<double>() == given->to_number<double>();
+    }
+    if (!same) return "the field " + name + " and the body disagree";
+  }
+  return {};
+}
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/results.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// A block as clients of that version know it.
+inline boost::json::object block_for(const content& one, std::string_view version) {
+  const boost::json::object& block = one.json();
+  const std::string_view type = view(block.at("type").get_string());
+  std::string words;
+  if (type == "resource_link" && version < "2025-06-18") {
+    words = "file: " + text_of(block, "name").value_or("") + " " + text_of(block, "uri").value_or("");
+  } else if (type == "audio" && version < "2025-03-26") {
+    words = "(audio left out: this version of the protocol has none)";
+  } else {
+    return block;
+  }
+  return content::text(words).json();
+}
+
+inline boost::json::object tool_result(const answer& made, std::string_view version) {
+  boost::json::array blocks;
+  for (const content& one : made.blocks()) blocks.push_back(block_for(one, version));
+  boost::json::object result;
+  result["content"] = std::move(blocks);
+  if (made.structured() && version >= "2025-06-18") result["structuredContent"] = *made.structured();
+  result["isError"] = made.is_error();
+  return result;
+}
+
+/// A page of a list.
+/// \param items     all of it. \param revision  changes where the list does.
+/// \throws failure  for a cursor that is none, or one of another list.
+inline boost::json::object page_of(const boost::json::object& params, const char* name, boost::json::array items,
+                                   std::size_t size, std::uint64_t revision) {
+  std::size_t from = 0;
+  if (const boost::json::value* const given = params.if_contains("cursor"); given != nullptr && !given->is_null()) {
+    const failure wrong(invalid_params, "Invalid cursor");
+    if (!given->is_string()) throw wrong;
+    const std::optional<bytes> raw = base64_decode(view(given->get_string()), base64_alphabet::url);
+    if (!raw) throw wrong;
+    const std::string_view text = as_text(*raw);
+    const std::size_t colon = text.find(':');
+    if (colon == std::string_view::npos || colon == 0 || text.size() > 40) throw wrong;
+    for (const char c : text)
+      if (c != ':' && (c < '0' || c > '9')) throw wrong;
+    if (text.substr(colon + 1) != std::to_string(revision) || colon > 9) throw wrong;
+    from = std::stoul(std::string(text.substr(0, colon)));
+    if (from == 0 || from >= items.size()) throw wrong;
+  }
+  boost::json::object result;
+  if (from == 0 && items.size() <= size) {
+    result[name] = std::move(items);
+    return result;
+  }
+  const std::size_t end = std::min(items.size(), from + size);
+  boost::json::array part(items.begin() + static_cast<std::ptrdiff_t>(from),
+                          items.begin() + static_cast<std::ptrdiff_t>(end));
+  result[name] = std::move(part);
+  if (end < items.size())
+    result["nextCursor"] =
+        base64_encode(as_bytes(std::to_string(end) + ":" + std::to_string(revision)), base64_alphabet::url);
+  return result;
+}
+
+inline constexpr std::string_view workspace_uri = "sandbox://workspace/";
+
+/// A path as part of a URI, and back. \par Source  RFC 3986, 2.1 and 2.3.
+inline std::string uri_of(std::string_view path) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string made(workspace_uri);
+  for (const char c : path) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                       c == '.' || c == '_' || c == '~' || c == '/';
+    if (plain) {
+      made += c;
+    } else {
+      const auto value = static_cast<unsigned char>(c);
+      made += '%';
+      made += digits[value >> 4U];
+      made += digits[value & 15U];
+    }
+  }
+  return made;
+}
+/// Nothing for a URI that names no file of a workspace.
+inline std::optional<std::string> path_of(std::string_view uri) {
+  if (!uri.starts_with(workspace_uri)) return std::nullopt;
+  uri.remove_prefix(workspace_uri.size());
+  const auto value = [](char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return -1;
+  };
+  std::string path;
+  for (std::size_t i = 0; i < uri.size(); ++i) {
+    if (uri[i] != '%') {
+      path += uri[i];
+      continue;
+    }
+    if (uri.size() - i < 3 || value(uri[i + 1]) < 0 || value(uri[i + 2]) < 0) return std::nullopt;
+    path += static_cast<char>(value(uri[i + 1]) * 16 + value(uri[i + 2]));
+    i += 2;
+  }
+  if (path.empty() || path.find('\0') != std::string::npos) return std::nullopt;
+  return path;
+}
+
+/// What a file's name says about what is in it.
+inline std::string_view mime_type_of(std::string_view path) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 22> known{{
+      {".txt", "text/plain"},        {".md", "text/markdown"},      {".csv", "text/csv"},
+      {".html", "text/html"},        {".htm", "text/html"},         {".css", "text/css"},
+      {".py", "text/x-python"},      {".sh", "text/x-shellscript"}, {".log", "text/plain"},
+      {".js", "text/javascript"},    {".json", "application/json"}, {".xml", "application/xml"},
+      {".yaml", "application/yaml"}, {".yml", "application/yaml"},  {".png", "image/png"},
+      {".jpg", "image/jpeg"},        {".jpeg", "image/jpeg"},       {".gif", "image/gif"},
+      {".webp", "image/webp"},       {".svg", "image/svg+xml"},     {".pdf", "application/pdf"},
+      {".zip", "application/zip"},
+  }};
+  const std::size_t dot = path.rfind('.');
+  if (dot == std::string_view::npos) return {};
+  for (const auto& [ending, type] : known)
+    if (path.substr(dot) == ending) return type;
+  return {};
+}
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/session_state.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <list>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// What a modern client has asked to be told, and where.
+class subscription {
+ public:
+  subscription(const asio::any_io_executor& executor, std::shared_ptr<request> of)
+      : ended(executor), of_(std::move(of)) {
+    const boost::json::object* const wanted = object_of(of_->message.params, "notifications");
+    if (wanted == nullptr) return;
+    const auto asks = [wanted](const char* name) {
+      const boost::json::value* const one = wanted->if_contains(name);
+      return one != nullptr && one->is_bool() && one->get_bool();
+    };
+    for (const char* const kind : {"tools", "prompts", "resources"})
+      if (asks((std::string(kind) + "ListChanged").c_str())) kinds_.insert(kind);
+    if (const boost::json::value* const uris = wanted->if_contains("resourceSubscriptions");
+        uris != nullptr && uris->is_array())
+      for (const boost::json::value& one : uris->get_array())
+        if (one.is_string() && uris_.size() < 1000) uris_.insert(std::string(view(one.get_string())));
+  }
+
+  event ended;
+
+  /// The first message: what will be told.
+  void acknowledge(bool has_tools, bool has_prompts, bool has_resources) {
+    boost::json::object kept;
+    const auto keep = [&](const char* kind, bool has) {
+      if (!has) kinds_.erase(kind);
+      if (kinds_.contains(kind)) kept[std::string(kind) + "ListChanged"] = true;
+    };
+    keep("tools", has_tools);
+    keep("prompts", has_prompts);
+    keep("resources", has_resources);
+    if (!uris_.empty()) {
+      boost::json::array all;
+      for (const std::string& one : uris_) all.emplace_back(one);
+      kept["resourceSubscriptions"] = std::move(all);
+    }
+    boost::json::object params;
+    params["notifications"] = std::move(kept);
+    send("notifications/subscriptions/acknowledged", std::move(params));
+  }
+
+  void changed(std::string_view kind, bool is_resource) {
+    boost::json::object params;
+    if (is_resource) {
+      if (!uris_.contains(std::string(kind))) return;
+      params["uri"] = boost::json::string(view(kind));
+      send("notifications/resources/updated", std::move(params));
+    } else if (kinds_.contains(std::string(kind))) {
+      send("notifications/" + std::string(kind) + "/list_changed", std::move(params));
+    }
+  }
+
+ private:
+  void send(const std::string& method, boost::json::object params) {
+    boost::json::object meta;
+    meta[view(meta_subscription)] = of_->message.id;
+    params["_meta"] = std::move(meta);
+    of_->out->send(rpc_notification(method, params), false);
+  }
+
+  std::shared_ptr<request> of_;
+  std::set<std::string> kinds_;
+  std::set<std::string> uris_;
+};
+
+/// What is known of a client.
+class session_state : public change_listener {
+ public:
+  session_state(std::shared_ptr<server_core> core, std::shared_ptr<workspace> place)
+      : core(std::move(core)), place(std::move(place)), asked(std::make_shared<asked_table>()) {}
+
+  std::shared_ptr<server_core> core;
+  std::shared_ptr<workspace> place;
+  std::shared_ptr<asked_table> asked;
+  std::string version;  // agreed upon in the legacy handshake; empty before
+  boost::json::object capabilities;
+  int level = 3;  // legacy: warning
+  std::set<std::string> watched;
+  std::shared_ptr<outlet> side;  // legacy: for what belongs to no request; null where there is no way
+  std::list<std::shared_ptr<subscription>> subscriptions;
+  bool closing = false;
+
+  void changed(std::string_view kind, bool is_resource) override {
+    const std::list<std::shared_ptr<subscription>> all = subscriptions;
+    for (const std::shared_ptr<subscription>& one : all) one->changed(kind, is_resource);
+    if (version.empty() || !side) return;
+    boost::json::object params;
+    if (is_resource) {
+      if (!watched.contains(std::string(kind))) return;
+      params["uri"] = boost::json::string(view(kind));
+      side->send(rpc_notification("notifications/resources/updated", params), true);
+    } else {
+      side->send(rpc_notification("notifications/" + std::string(kind) + "/list_changed", params), true);
+    }
+  }
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/dispatch.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// Answers requests, of either era, wherever they came from.
+class dispatch {
+ public:
+  /// Says who asks and in which version; what is wrong with that. specs/mcp-and-llm.md, 3.6 and 4.5.
+  static std::optional<reply> admit(session_state& of, request& one) {
+    const boost::json::object& params = one.message.params;
+    const boost::json::object* const meta = object_of(params, "_meta");
+    if (meta != nullptr) {
+      if (const boost::json::value* const token = meta->if_contains("progressToken");
+          token != nullptr && (token->is_string() || token->is_number()))
+        one.progress_token = *token;
+    }
+    if (meta != nullptr && meta->contains(view(meta_version))) return admit_modern(one, *meta);
+    one.version = of.version;
+    one.capabilities = of.capabilities;
+    one.level = of.level;
+    if (!of.version.empty() || one.message.method == "initialize") return std::nullopt;
+    one.version = std::string(latest_legacy);
+    for (const char* const method : {"tools/call", "resources/read", "prompts/get", "completion/complete"})
+      if (one.message.method == method)
+        return reply(rpc_error(one.id, invalid_request, "Invalid Request: send initialize first"), reply_kind::refused);
+    return std::nullopt;
+  }
+
+  /// \throws failure; what a method throws that is none of the client's business.
+  static awaitable<reply> answer_to(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
+    const std::string& method = one->message.method;
+    if (method == "tools/call") {
+      boost::json::object called = co_await call_tool(of, one);
+      co_return reply(rpc_result(one->id, called));
+    }
+    if (method == "resources/list") {
+      boost::json::object listed = co_await list_resources(of, one);
+      co_return reply(rpc_result(one->id, listed));
+    }
+    if (method == "resources/read") {
+      boost::json::object read = co_await read_resource(of, one);
+      co_return reply(rpc_result(one->id, read));
+    }
+    if (method == "prompts/get") {
+      boost::json::object said = co_await get_prompt(of, one);
+      co_return reply(rpc_result(one->id, said));
+    }
+    if (method == "completion/complete" && of->core->complete) {
+      boost::json::object completed = co_await complete(of, one);
+      co_return reply(rpc_result(one->id, completed));
+    }
+    if (one->modern && method == "subscriptions/listen") {
+      boost::json::object ended = co_await listen(of, one);
+      co_return reply(rpc_result(one->id, ended));
+    }
+    if (std::optional<reply> now = answer_now(*of, *one)) co_return std::move(*now);
+    throw failure(internal_error, "Internal error");
+  }
+
+  /// The answer to what needs no waiting; nothing for the rest.
+  /// \throws failure
+  static std::optional<reply> answer_now(session_state& of, request& one) {
+    const std::string& method = one.message.method;
+    for (const char* const waits : {"tools/call", "resources/list", "resources/read", "prompts/get"})
+      if (method == waits) return std::nullopt;
+    if (method == "completion/complete" && of.core->complete) return std::nullopt;
+    if (one.modern && method == "subscriptions/listen") return std::nullopt;
+    return at_once(of, one);
+  }
+
+ private:
+  static reply refused(const request& one, int code, const std::string& why, const boost::json::value& data = nullptr) {
+    return reply(rpc_error(one.id, code, why, data), reply_kind::refused);
+  }
+
+  static std::optional<reply> admit_modern(request& one, const boost::json::object& meta) {
+    one.modern = true;
+    const std::optional<std::string> version = text_of(meta, meta_version);
+    if (!version) return refused(one, invalid_params, std::string(meta_version) + " must be a string");
+    if (*version != modern_version) {
+      boost::json::object data;
+      boost::json::array supported;
+      supported.emplace_back(view(modern_version));
+      data["supported"] = std::move(supported);
+      data["requested"] = *version;
+      return refused(one, unsupported_version, "Unsupported protocol version: " + one_line(*version, 60),
+                     std::move(data));
+    }
+    one.version = *version;
+    const boost::json::object* const capabilities = object_of(meta, meta_capabilities);
+    if (capabilities == nullptr)
+      return refused(one, invalid_params, std::string(meta_capabilities) + " is missing, or no object");
+    one.capabilities = *capabilities;
+    if (const boost::json::value* const level = meta.if_contains(view(meta_log_level)); level != nullptr) {
+      const std::optional<int> known = log_level(text_of(meta, meta_log_level).value_or(""));
+      if (!known) return refused(one, invalid_params, std::string(meta_log_level) + " is none of the levels");
+      one.level = *known;
+    }
+    return std::nullopt;
+  }
+
+  /// A result with what its era wants beside it.
+  /// \param seconds  how long a client may keep it; nothing where it is no list.
+  static boost::json::object finished(const session_state& of, const request& one, boost::json::object result,
+                                      std::optional<int> seconds = std::nullopt) {
+    if (!one.modern) return result;
+    if (!result.contains("resultType")) result["resultType"] = "complete";
+    if (seconds) {
+      result["ttlMs"] = *seconds * 1000;
+      result["cacheScope"] = "private";
+    }
+    boost::json::object meta;
+    if (boost::json::value* const had = result.if_contains("_meta"); had != nullptr && had->is_object())
+      meta = had->get_object();
+    meta[view(meta_server)] = of.core->identity(one.version);
+    result["_meta"] = std::move(meta);
+    return result;
+  }
+
+  // ---- what needs no waiting ----
+  static reply at_once(session_state& of, request& one) {
+    const std::string& method = one.message.method;
+    const boost::json::object& params = one.message.params;
+    const server_core& core = *of.core;
+    const auto result = [&](boost::json::object made, std::optional<int> seconds = std::nullopt) {
+      return reply(rpc_result(one.id, finished(of, one, std::move(made), seconds)));
+    };
+    const std::size_t page = core.options().page();
+    if (method == "tools/list") {
+      boost::json::array all;
+      for (const auto& each : core.tools) all.push_back(each->what.json(one.version));
+      return result(page_of(params, "tools", std::move(all), page, core.revision), 300);
+    }
+    if (method == "resources/templates/list") {
+      boost::json::array all;
+      for (const auto& each : core.resources)
+        if (each->what.is_template()) all.push_back(each->what.json(one.version));
+      if (of.place->has_environment())
+        all.push_back(resource_definition(std::string(workspace_uri) + "{+path}", "workspace file")
+                          .description("A file of the workspace that tools work in, by its path there.")
+                          .json(one.version));
+      return result(page_of(params, "resourceTemplates", std::move(all), page, core.revision), 300);
+    }
+    if (method == "prompts/list" && !core.prompts.empty()) {
+      boost::json::array all;
+      for (const auto& each : core.prompts) all.push_back(each->what.json(one.version));
+      return result(page_of(params, "prompts", std::move(all), page, core.revision), 300);
+    }
+    if (one.modern) {
+      if (method == "server/discover") return result(discovered(of), 0);
+    } else {
+      if (method == "initialize") return initialize(of, one);
+      if (method == "ping") return result(boost::json::object());
+      if (method == "logging/setLevel") {
+        const std::optional<int> level = log_level(text_of(params, "level").value_or(""));
+        if (!level) throw failure(invalid_params, "'level' must be one of debug, info, notice, ... emergency");
+        of.level = *level;
+        return result(boost::json::object());
+      }
+      const bool watches = method == "resources/subscribe";
+      if ((watches || method == "resources/unsubscribe") && !core.resources.empty()) {
+        const std::optional<std::string> uri = text_of(params, "uri");
+        if (!uri || uri->size() > 8192) throw failure(invalid_params, "'uri' must be a string");
+        if (!watches) {
+          of.watched.erase(*uri);
+        } else if (of.watched.size() < 1000) {
+          of.watched.insert(*uri);
+        } else {
+          throw failure(internal_error, "too many subscriptions");
+        }
+        return result(boost::json::object());
+      }
+    }
+    return reply(rpc_error(one.id, method_not_found, "Method not found: " + one_line(method, 100)),
+                 reply_kind::unknown_method);
+  }
+
+  static std::string instructions(const session_state& of) {
+    if (of.core->options().instructions()) return *of.core->options().instructions();
+    return {};
+  }
+
+  static boost::json::object discovered(const session_state& of) {
+    boost::json::object made;
+    boost::json::array versions;
+    versions.emplace_back(view(modern_version));
+    made["supportedVersions"] = std::move(versions);
+    made["capabilities"] = of.core->capabilities();
+    if (const std::string words = instructions(of); !words.empty()) made["instructions"] = words;
+    return made;
+  }
+
+  static reply initialize(session_state& of, request& one) {
+    const boost::json::object& params = one.message.params;
+    if (!of.version.empty()) throw failure(invalid_request, "Invalid Request: this session is initialized already");
+    const std::optional<std::string> wanted = text_of(params, "protocolVersion");
+    const boost::json::object* const capabilities = object_of(params, "capabilities");
+    if (!wanted) throw failure(invalid_params, "'protocolVersion' must be a string");
+    if (capabilities == nullptr) throw failure(invalid_params, "'capabilities' must be an object");
+    if (object_of(params, "clientInfo") == nullptr) throw failure(invalid_params, "'clientInfo' must be an object");
+    // They are kept for as long as the session.
+    if (one.message.size > 256 * 1024) throw failure(invalid_params, "the handshake has more than 256 KiB");
+    of.version = std::string(negotiate(*wanted));
+    of.capabilities = *capabilities;
+    boost::json::object made;
+    made["protocolVersion"] = of.version;
+    made["capabilities"] = of.core->capabilities();
+    made["serverInfo"] = of.core->identity(of.version);
+    if (const std::string words = instructions(of); !words.empty()) made["instructions"] = words;
+    return reply(rpc_result(one.id, made));
+  }
+
+  // ---- tools ----
+  static std::string purpose(const request& one) {
+    const boost::json::object& params = one.message.params;
+    std::string text = one.message.method;
+    for (const char* const member : {"name", "uri", "arguments"}) {
+      text += '\0';
+      if (const boost::json::value* const found = params.if_contains(member)) text += boost::json::serialize(*found);
+    }
+    return text;
+  }
+
+  /// What a client gives back to go on with.
+  static void resume(session_state& of, const request& one, call& made) {
+    const boost::json::object& params = one.message.params;
+    if (!one.modern) return;
+    boost::json::object responses;
+    if (const boost::json::object* const given = object_of(params, "inputResponses")) responses = *given;
+    std::string state;
+    if (const boost::json::value* const given = params.if_contains("requestState"); given != nullptr) {
+      const failure wrong(invalid_params, "'requestState' is not one that this server has given for this request");
+      if (!given->is_string()) throw wrong;
+      const std::optional<std::string> opened = of.core->sealed.open(purpose(one), view(given->get_string()));
+      if (!opened) throw wrong;
+      state = *opened;
+    }
+    made.resume(std::move(responses), std::move(state));
+  }
+
+  static boost::json::object asked_for(session_state& of, const request& one, const answer& made) {
+    if (!one.modern) throw failure(internal_error, "This needs a client of 2026-07-28 or newer");
+    for (const auto& each : *made.requests()) {
+      const boost::json::object* const wanted = each.value().if_object();
+      const std::string method = wanted == nullptr ? "" : text_of(*wanted, "method").value_or("");
+      const std::string capability = method.substr(0, method.find('/'));
+      if (!one.capabilities.contains(view(capability))) throw failure::missing_capability(capability);
+    }
+    boost::json::object result;
+    result["resultType"] = "input_required";
+    if (!made.requests()->empty()) result["inputRequests"] = *made.requests();
+    if (!made.state().empty()) result["requestState"] = of.core->sealed.seal(purpose(one), made.state());
+    return result;
+  }
+
+  static boost::json::object arguments_of(const request& one) {
+    const boost::json::value* const given = one.message.params.if_contains("arguments");
+    if (given == nullptr || given->is_null()) return {};
+    if (!given->is_object()) throw failure(invalid_params, "'arguments' must be an object");
+    return given->get_object();
+  }
+
+  static awaitable<boost::json::object> call_tool(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
+    const std::optional<std::string> name = text_of(one->message.params, "name");
+    if (!name) throw failure(invalid_params, "'name' must be a string");
+    const std::shared_ptr<const registered_tool> found = of->core->tool(*name);
+    if (!found) throw failure(invalid_params, "Unknown tool: " + one_line(*name, 130));
+    call made(one, *name, arguments_of(*one));
+    resume(*of, *one, made);
+    const auto generation = of->place->generation();
+    answer said;
+    std::exception_ptr told;
+    try {
+      answer worked = co_await found->serve(made);
+      said = std::move(worked);
+    } catch (const failure&) {
+      throw;
+    } catch (const error& wrong) {
+      if (one->cancelled || wrong.code() == errc::cancelled) throw;
+      const bool lost = wrong.code() == errc::provider_lost || wrong.code() == errc::environment_closed;
+      if (lost) of->place->drop(generation);
+      said = answer::failed("could not run: " + std::string(wrong.what()) +
+                            (lost ? "\nWhat ran it is gone, with its files; the next call gets a new one." : ""));
+      if (lost || wrong.code() == errc::provider_failed) told = std::current_exception();
+    } catch (const std::exception&) {
+      if (one->cancelled) throw;
+      told = std::current_exception();
+      said = answer::failed("Error: the tool failed inside the server.");
+    }
+    if (told) of->core->report("tools/call " + *name, told);
+    if (said.requests()) co_return finished(*of, *one, asked_for(*of, *one, said));
+    co_return finished(*of, *one, tool_result(said, one->version));
+  }
+
+  // ---- resources ----
+  static failure no_such_resource(const request& one, const std::string& uri) {
+    boost::json::object data;
+    data["uri"] = uri;
+    return {one.modern ? int{invalid_params} : int{no_resource}, "Resource not found: " + one_line(uri, 200),
+            std::move(data)};
+  }
+
+  static awaitable<boost::json::object> list_resources(std::shared_ptr<session_state> of,
+                                                       std::shared_ptr<request> one) {
+    boost::json::array all;
+    for (const auto& each : of->core->resources)
+      if (!each->what.is_template()) all.push_back(each->what.json(one->version));
+    std::uint64_t revision = of->core->revision;
+    if (of->place->may_have_files()) {
+      constexpr std::size_t most = 10'000;
+      const std::vector<entry> files = co_await of->place->face().list(".");
+      for (const entry& each : files) {
+        if (!each.is_regular() || all.size() == most) continue;
+        boost::json::object made;
+        made["uri"] = uri_of(each.path());
+        made["name"] = one_line(each.path(), 200);
+        made["description"] = "A file of the workspace, of " + std::to_string(each.size()) + " bytes.";
+        if (const std::string_view type = mime_type_of(each.path()); !type.empty())
+          made["mimeType"] = boost::json::string(view(type));
+        made["size"] = each.size();
+        all.push_back(std::move(made));
+      }
+      revision = revision * 1'000'003 + all.size();
+    }
+    boost::json::object page =
+        page_of(one->message.params, "resources", std::move(all), of->core->options().page(), revision);
+    co_return finished(*of, *one, std::move(page), 0);
+  }
+
+  static awaitable<boost::json::object> read_resource(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
+    const std::optional<std::string> uri = text_of(one->message.params, "uri");
+    if (!uri) throw failure(invalid_params, "'uri' must be a string");
+    boost::json::array contents;
+    std::shared_ptr<const registered_resource> found;
+    boost::json::object variables;
+    for (const auto& each : of->core->resources) {
+      std::optional<boost::json::object> match = each->what.match(*uri);
+      if (!match) continue;
+      found = each;
+      variables = std::move(*match);
+      break;
+    }
+    if (found) {
+      call made(one, *uri, std::move(variables));
+      resume(*of, *one, made);
+      const content read = co_await found->serve(made);
+      contents.push_back(read.json().at("resource"));
+    } else {
+      const std::optional<std::string> path = path_of(*uri);
+      if (!path || !of->place->may_have_files()) throw no_such_resource(*one, *uri);
+      boost::json::object file = co_await read_file(of, one, *uri, *path);
+      contents.push_back(std::move(file));
+    }
+    boost::json::object result;
+    result["contents"] = std::move(contents);
+    co_return finished(*of, *one, std::move(result), 0);
+  }
+
+  static awaitable<boost::json::object> read_file(std::shared_ptr<session_state> of, std::shared_ptr<request> one,
+                                                  std::string uri, std::string path) {
+    constexpr std::size_t most = std::size_t{8} * 1024 * 1024;
+    bytes content;
+    try {
+      bytes read = co_await of->place->face().read_file(path, most);
+      content = std::move(read);
+    } catch (const error& wrong) {
+      for (const errc code : {errc::not_found, errc::not_a_file, errc::not_a_directory, errc::outside_workspace,
+                              errc::permission_denied, errc::invalid_argument})
+        if (wrong.code() == code) throw no_such_resource(*one, uri);
+      if (wrong.code() == errc::too_large)
+        throw failure(invalid_params, "The file has more than 8 MiB: read parts of it with a tool");
+      throw;
+    }
+    const std::string_view text = as_text(content);
+    std::string_view type = mime_type_of(path);
+    const bool is_text = (type.empty() || type.starts_with("text/") || type.starts_with("application/json") ||
+                          type.ends_with("xml") || type.ends_with("yaml")) &&
+                         text.find('\0') == std::string_view::npos &&
+                         cofferdam::detail::valid_utf8_prefix(text) == text.size();
+    if (type.empty()) type = is_text ? "text/plain" : "application/octet-stream";
+    boost::json::object made;
+    made["uri"] = uri;
+    made["mimeType"] = boost::json::string(view(type));
+    if (is_text) {
+      made["text"] = boost::json::string(view(text));
+    } else {
+      made["blob"] = base64_encode(content);
+    }
+    co_return made;
+  }
+
+  // ---- prompts and completions ----
+  static awaitable<boost::json::object> get_prompt(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
+    const std::optional<std::string> name = text_of(one->message.params, "name");
+    if (!name) throw failure(invalid_params, "'name' must be a string");
+    const std::shared_ptr<const registered_prompt> found = of->core->prompt(*name);
+    if (!found) throw failure(invalid_params, "Unknown prompt: " + one_line(*name, 130));
+    call made(one, *name, arguments_of(*one));
+    for (const boost::json::value& wanted : found->what.required())
+      if (!made.arguments().contains(wanted.get_string()))
+        throw failure(invalid_params, "The argument '" + std::string(view(wanted.get_string())) + "' is missing");
+    resume(*of, *one, made);
+    const std::vector<prompt_message> said = co_await found->serve(made);
+    if (const std::optional<answer>& wanted = made.wanted_input())
+      co_return finished(*of, *one, asked_for(*of, *one, *wanted));
+    boost::json::array messages;
+    for (const prompt_message& each : said) {
+      boost::json::object message;
+      message["role"] = each.role();
+      message["content"] = block_for(each.words(), one->version);
+      messages.push_back(std::move(message));
+    }
+    boost::json::object result;
+    result["description"] = found->what.description();
+    result["messages"] = std::move(messages);
+    co_return finished(*of, *one, std::move(result));
+  }
+
+  static awaitable<boost::json::object> complete(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
+    const boost::json::object* const argument = object_of(one->message.params, "argument");
+    if (object_of(one->message.params, "ref") == nullptr || argument == nullptr || !text_of(*argument, "name"))
+      throw failure(invalid_params, "'ref' and 'argument' must be objects");
+    call made(one, *text_of(*argument, "name"), one->message.params);
+    const std::vector<std::string> values = co_await of->core->complete(made);
+    boost::json::array shown;
+    for (const std::string& each : values)
+      if (shown.size() < 100) shown.emplace_back(each);
+    boost::json::object completion;
+    completion["total"] = values.size();
+    completion["hasMore"] = values.size() > shown.size();
+    completion["values"] = std::move(shown);
+    boost::json::object result;
+    result["completion"] = std::move(completion);
+    co_return finished(*of, *one, std::move(result));
+  }
+
+  // ---- subscriptions ----
+  static awaitable<boost::json::object> listen(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
+    const auto mine = std::make_shared<subscription>(of->core->executor(), one);
+    const boost::json::object has = of->core->capabilities();
+    mine->acknowledge(has.contains("tools"), has.contains("prompts"), has.contains("resources"));
+    of->subscriptions.push_back(mine);
+    const leaving at_end(*of, mine);
+    while (!of->closing) co_await mine->ended.next();
+    boost::json::object meta;
+    meta[view(meta_subscription)] = one->message.id;
+    boost::json::object result;
+    result["_meta"] = std::move(meta);
+    co_return finished(*of, *one, std::move(result));
+  }
+
+  class leaving {
+   public:
+    leaving(session_state& of, std::shared_ptr<subscription> one) : of_(of), one_(std::move(one)) {}
+    leaving(const leaving&) = delete;
+    leaving& operator=(const leaving&) = delete;
+    ~leaving() { of_.subscriptions.remove(one_); }
+
+   private:
+    session_state& of_;
+    std::shared_ptr<subscription> one_;
+  };
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/session.hpp ----
+
+
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// Whether clients of a session number their requests so that no two are alike: those of one stdio or legacy session do,
+/// those of modern HTTP, who share one by their token, need not.
+enum class request_ids { of_one_client, of_many_clients };
+
+/// A client, or several that share a token: takes messages and has each request worked on by a coroutine of its own.
+class session : public session_state, public std::enable_shared_from_this<session> {
+ public:
+  session(std::shared_ptr<server_core> core, std::shared_ptr<workspace> place)
+      : session_state(std::move(core), std::move(place)), none_left_(this->core->executor()) {}
+
+  static std::shared_ptr<session> make(const std::shared_ptr<server_core>& core) {
+    auto made = std::make_shared<session>(core, std::make_shared<workspace>(core->executor(), core->plan));
+    core->listen(made);
+    return made;
+  }
+
+  /// Takes a message. Of a request the answer goes to `out`, now or later; nothing does for another.
+  /// \return the request where it is being worked on.
+  std::shared_ptr<request> receive(rpc_message message, const std::shared_ptr<outlet>& out,
+                                   request_ids ids = request_ids::of_one_client) {
+    if (message.kind == rpc_kind::response) {
+      asked->take(message);
+      return nullptr;
+    }
+    if (message.kind == rpc_kind::notification) {
+      if (message.method == "notifications/cancelled" && ids == request_ids::of_one_client) cancel(message);
+      return nullptr;
+    }
+    auto one = std::make_shared<request>(std::move(message));
+    one->out = out;
+    one->asked = asked;
+    one->place = place;
+    one->executor = core->executor();
+    if (std::optional<reply> wrong = admit(*one, ids)) {
+      out->finish(std::move(wrong));
+      return nullptr;
+    }
+    try {
+      if (std::optional<reply> now = dispatch::answer_now(*this, *one)) {
+        out->finish(std::move(now));
+        return nullptr;
+      }
+    } catch (const failure& wrong) {
+      out->finish(reply(rpc_error(one->id, wrong.code(), wrong.what(), wrong.data())));
+      return nullptr;
+    }
+    const std::string key = ids == request_ids::of_one_client ? one->id : "#" + std::to_string(++last_);
+    running_[key] = one;
+    bytes_ += one->message.size;
+    auto done = [self = shared_from_this(), one, key](const std::exception_ptr&, std::optional<reply> last) {
+      one->ended = true;
+      self->running_.erase(key);
+      self->bytes_ -= one->message.size;
+      one->out->finish(one->cancelled ? std::nullopt : std::move(last));
+      if (self->running_.empty()) self->none_left_.happened();
+    };
+    asio::co_spawn(core->executor(), work(shared_from_this(), one),
+                   asio::bind_cancellation_slot(one->cancel.slot(), std::move(done)));
+    return one;
+  }
+
+  static void cancel(const std::shared_ptr<request>& one) {
+    if (one->ended || one->cancelled) return;
+    one->cancelled = true;
+    one->cancel.emit(asio::cancellation_type::terminal);
+  }
+
+  std::size_t requests() const noexcept { return running_.size(); }
+
+  /// Cancels what runs, waits for it, and ends what was opened. Not cancelled.
+  static awaitable<void> close(std::shared_ptr<session> self) {
+    self->closing = true;
+    self->leave_subscriptions();
+    self->cancel_all();
+    while (!self->running_.empty()) co_await self->none_left_.next();
+    co_await workspace::close(self->place);
+  }
+
+ private:
+  static constexpr std::size_t most_bytes = std::size_t{64} * 1024 * 1024;
+
+  std::optional<reply> admit(request& one, request_ids ids) {
+    const auto refused = [&one](int code, const char* why) {
+      return reply(rpc_error(one.id, code, why), reply_kind::refused);
+    };
+    if (closing) return refused(internal_error, "the session has ended");
+    if (running_.size() >= core->options().requests()) return refused(internal_error, "too many requests at once");
+    if (!running_.empty() && bytes_ + one.message.size > most_bytes)
+      return refused(internal_error, "too many large requests at once");
+    if (ids == request_ids::of_one_client && running_.contains(one.id))
+      return refused(invalid_request, "Invalid Request: a request of this id is being worked on");
+    return dispatch::admit(*this, one);
+  }
+
+  static awaitable<std::optional<reply>> work(std::shared_ptr<session> self, std::shared_ptr<request> one) {
+    std::optional<reply> last;
+    std::exception_ptr told;
+    try {
+      reply answered = co_await dispatch::answer_to(self, one);
+      last = std::move(answered);
+    } catch (const failure& wrong) {
+      const bool refused = wrong.code() == missing_capability;
+      last = reply(rpc_error(one->id, wrong.code(), wrong.what(), wrong.data()),
+                   refused ? reply_kind::refused : reply_kind::answered);
+    } catch (const std::exception&) {
+      told = std::current_exception();
+    }
+    if (told && !one->cancelled) {
+      self->core->report(one->message.method, told);
+      last = reply(rpc_error(one->id, internal_error, "Internal error"));
+    }
+    co_return last;
+  }
+
+  void cancel(const rpc_message& message) {
+    const boost::json::value* const id = message.params.if_contains("requestId");
+    if (id == nullptr) return;
+    const auto found = running_.find(boost::json::serialize(*id));
+    // A handshake cannot be cancelled.
+    if (found == running_.end() || found->second->message.method == "initialize") return;
+    const std::shared_ptr<request> one = found->second;
+    cancel(one);
+  }
+
+  void leave_subscriptions() {
+    const auto all = subscriptions;
+    for (const auto& one : all) one->ended.happened();
+  }
+
+  void cancel_all() {
+    const auto all = running_;
+    for (const auto& [key, one] : all)
+      if (one->message.method != "subscriptions/listen") cancel(one);
+  }
+
+  event none_left_;
+  std::map<std::string, std::shared_ptr<request>> running_;
+  std::uint64_t last_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/http_session.hpp ----
+
+
+#include <chrono>
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// A session of HTTP: of the legacy era a client's own, of the modern era that of a token.
+class http_session {
+ public:
+  http_session(std::shared_ptr<session> inside, std::string id, std::size_t owner)
+      : inside(std::move(inside)), id(std::move(id)), owner(owner) {}
+
+  std::shared_ptr<session> inside;
+  std::string id;
+  std::size_t owner;  // which token; 0 where there are none
+  std::chrono::steady_clock::time_point used = std::chrono::steady_clock::now();
+  std::size_t open_streams = 0;
+  std::shared_ptr<event_stream> side;
+
+  static std::string new_id() {
+    return cofferdam::detail::gateway_random(32, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
+  }
+
+  /// A stream for a request's messages, which is kept for a while behind its end.
+  std::shared_ptr<event_stream> open_stream() {
+    forget_old();
+    streams_.push_back(std::make_shared<event_stream>(inside->core->executor(), new_id().substr(0, 16), true));
+    return streams_.back();
+  }
+  /// The one that an event of this id belongs to, and the event's number; null where there is none any more.
+  std::shared_ptr<event_stream> find(std::string_view event_id, std::uint64_t& number) const {
+    const std::size_t mark = event_id.rfind('_');
+    if (mark == std::string_view::npos || mark + 1 == event_id.size() || event_id.size() - mark > 19) return nullptr;
+    number = 0;
+    for (const char c : event_id.substr(mark + 1)) {
+      if (c < '0' || c > '9') return nullptr;
+      number = number * 10 + static_cast<std::uint64_t>(c - '0');
+    }
+    const std::string_view stream = event_id.substr(0, mark);
+    if (side && side->id() == stream) return side;
+    for (const auto& one : streams_)
+      if (one->id() == stream) return one;
+    return nullptr;
+  }
+
+  bool is_idle(std::chrono::steady_clock::time_point since) const {
+    return used < since && open_streams == 0 && inside->requests() == 0;
+  }
+
+ private:
+  static constexpr std::size_t most_ended = 32;
+  static constexpr std::size_t most_ended_bytes = std::size_t{4} * 1024 * 1024;
+
+  void forget_old() {
+    std::size_t count = 0;
+    std::size_t size = 0;
+    for (auto at = streams_.rbegin(); at != streams_.rend(); ++at) {
+      if (!(*at)->is_done() || (*at)->is_attached()) continue;
+      ++count;
+      size += (*at)->size();
+    }
+    for (auto at = streams_.begin(); at != streams_.end() && (count > most_ended || size > most_ended_bytes);) {
+      if (!(*at)->is_done() || (*at)->is_attached()) {
+        ++at;
+        continue;
+      }
+      --count;
+      size -= (*at)->size();
+      at = streams_.erase(at);
+    }
+  }
+
+  std::list<std::shared_ptr<event_stream>> streams_;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/http_endpoint.hpp ----
+
+
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// Streamable HTTP: one path, both eras. specs/mcp-and-llm.md, 4.
+class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
+ public:
+  explicit http_endpoint(std::shared_ptr<server_core> core)
+      : core_(std::move(core)),
+        work_(std::make_shared<tasks>(core_->executor())),
+        closing_(std::make_shared<tasks>(core_->executor())) {}
+
+  std::size_t sessions() const noexcept { return sessions_.size() + shared_.size(); }
+
+  static awaitable<void> handle(std::shared_ptr<http_endpoint> self, http_call& call) {
+    const server_options& options = self->core_->options();
+    const auto origin = call.field("Origin");
+    if (self->checks_hosts_ && !is_own_host(call.field("Host").value_or(""), options.hosts())) {
+      co_await call.reply(refusal(403, refused_by_transport, "Invalid Host header"));
+      co_return;
+    }
+    if (origin && !is_own_origin(*origin, options.hosts(), options.origins())) {
+      co_await call.reply(refusal(403, refused_by_transport, "Invalid Origin header"));
+      co_return;
+    }
+    std::size_t owner = 0;
+    if (!options.tokens().empty()) {
+      const std::optional<std::size_t> known = token_of(call.field("Authorization").value_or(""), options.tokens());
+      if (!known) {
+        http_reply no = refusal(401, refused_by_transport, "Unauthorized: a bearer token is needed");
+        no.field("WWW-Authenticate", "Bearer realm=\"mcp\"");
+        co_await call.reply(std::move(no));
+        co_return;
+      }
+      owner = *known;
+    }
+    if (call.path() != options.path()) {
+      http_reply nothing(404);
+      nothing.content("text/plain", "there is nothing here; MCP is at " + options.path() + "\n");
+      co_await call.reply(std::move(nothing));
+      co_return;
+    }
+    if (call.method() == "POST") {
+      co_await post(self, call, owner);
+    } else if (call.method() == "GET" && call.field("Mcp-Session-Id")) {
+      co_await get(self, call, owner);
+    } else if (call.method() == "DELETE" && call.field("Mcp-Session-Id")) {
+      co_await remove(self, call, owner);
+    } else {
+      http_reply no = refusal(405, refused_by_transport, "Method not allowed");
+      const bool known = call.method() == "GET" || call.method() == "DELETE";
+      no.field("Allow", known ? "POST" : "GET, POST, DELETE");
+      co_await call.reply(std::move(no));
+    }
+  }
+
+  /// Whether `Host` is looked at: where the listener is loopback, or names were given.
+  void check_hosts(bool looks) noexcept { checks_hosts_ = looks; }
+
+  /// Ends sessions that nobody uses, until it is cancelled.
+  static awaitable<void> sweep(std::shared_ptr<http_endpoint> self) {
+    asio::steady_timer timer(self->core_->executor());
+    const auto period = std::chrono::milliseconds(self->core_->options().session_time()) / 4;
+    for (;;) {
+      timer.expires_after(std::max(period, std::chrono::milliseconds(250)));
+      co_await timer.async_wait(asio::use_awaitable);
+      const auto since = std::chrono::steady_clock::now() - self->core_->options().session_time();
+      self->end_idle(since);
+    }
+  }
+  void start_sweeping() { work_->spawn(sweep(shared_from_this())); }
+
+  /// Ends everything. Not cancelled.
+  static awaitable<void> close(std::shared_ptr<http_endpoint> self) {
+    self->closed_ = true;
+    self->work_->cancel();
+    std::vector<std::shared_ptr<http_session>> all;
+    for (const auto& [id, one] : self->sessions_) all.push_back(one);
+    for (const auto& [owner, one] : self->shared_) all.push_back(one);
+    self->sessions_.clear();
+    self->shared_.clear();
+    const auto closing = std::make_shared<tasks>(self->core_->executor());
+    for (const auto& one : all) closing->spawn(end(one));
+    co_await tasks::join(closing);
+    co_await tasks::join(self->closing_);
+    try {
+      co_await tasks::join(self->work_);
+    } catch (const std::exception&) {  // of what was told already
+    }
+  }
+
+ private:
+  static http_reply refusal(int status, int code, std::string_view why) {
+    http_reply made(status);
+    made.content("application/json", rpc_error("null", code, why));
+    return made;
+  }
+  static http_reply json(int status, const std::string& text) {
+    http_reply made(status);
+    made.content("application/json", text);
+    return made;
+  }
+
+  static awaitable<void> end(std::shared_ptr<http_session> one) {
+    if (one->side) one->side->finish(std::nullopt);
+    co_await session::close(one->inside);
+  }
+  /// Ends one beside; what goes wrong is for the one who runs the server.
+  static awaitable<void> end_beside(std::shared_ptr<http_endpoint> self, std::shared_ptr<http_session> one) {
+    std::exception_ptr failure;
+    try {
+      co_await end(one);
+    } catch (const std::exception&) {
+      failure = std::current_exception();
+    }
+    if (failure) self->core_->report("the end of a session", failure);
+  }
+  void drop(const std::shared_ptr<http_session>& one) { closing_->spawn(end_beside(shared_from_this(), one)); }
+
+  void end_idle(std::chrono::steady_clock::time_point since) {
+    for (auto at = sessions_.begin(); at != sessions_.end();) {
+      if (at->second->is_idle(since)) {
+        drop(at->second);
+        at = sessions_.erase(at);
+      } else {
+        ++at;
+      }
+    }
+    for (auto at = shared_.begin(); at != shared_.end();) {
+      if (at->second->is_idle(since)) {
+        drop(at->second);
+        at = shared_.erase(at);
+      } else {
+        ++at;
+      }
+    }
+  }
+
+  std::shared_ptr<http_session> find(const http_call& call, std::size_t owner) const {
+    const auto found = sessions_.find(std::string(trimmed(call.field("Mcp-Session-Id").value_or(""))));
+    if (found == sessions_.end() || found->second->owner != owner) return nullptr;
+    found->second->used = std::chrono::steady_clock::now();
+    return found->second;
+  }
+  static http_reply no_such_session() { return refusal(404, no_session, "Session not found"); }
+
+  /// What is wrong with the version that a legacy client's field names.
+  static std::optional<http_reply> wrong_version(const http_call& call) {
+    const auto version = call.field("MCP-Protocol-Version");
+    if (!version || is_legacy(trimmed(*version))) return std::nullopt;
+    return refusal(400, refused_by_transport,
+                   "Bad Request: Unsupported protocol version: " + one_line(*version, 60) +
+                       " (supported versions: 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05)");
+  }
+
+  // ---- POST ----
+  static awaitable<void> post(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner) {
+    if (lowered(call.field("Content-Type").value_or("")).rfind("application/json", 0) != 0) {
+      co_await call.reply(refusal(415, refused_by_transport, "Content-Type must be application/json"));
+      co_return;
+    }
+    const bytes body = co_await call.read_all();
+    rpc_limits limits;
+    limits.bytes = self->core_->options().message();
+    rpc_input input = read_rpc(as_text(body), limits);
+    const std::string version(trimmed(call.field("MCP-Protocol-Version").value_or("")));
+    bool modern = false;
+    if (!input.is_batch && input.messages.size() == 1) {
+      const rpc_message& one = input.messages.front();
+      const boost::json::object* const meta = object_of(one.params, "_meta");
+      modern = meta != nullptr && meta->contains(view(meta_version));
+      if (!modern && !version.empty() && !is_legacy(version) && one.method != "initialize" &&
+          !call.field("Mcp-Session-Id"))
+        modern = true;
+    }
+    if (!input.faults.empty() && !input.is_batch) {
+      const auto& [fault, id] = input.faults.front();
+      co_await call.reply(json(400, rpc_error(boost::json::serialize(id), fault.code(), fault.message())));
+    } else if (modern) {
+      co_await post_modern(self, call, owner, std::move(input.messages.front()), version);
+    } else {
+      co_await post_legacy(self, call, owner, std::move(input));
+    }
+  }
+
+  // ---- modern ----
+  std::shared_ptr<http_session> shared(std::size_t owner) {
+    std::shared_ptr<http_session>& one = shared_[owner];
+    if (!one) one = std::make_shared<http_session>(session::make(core_), std::string(), owner);
+    one->used = std::chrono::steady_clock::now();
+    return one;
+  }
+
+  /// What is wrong with a modern request before its method is looked at.
+  std::optional<std::string> modern_complaint(session& of, const rpc_message& message, const http_call& call,
+                                              const std::string& version) const {
+    const std::string id = message.id_text();
+    const boost::json::object* const meta = object_of(message.params, "_meta");
+    const bool has_version = meta != nullptr && meta->contains(view(meta_version));
+    if (has_version && version.empty())
+      return rpc_error(id, header_mismatch, "the MCP-Protocol-Version field is missing");
+    if (meta == nullptr) return rpc_error(id, invalid_params, "the request has no _meta");
+    if (!has_version) return rpc_error(id, invalid_params, std::string(meta_version) + " is missing");
+    if (text_of(*meta, meta_version) != version)
+      return rpc_error(id, header_mismatch, "the MCP-Protocol-Version field and the body disagree");
+    request probe(message);
+    if (std::optional<reply> wrong = dispatch::admit(of, probe)) return wrong->text;
+    const boost::json::object* schema = nullptr;
+    std::shared_ptr<const registered_tool> tool;
+    if (message.method == "tools/call") {
+      tool = core_->tool(text_of(message.params, "name").value_or(""));
+      if (tool) schema = &tool->what.input();
+    }
+    const std::string wrong = header_complaint(
+        message, [&call](std::string_view name) { return call.field(name); }, schema);
+    if (!wrong.empty()) return rpc_error(id, header_mismatch, "Bad Request: " + wrong);
+    return std::nullopt;
+  }
+
+  static awaitable<void> post_modern(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner,
+                                     rpc_message message, std::string version) {
+    if (message.kind != rpc_kind::request) {
+      co_await call.reply(http_reply(202));
+      co_return;
+    }
+    const std::shared_ptr<http_session> one = self->shared(owner);
+    if (const std::optional<std::string> wrong = self->modern_complaint(*one->inside, message, call, version)) {
+      co_await call.reply(json(400, *wrong));
+      co_return;
+    }
+    const auto stream = std::make_shared<event_stream>(self->core_->executor(), std::string(), false);
+    const std::shared_ptr<request> running =
+        one->inside->receive(std::move(message), stream, request_ids::of_many_clients);
+    // Whose connection ends has cancelled.
+    const cancelling at_end(running);
+    const in_use counted(*one);
+    co_await answer_with(call, stream, false, "", true, true);
+  }
+
+  class cancelling {
+   public:
+    explicit cancelling(std::shared_ptr<request> of) : of_(std::move(of)) {}
+    cancelling(const cancelling&) = delete;
+    cancelling& operator=(const cancelling&) = delete;
+    ~cancelling() {
+      if (of_) session::cancel(of_);
+    }
+
+   private:
+    std::shared_ptr<request> of_;
+  };
+  class in_use {
+   public:
+    explicit in_use(http_session& of) : of_(of) { ++of_.open_streams; }
+    in_use(const in_use&) = delete;
+    in_use& operator=(const in_use&) = delete;
+    ~in_use() {
+      --of_.open_streams;
+      of_.used = std::chrono::steady_clock::now();
+    }
+
+   private:
+    http_session& of_;
+  };
+  class attached {
+   public:
+    explicit attached(std::shared_ptr<event_stream> of) : of_(std::move(of)), reader_(of_->attach()) {}
+    attached(const attached&) = delete;
+    attached& operator=(const attached&) = delete;
+    ~attached() { of_->detach(reader_); }
+    std::uint64_t reader() const noexcept { return reader_; }
+
+   private:
+    std::shared_ptr<event_stream> of_;
+    std::uint64_t reader_;
+  };
+
+  // ---- legacy ----
+  static awaitable<void> post_legacy(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner,
+                                     rpc_input input) {
+    const std::string_view accept = call.field("Accept").value_or("");
+    if (!accepts(accept, "application/json") || !accepts(accept, "text/event-stream")) {
+      co_await call.reply(refusal(406, refused_by_transport,
+                                  "Not Acceptable: Client must accept both application/json and text/event-stream"));
+      co_return;
+    }
+    const bool begins = !input.is_batch && input.messages.size() == 1 &&
+                        input.messages.front().kind == rpc_kind::request &&
+                        input.messages.front().method == "initialize";
+    const bool has_session = call.field("Mcp-Session-Id").has_value();
+    std::shared_ptr<http_session> one = self->find(call, owner);
+    if (has_session && !one) {
+      co_await call.reply(no_such_session());
+      co_return;
+    }
+    if (begins) {
+      if (one) {
+        co_await call.reply(refusal(400, invalid_request, "Invalid Request: Server already initialized"));
+        co_return;
+      }
+      co_await initialize(self, call, owner, std::move(input.messages.front()));
+      co_return;
+    }
+    if (input.is_batch && (!one || one->inside->version != "2025-03-26")) {
+      co_await call.reply(
+          refusal(400, invalid_request, "Invalid Request: this version of the protocol has no batches"));
+      co_return;
+    }
+    if (!one) {
+      co_await call.reply(refusal(400, refused_by_transport, "Bad Request: Mcp-Session-Id header is required"));
+      co_return;
+    }
+    if (std::optional<http_reply> wrong = wrong_version(call)) {
+      co_await call.reply(std::move(*wrong));
+      co_return;
+    }
+    if (input.is_batch) {
+      co_await answer_batch(one, call, std::move(input));
+      co_return;
+    }
+    if (input.messages.empty() || input.messages.front().kind != rpc_kind::request) {
+      for (rpc_message& each : input.messages) one->inside->receive(std::move(each), nullptr);
+      co_await call.reply(http_reply(202));
+      co_return;
+    }
+    const std::shared_ptr<event_stream> stream = one->open_stream();
+    one->inside->receive(std::move(input.messages.front()), stream);
+    const in_use counted(*one);
+    const bool as_json = self->core_->options().json_answers();
+    co_await answer_with(call, stream, true, one->inside->version, false, as_json);
+  }
+
+  static awaitable<void> initialize(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner,
+                                    rpc_message message) {
+    if (self->closed_ || self->sessions() >= self->core_->options().sessions()) {
+      co_await call.reply(refusal(503, refused_by_transport, "too many sessions; try again later"));
+      co_return;
+    }
+    const auto made = std::make_shared<http_session>(session::make(self->core_), http_session::new_id(), owner);
+    made->side = std::make_shared<event_stream>(self->core_->executor(), http_session::new_id().substr(0, 16), true);
+    made->inside->side = made->side;
+    self->sessions_[made->id] = made;
+    const std::shared_ptr<event_stream> stream = made->open_stream();
+    made->inside->receive(std::move(message), stream);
+    while (!stream->is_done()) co_await stream->change(std::chrono::steady_clock::time_point::max());
+    http_reply answered = json(200, stream->last());
+    if (made->inside->version.empty()) {
+      self->sessions_.erase(made->id);
+      self->drop(made);
+    } else {
+      answered.field("Mcp-Session-Id", made->id);
+    }
+    co_await call.reply(std::move(answered));
+  }
+
+  static awaitable<void> answer_batch(std::shared_ptr<http_session> one, http_call& call, rpc_input input) {
+    std::vector<std::shared_ptr<event_stream>> streams;
+    std::string text;
+    const auto add = [&text](const std::string& message) { text += (text.empty() ? "[" : ",") + message; };
+    for (const auto& [fault, id] : input.faults)
+      add(rpc_error(boost::json::serialize(id), fault.code(), fault.message()));
+    for (rpc_message& each : input.messages) {
+      std::shared_ptr<event_stream> stream;
+      if (each.kind == rpc_kind::request) {
+        stream = std::make_shared<event_stream>(one->inside->core->executor(), std::string(), true);
+        streams.push_back(stream);
+      }
+      one->inside->receive(std::move(each), stream);
+    }
+    const in_use counted(*one);
+    for (const std::shared_ptr<event_stream>& stream : streams) {
+      while (!stream->is_done()) co_await stream->change(std::chrono::steady_clock::time_point::max());
+      if (stream->has_answer()) add(stream->last());
+    }
+    if (text.empty()) {
+      co_await call.reply(http_reply(202));
+    } else {
+      co_await call.reply(json(200, text + "]"));
+    }
+  }
+
+  /// The answer to one request: as JSON where that is all there is, else as events.
+  /// \param resumes  whether events have ids, so that the client may come back for what it has missed.
+  static awaitable<void> answer_with(http_call& call, std::shared_ptr<event_stream> stream, bool resumes,
+                                     std::string version, bool has_statuses, bool as_json) {
+    constexpr std::chrono::seconds patience{2};
+    const attached mine(stream);
+    const auto until = std::chrono::steady_clock::now() + patience;
+    std::uint64_t seen = 0;
+    std::uint64_t peeked = 0;
+    while (as_json && !stream->is_done() && stream->next(peeked) == nullptr && !stream->is_to_leave(mine.reader()) &&
+           std::chrono::steady_clock::now() < until)
+      co_await stream->change(until);
+    if (as_json && stream->is_one_answer() && stream->has_answer()) {
+      int status = 200;
+      if (has_statuses && stream->kind() == reply_kind::refused) status = 400;
+      if (has_statuses && stream->kind() == reply_kind::unknown_method) status = 404;
+      co_await call.reply(json(status, stream->last()));
+      stream->delivered(1);
+      co_return;
+    }
+    std::string first;
+    if (resumes && version >= "2025-11-25") first = "id: " + stream->id() + "_0\nretry: 1000\ndata: \n\n";
+    co_await write_events(call, stream, mine.reader(), seen, resumes, std::move(first));
+  }
+
+  static awaitable<void> write_events(http_call& call, std::shared_ptr<event_stream> stream, std::uint64_t reader,
+                                      std::uint64_t seen, bool has_ids, std::string first) {
+    constexpr std::chrono::seconds keep_alive{15};
+    http_reply head(200);
+    head.field("Content-Type", "text/event-stream");
+    head.field("Cache-Control", "no-cache, no-transform").field("X-Accel-Buffering", "no");
+    co_await call.begin(std::move(head));
+    if (!first.empty()) co_await call.write(std::string_view(first));
+    while (!stream->is_to_leave(reader)) {
+      const std::string* const text = stream->next(seen);
+      if (text != nullptr) {
+        std::string piece = "event: message\n";
+        if (has_ids) piece += "id: " + stream->id() + "_" + std::to_string(seen) + "\n";
+        piece += "data: " + *text + "\n\n";
+        co_await call.write(std::string_view(piece));
+        stream->delivered(seen);
+        continue;
+      }
+      if (stream->is_over(seen)) break;
+      const auto due = std::chrono::steady_clock::now() + keep_alive;
+      co_await stream->change(due);
+      if (std::chrono::steady_clock::now() >= due) co_await call.write(std::string_view(":\n\n"));
+    }
+    co_await call.end();
+  }
+
+  // ---- GET and DELETE ----
+  static awaitable<void> get(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner) {
+    const std::shared_ptr<http_session> one = self->find(call, owner);
+    std::optional<http_reply> no;
+    std::shared_ptr<event_stream> stream;
+    std::uint64_t seen = 0;
+    if (!accepts(call.field("Accept").value_or(""), "text/event-stream")) {
+      no = refusal(406, refused_by_transport, "Not Acceptable: Client must accept text/event-stream");
+    } else if (!one) {
+      no = no_such_session();
+    } else {
+      no = wrong_version(call);
+      const auto last = call.field("Last-Event-ID");
+      stream = last ? one->find(trimmed(*last), seen) : one->side;
+      if (!no && (!stream || !stream->has_all_since(seen)) && last)
+        no = refusal(400, refused_by_transport, "Bad Request: that event is not kept any more");
+      if (!no && !last && stream->is_attached())
+        no = refusal(409, refused_by_transport, "Conflict: Only one SSE stream is allowed per session");
+      if (!last && stream) seen = stream->last_delivered();
+    }
+    if (no) {
+      co_await call.reply(std::move(*no));
+      co_return;
+    }
+    const attached mine(stream);
+    const in_use counted(*one);
+    std::string first;
+    if (one->inside->version >= "2025-11-25")
+      first = "id: " + stream->id() + "_" + std::to_string(seen) + "\nretry: 1000\ndata: \n\n";
+    co_await write_events(call, stream, mine.reader(), seen, true, std::move(first));
+  }
+
+  static awaitable<void> remove(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner) {
+    const std::shared_ptr<http_session> one = self->find(call, owner);
+    if (!one) {
+      co_await call.reply(no_such_session());
+      co_return;
+    }
+    self->sessions_.erase(one->id);
+    self->drop(one);
+    co_await call.reply(http_reply(200));
+  }
+
+  std::shared_ptr<server_core> core_;
+  std::shared_ptr<tasks> work_;
+  std::shared_ptr<tasks> closing_;
+  std::map<std::string, std::shared_ptr<http_session>> sessions_;
+  std::map<std::size_t, std::shared_ptr<http_session>> shared_;
+  bool checks_hosts_ = true;
+  bool closed_ = false;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/line_client.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// The client at the other end of a byte stream, one message a line: stdio. specs/mcp-and-llm.md, 3.
+class line_client : public std::enable_shared_from_this<line_client> {
+ public:
+  line_client(std::shared_ptr<server_core> core, byte_stream stream)
+      : core_(std::move(core)),
+        stream_(std::move(stream)),
+        session_(session::make(core_)),
+        work_(std::make_shared<tasks>(core_->executor())),
+        changed_(core_->executor()) {}
+
+  /// Until the client has gone, or `stop`; then all that was its own is ended.
+  static awaitable<void> serve(std::shared_ptr<line_client> self) {
+    self->session_->side = std::make_shared<line_outlet>(self, nullptr);
+    self->work_->spawn(write_all(self));
+    std::exception_ptr failure;
+    try {
+      co_await read_all(*self);
+    } catch (const error& lost) {
+      // A client that breaks off has gone, as one that says so.
+      if (lost.code() != errc::io_error) failure = std::current_exception();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const bool throws = co_await asio::this_coro::throw_if_cancelled();
+    co_await asio::this_coro::throw_if_cancelled(false);
+    try {
+      closing work(self);
+      co_await cofferdam::detail::shielded(std::move(work));
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+    }
+    co_await asio::this_coro::throw_if_cancelled(throws);
+    if (failure) std::rethrow_exception(failure);
+  }
+
+ private:
+  static constexpr std::size_t most_queued = 1024;
+  static constexpr std::size_t most_queued_bytes = std::size_t{64} * 1024 * 1024;
+
+  /// The answers to one batch.
+  class batch {
+   public:
+    std::size_t open = 0;
+    std::string text;
+  };
+
+  class line_outlet final : public outlet {
+   public:
+    line_outlet(const std::shared_ptr<line_client>& of, std::shared_ptr<batch> part)
+        : of_(of), batch_(std::move(part)) {}
+    void send(std::string message, bool droppable) override {
+      if (const auto client = of_.lock()) client->queue(std::move(message), droppable);
+    }
+    void finish(std::optional<reply> last) override {
+      const auto client = of_.lock();
+      if (!client) return;
+      if (!batch_) {
+        if (last) client->queue(std::move(last->text), false);
+        return;
+      }
+      if (last) batch_->text += (batch_->text.empty() ? "[" : ",") + last->text;
+      if (--batch_->open == 0 && !batch_->text.empty()) client->queue(batch_->text + "]", false);
+    }
+
+   private:
+    std::weak_ptr<line_client> of_;
+    std::shared_ptr<batch> batch_;
+  };
+
+  class closing {
+   public:
+    explicit closing(std::shared_ptr<line_client> of) : of_(std::move(of)) {}
+    awaitable<void> operator()() { return end(of_); }
+
+   private:
+    std::shared_ptr<line_client> of_;
+  };
+
+  static awaitable<void> read_all(line_client& self) {
+    const std::size_t longest = self.core_->options().message();
+    line_reader lines(longest);
+    std::vector<std::byte> room(64 * 1024);
+    for (;;) {
+      const std::size_t count = co_await self.stream_.read_some(room);
+      if (count == 0) break;
+      std::string_view piece = as_text(bytes_view(room).first(count));
+      for (;;) {
+        std::string_view line;
+        const line_reader::found found = lines.next(piece, line);
+        if (found == line_reader::found::nothing) break;
+        if (found == line_reader::found::too_long) {
+          self.queue(rpc_error("", invalid_request,
+                               "Invalid Request: a message has at most " + std::to_string(longest) + " bytes"),
+                     false);
+        } else {
+          self.take(line);
+        }
+      }
+      // A client that asks and does not listen waits.
+      while (self.is_full() && !self.broken_) co_await self.changed_.next();
+      if (self.broken_) break;
+    }
+  }
+
+  void take(std::string_view line) {
+    rpc_limits limits;
+    limits.bytes = core_->options().message();
+    rpc_input input = read_rpc(line, limits);
+    const bool takes_batches = session_->version == "2025-03-26";
+    if (input.is_batch && !takes_batches) {
+      queue(rpc_error("", invalid_request, "Invalid Request: this version of the protocol has no batches"), false);
+      return;
+    }
+    std::shared_ptr<batch> part;
+    if (input.is_batch) {
+      part = std::make_shared<batch>();
+      part->open = 1;
+      for (const rpc_message& each : input.messages)
+        if (each.kind == rpc_kind::request) ++part->open;
+    }
+    const auto out = std::make_shared<line_outlet>(shared_from_this(), part);
+    for (const auto& [fault, id] : input.faults) {
+      std::string text = rpc_error(id.is_null() ? "" : boost::json::serialize(id), fault.code(), fault.message());
+      if (part) {
+        part->text += (part->text.empty() ? "[" : ",") + text;
+      } else {
+        queue(std::move(text), false);
+      }
+    }
+    for (rpc_message& each : input.messages) session_->receive(std::move(each), out);
+    if (part) out->finish(std::nullopt);
+  }
+
+  bool is_full() const noexcept { return queue_.size() >= most_queued || queued_bytes_ >= most_queued_bytes; }
+
+  void queue(std::string message, bool droppable) {
+    if (ended_ || broken_) return;
+    if (droppable && (queue_.size() >= most_queued / 2 || queued_bytes_ >= most_queued_bytes / 2)) return;
+    message += '\n';
+    queued_bytes_ += message.size();
+    queue_.push_back(std::move(message));
+    changed_.happened();
+  }
+
+  static awaitable<void> write_all(std::shared_ptr<line_client> self) {
+    try {
+      for (;;) {
+        while (self->queue_.empty() && !self->ended_) co_await self->changed_.next();
+        if (self->queue_.empty()) break;
+        // What is small goes in one go.
+        std::string text = std::move(self->queue_.front());
+        self->queue_.pop_front();
+        while (!self->queue_.empty() && text.size() + self->queue_.front().size() < 64 * 1024) {
+          text += self->queue_.front();
+          self->queue_.pop_front();
+        }
+        const bytes_view view = as_bytes(text);
+        co_await self->stream_.write(view);
+        self->queued_bytes_ -= text.size();
+        self->changed_.happened();
+      }
+    } catch (const std::exception&) {  // nobody listens any more, so nobody needs to be read
+      self->broken_ = true;
+      self->stream_.close();
+    }
+    self->queue_.clear();
+    self->changed_.happened();
+  }
+
+  static awaitable<void> end(std::shared_ptr<line_client> self) {
+    std::exception_ptr failure;
+    try {
+      co_await session::close(self->session_);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    self->ended_ = true;
+    self->changed_.happened();
+    // Who does not read what is left has had its time.
+    self->work_->spawn(give_up(self));
+    while (!self->queue_.empty() || (self->queued_bytes_ != 0 && !self->broken_)) co_await self->changed_.next();
+    self->work_->cancel();
+    try {
+      co_await tasks::join(self->work_);
+    } catch (const std::exception&) {  // of a writer that was cancelled
+    }
+    self->stream_.close();
+    if (failure) std::rethrow_exception(failure);
+  }
+
+  static awaitable<void> give_up(std::shared_ptr<line_client> self) {
+    asio::steady_timer timer(self->core_->executor(), std::chrono::milliseconds(500));
+    std::error_code woken;
+    co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    self->broken_ = true;
+    self->queue_.clear();
+    self->changed_.happened();
+  }
+
+  std::shared_ptr<server_core> core_;
+  byte_stream stream_;
+  std::shared_ptr<session> session_;
+  std::shared_ptr<tasks> work_;
+  event changed_;
+  std::deque<std::string> queue_;
+  std::size_t queued_bytes_ = 0;
+  bool ended_ = false;
+  bool broken_ = false;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/python_tool.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// Python as a tool. specs/mcp-and-llm.md, 9.2 and 10.1.
+class python_tool {
+ public:
+  static void add_to(server_core& core) {
+    const auto self = std::make_shared<const python_tool>(core.options());
+    tool_handler serve = [self](call& made) { return run(self, made); };
+    core.tools.push_back(std::make_shared<const registered_tool>(self->definition(), std::move(serve)));
+  }
+
+  explicit python_tool(const server_options& options)
+      : kept_(options.kept_output()), about_(options.about_environment()), open_world_(options.open_world()) {
+    using tools::argument;
+    using tools::argument_kind;
+    const auto longest = static_cast<double>(options.longest_time().count());
+    const std::int64_t usual = std::min(options.python_time(), options.longest_time()).count();
+    arguments_ = tools::argument_list(
+        argument("code", argument_kind::text, "Python source. Plain code, no markdown fences.")
+            .required()
+            .between(1, 200'000),
+        argument("context_id", argument_kind::text,
+                 "Which interpreter to use: up to 64 letters, digits, dashes and underscores; one of a new name is "
+                 "made. Leave it out to use the shared default one.")
+            .between(1, 64)
+            .otherwise("default"),
+        argument("variables", argument_kind::object,
+                 "JSON values to assign as global variables first. Keys must be Python identifiers."),
+        argument("timeout_s", argument_kind::integer, "Seconds before the run is stopped.")
+            .between(1, longest)
+            .otherwise(usual),
+        argument("reset", argument_kind::boolean, "Start this interpreter afresh before running.").otherwise(false));
+  }
+
+ private:
+  tool_definition definition() const {
+    return tool_definition("run_python",
+                           "Run Python code in a persistent interpreter, like a notebook cell, and return what it "
+                           "printed and the value of its last expression. Variables, imports and functions from "
+                           "earlier calls with the same `context_id` are still defined. Prefer this to shell commands "
+                           "for calculations, data work and plots.\n"
+                           "- End the code with a bare expression to get its value; print() whatever else you need to "
+                           "see.\n"
+                           "- Matplotlib figures that are shown or left open come back as images.\n"
+                           "- `variables` are set as globals before the code runs: pass data there instead of pasting "
+                           "it into the code.\n"
+                           "- An exception is returned with its traceback; the variables set before it stay.\n"
+                           "- On a timeout the interpreter may be restarted and its variables lost; the result says "
+                           "so." +
+                               (about_.empty() ? std::string() : "\n- " + about_))
+        .title("Run Python")
+        .input(arguments_.schema())
+        .output(schema_of(R"({"type":"object","properties":{
+          "status":{"type":"string","enum":["ok","error","timeout","cancelled","rejected","failed"]},
+          "stdout":{"type":"string"},"stderr":{"type":"string"},
+          "stdout_truncated":{"type":"boolean"},"stderr_truncated":{"type":"boolean"},
+          "result":{"type":"string","description":"repr() of the last expression, absent when it is None or there is none."},
+          "result_json":{"type":"string","description":"The same value as JSON text, when it converts without loss and is at most 64 KiB."},
+          "error":{"type":"object","properties":{"type":{"type":"string"},"message":{"type":"string"},"traceback":{"type":"string"}},"required":["type","message"],"additionalProperties":false},
+          "images":{"type":"array","items":{"type":"object","properties":{"mime_type":{"type":"string"},"width":{"type":"integer"},"height":{"type":"integer"}},"required":["mime_type"],"additionalProperties":false},"description":"The images that follow as image content, in the same order."},
+          "new_files":{"type":"array","items":{"type":"string"},"description":"Workspace files created or changed by this run."},
+          "context_id":{"type":"string"},"context_restarted":{"type":"boolean"},
+          "duration_ms":{"type":"integer","minimum":0},"reason":{"type":"string"}},
+          "required":["status","stdout","stderr","context_id","duration_ms"],"additionalProperties":false})"))
+        .hints(false, true, false, open_world_);
+  }
+
+  static bool is_context_name(std::string_view name) {
+    return std::all_of(name.begin(), name.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    });
+  }
+
+  static awaitable<answer> run(std::shared_ptr<const python_tool> self, call& made) {
+    tools::checked_arguments arguments;
+    std::string complaint = self->arguments_.check(made.arguments(), arguments);
+    if (complaint.empty() && !is_context_name(arguments.text("context_id")))
+      complaint = "Wrong arguments: 'context_id' must be letters, digits, dashes and underscores.";
+    if (!complaint.empty()) co_return answer::failed(made.name() + ": " + complaint);
+    const std::string context = arguments.text("context_id");
+    code_request wanted(arguments.text("code"));
+    wanted.context(context).keep_output(self->kept_).timeout(std::chrono::seconds(arguments.integer("timeout_s")));
+    const boost::json::object variables = arguments.object("variables");
+    for (const auto& each : variables) wanted.variable(std::string(each.key()), each.value());
+
+    const std::shared_ptr<workspace> place = made.inside()->place;
+    const std::shared_ptr<opened_runner> opened = co_await place->runner();
+    co_await workspace::take_turn(place);
+    const cofferdam::detail::allotted turn = place->turn();
+    const std::shared_ptr<live_report> report = place->report(made.inside(), made.name());
+    const reporting at_end(report);
+    if (report) wanted.on_output([report](output_stream stream, bytes_view piece) { report->feed(stream, piece); });
+    bool was_reset = false;
+    if (arguments.boolean("reset")) was_reset = co_await opened->runner.end_context(context);
+    const code_result result = co_await opened->runner.run_code(std::move(wanted));
+    co_return show(result, context, was_reset);
+  }
+
+  static answer show(const code_result& result, const std::string& context, bool was_reset) {
+    boost::json::object facts;
+    const std::string time = " (" + seconds_text(result.duration()) + ")";
+    std::string text;
+    bool is_error = false;
+    const char* status = "ok";
+    const bool lost = result.context_lost() || result.driver_restarted();
+    if (result.kind() == error_kind::timeout) {
+      status = "timeout";
+      text =
+          "timed out" + time + (result.context_lost() ? "; the interpreter was restarted, its variables are lost" : "");
+      is_error = true;
+    } else if (is_rejection(result.kind())) {
+      status = "rejected";
+      text = "not run: " + result.reason();
+      is_error = true;
+    } else if (result.kind() != error_kind::none) {
+      status = "failed";
+      text = "could not run: " + result.reason();
+      is_error = true;
+    } else if (result.failure()) {
+      status = "error";
+      text =
+          "error " + one_line(result.failure()->type(), 100) + ": " + one_line(result.failure()->message(), 500) + time;
+    } else if (result.term_signal() != 0) {
+      status = "error";
+      text = "the interpreter was killed by " + signal_name(result.term_signal()) + time;
+    } else if (result.exit_code() != 0) {
+      status = "error";
+      text = "exit code " + std::to_string(result.exit_code()) + time;
+    } else {
+      text = "ok" + time;
+    }
+    text += "\n";
+    if (lost && result.kind() != error_kind::timeout)
+      text += "The interpreter was restarted; its variables are lost.\n";
+    constexpr std::size_t most_value = 10'000;
+    constexpr std::size_t most_json = 64 * 1024;
+    if (!result.value_text().empty()) {
+      std::string value;
+      append_repaired_utf8(value, without_cut_end(std::string_view(result.value_text()).substr(0, most_value)));
+      if (result.value_text().size() > most_value) value += " ...";
+      text += "--- result ---\n" + printable_text(value) + "\n";
+      facts["result"] = value;
+      if (result.value() && result.value_is_exact()) {
+        const std::string exact = boost::json::serialize(*result.value());
+        if (exact.size() <= most_json) facts["result_json"] = exact;
+      }
+    }
+    add_stream(text, "stdout", result.out());
+    add_stream(text, "stderr", result.err());
+    if (result.failure()) {
+      boost::json::object wrong;
+      wrong["type"] = good(result.failure()->type());
+      wrong["message"] = good(result.failure()->message());
+      wrong["traceback"] = good(result.failure()->traceback());
+      facts["error"] = std::move(wrong);
+      // Where standard error has the traceback already, the exception is not told twice.
+      if (result.err().total() == 0)
+        text += "--- traceback ---\n" + printable_text(good(result.failure()->traceback()));
+    }
+    facts["status"] = status;
+    add_streams(facts, result.out(), result.err());
+    facts["context_id"] = context;
+    facts["context_restarted"] = lost || was_reset;
+    facts["duration_ms"] = std::chrono::duration_cast<std::chrono::milliseconds>(result.duration()).count();
+    if (!result.reason().empty()) facts["reason"] = result.reason();
+    add_files(result, text, facts);
+    answer images;
+    add_images(result, facts, images);
+    answer said(text);
+    for (const content& one : images.blocks()) said.add(one);
+    said.structured(std::move(facts)).is_error(is_error);
+    return said;
+  }
+
+  static std::string good(std::string_view text) {
+    std::string made;
+    append_repaired_utf8(made, text);
+    return made;
+  }
+
+  static void add_files(const code_result& result, std::string& text, boost::json::object& facts) {
+    constexpr std::size_t most = 50;
+    boost::json::array all;
+    std::string names;
+    for (const generated_file& each : result.files()) {
+      if (all.size() == most) {
+        names += ", ...";
+        break;
+      }
+      const std::string shown = one_line(each.path());
+      names += (names.empty() ? "" : ", ") + shown;
+      all.emplace_back(shown);
+    }
+    if (all.empty()) return;
+    text += "--- new files ---\n" + names + "\n";
+    facts["new_files"] = std::move(all);
+  }
+
+  static void add_images(const code_result& result, boost::json::object& facts, answer& into) {
+    constexpr std::size_t most_images = 8;
+    constexpr std::size_t most_bytes = std::size_t{4} * 1024 * 1024;
+    boost::json::array shown;
+    for (const display_output& each : result.displays()) {
+      for (const char* const kind : {"image/png", "image/jpeg"}) {
+        const auto found = each.forms().find(kind);
+        if (found == each.forms().end() || shown.size() == most_images || found->second.size() > most_bytes) continue;
+        std::string plain = found->second;
+        std::erase(plain, '\n');
+        const std::optional<bytes> file = base64_decode(plain);
+        const std::optional<tools::image_header> header = file ? tools::read_image_header(*file) : std::nullopt;
+        if (!header || !header->has_size() || tools::mime_type(header->format) != kind) continue;
+        boost::json::object one;
+        one["mime_type"] = kind;
+        one["width"] = header->width;
+        one["height"] = header->height;
+        shown.push_back(std::move(one));
+        into.add(content::image(*file, kind));
+        break;
+      }
+    }
+    if (!shown.empty()) facts["images"] = std::move(shown);
+  }
+
+  std::size_t kept_;
+  std::string about_;
+  bool open_world_;
+  tools::argument_list arguments_;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/shared_tools.hpp ----
+
+
+#include <boost/json/object.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// A `tool` of the library's, or anybody's, over each client's own environment.
+class shared_tools {
+ public:
+  /// \param what  how it is described; its input schema is the tool's own.
+  static void add(server_core& core, workspace::tool_maker make, std::optional<tool_definition> what) {
+    any_environment none;
+    const tools::any_tool sample = make(none);
+    tool_definition described =
+        what ? std::move(*what)
+             : tool_definition(std::string(sample.name()), std::string(sample.description()))
+                   .hints(sample.reads_only(), !sample.reads_only(), sample.reads_only(), !sample.reads_only());
+    tool_definition whole = std::move(described).input(sample.parameters());
+    tool_handler serve = [make = std::move(make)](call& made) { return run(make, made); };
+    core.tools.push_back(std::make_shared<const registered_tool>(std::move(whole), std::move(serve)));
+  }
+
+  /// read_file, write_file, list_files, view_image.
+  static void add_file_tools(server_core& core) {
+    add(
+        core, [](any_environment& there) { return tools::any_tool(tools::read_file<any_environment>(there)); },
+        like<tools::read_file<any_environment>>("Read file")
+            .output(schema_of(R"({"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"},
+              "first_line":{"type":"integer"},"last_line":{"type":"integer"},"total_lines":{"type":"integer"},
+              "size_bytes":{"type":"integer"},
+              "truncated":{"type":"boolean","description":"True when lines or long line ends were left out."}},
+              "required":["path","content","truncated"],"additionalProperties":false})"))
+            .hints(true, false, true, false));
+    add(
+        core, [](any_environment& there) { return tools::any_tool(tools::write_file<any_environment>(there)); },
+        like<tools::write_file<any_environment>>("Write file")
+            .output(schema_of(R"({"type":"object","properties":{"path":{"type":"string"},
+              "bytes_written":{"type":"integer"},"size_bytes":{"type":"integer"},"created":{"type":"boolean"}},
+              "required":["path","bytes_written","created"],"additionalProperties":false})"))
+            .hints(false, true, false, false));
+    add(
+        core, [](any_environment& there) { return tools::any_tool(tools::list_files<any_environment>(there)); },
+        like<tools::list_files<any_environment>>("List files")
+            .output(schema_of(R"({"type":"object","properties":{"path":{"type":"string"},
+              "entries":{"type":"array","items":{"type":"object","properties":{"path":{"type":"string"},
+              "type":{"type":"string","enum":["file","dir","symlink","other"]},"size_bytes":{"type":"integer"}},
+              "required":["path","type"],"additionalProperties":false}},"next_cursor":{"type":"string"}},
+              "required":["entries"],"additionalProperties":false})"))
+            .hints(true, false, true, false));
+    add(
+        core, [](any_environment& there) { return tools::any_tool(tools::view_image<any_environment>(there)); },
+        like<tools::view_image<any_environment>>("View image")
+            .output(schema_of(R"({"type":"object","properties":{"path":{"type":"string"},"mime_type":{"type":"string"},
+              "width":{"type":"integer"},"height":{"type":"integer"},"size_bytes":{"type":"integer"},
+              "scaled":{"type":"boolean"}},"required":["path","mime_type"],"additionalProperties":false})"))
+            .hints(true, false, true, false));
+  }
+
+ private:
+  template <class T>
+  static tool_definition like(const char* title) {
+    any_environment none;
+    const T sample(none);
+    return tool_definition(std::string(sample.name()), std::string(sample.description())).title(title);
+  }
+
+  static awaitable<answer> run(workspace::tool_maker make, call& made) {
+    const std::shared_ptr<workspace> place = made.inside()->place;
+    tools::any_tool& tool = place->tool(made.name(), make);
+    co_await workspace::take_turn(place);
+    const cofferdam::detail::allotted turn = place->turn();
+    const std::shared_ptr<live_report> report = place->report(made.inside(), made.name());
+    const reporting at_end(report);
+    boost::json::value arguments = made.arguments();
+    tools::tool_output_listener listener;
+    if (report) listener = [report](output_stream stream, bytes_view piece) { report->feed(stream, piece); };
+    const tools::tool_result result = co_await tool.call(std::move(arguments), std::move(listener));
+    answer said(result.text());
+    for (const tools::tool_image& image : result.images()) said.add(content::image(image.content(), image.mime_type()));
+    if (!result.data().empty()) said.structured(result.data());
+    said.is_error(!result.success());
+    co_return said;
+  }
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/stdio_stream.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/error.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <cerrno>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// One of the standard descriptors as a stream's end. Waited for where that is possible: files and /dev/null are always
+/// ready. What it does to the flags of the descriptor nobody else notices, where the system can open it once more.
+class standard_end {
+ public:
+  standard_end(const asio::any_io_executor& executor, int number, int flags) {
+    struct stat what {};
+    if (::fstat(number, &what) != 0) throw failed("it is closed", errno);
+    const bool is_terminal = S_ISCHR(what.st_mode) && ::isatty(number) == 1;
+    if (S_ISFIFO(what.st_mode) || is_terminal) {
+      const std::string path = "/proc/self/fd/" + std::to_string(number);
+      fd_.reset(::open(path.c_str(), flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    }
+    if (!fd_) fd_.reset(::fcntl(number, F_DUPFD_CLOEXEC, 3));
+    if (!fd_) throw failed("it cannot be duplicated", errno);
+    fd_ = unique_fd::above_standard(std::move(fd_));
+    if (S_ISREG(what.st_mode) || S_ISBLK(what.st_mode) || (S_ISCHR(what.st_mode) && !is_terminal)) return;
+    waits_.emplace(executor, fd_.get());
+    waits_->native_non_blocking(true);
+  }
+  standard_end(const standard_end&) = delete;
+  standard_end& operator=(const standard_end&) = delete;
+  ~standard_end() { close(); }
+
+  int number() const noexcept { return fd_.get(); }
+  bool is_open() const noexcept { return fd_.get() >= 0; }
+
+  /// Until it is ready, after the system said that it is not.
+  awaitable<void> ready(bool to_read) {
+    if (!waits_) throw failed("it cannot be waited for", EAGAIN);
+    std::error_code woken;
+    const auto what = to_read ? asio::posix::descriptor_base::wait_read : asio::posix::descriptor_base::wait_write;
+    co_await waits_->async_wait(what, asio::redirect_error(asio::use_awaitable, woken));
+    if (woken && fd_) throw error(errc::cancelled, "standard input and output: cancelled");
+    if (!fd_) throw failed("it was closed", EBADF);
+  }
+
+  void close() noexcept {
+    if (waits_) waits_->release();
+    waits_.reset();
+    fd_.reset();
+  }
+
+  static error failed(const char* why, int number) {
+    return {errc::io_error, std::string("standard input or output: ") + why,
+            std::error_code(number, std::system_category())};
+  }
+
+ private:
+  unique_fd fd_;
+  std::optional<asio::posix::stream_descriptor> waits_;
+};
+
+/// The program's own standard input and output as a stream.
+class stdio_stream final : public byte_stream::implementation {
+ public:
+  explicit stdio_stream(const asio::any_io_executor& executor)
+      : in_(executor, STDIN_FILENO, O_RDONLY), out_(executor, STDOUT_FILENO, O_WRONLY) {}
+
+  awaitable<std::size_t> read_some(std::span<std::byte> into) override {
+    for (;;) {
+      if (!in_.is_open()) throw standard_end::failed("it was closed", EBADF);
+      const ssize_t count = ::read(in_.number(), into.data(), into.size());
+      if (count >= 0) co_return static_cast<std::size_t>(count);
+      if (errno == EINTR) continue;
+      // A terminal whose session has gone.
+      if (errno == EIO) co_return 0;
+      if (errno != EAGAIN) throw standard_end::failed("it cannot be read", errno);
+      co_await in_.ready(true);
+    }
+  }
+  awaitable<void> write(bytes_view data) override {
+    while (!data.empty()) {
+      if (!out_.is_open()) throw standard_end::failed("it was closed", EBADF);
+      const ssize_t count = cofferdam::detail::write_without_sigpipe(out_.number(), data);
+      if (count >= 0) {
+        data = data.subspan(static_cast<std::size_t>(count));
+      } else if (errno == EAGAIN) {
+        co_await out_.ready(false);
+      } else if (errno != EINTR) {
+        throw standard_end::failed("it cannot be written", errno);
+      }
+    }
+  }
+  awaitable<void> shutdown_send() override {
+    out_.close();
+    co_return;
+  }
+  void close() noexcept override {
+    in_.close();
+    out_.close();
+  }
+
+ private:
+  standard_end in_;
+  standard_end out_;
+};
+
+/// While it lives, the program's descriptor 0 is /dev/null and 1 is what 2 is: prints of the program, and of what it
+/// starts, do not get into the protocol, and nothing else takes input from it.
+class standard_streams {
+ public:
+  standard_streams() : in_(saved(STDIN_FILENO)), out_(saved(STDOUT_FILENO)) {}
+  standard_streams(const standard_streams&) = delete;
+  standard_streams& operator=(const standard_streams&) = delete;
+  ~standard_streams() {
+    if (!moved_) return;
+    ::dup2(in_.get(), STDIN_FILENO);
+    ::dup2(out_.get(), STDOUT_FILENO);
+  }
+
+  /// To be called once, with what both are open elsewhere.
+  void move_away() {
+    const unique_fd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    const bool has_errors = ::fcntl(STDERR_FILENO, F_GETFD) >= 0;
+    if (!nothing || ::dup2(nothing.get(), STDIN_FILENO) < 0 ||
+        ::dup2(has_errors ? STDERR_FILENO : nothing.get(), STDOUT_FILENO) < 0)
+      throw standard_end::failed("it cannot be moved away", errno);
+    moved_ = true;
+  }
+
+ private:
+  static unique_fd saved(int number) {
+    unique_fd made(::fcntl(number, F_DUPFD_CLOEXEC, 3));
+    if (!made) throw standard_end::failed("it is closed", errno);
+    return made;
+  }
+
+  unique_fd in_;
+  unique_fd out_;
+  bool moved_ = false;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
+// ---- cofferdam/serve/mcp_server.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/this_coro.hpp>
+
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp {
+
+/// Serves tools, resources and prompts to MCP clients, in all versions from 2024-11-05 to 2026-07-28.
+///
+///     mcp::server server(executor, local() | timeout(5min));
+///     server.python(python());
+///     co_await server.serve_stdio();
+///
+/// Each client has an environment of its own, opened from the provider when a tool first needs it, and closed when the client
+/// goes; nothing of it is seen by another. Requests run at once and are answered as they end; a client that cancels one,
+/// or goes, ends what it has started.
+///
+/// With a provider the tools are `code_exec`, `start_command`, `read_output`, `signal_command`, `list_commands`,
+/// `read_file`, `write_file`, `list_files` and `view_image`, and the files of the workspace are resources
+/// (`sandbox://workspace/PATH`); with a runner, or `python`, there is `run_python`. Any other `tool`, and handlers of
+/// your own, are added by `tool`, `resource` and `prompt`, before or while it serves.
+/// \par Lifetime  outlives what serves. \par Threads  one executor (a strand on pools).
+/// \par Source    specs/mcp-and-llm.md. \par Example  examples/cofferdam_mcp.cpp
+class server {
+ public:
+  /// A server of your own tools.
+  explicit server(asio::any_io_executor executor, server_options options = server_options())
+      : core_(std::make_shared<detail::server_core>(std::move(executor), std::move(options))) {}
+  /// A server of command and file tools over what the provider opens. Layers and all.
+  template <code_exec_provider Provider>
+  server(asio::any_io_executor executor, Provider provider, server_options options = server_options())
+      : server(std::move(executor), std::move(options)) {
+    environment(std::move(provider));
+    detail::command_tools::add_to(*core_);
+    detail::shared_tools::add_file_tools(*core_);
+  }
+  /// A server of `run_python`, and nothing else.
+  template <code_runner_provider Provider>
+  server(asio::any_io_executor executor, Provider provider, server_options options = server_options())
+      : server(std::move(executor), std::move(options)) {
+    core_->plan.open_runner = [provider = std::move(provider)](std::shared_ptr<any_environment>) {
+      return open_runner<Provider>(provider);
+    };
+    detail::python_tool::add_to(*core_);
+  }
+  server(const server&) = delete;
+  server& operator=(const server&) = delete;
+
+  /// Gives each client an environment, for tools of yours. Before it serves.
+  template <code_exec_provider Provider>
+  server& environment(Provider provider) {
+    core_->plan.open_environment = [provider = std::move(provider)] { return open_environment<Provider>(provider); };
+    return *this;
+  }
+  /// Adds `run_python`, in the environment that commands run in, which must be able to `start`. Before it serves.
+  /// \throws error{errc::invalid_argument} where clients have no environment.
+  server& python(cofferdam::python how) {
+    if (!core_->plan.open_environment)
+      throw error(errc::invalid_argument, "mcp: python needs a server with an environment to run it in");
+    return runner([how = std::move(how)](any_environment& inside) {
+      return any_runner_provider(borrowed<any_environment>(inside) | how);
+    });
+  }
+  /// The same for any runner, with its guards:
+  /// `server.runner([](any_environment& there) { return any_runner_provider(borrowed(there) | python() | check_syntax()); })`
+  server& runner(std::function<any_runner_provider(any_environment& inside)> make) {
+    if (!core_->plan.open_environment)
+      throw error(errc::invalid_argument, "mcp: there is no environment for the runner");
+    core_->plan.open_runner = [make = std::move(make)](std::shared_ptr<any_environment> inside) {
+      return open_inside(make(*inside), inside);
+    };
+    detail::python_tool::add_to(*core_);
+    return *this;
+  }
+
+  /// Adds a tool. What is added while it serves is told to the clients.
+  /// \throws error{errc::invalid_argument} where there is one of that name.
+  server& tool(tool_definition what, tool_handler serve) {
+    require_new(what.name());
+    core_->tools.push_back(std::make_shared<const detail::registered_tool>(std::move(what), std::move(serve)));
+    core_->changed("tools", false);
+    return *this;
+  }
+  /// Adds a tool that works in each client's own environment, which its first use opens:
+  /// `server.tool([](any_environment& there) { return tools::any_tool(tools::code_exec(there)); })`
+  /// \param what  how it is described to clients; its input schema is the tool's own. Left out: by what it says of itself.
+  server& tool(std::function<tools::any_tool(any_environment&)> make,
+               std::optional<tool_definition> what = std::nullopt) {
+    any_environment none;
+    require_new(what ? what->name() : std::string(make(none).name()));
+    detail::shared_tools::add(*core_, std::move(make), std::move(what));
+    core_->changed("tools", false);
+    return *this;
+  }
+  /// Takes a tool away. False where there is none of that name.
+  bool remove_tool(const std::string& name) {
+    const auto count = std::erase_if(core_->tools, [&](const auto& one) { return one->what.name() == name; });
+    if (count != 0) core_->changed("tools", false);
+    return count != 0;
+  }
+  /// Adds a resource, or all of a template's.
+  server& resource(resource_definition what, resource_handler serve) {
+    core_->resources.push_back(std::make_shared<const detail::registered_resource>(std::move(what), std::move(serve)));
+    core_->changed("resources", false);
+    return *this;
+  }
+  server& prompt(prompt_definition what, prompt_handler serve) {
+    core_->prompts.push_back(std::make_shared<const detail::registered_prompt>(std::move(what), std::move(serve)));
+    core_->changed("prompts", false);
+    return *this;
+  }
+  /// Says what could stand for the arguments of prompts and templates.
+  server& completions(completion_handler serve) {
+    core_->complete = std::move(serve);
+    return *this;
+  }
+  /// Tells the clients that have asked: the lists are others, a resource has changed.
+  void tools_changed() { core_->changed("tools", false); }
+  void prompts_changed() { core_->changed("prompts", false); }
+  void resources_changed() { core_->changed("resources", false); }
+  void resource_updated(const std::string& uri) { core_->changed(uri, true); }
+
+  /// Serves one client over the program's standard input and output until that ends; then everything that was its own is
+  /// ended. Meanwhile descriptor 1 of the program is where 2 leads, and 0 is /dev/null: nothing that the program or its
+  /// libraries print gets between the messages. Both are put back at the end.
+  /// \throws error{errc::io_error} where there are none; what closing the environment throws.
+  /// \par Cancellation  terminal: as if the client had gone; then error{errc::cancelled}.
+  awaitable<void> serve_stdio() { return stdio(core_); }
+
+  /// Serves one client over any stream, one message a line.
+  /// \par Cancellation  as `serve_stdio`.
+  awaitable<void> serve(byte_stream client) { return lines(core_, std::move(client)); }
+
+  /// Serves streamable HTTP to the peers of this listener until `stop` was called; then everything is ended. Once.
+  ///
+  /// Clients of the legacy era have a session each, with an environment of its own, from `initialize` to `DELETE`, or to
+  /// `server_options::sessions`' idle time. Those of the modern era have none, and share the one environment of their token;
+  /// where two must not meet, give them two tokens. A legacy client whose connection breaks may come back for its answer;
+  /// a modern one has cancelled by that.
+  /// \throws error{errc::invalid_argument} without a token where the listener is not loopback, before anybody is served,
+  ///         and the second time; what closing environments throws, behind everything else.
+  /// \par Cancellation  terminal: requests are cancelled, then all is closed, which is not; throws error{errc::cancelled}.
+  awaitable<void> serve(listener where) {
+    if (core_->options().tokens().empty() && !where.is_loopback())
+      throw error(errc::invalid_argument, "mcp: " + where.name() +
+                                              " can be reached from elsewhere, and there is no token: say "
+                                              "server_options::token, or listen on 127.0.0.1");
+    if (http_) throw error(errc::invalid_argument, "mcp: it serves HTTP already, or has served");
+    http_server_settings settings = core_->options().http();
+    settings.allowed_hosts({"*"}).allowed_origins({"*"});  // the endpoint knows which are ours
+    settings.body(core_->options().message()).stop_time(std::chrono::milliseconds(200));
+    endpoint_ = std::make_shared<detail::http_endpoint>(core_);
+    endpoint_->check_hosts(where.is_loopback() || !core_->options().hosts().empty());
+    http_ = std::make_shared<http_server>(
+        core_->executor(),
+        [endpoint = endpoint_](http_call& call) { return detail::http_endpoint::handle(endpoint, call); },
+        std::move(settings));
+    http_->listen(std::move(where));
+    return serve_http(http_, endpoint_);
+  }
+  /// Ends `serve` of a listener.
+  awaitable<void> stop() {
+    if (!http_) throw error(errc::invalid_argument, "mcp: it does not serve HTTP");
+    return http_->stop();
+  }
+  /// How many sessions of HTTP there are.
+  std::size_t sessions() const noexcept { return endpoint_ ? endpoint_->sessions() : 0; }
+
+ private:
+  void require_new(const std::string& name) const {
+    if (core_->tool(name)) throw error(errc::invalid_argument, "mcp: there is a tool '" + name + "' already");
+  }
+
+  template <code_exec_provider Provider>
+  static awaitable<std::shared_ptr<any_environment>> open_environment(Provider provider) {
+    environment_of<Provider> opened = co_await provider.open();
+    co_return std::make_shared<any_environment>(erased(std::move(opened)));
+  }
+  static any_environment erased(any_environment opened) { return opened; }
+  template <class E>
+  static any_environment erased(E opened) {
+    return any_environment(std::move(opened));
+  }
+  template <code_runner_provider Provider>
+  static awaitable<std::shared_ptr<detail::opened_runner>> open_runner(Provider provider) {
+    runner_of<Provider> opened = co_await provider.open();
+    const auto made = std::make_shared<detail::opened_runner>();
+    made->runner = erased_runner(std::move(opened));
+    co_return made;
+  }
+  static any_runner erased_runner(any_runner opened) { return opened; }
+  template <class R>
+  static any_runner erased_runner(R opened) {
+    return any_runner(std::move(opened));
+  }
+  static awaitable<std::shared_ptr<detail::opened_runner>> open_inside(any_runner_provider recipe,
+                                                                       std::shared_ptr<any_environment> inside) {
+    any_runner opened = co_await recipe.open();
+    const auto made = std::make_shared<detail::opened_runner>();
+    made->environment = std::move(inside);
+    made->runner = std::move(opened);
+    co_return made;
+  }
+
+  static awaitable<void> lines(std::shared_ptr<detail::server_core> core, byte_stream client) {
+    const auto one = std::make_shared<detail::line_client>(std::move(core), std::move(client));
+    co_await detail::line_client::serve(one);
+  }
+  static awaitable<void> stdio(std::shared_ptr<detail::server_core> core) {
+    detail::standard_streams moved;
+    byte_stream client(std::make_unique<detail::stdio_stream>(core->executor()));
+    moved.move_away();
+    co_await lines(std::move(core), std::move(client));
+  }
+
+  class closing {
+   public:
+    explicit closing(std::shared_ptr<detail::http_endpoint> of) : of_(std::move(of)) {}
+    awaitable<void> operator()() { return detail::http_endpoint::close(of_); }
+
+   private:
+    std::shared_ptr<detail::http_endpoint> of_;
+  };
+  static awaitable<void> serve_http(std::shared_ptr<http_server> server,
+                                    std::shared_ptr<detail::http_endpoint> endpoint) {
+    endpoint->start_sweeping();
+    std::exception_ptr failure;
+    try {
+      co_await server->run();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const bool throws = co_await asio::this_coro::throw_if_cancelled();
+    co_await asio::this_coro::throw_if_cancelled(false);
+    try {
+      closing work(endpoint);
+      co_await cofferdam::detail::shielded(std::move(work));
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+    }
+    co_await asio::this_coro::throw_if_cancelled(throws);
+    if (failure) std::rethrow_exception(failure);
+  }
+
+  std::shared_ptr<detail::server_core> core_;
+  std::shared_ptr<detail::http_endpoint> endpoint_;
+  std::shared_ptr<http_server> http_;
+};
+
+}  // namespace cofferdam::inline v0::mcp
 
 // ---- cofferdam/tools/run_python.hpp ----
 

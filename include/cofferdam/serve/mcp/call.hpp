@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/serve/mcp/content.hpp>
+#include <cofferdam/serve/mcp/detail/request.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::mcp {
+
+/// How grave a message for the client's log is.
+enum class log_severity { debug, info, notice, warning, error, critical, alert, emergency };
+
+/// Thrown by a handler: the request is answered with a JSON-RPC error. For what a model could mend, `answer::failed` is
+/// better: a client shows that to it.
+class failure : public std::exception {
+ public:
+  /// \param code     -32602 for wrong parameters; own codes lie outside -32768 to -32000.
+  /// \param message  one sentence; goes to the client.
+  failure(int code, std::string message, boost::json::value data = nullptr)
+      : code_(code), message_(std::move(message)), data_(std::move(data)) {}
+
+  /// What is asked for needs something that the client has not declared: `missing_capability("sampling")`.
+  static failure missing_capability(std::string_view name) {
+    boost::json::object wanted;
+    wanted[detail::view(name)] = boost::json::object();
+    boost::json::object data;
+    data["requiredCapabilities"] = std::move(wanted);
+    return {detail::missing_capability, "This needs the client capability '" + std::string(name) + "'",
+            std::move(data)};
+  }
+
+  const char* what() const noexcept override { return message_.c_str(); }
+  int code() const noexcept { return code_; }
+  const boost::json::value& data() const noexcept { return data_; }
+
+ private:
+  int code_;
+  std::string message_;
+  boost::json::value data_;
+};
+
+/// A request, as the handler of a tool, a resource or a prompt sees it, and what it may say to the client meanwhile.
+/// \par Lifetime  the server's; until the handler's coroutine has ended. Not copied, not moved.
+/// \par Threads   the server's executor.
+class call {
+ public:
+  call(const call&) = delete;
+  call& operator=(const call&) = delete;
+
+  /// Of the tool or the prompt; of a resource its URI.
+  const std::string& name() const noexcept { return name_; }
+  /// As the client sent them, unchecked. Of a resource: what the template's variables stand for.
+  const boost::json::object& arguments() const noexcept { return arguments_; }
+
+  /// "2025-11-25".
+  const std::string& version() const noexcept { return request_->version; }
+  /// Whether the client speaks 2026-07-28 or newer.
+  bool is_modern() const noexcept { return request_->modern; }
+  /// Whether the client has declared that: "sampling", "elicitation".
+  bool client_can(std::string_view what) const { return request_->capabilities.contains(detail::view(what)); }
+  /// All that it has declared, unchecked.
+  const boost::json::object& client_capabilities() const noexcept { return request_->capabilities; }
+
+  /// Tells how far the work is; nothing where the client has not asked for it, or `now` has not grown.
+  void progress(double now, std::optional<double> total = std::nullopt, std::string_view words = {}) {
+    request_->progress(now, total, words);
+  }
+  /// Tells the client's log; nothing where the client does not want that severity.
+  void log(log_severity how, boost::json::value data, std::string_view logger = {}) {
+    request_->log(static_cast<int>(how), logger, std::move(data));
+  }
+
+  /// Asks a legacy client for something, "sampling/createMessage", "elicitation/create" or "roots/list", and waits.
+  /// \throws failure where the client has not declared that it can, and in the modern era (`answer::input_required`);
+  ///         error{errc::io_error} where it refuses.
+  awaitable<boost::json::object> ask(std::string method, boost::json::object params) {
+    const std::string wanted = method.substr(0, method.find('/'));
+    if (!client_can(wanted)) throw failure::missing_capability(wanted);
+    if (is_modern()) throw failure(detail::internal_error, "A modern client is asked by its answer");
+    return detail::asked_table::ask(request_->asked, request_->out, request_->executor, std::move(method),
+                                    std::move(params));
+  }
+
+  /// What the client has answered to `answer::input_required`, name -> response; empty the first time.
+  const boost::json::object& input_responses() const noexcept { return responses_; }
+  /// What the answer's state was; empty the first time.
+  const std::string& request_state() const noexcept { return state_; }
+
+  /// For a prompt's handler, which has no answer to say it with: what `answer::input_required` made is the answer.
+  void require_input(answer wanted) { wanted_ = std::move(wanted); }
+  const std::optional<answer>& wanted_input() const noexcept { return wanted_; }
+
+  /// Ends the client's connection for now; it comes back for the answer. Streamable HTTP in the legacy era only.
+  void interrupt_connection() { request_->out->interrupt(); }
+
+  /// For the library's own tools.
+  const std::shared_ptr<detail::request>& inside() const noexcept { return request_; }
+
+  call(std::shared_ptr<detail::request> of, std::string name, boost::json::object arguments)
+      : request_(std::move(of)), name_(std::move(name)), arguments_(std::move(arguments)) {}
+  void resume(boost::json::object responses, std::string state) {
+    responses_ = std::move(responses);
+    state_ = std::move(state);
+  }
+
+ private:
+  std::shared_ptr<detail::request> request_;
+  std::string name_;
+  boost::json::object arguments_;
+  boost::json::object responses_;
+  std::string state_;
+  std::optional<answer> wanted_;
+};
+
+using tool_handler = std::function<awaitable<answer>(call&)>;
+/// Answers with one `content::resource`.
+using resource_handler = std::function<awaitable<content>(call&)>;
+using prompt_handler = std::function<awaitable<std::vector<prompt_message>>(call&)>;
+/// Answers with what could stand for the argument: `arguments()` has `ref`, `argument` and `context` as the client sent them.
+using completion_handler = std::function<awaitable<std::vector<std::string>>(call&)>;
+
+}  // namespace cofferdam::inline v0::mcp

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/serve/mcp/detail/json_rpc.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp {
+
+/// How a server describes a tool: `tool_definition("add", "Adds two numbers.").input(schema)`.
+/// \par Source  MCP, "Tools"; specs/mcp-and-llm.md, 6.2.
+class tool_definition {
+ public:
+  /// \param name  matches `[A-Za-z0-9_.-]{1,128}`. \throws error{errc::invalid_argument} for another.
+  tool_definition(std::string name, std::string description)
+      : name_(std::move(name)), description_(std::move(description)) {
+    bool good = !name_.empty() && name_.size() <= 128;
+    for (const char c : name_)
+      good = good && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+                      c == '.' || c == '-');
+    if (!good)
+      throw error(
+          errc::invalid_argument,
+          "mcp: a tool's name has 1 to 128 letters, digits, dots, dashes and underscores, not \"" + name_ + "\"");
+    input_["type"] = "object";
+    input_["additionalProperties"] = false;
+  }
+
+  /// For people.
+  tool_definition&& title(std::string text) && {
+    title_ = std::move(text);
+    return std::move(*this);
+  }
+  /// A JSON schema of type "object". As it is made: no arguments.
+  tool_definition&& input(boost::json::object schema) && {
+    input_ = std::move(schema);
+    return std::move(*this);
+  }
+  /// A JSON schema of what `answer::structured` holds.
+  tool_definition&& output(boost::json::object schema) && {
+    output_ = std::move(schema);
+    return std::move(*this);
+  }
+  /// What the tool does to the world, as far as clients may guess from it. As it is made: anything.
+  tool_definition&& hints(bool read_only, bool destructive, bool idempotent, bool open_world) && {
+    read_only_ = read_only;
+    destructive_ = destructive;
+    idempotent_ = idempotent;
+    open_world_ = open_world;
+    return std::move(*this);
+  }
+
+  const std::string& name() const noexcept { return name_; }
+  const boost::json::object& input() const noexcept { return input_; }
+  bool has_output() const noexcept { return output_.has_value(); }
+
+  /// As `tools/list` has it in that version of the protocol.
+  boost::json::object json(std::string_view version) const {
+    boost::json::object made;
+    made["name"] = name_;
+    if (!title_.empty() && version >= "2025-06-18") made["title"] = title_;
+    made["description"] = description_;
+    made["inputSchema"] = input_;
+    if (output_ && version >= "2025-06-18") made["outputSchema"] = *output_;
+    if (version >= "2025-03-26") {
+      boost::json::object hints;
+      if (!title_.empty()) hints["title"] = title_;
+      hints["readOnlyHint"] = read_only_;
+      hints["destructiveHint"] = destructive_;
+      hints["idempotentHint"] = idempotent_;
+      hints["openWorldHint"] = open_world_;
+      made["annotations"] = std::move(hints);
+    }
+    return made;
+  }
+
+ private:
+  std::string name_;
+  std::string description_;
+  std::string title_;
+  boost::json::object input_;
+  std::optional<boost::json::object> output_;
+  bool read_only_ = false;
+  bool destructive_ = true;
+  bool idempotent_ = false;
+  bool open_world_ = true;
+};
+
+/// How a server describes a resource, or all those of a template: `resource_definition("test://a", "a")`.
+class resource_definition {
+ public:
+  /// \param uri  of a resource, or a template: `test://{id}/data`, where `{id}` stands for a part without a slash.
+  resource_definition(std::string uri, std::string name) : uri_(std::move(uri)), name_(std::move(name)) {}
+
+  resource_definition&& title(std::string text) && {
+    title_ = std::move(text);
+    return std::move(*this);
+  }
+  resource_definition&& description(std::string text) && {
+    description_ = std::move(text);
+    return std::move(*this);
+  }
+  resource_definition&& mime_type(std::string text) && {
+    mime_type_ = std::move(text);
+    return std::move(*this);
+  }
+
+  const std::string& uri() const noexcept { return uri_; }
+  bool is_template() const noexcept { return uri_.find('{') != std::string::npos; }
+
+  boost::json::object json(std::string_view version) const {
+    boost::json::object made;
+    made[is_template() ? "uriTemplate" : "uri"] = uri_;
+    made["name"] = name_;
+    if (!title_.empty() && version >= "2025-06-18") made["title"] = title_;
+    if (!description_.empty()) made["description"] = description_;
+    if (!mime_type_.empty()) made["mimeType"] = mime_type_;
+    return made;
+  }
+
+  /// What the variables stand for in `uri`; nothing where it is none of this template's.
+  std::optional<boost::json::object> match(std::string_view uri) const {
+    boost::json::object found;
+    std::string_view pattern = uri_;
+    while (!pattern.empty()) {
+      const std::size_t open = pattern.find('{');
+      const std::string_view plain = pattern.substr(0, open);
+      if (!uri.starts_with(plain)) return std::nullopt;
+      uri.remove_prefix(plain.size());
+      if (open == std::string_view::npos) return uri.empty() ? std::optional(found) : std::nullopt;
+      const std::size_t close = pattern.find('}', open);
+      if (close == std::string_view::npos) return std::nullopt;
+      std::string_view name = pattern.substr(open + 1, close - open - 1);
+      const bool with_slashes = name.starts_with('+');
+      if (with_slashes) name.remove_prefix(1);
+      pattern.remove_prefix(close + 1);
+      const std::string_view next = pattern.substr(0, pattern.find('{'));
+      std::size_t end = next.empty() ? uri.size() : uri.find(next);
+      if (!with_slashes && next.empty()) end = std::min(uri.size(), uri.find('/'));
+      if (end == std::string_view::npos || end == 0) return std::nullopt;
+      const std::string_view value = uri.substr(0, end);
+      if (!with_slashes && value.find('/') != std::string_view::npos) return std::nullopt;
+      found[detail::view(name)] = boost::json::string(detail::view(value));
+      uri.remove_prefix(end);
+    }
+    return uri.empty() ? std::optional(found) : std::nullopt;
+  }
+
+ private:
+  std::string uri_;
+  std::string name_;
+  std::string title_;
+  std::string description_;
+  std::string mime_type_;
+};
+
+/// How a server describes a prompt.
+class prompt_definition {
+ public:
+  prompt_definition(std::string name, std::string description)
+      : name_(std::move(name)), description_(std::move(description)) {}
+
+  prompt_definition&& title(std::string text) && {
+    title_ = std::move(text);
+    return std::move(*this);
+  }
+  prompt_definition&& argument(std::string name, std::string description, bool is_required) && {
+    boost::json::object one;
+    one["name"] = name;
+    one["description"] = description;
+    one["required"] = is_required;
+    if (is_required) required_.emplace_back(name);
+    arguments_.push_back(std::move(one));
+    return std::move(*this);
+  }
+
+  const std::string& name() const noexcept { return name_; }
+  const std::string& description() const noexcept { return description_; }
+  const boost::json::array& required() const noexcept { return required_; }
+
+  boost::json::object json(std::string_view version) const {
+    boost::json::object made;
+    made["name"] = name_;
+    if (!title_.empty() && version >= "2025-06-18") made["title"] = title_;
+    made["description"] = description_;
+    if (!arguments_.empty()) made["arguments"] = arguments_;
+    return made;
+  }
+
+ private:
+  std::string name_;
+  std::string description_;
+  std::string title_;
+  boost::json::array arguments_;
+  boost::json::array required_;
+};
+
+}  // namespace cofferdam::inline v0::mcp

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/allotment.hpp>
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/process.hpp>
+#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/serve/mcp/detail/request.hpp>
+
+#include <asio/any_io_executor.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// What a command has written since somebody last looked; of too much the beginning is dropped.
+class unread_output {
+ public:
+  static constexpr std::size_t most = 256 * 1024;
+
+  void append(std::string_view piece) {
+    text_ += piece;
+    if (text_.size() <= most) return;
+    const std::size_t cut = text_.size() - most / 2;
+    dropped_ += cut;
+    text_.erase(0, cut);
+  }
+  bool empty() const noexcept { return text_.empty() && dropped_ == 0; }
+  /// At most so many bytes, the oldest first, as good UTF-8.
+  /// \param last  whether nothing more will come.
+  std::string take(std::size_t count, bool last, std::uint64_t& dropped) {
+    dropped = std::exchange(dropped_, 0);
+    std::string_view part = std::string_view(text_).substr(0, count);
+    if (part.size() < text_.size() || !last) part = without_cut_end(part);
+    std::string good;
+    append_repaired_utf8(good, dropped == 0 ? part : without_cut_start(part));
+    text_.erase(0, part.size());
+    return good;
+  }
+
+ private:
+  std::string text_;
+  std::uint64_t dropped_ = 0;
+};
+
+/// A command that goes on beyond the call that has started it.
+class background_command {
+ public:
+  background_command(const asio::any_io_executor& executor, std::string id, std::string line,
+                     std::shared_ptr<any_environment> environment, process running)
+      : id(std::move(id)),
+        line(std::move(line)),
+        environment_(std::move(environment)),
+        signal_turn_(executor, 1),
+        running(std::move(running)),
+        changed(executor),
+        started(std::chrono::steady_clock::now()) {}
+
+  std::string id;
+  std::string line;
+
+ private:
+  std::shared_ptr<any_environment> environment_;  // outlives the process
+  cofferdam::detail::allotment signal_turn_;
+
+ public:
+  process running;
+  event changed;
+  std::chrono::steady_clock::time_point started;
+  unread_output out;
+  unread_output err;
+  std::optional<command_result> result;
+  std::string lost;  // why nobody knows how it ended
+  bool over() const noexcept { return result || !lost.empty(); }
+
+  /// One signal at a time.
+  static awaitable<void> signal(std::shared_ptr<background_command> self, int number) {
+    co_await self->signal_turn_.take(1, "signal");
+    const cofferdam::detail::allotted turn(self->signal_turn_, 1);
+    co_await self->running.signal(number);
+  }
+
+  /// Takes its output until it has ended.
+  static awaitable<void> watch(std::shared_ptr<background_command> self) {
+    std::string lost;
+    try {
+      for (;;) {
+        const chunk piece = co_await self->running.read();
+        if (piece.end()) break;
+        (piece.stream() == output_stream::err ? self->err : self->out).append(as_text(piece.data()));
+        self->changed.happened();
+      }
+      command_result ended = co_await self->running.wait();
+      self->result = std::move(ended);
+    } catch (const std::exception& failure) {
+      lost = failure.what();
+    }
+    if (!self->result) self->lost = lost.empty() ? "it was lost" : lost;
+    self->changed.happened();
+  }
+};
+
+/// Those of a workspace.
+class background_commands {
+ public:
+  static constexpr std::size_t most_running = 16;
+  static constexpr std::size_t most_ended = 48;
+
+  explicit background_commands(asio::any_io_executor executor) : executor_(std::move(executor)) {}
+
+  std::size_t running() const noexcept {
+    std::size_t count = starting_;
+    for (const auto& one : all_)
+      if (!one->over()) ++count;
+    return count;
+  }
+  /// \throws error{errc::too_large} where too many run.
+  void reserve() {
+    if (running() >= most_running)
+      throw error(errc::too_large, "there are " + std::to_string(most_running) +
+                                       " background commands already; end one with signal_command first");
+    ++starting_;
+  }
+  void release() noexcept { --starting_; }
+
+  std::shared_ptr<background_command> add(std::string line, std::shared_ptr<any_environment> environment,
+                                          process running) {
+    std::size_t ended = 0;
+    for (const auto& one : all_)
+      if (one->over()) ++ended;
+    for (auto at = all_.begin(); at != all_.end() && ended >= most_ended;) {
+      if ((*at)->over()) {
+        at = all_.erase(at);
+        --ended;
+      } else {
+        ++at;
+      }
+    }
+    all_.push_back(std::make_shared<background_command>(executor_, "cmd-" + std::to_string(++last_), std::move(line),
+                                                        std::move(environment), std::move(running)));
+    return all_.back();
+  }
+  /// Null where there is none.
+  std::shared_ptr<background_command> find(std::string_view id) const {
+    for (const auto& one : all_)
+      if (one->id == id) return one;
+    return nullptr;
+  }
+  const std::list<std::shared_ptr<background_command>>& all() const noexcept { return all_; }
+  void clear() { all_.clear(); }
+
+ private:
+  asio::any_io_executor executor_;
+  std::list<std::shared_ptr<background_command>> all_;
+  std::size_t starting_ = 0;
+  std::uint64_t last_ = 0;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail

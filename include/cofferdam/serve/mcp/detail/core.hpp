@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/serve/mcp/call.hpp>
+#include <cofferdam/serve/mcp/definitions.hpp>
+#include <cofferdam/serve/mcp/detail/sealed_state.hpp>
+#include <cofferdam/serve/mcp/detail/workspace.hpp>
+#include <cofferdam/serve/mcp/server_options.hpp>
+
+#include <asio/any_io_executor.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+template <class Definition, class Handler>
+class registered {
+ public:
+  registered(Definition what, Handler serve) : what(std::move(what)), serve(std::move(serve)) {}
+  Definition what;
+  Handler serve;
+};
+using registered_tool = registered<tool_definition, tool_handler>;
+using registered_resource = registered<resource_definition, resource_handler>;
+using registered_prompt = registered<prompt_definition, prompt_handler>;
+
+/// Told of changes that are no request's.
+class change_listener {
+ public:
+  change_listener() = default;
+  change_listener(const change_listener&) = delete;
+  change_listener& operator=(const change_listener&) = delete;
+  virtual ~change_listener() = default;
+  /// \param kind  "tools", "prompts", "resources": that list; a URI: that resource.
+  virtual void changed(std::string_view kind, bool is_resource) = 0;
+};
+
+/// What all clients of a server have in common.
+class server_core {
+ public:
+  server_core(asio::any_io_executor executor, server_options options)
+      : executor_(std::move(executor)), options_(std::move(options)) {
+    plan.has_files = options_.has_files();
+    plan.at_once = options_.at_once();
+    plan.waiting = options_.waiting();
+  }
+
+  const asio::any_io_executor& executor() const noexcept { return executor_; }
+  const server_options& options() const noexcept { return options_; }
+
+  workspace_plan plan;
+  std::vector<std::shared_ptr<const registered_tool>> tools;
+  std::vector<std::shared_ptr<const registered_resource>> resources;  // templates too
+  std::vector<std::shared_ptr<const registered_prompt>> prompts;
+  completion_handler complete;
+  sealed_states sealed;
+  std::uint64_t revision = 0;  // of the lists
+
+  /// Kept alive by the caller for the length of a call.
+  std::shared_ptr<const registered_tool> tool(std::string_view name) const {
+    for (const auto& one : tools)
+      if (one->what.name() == name) return one;
+    return nullptr;
+  }
+  std::shared_ptr<const registered_prompt> prompt(std::string_view name) const {
+    for (const auto& one : prompts)
+      if (one->what.name() == name) return one;
+    return nullptr;
+  }
+
+  void listen(const std::shared_ptr<change_listener>& one) { listeners_.push_back(one); }
+  void changed(std::string_view kind, bool is_resource) {
+    ++revision;
+    std::erase_if(listeners_, [](const std::weak_ptr<change_listener>& one) { return one.expired(); });
+    const std::list<std::weak_ptr<change_listener>> all = listeners_;
+    for (const std::weak_ptr<change_listener>& one : all)
+      if (const auto alive = one.lock()) alive->changed(kind, is_resource);
+  }
+
+  void report(const std::string& doing, const std::exception_ptr& failure) const {
+    if (options_.on_error()) options_.on_error()(doing, failure);
+  }
+
+  boost::json::object identity(std::string_view version) const {
+    boost::json::object made;
+    made["name"] = options_.name();
+    if (!options_.title().empty() && version >= "2025-06-18") made["title"] = options_.title();
+    made["version"] = options_.version();
+    return made;
+  }
+
+  boost::json::object capabilities() const {
+    boost::json::object lists;
+    lists["listChanged"] = true;
+    boost::json::object made;
+    if (!tools.empty()) made["tools"] = lists;
+    if (!resources.empty() || plan.open_environment) {
+      boost::json::object mine = lists;
+      mine["subscribe"] = !resources.empty();
+      made["resources"] = std::move(mine);
+    }
+    if (!prompts.empty()) made["prompts"] = lists;
+    if (complete) made["completions"] = boost::json::object();
+    made["logging"] = boost::json::object();
+    return made;
+  }
+
+ private:
+  asio::any_io_executor executor_;
+  server_options options_;
+  std::list<std::weak_ptr<change_listener>> listeners_;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail

@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/listing_environment.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/serve/mcp/detail/results.hpp>
+#include <cofferdam/serve/mcp/detail/sealed_state.hpp>
+#include <cofferdam/serve/mcp/detail/session_state.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// Answers requests, of either era, wherever they came from.
+class dispatch {
+ public:
+  /// Says who asks and in which version; what is wrong with that. specs/mcp-and-llm.md, 3.6 and 4.5.
+  static std::optional<reply> admit(session_state& of, request& one) {
+    const boost::json::object& params = one.message.params;
+    const boost::json::object* const meta = object_of(params, "_meta");
+    if (meta != nullptr) {
+      if (const boost::json::value* const token = meta->if_contains("progressToken");
+          token != nullptr && (token->is_string() || token->is_number()))
+        one.progress_token = *token;
+    }
+    if (meta != nullptr && meta->contains(view(meta_version))) return admit_modern(one, *meta);
+    one.version = of.version;
+    one.capabilities = of.capabilities;
+    one.level = of.level;
+    if (!of.version.empty() || one.message.method == "initialize") return std::nullopt;
+    one.version = std::string(latest_legacy);
+    for (const char* const method : {"tools/call", "resources/read", "prompts/get", "completion/complete"})
+      if (one.message.method == method)
+        return reply(rpc_error(one.id, invalid_request, "Invalid Request: send initialize first"), reply_kind::refused);
+    return std::nullopt;
+  }
+
+  /// \throws failure; what a method throws that is none of the client's business.
+  static awaitable<reply> answer_to(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
+    const std::string& method = one->message.method;
+    if (method == "tools/call") {
+      boost::json::object called = co_await call_tool(of, one);
+      co_return reply(rpc_result(one->id, called));
+    }
+    if (method == "resources/list") {
+      boost::json::object listed = co_await list_resources(of, one);
+      co_return reply(rpc_result(one->id, listed));
+    }
+    if (method == "resources/read") {
+      boost::json::object read = co_await read_resource(of, one);
+      co_return reply(rpc_result(one->id, read));
+    }
+    if (method == "prompts/get") {
+      boost::json::object said = co_await get_prompt(of, one);
+      co_return reply(rpc_result(one->id, said));
+    }
+    if (method == "completion/complete" && of->core->complete) {
+      boost::json::object completed = co_await complete(of, one);
+      co_return reply(rpc_result(one->id, completed));
+    }
+    if (one->modern && method == "subscriptions/listen") {
+      boost::json::object ended = co_await listen(of, one);
+      co_return reply(rpc_result(one->id, ended));
+    }
+    if (std::optional<reply> now = answer_now(*of, *one)) co_return std::move(*now);
+    throw failure(internal_error, "Internal error");
+  }
+
+  /// The answer to what needs no waiting; nothing for the rest.
+  /// \throws failure
+  static std::optional<reply> answer_now(session_state& of, request& one) {
+    const std::string& method = one.message.method;
+    for (const char* const waits : {"tools/call", "resources/list", "resources/read", "prompts/get"})
+      if (method == waits) return std::nullopt;
+    if (method == "completion/complete" && of.core->complete) return std::nullopt;
+    if (one.modern && method == "subscriptions/listen") return std::nullopt;
+    return at_once(of, one);
+  }
+
+ private:
+  static reply refused(const request& one, int code, const std::string& why, const boost::json::value& data = nullptr) {
+    return reply(rpc_error(one.id, code, why, data), reply_kind::refused);
+  }
+
+  static std::optional<reply> admit_modern(request& one, const boost::json::object& meta) {
+    one.modern = true;
+    const std::optional<std::string> version = text_of(meta, meta_version);
+    if (!version) return refused(one, invalid_params, std::string(meta_version) + " must be a string");
+    if (*version != modern_version) {
+      boost::json::object data;
+      boost::json::array supported;
+      supported.emplace_back(view(modern_version));
+      data["supported"] = std::move(supported);
+      data["requested"] = *version;
+      return refused(one, unsupported_version, "Unsupported protocol version: " + one_line(*version, 60),
+                     std::move(data));
+    }
+    one.version = *version;
+    const boost::json::object* const capabilities = object_of(meta, meta_capabilities);
+    if (capabilities == nullptr)
+      return refused(one, invalid_params, std::string(meta_capabilities) + " is missing, or no object");
+    one.capabilities = *capabilities;
+    if (const boost::json::value* const level = meta.if_contains(view(meta_log_level)); level != nullptr) {
+      const std::optional<int> known = log_level(text_of(meta, meta_log_level).value_or(""));
+      if (!known) return refused(one, invalid_params, std::string(meta_log_level) + " is none of the levels");
+      one.level = *known;
+    }
+    return std::nullopt;
+  }
+
+  /// A result with what its era wants beside it.
+  /// \param seconds  how long a client may keep it; nothing where it is no list.
+  static boost::json::object finished(const session_state& of, const request& one, boost::json::object result,
+                                      std::optional<int> seconds = std::nullopt) {
+    if (!one.modern) return result;
+    if (!result.contains("resultType")) result["resultType"] = "complete";
+    if (seconds) {
+      result["ttlMs"] = *seconds * 1000;
+      result["cacheScope"] = "private";
+    }
+    boost::json::object meta;
+    if (boost::json::value* const had = result.if_contains("_meta"); had != nullptr && had->is_object())
+      meta = had->get_object();
+    meta[view(meta_server)] = of.core->identity(one.version);
+    result["_meta"] = std::move(meta);
+    return result;
+  }
+
+  // ---- what needs no waiting ----
+  static reply at_once(session_state& of, request& one) {
+    const std::string& method = one.message.method;
+    const boost::json::object& params = one.message.params;
+    const server_core& core = *of.core;
+    const auto result = [&](boost::json::object made, std::optional<int> seconds = std::nullopt) {
+      return reply(rpc_result(one.id, finished(of, one, std::move(made), seconds)));
+    };
+    const std::size_t page = core.options().page();
+    if (method == "tools/list") {
+      boost::json::array all;
+      for (const auto& each : core.tools) all.push_back(each->what.json(one.version));
+      return result(page_of(params, "tools", std::move(all), page, core.revision), 300);
+    }
+    if (method == "resources/templates/list") {
+      boost::json::array all;
+      for (const auto& each : core.resources)
+        if (each->what.is_template()) all.push_back(each->what.json(one.version));
+      if (of.place->has_environment())
+        all.push_back(resource_definition(std::string(workspace_uri) + "{+path}", "workspace file")
+                          .description("A file of the workspace that tools work in, by its path there.")
+                          .json(one.version));
+      return result(page_of(params, "resourceTemplates", std::move(all), page, core.revision), 300);
+    }
+    if (method == "prompts/list" && !core.prompts.empty()) {
+      boost::json::array all;
+      for (const auto& each : core.prompts) all.push_back(each->what.json(one.version));
+      return result(page_of(params, "prompts", std::move(all), page, core.revision), 300);
+    }
+    if (one.modern) {
+      if (method == "server/discover") return result(discovered(of), 0);
+    } else {
+      if (method == "initialize") return initialize(of, one);
+      if (method == "ping") return result(boost::json::object());
+      if (method == "logging/setLevel") {
+        const std::optional<int> level = log_level(text_of(params, "level").value_or(""));
+        if (!level) throw failure(invalid_params, "'level' must be one of debug, info, notice, ... emergency");
+        of.level = *level;
+        return result(boost::json::object());
+      }
+      const bool watches = method == "resources/subscribe";
+      if ((watches || method == "resources/unsubscribe") && !core.resources.empty()) {
+        const std::optional<std::string> uri = text_of(params, "uri");
+        if (!uri || uri->size() > 8192) throw failure(invalid_params, "'uri' must be a string");
+        if (!watches) {
+          of.watched.erase(*uri);
+        } else if (of.watched.size() < 1000) {
+          of.watched.insert(*uri);
+        } else {
+          throw failure(internal_error, "too many subscriptions");
+        }
+        return result(boost::json::object());
+      }
+    }
+    return reply(rpc_error(one.id, method_not_found, "Method not found: " + one_line(method, 100)),
+                 reply_kind::unknown_method);
+  }
+
+  static std::string instructions(const session_state& of) {
+    if (of.core->options().instructions()) return *of.core->options().instructions();
+    return {};
+  }
+
+  static boost::json::object discovered(const session_state& of) {
+    boost::json::object made;
+    boost::json::array versions;
+    versions.emplace_back(view(modern_version));
+    made["supportedVersions"] = std::move(versions);
+    made["capabilities"] = of.core->capabilities();
+    if (const std::string words = instructions(of); !words.empty()) made["instructions"] = words;
+    return made;
+  }
+
+  static reply initialize(session_state& of, request& one) {
+    const boost::json::object& params = one.message.params;
+    if (!of.version.empty()) throw failure(invalid_request, "Invalid Request: this session is initialized already");
+    const std::optional<std::string> wanted = text_of(params, "protocolVersion");
+    const boost::json::object* const capabilities = object_of(params, "capabilities");
+    if (!wanted) throw failure(invalid_params, "'protocolVersion' must be a string");
+    if (capabilities == nullptr) throw failure(invalid_params, "'capabilities' must be an object");
+    if (object_of(params, "clientInfo") == nullptr) throw failure(invalid_params, "'clientInfo' must be an object");
+    // They are kept for as long as the session.
+    if (one.message.size > 256 * 1024) throw failure(invalid_params, "the handshake has more than 256 KiB");
+    of.version = std::string(negotiate(*wanted));
+    of.capabilities = *capabilities;
+    boost::json::object made;
+    made["protocolVersion"] = of.version;
+    made["capabilities"] = of.core->capabilities();
+    made["serverInfo"] = of.core->identity(of.version);
+    if (const std::string words = instructions(of); !words.empty()) made["instructions"] = words;
+    return reply(rpc_result(one.id, made));
+  }
+
+  // ---- tools ----
+  static std::string purpose(const request& one) {
+    const boost::json::object& params = one.message.params;
+    std::string text = one.message.method;
+    for (const char* const member : {"name", "uri", "arguments"}) {
+      text += '\0';
+      if (const boost::json::value* const found = params.if_contains(member)) text += boost::json::serialize(*found);
+    }
+    return text;
+  }
+
+  /// What a client gives back to go on with.
+  static void resume(session_state& of, const request& one, call& made) {
+    const boost::json::object& params = one.message.params;
+    if (!one.modern) return;
+    boost::json::object responses;
+    if (const boost::json::object* const given = object_of(params, "inputResponses")) responses = *given;
+    std::string state;
+    if (const boost::json::value* const given = params.if_contains("requestState"); given != nullptr) {
+      const failure wrong(invalid_params, "'requestState' is not one that this server has given for this request");
+      if (!given->is_string()) throw wrong;
+      const std::optional<std::string> opened = of.core->sealed.open(purpose(one), view(given->get_string()));
+      if (!opened) throw wrong;
+      state = *opened;
+    }
+    made.resume(std::move(responses), std::move(state));
+  }
+
+  static boost::json::object asked_for(session_state& of, const request& one, const answer& made) {
+    if (!one.modern) throw failure(internal_error, "This needs a client of 2026-07-28 or newer");
+    for (const auto& each : *made.requests()) {
+      const boost::json::object* const wanted = each.value().if_object();
+      const std::string method = wanted == nullptr ? "" : text_of(*wanted, "method").value_or("");
+      const std::string capability = method.substr(0, method.find('/'));
+      if (!one.capabilities.contains(view(capability))) throw failure::missing_capability(capability);
+    }
+    boost::json::object result;
+    result["resultType"] = "input_required";
+    if (!made.requests()->empty()) result["inputRequests"] = *made.requests();
+    if (!made.state().empty()) result["requestState"] = of.core->sealed.seal(purpose(one), made.state());
+    return result;
+  }
+
+  static boost::json::object arguments_of(const request& one) {
+    const boost::json::value* const given = one.message.params.if_contains("arguments");
+    if (given == nullptr || given->is_null()) return {};
+    if (!given->is_object()) throw failure(invalid_params, "'arguments' must be an object");
+    return given->get_object();
+  }
+
+  static awaitable<boost::json::object> call_tool(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
+    const std::optional<std::string> name = text_of(one->message.params, "name");
+    if (!name) throw failure(invalid_params, "'name' must be a string");
+    const std::shared_ptr<const registered_tool> found = of->core->tool(*name);
+    if (!found) throw failure(invalid_params, "Unknown tool: " + one_line(*name, 130));
+    call made(one, *name, arguments_of(*one));
+    resume(*of, *one, made);
+    const auto generation = of->place->generation();
+    answer said;
+    std::exception_ptr told;
+    try {
+      answer worked = co_await found->serve(made);
+      said = std::move(worked);
+    } catch (const failure&) {
+      throw;
+    } catch (const error& wrong) {
+      if (one->cancelled || wrong.code() == errc::cancelled) throw;
+      const bool lost = wrong.code() == errc::provider_lost || wrong.code() == errc::environment_closed;
+      if (lost) of->place->drop(generation);
+      said = answer::failed("could not run: " + std::string(wrong.what()) +
+                            (lost ? "\nWhat ran it is gone, with its files; the next call gets a new one." : ""));
+      if (lost || wrong.code() == errc::provider_failed) told = std::current_exception();
+    } catch (const std::exception&) {
+      if (one->cancelled) throw;
+      told = std::current_exception();
+      said = answer::failed("Error: the tool failed inside the server.");
+    }
+    if (told) of->core->report("tools/call " + *name, told);
+    if (said.requests()) co_return finished(*of, *one, asked_for(*of, *one, said));
+    co_return finished(*of, *one, tool_result(said, one->version));
+  }
+
+  // ---- resources ----
+  static failure no_such_resource(const request& one, const std::string& uri) {
+    boost::json::object data;
+    data["uri"] = uri;
+    return {one.modern ? int{invalid_params} : int{no_resource}, "Resource not found: " + one_line(uri, 200),
+            std::move(data)};
+  }
+
+  static awaitable<boost::json::object> list_resources(std::shared_ptr<session_state> of,
+                                                       std::shared_ptr<request> one) {
+    boost::json::array all;
+    for (const auto& each : of->core->resources)
+      if (!each->what.is_template()) all.push_back(each->what.json(one->version));
+    std::uint64_t revision = of->core->revision;
+    if (of->place->may_have_files()) {
+      constexpr std::size_t most = 10'000;
+      const std::vector<entry> files = co_await of->place->face().list(".");
+      for (const entry& each : files) {
+        if (!each.is_regular() || all.size() == most) continue;
+        boost::json::object made;
+        made["uri"] = uri_of(each.path());
+        made["name"] = one_line(each.path(), 200);
+        made["description"] = "A file of the workspace, of " + std::to_string(each.size()) + " bytes.";
+        if (const std::string_view type = mime_type_of(each.path()); !type.empty())
+          made["mimeType"] = boost::json::string(view(type));
+        made["size"] = each.size();
+        all.push_back(std::move(made));
+      }
+      revision = revision * 1'000'003 + all.size();
+    }
+    boost::json::object page =
+        page_of(one->message.params, "resources", std::move(all), of->core->options().page(), revision);
+    co_return finished(*of, *one, std::move(page), 0);
+  }
+
+  static awaitable<boost::json::object> read_resource(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
+    const std::optional<std::string> uri = text_of(one->message.params, "uri");
+    if (!uri) throw failure(invalid_params, "'uri' must be a string");
+    boost::json::array contents;
+    std::shared_ptr<const registered_resource> found;
+    boost::json::object variables;
+    for (const auto& each : of->core->resources) {
+      std::optional<boost::json::object> match = each->what.match(*uri);
+      if (!match) continue;
+      found = each;
+      variables = std::move(*match);
+      break;
+    }
+    if (found) {
+      call made(one, *uri, std::move(variables));
+      resume(*of, *one, made);
+      const content read = co_await found->serve(made);
+      contents.push_back(read.json().at("resource"));
+    } else {
+      const std::optional<std::string> path = path_of(*uri);
+      if (!path || !of->place->may_have_files()) throw no_such_resource(*one, *uri);
+      boost::json::object file = co_await read_file(of, one, *uri, *path);
+      contents.push_back(std::move(file));
+    }
+    boost::json::object result;
+    result["contents"] = std::move(contents);
+    co_return finished(*of, *one, std::move(result), 0);
+  }
+
+  static awaitable<boost::json::object> read_file(std::shared_ptr<session_state> of, std::shared_ptr<request> one,
+                                                  std::string uri, std::string path) {
+    constexpr std::size_t most = std::size_t{8} * 1024 * 1024;
+    bytes content;
+    try {
+      bytes read = co_await of->place->face().read_file(path, most);
+      content = std::move(read);
+    } catch (const error& wrong) {
+      for (const errc code : {errc::not_found, errc::not_a_file, errc::not_a_directory, errc::outside_workspace,
+                              errc::permission_denied, errc::invalid_argument})
+        if (wrong.code() == code) throw no_such_resource(*one, uri);
+      if (wrong.code() == errc::too_large)
+        throw failure(invalid_params, "The file has more than 8 MiB: read parts of it with a tool");
+      throw;
+    }
+    const std::string_view text = as_text(content);
+    std::string_view type = mime_type_of(path);
+    const bool is_text = (type.empty() || type.starts_with("text/") || type.starts_with("application/json") ||
+                          type.ends_with("xml") || type.ends_with("yaml")) &&
+                         text.find('\0') == std::string_view::npos &&
+                         cofferdam::detail::valid_utf8_prefix(text) == text.size();
+    if (type.empty()) type = is_text ? "text/plain" : "application/octet-stream";
+    boost::json::object made;
+    made["uri"] = uri;
+    made["mimeType"] = boost::json::string(view(type));
+    if (is_text) {
+      made["text"] = boost::json::string(view(text));
+    } else {
+      made["blob"] = base64_encode(content);
+    }
+    co_return made;
+  }
+
+  // ---- prompts and completions ----
+  static awaitable<boost::json::object> get_prompt(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
+    const std::optional<std::string> name = text_of(one->message.params, "name");
+    if (!name) throw failure(invalid_params, "'name' must be a string");
+    const std::shared_ptr<const registered_prompt> found = of->core->prompt(*name);
+    if (!found) throw failure(invalid_params, "Unknown prompt: " + one_line(*name, 130));
+    call made(one, *name, arguments_of(*one));
+    for (const boost::json::value& wanted : found->what.required())
+      if (!made.arguments().contains(wanted.get_string()))
+        throw failure(invalid_params, "The argument '" + std::string(view(wanted.get_string())) + "' is missing");
+    resume(*of, *one, made);
+    const std::vector<prompt_message> said = co_await found->serve(made);
+    if (const std::optional<answer>& wanted = made.wanted_input())
+      co_return finished(*of, *one, asked_for(*of, *one, *wanted));
+    boost::json::array messages;
+    for (const prompt_message& each : said) {
+      boost::json::object message;
+      message["role"] = each.role();
+      message["content"] = block_for(each.words(), one->version);
+      messages.push_back(std::move(message));
+    }
+    boost::json::object result;
+    result["description"] = found->what.description();
+    result["messages"] = std::move(messages);
+    co_return finished(*of, *one, std::move(result));
+  }
+
+  static awaitable<boost::json::object> complete(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
+    const boost::json::object* const argument = object_of(one->message.params, "argument");
+    if (object_of(one->message.params, "ref") == nullptr || argument == nullptr || !text_of(*argument, "name"))
+      throw failure(invalid_params, "'ref' and 'argument' must be objects");
+    call made(one, *text_of(*argument, "name"), one->message.params);
+    const std::vector<std::string> values = co_await of->core->complete(made);
+    boost::json::array shown;
+    for (const std::string& each : values)
+      if (shown.size() < 100) shown.emplace_back(each);
+    boost::json::object completion;
+    completion["total"] = values.size();
+    completion["hasMore"] = values.size() > shown.size();
+    completion["values"] = std::move(shown);
+    boost::json::object result;
+    result["completion"] = std::move(completion);
+    co_return finished(*of, *one, std::move(result));
+  }
+
+  // ---- subscriptions ----
+  static awaitable<boost::json::object> listen(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
+    const auto mine = std::make_shared<subscription>(of->core->executor(), one);
+    const boost::json::object has = of->core->capabilities();
+    mine->acknowledge(has.contains("tools"), has.contains("prompts"), has.contains("resources"));
+    of->subscriptions.push_back(mine);
+    const leaving at_end(*of, mine);
+    while (!of->closing) co_await mine->ended.next();
+    boost::json::object meta;
+    meta[view(meta_subscription)] = one->message.id;
+    boost::json::object result;
+    result["_meta"] = std::move(meta);
+    co_return finished(*of, *one, std::move(result));
+  }
+
+  class leaving {
+   public:
+    leaving(session_state& of, std::shared_ptr<subscription> one) : of_(of), one_(std::move(one)) {}
+    leaving(const leaving&) = delete;
+    leaving& operator=(const leaving&) = delete;
+    ~leaving() { of_.subscriptions.remove(one_); }
+
+   private:
+    session_state& of_;
+    std::shared_ptr<subscription> one_;
+  };
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/serve/mcp/detail/request.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// The messages that belong to one request, or to none, as Server-Sent Events: numbered, and kept so that a client whose
+/// connection broke gets those that it has missed. specs/mcp-and-llm.md, 4.2 and 4.4.
+class event_stream final : public outlet {
+ public:
+  static constexpr std::size_t most_events = 256;
+  static constexpr std::size_t most_bytes = std::size_t{1024} * 1024;
+
+  event_stream(const asio::any_io_executor& executor, std::string id, bool is_kept)
+      : timer_(executor, std::chrono::steady_clock::time_point::max()), id_(std::move(id)), is_kept_(is_kept) {}
+
+  const std::string& id() const noexcept { return id_; }
+  bool is_done() const noexcept { return done_; }
+  std::size_t size() const noexcept { return bytes_; }
+
+  void send(std::string message, bool droppable) override {
+    if (done_) return;
+    if (droppable && (events_.size() >= most_events || bytes_ >= most_bytes)) trim();
+    if (droppable && (events_.size() >= most_events || bytes_ >= most_bytes)) return;
+    push(std::move(message));
+    ++notified_;
+  }
+  void finish(std::optional<reply> last) override {
+    if (done_) return;
+    done_ = true;
+    if (last) {
+      kind_ = last->kind;
+      answered_ = true;
+      push(std::move(last->text));
+    }
+    wake();
+  }
+  void interrupt() override {
+    interrupted_ = true;
+    wake();
+  }
+
+  /// Whether all there will be is one answer, or nothing.
+  bool is_one_answer() const noexcept { return done_ && notified_ == 0; }
+  bool has_answer() const noexcept { return answered_; }
+  reply_kind kind() const noexcept { return kind_; }
+  /// The last message: the answer where there is one.
+  const std::string& last() const { return events_.back().text; }
+
+  /// Whether there is, or will be, nothing behind event `seen`.
+  bool is_over(std::uint64_t seen) const noexcept { return done_ && seen >= last_; }
+  /// Whether all events behind `seen` are still there.
+  bool has_all_since(std::uint64_t seen) const noexcept {
+    return seen <= last_ && (events_.empty() ? seen == last_ : seen + 1 >= events_.front().number);
+  }
+  /// The text of the event behind `seen`; null where there is none yet. `seen` becomes its number.
+  const std::string* next(std::uint64_t& seen) {
+    for (const item& one : events_) {
+      if (one.number <= seen) continue;
+      seen = one.number;
+      return &one.text;
+    }
+    return nullptr;
+  }
+  /// The last event that a client has.
+  std::uint64_t last_delivered() const noexcept { return delivered_; }
+  /// The client has this event, and those before.
+  void delivered(std::uint64_t number) {
+    delivered_ = std::max(delivered_, number);
+    if (!is_kept_) {
+      while (!events_.empty() && events_.front().number <= delivered_) drop_first();
+    } else {
+      trim();
+    }
+  }
+
+  /// Takes the place of who writes the events to a client; the one before ends.
+  std::uint64_t attach() {
+    // A request may have interrupted its first one before that came.
+    if (reader_++ != 0) interrupted_ = false;
+    attached_ = true;
+    wake();
+    return reader_;
+  }
+  void detach(std::uint64_t reader) noexcept {
+    if (reader == reader_) attached_ = false;
+  }
+  bool is_attached() const noexcept { return attached_; }
+  /// Whether the writer is to end its connection.
+  bool is_to_leave(std::uint64_t reader) const noexcept { return interrupted_ || reader != reader_; }
+
+  /// Until something has changed, or `until`.
+  awaitable<void> change(std::chrono::steady_clock::time_point until) {
+    timer_.expires_at(until);
+    std::error_code woken;
+    co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  }
+
+ private:
+  class item {
+   public:
+    item(std::uint64_t number, std::string text) : number(number), text(std::move(text)) {}
+    std::uint64_t number;
+    std::string text;
+  };
+
+  void push(std::string text) {
+    bytes_ += text.size();
+    events_.emplace_back(++last_, std::move(text));
+    trim();
+    wake();
+  }
+  void drop_first() {
+    bytes_ -= events_.front().text.size();
+    events_.pop_front();
+  }
+  /// What was delivered goes first; what was not stays, but for a stream that nobody reads.
+  void trim() {
+    while (events_.size() > 1 && (events_.size() > most_events || bytes_ > most_bytes) &&
+           events_.front().number <= delivered_)
+      drop_first();
+  }
+  void wake() noexcept {
+    try {
+      timer_.cancel();
+    } catch (const std::system_error&) {  // then nobody waits
+    }
+  }
+
+  asio::steady_timer timer_;
+  std::string id_;
+  std::deque<item> events_;
+  std::size_t bytes_ = 0;
+  std::uint64_t last_ = 0;
+  std::uint64_t delivered_ = 0;
+  std::uint64_t notified_ = 0;
+  std::uint64_t reader_ = 0;
+  reply_kind kind_ = reply_kind::answered;
+  bool is_kept_;
+  bool answered_ = false;
+  bool done_ = false;
+  bool attached_ = false;
+  bool interrupted_ = false;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail

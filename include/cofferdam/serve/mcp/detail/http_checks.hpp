@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/base64.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/secrets.hpp>
+#include <cofferdam/serve/mcp/definitions.hpp>
+#include <cofferdam/serve/mcp/detail/json_rpc.hpp>
+#include <cofferdam/serve/mcp/detail/protocol.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What is looked at before a message of streamable HTTP is: who asks, and what its fields say. specs/mcp-and-llm.md, 4.
+
+namespace cofferdam::inline v0::mcp::detail {
+
+inline std::string lowered(std::string_view text) {
+  std::string made(text);
+  for (char& c : made)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return made;
+}
+inline std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+/// `name:port` without its port, in small letters; empty for what is no authority.
+inline std::string host_name(std::string_view authority) {
+  std::size_t end = 0;
+  if (authority.starts_with('[')) {
+    end = authority.find(']');
+    if (end == std::string_view::npos) return {};
+    ++end;
+  } else {
+    end = std::min(authority.find(':'), authority.size());
+  }
+  const std::string_view port = authority.substr(end);
+  if (!port.empty() && (port.front() != ':' || port.size() > 6)) return {};
+  for (const char c : port.substr(port.empty() ? 0 : 1))
+    if (c < '0' || c > '9') return {};
+  for (const char c : authority.substr(0, end))
+    if (c <= ' ' || c == '/' || c == '@' || c == '\\' || c == '?' || c == '#' || c == '%' || c == 0x7F) return {};
+  return lowered(authority.substr(0, end));
+}
+
+inline bool is_own_name(std::string_view host) { return host == "localhost" || host == "127.0.0.1" || host == "[::1]"; }
+
+/// Whether a request may name this host. \param others  names with a port, or without one for any.
+inline bool is_own_host(std::string_view host, const std::vector<std::string>& others) {
+  const std::string name = host_name(host);
+  if (name.empty()) return false;
+  if (is_own_name(name)) return true;
+  const std::string whole = lowered(host);
+  return std::any_of(others.begin(), others.end(), [&](const std::string& one) {
+    const std::string other = lowered(one);
+    return other == name || other == whole;
+  });
+}
+
+/// Whether a page of this origin may send requests.
+inline bool is_own_origin(std::string_view origin, const std::vector<std::string>& hosts,
+                          const std::vector<std::string>& origins) {
+  const std::string whole = lowered(origin);
+  for (const std::string& one : origins)
+    if (lowered(one) == whole) return true;
+  for (const std::string_view scheme : {"http://", "https://"})
+    if (whole.starts_with(scheme)) return is_own_host(std::string_view(whole).substr(scheme.size()), hosts);
+  return false;
+}
+
+/// Which of the tokens an `Authorization` field has; nothing where none.
+inline std::optional<std::size_t> token_of(std::string_view field, const std::vector<std::string>& tokens) {
+  constexpr std::string_view scheme = "bearer ";
+  if (field.size() < scheme.size() || lowered(field.substr(0, scheme.size())) != scheme) return std::nullopt;
+  const std::string_view said = trimmed(field.substr(scheme.size()));
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < tokens.size(); ++i)
+    if (cofferdam::detail::gateway_same_secret(said, tokens[i])) found = i;
+  return found;
+}
+
+/// Whether an `Accept` field takes a type: "text/event-stream".
+inline bool accepts(std::string_view field, std::string_view type) {
+  const std::string_view family = type.substr(0, type.find('/'));
+  while (!field.empty()) {
+    const std::size_t comma = std::min(field.find(','), field.size());
+    const std::string_view one = field.substr(0, comma);
+    const std::string name = lowered(trimmed(one.substr(0, one.find(';'))));
+    if (name == type || name == "*/*" || name == std::string(family) + "/*") return true;
+    field.remove_prefix(std::min(comma + 1, field.size()));
+  }
+  return false;
+}
+
+/// What a field stands for: as it is, or of `=?base64?...?=`; nothing where that is broken.
+inline std::optional<std::string> decoded_field(std::string_view value) {
+  value = trimmed(value);
+  constexpr std::string_view open = "=?base64?";
+  if (!value.starts_with(open) || !value.ends_with("?=") || value.size() < open.size() + 2) return std::string(value);
+  const std::optional<bytes> raw = base64_decode(value.substr(open.size(), value.size() - open.size() - 2));
+  if (!raw) return std::nullopt;
+  return std::string(as_text(*raw));
+}
+
+/// A request's fields by name.
+using field_lookup = std::function<std::optional<std::string_view>(std::string_view name)>;
+
+/// What is wrong with the fields of a modern request, as one sentence; empty where nothing is.
+/// \param tool  the schema of the tool that is called; null where none is.
+inline std::string header_complaint(const rpc_message& message, const field_lookup& field,
+                                    const boost::json::object* tool) {
+  const std::optional<std::string_view> method = field("Mcp-Method");
+  if (!method) return "the Mcp-Method field is missing";
+  if (trimmed(*method) != message.method) return "the Mcp-Method field names another method than the body";
+  const char* member = nullptr;
+  if (message.method == "tools/call" || message.method == "prompts/get") member = "name";
+  if (message.method == "resources/read") member = "uri";
+  if (member != nullptr) {
+    const std::optional<std::string> wanted = text_of(message.params, member);
+    const std::optional<std::string_view> name = field("Mcp-Name");
+    if (wanted) {
+      if (!name) return "the Mcp-Name field is missing";
+      if (decoded_field(*name) != wanted) return "the Mcp-Name field names something else than the body";
+    }
+  }
+  if (tool == nullptr) return {};
+  const boost::json::object* const properties = object_of(*tool, "properties");
+  if (properties == nullptr) return {};
+  const boost::json::object* const arguments = object_of(message.params, "arguments");
+  for (const auto& each : *properties) {
+    const boost::json::object* const property = each.value().if_object();
+    const std::optional<std::string> header = property == nullptr ? std::nullopt : text_of(*property, "x-mcp-header");
+    if (!header) continue;
+    const std::string name = "Mcp-Param-" + *header;
+    const boost::json::value* const given = arguments == nullptr ? nullptr : arguments->if_contains(each.key());
+    const std::optional<std::string_view> said = field(name);
+    const bool is_given = given != nullptr && !given->is_null();
+    if (!is_given && !said) continue;
+    if (is_given != said.has_value()) return "the field " + name + " and the body disagree";
+    const std::optional<std::string> text = decoded_field(*said);
+    bool same = false;
+    if (text && given->is_string()) same = *text == view(given->get_string());
+    if (text && given->is_bool()) same = *text == (given->get_bool() ? "true" : "false");
+    if (text && given->is_number()) {
+      boost::json::error_code broken;
+      const boost::json::value number = boost::json::parse(view(*text), broken);
+      same = !broken && number.is_number() && number.to_number<double>() == given->to_number<double>();
+    }
+    if (!same) return "the field " + name + " and the body disagree";
+  }
+  return {};
+}
+
+}  // namespace cofferdam::inline v0::mcp::detail

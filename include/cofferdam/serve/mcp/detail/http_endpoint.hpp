@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/net/http_call.hpp>
+#include <cofferdam/net/http_reply.hpp>
+#include <cofferdam/serve/mcp/detail/event_stream.hpp>
+#include <cofferdam/serve/mcp/detail/http_checks.hpp>
+#include <cofferdam/serve/mcp/detail/http_session.hpp>
+#include <cofferdam/serve/mcp/detail/session.hpp>
+
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// Streamable HTTP: one path, both eras. specs/mcp-and-llm.md, 4.
+class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
+ public:
+  explicit http_endpoint(std::shared_ptr<server_core> core)
+      : core_(std::move(core)),
+        work_(std::make_shared<tasks>(core_->executor())),
+        closing_(std::make_shared<tasks>(core_->executor())) {}
+
+  std::size_t sessions() const noexcept { return sessions_.size() + shared_.size(); }
+
+  static awaitable<void> handle(std::shared_ptr<http_endpoint> self, http_call& call) {
+    const server_options& options = self->core_->options();
+    const auto origin = call.field("Origin");
+    if (self->checks_hosts_ && !is_own_host(call.field("Host").value_or(""), options.hosts())) {
+      co_await call.reply(refusal(403, refused_by_transport, "Invalid Host header"));
+      co_return;
+    }
+    if (origin && !is_own_origin(*origin, options.hosts(), options.origins())) {
+      co_await call.reply(refusal(403, refused_by_transport, "Invalid Origin header"));
+      co_return;
+    }
+    std::size_t owner = 0;
+    if (!options.tokens().empty()) {
+      const std::optional<std::size_t> known = token_of(call.field("Authorization").value_or(""), options.tokens());
+      if (!known) {
+        http_reply no = refusal(401, refused_by_transport, "Unauthorized: a bearer token is needed");
+        no.field("WWW-Authenticate", "Bearer realm=\"mcp\"");
+        co_await call.reply(std::move(no));
+        co_return;
+      }
+      owner = *known;
+    }
+    if (call.path() != options.path()) {
+      http_reply nothing(404);
+      nothing.content("text/plain", "there is nothing here; MCP is at " + options.path() + "\n");
+      co_await call.reply(std::move(nothing));
+      co_return;
+    }
+    if (call.method() == "POST") {
+      co_await post(self, call, owner);
+    } else if (call.method() == "GET" && call.field("Mcp-Session-Id")) {
+      co_await get(self, call, owner);
+    } else if (call.method() == "DELETE" && call.field("Mcp-Session-Id")) {
+      co_await remove(self, call, owner);
+    } else {
+      http_reply no = refusal(405, refused_by_transport, "Method not allowed");
+      const bool known = call.method() == "GET" || call.method() == "DELETE";
+      no.field("Allow", known ? "POST" : "GET, POST, DELETE");
+      co_await call.reply(std::move(no));
+    }
+  }
+
+  /// Whether `Host` is looked at: where the listener is loopback, or names were given.
+  void check_hosts(bool looks) noexcept { checks_hosts_ = looks; }
+
+  /// Ends sessions that nobody uses, until it is cancelled.
+  static awaitable<void> sweep(std::shared_ptr<http_endpoint> self) {
+    asio::steady_timer timer(self->core_->executor());
+    const auto period = std::chrono::milliseconds(self->core_->options().session_time()) / 4;
+    for (;;) {
+      timer.expires_after(std::max(period, std::chrono::milliseconds(250)));
+      co_await timer.async_wait(asio::use_awaitable);
+      const auto since = std::chrono::steady_clock::now() - self->core_->options().session_time();
+      self->end_idle(since);
+    }
+  }
+  void start_sweeping() { work_->spawn(sweep(shared_from_this())); }
+
+  /// Ends everything. Not cancelled.
+  static awaitable<void> close(std::shared_ptr<http_endpoint> self) {
+    self->closed_ = true;
+    self->work_->cancel();
+    std::vector<std::shared_ptr<http_session>> all;
+    for (const auto& [id, one] : self->sessions_) all.push_back(one);
+    for (const auto& [owner, one] : self->shared_) all.push_back(one);
+    self->sessions_.clear();
+    self->shared_.clear();
+    const auto closing = std::make_shared<tasks>(self->core_->executor());
+    for (const auto& one : all) closing->spawn(end(one));
+    co_await tasks::join(closing);
+    co_await tasks::join(self->closing_);
+    try {
+      co_await tasks::join(self->work_);
+    } catch (const std::exception&) {  // of what was told already
+    }
+  }
+
+ private:
+  static http_reply refusal(int status, int code, std::string_view why) {
+    http_reply made(status);
+    made.content("application/json", rpc_error("null", code, why));
+    return made;
+  }
+  static http_reply json(int status, const std::string& text) {
+    http_reply made(status);
+    made.content("application/json", text);
+    return made;
+  }
+
+  static awaitable<void> end(std::shared_ptr<http_session> one) {
+    if (one->side) one->side->finish(std::nullopt);
+    co_await session::close(one->inside);
+  }
+  /// Ends one beside; what goes wrong is for the one who runs the server.
+  static awaitable<void> end_beside(std::shared_ptr<http_endpoint> self, std::shared_ptr<http_session> one) {
+    std::exception_ptr failure;
+    try {
+      co_await end(one);
+    } catch (const std::exception&) {
+      failure = std::current_exception();
+    }
+    if (failure) self->core_->report("the end of a session", failure);
+  }
+  void drop(const std::shared_ptr<http_session>& one) { closing_->spawn(end_beside(shared_from_this(), one)); }
+
+  void end_idle(std::chrono::steady_clock::time_point since) {
+    for (auto at = sessions_.begin(); at != sessions_.end();) {
+      if (at->second->is_idle(since)) {
+        drop(at->second);
+        at = sessions_.erase(at);
+      } else {
+        ++at;
+      }
+    }
+    for (auto at = shared_.begin(); at != shared_.end();) {
+      if (at->second->is_idle(since)) {
+        drop(at->second);
+        at = shared_.erase(at);
+      } else {
+        ++at;
+      }
+    }
+  }
+
+  std::shared_ptr<http_session> find(const http_call& call, std::size_t owner) const {
+    const auto found = sessions_.find(std::string(trimmed(call.field("Mcp-Session-Id").value_or(""))));
+    if (found == sessions_.end() || found->second->owner != owner) return nullptr;
+    found->second->used = std::chrono::steady_clock::now();
+    return found->second;
+  }
+  static http_reply no_such_session() { return refusal(404, no_session, "Session not found"); }
+
+  /// What is wrong with the version that a legacy client's field names.
+  static std::optional<http_reply> wrong_version(const http_call& call) {
+    const auto version = call.field("MCP-Protocol-Version");
+    if (!version || is_legacy(trimmed(*version))) return std::nullopt;
+    return refusal(400, refused_by_transport,
+                   "Bad Request: Unsupported protocol version: " + one_line(*version, 60) +
+                       " (supported versions: 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05)");
+  }
+
+  // ---- POST ----
+  static awaitable<void> post(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner) {
+    if (lowered(call.field("Content-Type").value_or("")).rfind("application/json", 0) != 0) {
+      co_await call.reply(refusal(415, refused_by_transport, "Content-Type must be application/json"));
+      co_return;
+    }
+    const bytes body = co_await call.read_all();
+    rpc_limits limits;
+    limits.bytes = self->core_->options().message();
+    rpc_input input = read_rpc(as_text(body), limits);
+    const std::string version(trimmed(call.field("MCP-Protocol-Version").value_or("")));
+    bool modern = false;
+    if (!input.is_batch && input.messages.size() == 1) {
+      const rpc_message& one = input.messages.front();
+      const boost::json::object* const meta = object_of(one.params, "_meta");
+      modern = meta != nullptr && meta->contains(view(meta_version));
+      if (!modern && !version.empty() && !is_legacy(version) && one.method != "initialize" &&
+          !call.field("Mcp-Session-Id"))
+        modern = true;
+    }
+    if (!input.faults.empty() && !input.is_batch) {
+      const auto& [fault, id] = input.faults.front();
+      co_await call.reply(json(400, rpc_error(boost::json::serialize(id), fault.code(), fault.message())));
+    } else if (modern) {
+      co_await post_modern(self, call, owner, std::move(input.messages.front()), version);
+    } else {
+      co_await post_legacy(self, call, owner, std::move(input));
+    }
+  }
+
+  // ---- modern ----
+  std::shared_ptr<http_session> shared(std::size_t owner) {
+    std::shared_ptr<http_session>& one = shared_[owner];
+    if (!one) one = std::make_shared<http_session>(session::make(core_), std::string(), owner);
+    one->used = std::chrono::steady_clock::now();
+    return one;
+  }
+
+  /// What is wrong with a modern request before its method is looked at.
+  std::optional<std::string> modern_complaint(session& of, const rpc_message& message, const http_call& call,
+                                              const std::string& version) const {
+    const std::string id = message.id_text();
+    const boost::json::object* const meta = object_of(message.params, "_meta");
+    const bool has_version = meta != nullptr && meta->contains(view(meta_version));
+    if (has_version && version.empty())
+      return rpc_error(id, header_mismatch, "the MCP-Protocol-Version field is missing");
+    if (meta == nullptr) return rpc_error(id, invalid_params, "the request has no _meta");
+    if (!has_version) return rpc_error(id, invalid_params, std::string(meta_version) + " is missing");
+    if (text_of(*meta, meta_version) != version)
+      return rpc_error(id, header_mismatch, "the MCP-Protocol-Version field and the body disagree");
+    request probe(message);
+    if (std::optional<reply> wrong = dispatch::admit(of, probe)) return wrong->text;
+    const boost::json::object* schema = nullptr;
+    std::shared_ptr<const registered_tool> tool;
+    if (message.method == "tools/call") {
+      tool = core_->tool(text_of(message.params, "name").value_or(""));
+      if (tool) schema = &tool->what.input();
+    }
+    const std::string wrong = header_complaint(
+        message, [&call](std::string_view name) { return call.field(name); }, schema);
+    if (!wrong.empty()) return rpc_error(id, header_mismatch, "Bad Request: " + wrong);
+    return std::nullopt;
+  }
+
+  static awaitable<void> post_modern(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner,
+                                     rpc_message message, std::string version) {
+    if (message.kind != rpc_kind::request) {
+      co_await call.reply(http_reply(202));
+      co_return;
+    }
+    const std::shared_ptr<http_session> one = self->shared(owner);
+    if (const std::optional<std::string> wrong = self->modern_complaint(*one->inside, message, call, version)) {
+      co_await call.reply(json(400, *wrong));
+      co_return;
+    }
+    const auto stream = std::make_shared<event_stream>(self->core_->executor(), std::string(), false);
+    const std::shared_ptr<request> running =
+        one->inside->receive(std::move(message), stream, request_ids::of_many_clients);
+    // Whose connection ends has cancelled.
+    const cancelling at_end(running);
+    const in_use counted(*one);
+    co_await answer_with(call, stream, false, "", true, true);
+  }
+
+  class cancelling {
+   public:
+    explicit cancelling(std::shared_ptr<request> of) : of_(std::move(of)) {}
+    cancelling(const cancelling&) = delete;
+    cancelling& operator=(const cancelling&) = delete;
+    ~cancelling() {
+      if (of_) session::cancel(of_);
+    }
+
+   private:
+    std::shared_ptr<request> of_;
+  };
+  class in_use {
+   public:
+    explicit in_use(http_session& of) : of_(of) { ++of_.open_streams; }
+    in_use(const in_use&) = delete;
+    in_use& operator=(const in_use&) = delete;
+    ~in_use() {
+      --of_.open_streams;
+      of_.used = std::chrono::steady_clock::now();
+    }
+
+   private:
+    http_session& of_;
+  };
+  class attached {
+   public:
+    explicit attached(std::shared_ptr<event_stream> of) : of_(std::move(of)), reader_(of_->attach()) {}
+    attached(const attached&) = delete;
+    attached& operator=(const attached&) = delete;
+    ~attached() { of_->detach(reader_); }
+    std::uint64_t reader() const noexcept { return reader_; }
+
+   private:
+    std::shared_ptr<event_stream> of_;
+    std::uint64_t reader_;
+  };
+
+  // ---- legacy ----
+  static awaitable<void> post_legacy(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner,
+                                     rpc_input input) {
+    const std::string_view accept = call.field("Accept").value_or("");
+    if (!accepts(accept, "application/json") || !accepts(accept, "text/event-stream")) {
+      co_await call.reply(refusal(406, refused_by_transport,
+                                  "Not Acceptable: Client must accept both application/json and text/event-stream"));
+      co_return;
+    }
+    const bool begins = !input.is_batch && input.messages.size() == 1 &&
+                        input.messages.front().kind == rpc_kind::request &&
+                        input.messages.front().method == "initialize";
+    const bool has_session = call.field("Mcp-Session-Id").has_value();
+    std::shared_ptr<http_session> one = self->find(call, owner);
+    if (has_session && !one) {
+      co_await call.reply(no_such_session());
+      co_return;
+    }
+    if (begins) {
+      if (one) {
+        co_await call.reply(refusal(400, invalid_request, "Invalid Request: Server already initialized"));
+        co_return;
+      }
+      co_await initialize(self, call, owner, std::move(input.messages.front()));
+      co_return;
+    }
+    if (input.is_batch && (!one || one->inside->version != "2025-03-26")) {
+      co_await call.reply(
+          refusal(400, invalid_request, "Invalid Request: this version of the protocol has no batches"));
+      co_return;
+    }
+    if (!one) {
+      co_await call.reply(refusal(400, refused_by_transport, "Bad Request: Mcp-Session-Id header is required"));
+      co_return;
+    }
+    if (std::optional<http_reply> wrong = wrong_version(call)) {
+      co_await call.reply(std::move(*wrong));
+      co_return;
+    }
+    if (input.is_batch) {
+      co_await answer_batch(one, call, std::move(input));
+      co_return;
+    }
+    if (input.messages.empty() || input.messages.front().kind != rpc_kind::request) {
+      for (rpc_message& each : input.messages) one->inside->receive(std::move(each), nullptr);
+      co_await call.reply(http_reply(202));
+      co_return;
+    }
+    const std::shared_ptr<event_stream> stream = one->open_stream();
+    one->inside->receive(std::move(input.messages.front()), stream);
+    const in_use counted(*one);
+    const bool as_json = self->core_->options().json_answers();
+    co_await answer_with(call, stream, true, one->inside->version, false, as_json);
+  }
+
+  static awaitable<void> initialize(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner,
+                                    rpc_message message) {
+    if (self->closed_ || self->sessions() >= self->core_->options().sessions()) {
+      co_await call.reply(refusal(503, refused_by_transport, "too many sessions; try again later"));
+      co_return;
+    }
+    const auto made = std::make_shared<http_session>(session::make(self->core_), http_session::new_id(), owner);
+    made->side = std::make_shared<event_stream>(self->core_->executor(), http_session::new_id().substr(0, 16), true);
+    made->inside->side = made->side;
+    self->sessions_[made->id] = made;
+    const std::shared_ptr<event_stream> stream = made->open_stream();
+    made->inside->receive(std::move(message), stream);
+    while (!stream->is_done()) co_await stream->change(std::chrono::steady_clock::time_point::max());
+    http_reply answered = json(200, stream->last());
+    if (made->inside->version.empty()) {
+      self->sessions_.erase(made->id);
+      self->drop(made);
+    } else {
+      answered.field("Mcp-Session-Id", made->id);
+    }
+    co_await call.reply(std::move(answered));
+  }
+
+  static awaitable<void> answer_batch(std::shared_ptr<http_session> one, http_call& call, rpc_input input) {
+    std::vector<std::shared_ptr<event_stream>> streams;
+    std::string text;
+    const auto add = [&text](const std::string& message) { text += (text.empty() ? "[" : ",") + message; };
+    for (const auto& [fault, id] : input.faults)
+      add(rpc_error(boost::json::serialize(id), fault.code(), fault.message()));
+    for (rpc_message& each : input.messages) {
+      std::shared_ptr<event_stream> stream;
+      if (each.kind == rpc_kind::request) {
+        stream = std::make_shared<event_stream>(one->inside->core->executor(), std::string(), true);
+        streams.push_back(stream);
+      }
+      one->inside->receive(std::move(each), stream);
+    }
+    const in_use counted(*one);
+    for (const std::shared_ptr<event_stream>& stream : streams) {
+      while (!stream->is_done()) co_await stream->change(std::chrono::steady_clock::time_point::max());
+      if (stream->has_answer()) add(stream->last());
+    }
+    if (text.empty()) {
+      co_await call.reply(http_reply(202));
+    } else {
+      co_await call.reply(json(200, text + "]"));
+    }
+  }
+
+  /// The answer to one request: as JSON where that is all there is, else as events.
+  /// \param resumes  whether events have ids, so that the client may come back for what it has missed.
+  static awaitable<void> answer_with(http_call& call, std::shared_ptr<event_stream> stream, bool resumes,
+                                     std::string version, bool has_statuses, bool as_json) {
+    constexpr std::chrono::seconds patience{2};
+    const attached mine(stream);
+    const auto until = std::chrono::steady_clock::now() + patience;
+    std::uint64_t seen = 0;
+    std::uint64_t peeked = 0;
+    while (as_json && !stream->is_done() && stream->next(peeked) == nullptr && !stream->is_to_leave(mine.reader()) &&
+           std::chrono::steady_clock::now() < until)
+      co_await stream->change(until);
+    if (as_json && stream->is_one_answer() && stream->has_answer()) {
+      int status = 200;
+      if (has_statuses && stream->kind() == reply_kind::refused) status = 400;
+      if (has_statuses && stream->kind() == reply_kind::unknown_method) status = 404;
+      co_await call.reply(json(status, stream->last()));
+      stream->delivered(1);
+      co_return;
+    }
+    std::string first;
+    if (resumes && version >= "2025-11-25") first = "id: " + stream->id() + "_0\nretry: 1000\ndata: \n\n";
+    co_await write_events(call, stream, mine.reader(), seen, resumes, std::move(first));
+  }
+
+  static awaitable<void> write_events(http_call& call, std::shared_ptr<event_stream> stream, std::uint64_t reader,
+                                      std::uint64_t seen, bool has_ids, std::string first) {
+    constexpr std::chrono::seconds keep_alive{15};
+    http_reply head(200);
+    head.field("Content-Type", "text/event-stream");
+    head.field("Cache-Control", "no-cache, no-transform").field("X-Accel-Buffering", "no");
+    co_await call.begin(std::move(head));
+    if (!first.empty()) co_await call.write(std::string_view(first));
+    while (!stream->is_to_leave(reader)) {
+      const std::string* const text = stream->next(seen);
+      if (text != nullptr) {
+        std::string piece = "event: message\n";
+        if (has_ids) piece += "id: " + stream->id() + "_" + std::to_string(seen) + "\n";
+        piece += "data: " + *text + "\n\n";
+        co_await call.write(std::string_view(piece));
+        stream->delivered(seen);
+        continue;
+      }
+      if (stream->is_over(seen)) break;
+      const auto due = std::chrono::steady_clock::now() + keep_alive;
+      co_await stream->change(due);
+      if (std::chrono::steady_clock::now() >= due) co_await call.write(std::string_view(":\n\n"));
+    }
+    co_await call.end();
+  }
+
+  // ---- GET and DELETE ----
+  static awaitable<void> get(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner) {
+    const std::shared_ptr<http_session> one = self->find(call, owner);
+    std::optional<http_reply> no;
+    std::shared_ptr<event_stream> stream;
+    std::uint64_t seen = 0;
+    if (!accepts(call.field("Accept").value_or(""), "text/event-stream")) {
+      no = refusal(406, refused_by_transport, "Not Acceptable: Client must accept text/event-stream");
+    } else if (!one) {
+      no = no_such_session();
+    } else {
+      no = wrong_version(call);
+      const auto last = call.field("Last-Event-ID");
+      stream = last ? one->find(trimmed(*last), seen) : one->side;
+      if (!no && (!stream || !stream->has_all_since(seen)) && last)
+        no = refusal(400, refused_by_transport, "Bad Request: that event is not kept any more");
+      if (!no && !last && stream->is_attached())
+        no = refusal(409, refused_by_transport, "Conflict: Only one SSE stream is allowed per session");
+      if (!last && stream) seen = stream->last_delivered();
+    }
+    if (no) {
+      co_await call.reply(std::move(*no));
+      co_return;
+    }
+    const attached mine(stream);
+    const in_use counted(*one);
+    std::string first;
+    if (one->inside->version >= "2025-11-25")
+      first = "id: " + stream->id() + "_" + std::to_string(seen) + "\nretry: 1000\ndata: \n\n";
+    co_await write_events(call, stream, mine.reader(), seen, true, std::move(first));
+  }
+
+  static awaitable<void> remove(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner) {
+    const std::shared_ptr<http_session> one = self->find(call, owner);
+    if (!one) {
+      co_await call.reply(no_such_session());
+      co_return;
+    }
+    self->sessions_.erase(one->id);
+    self->drop(one);
+    co_await call.reply(http_reply(200));
+  }
+
+  std::shared_ptr<server_core> core_;
+  std::shared_ptr<tasks> work_;
+  std::shared_ptr<tasks> closing_;
+  std::map<std::string, std::shared_ptr<http_session>> sessions_;
+  std::map<std::size_t, std::shared_ptr<http_session>> shared_;
+  bool checks_hosts_ = true;
+  bool closed_ = false;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/version.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/parse_options.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/storage_ptr.hpp>
+#include <boost/json/string_view.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// JSON-RPC 2.0 as MCP has it: texts in, messages out, and back. specs/mcp-and-llm.md, 2 and 7.
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// What an error answer's `code` says.
+enum rpc_code : int {
+  parse_error = -32700,
+  invalid_request = -32600,
+  method_not_found = -32601,
+  invalid_params = -32602,
+  internal_error = -32603,
+  refused_by_transport = -32000,
+  no_session = -32001,
+  no_resource = -32002,  // legacy
+  header_mismatch = -32020,
+  missing_capability = -32021,
+  unsupported_version = -32022,
+};
+
+inline boost::json::string_view view(std::string_view text) noexcept { return {text.data(), text.size()}; }
+inline std::string_view view(const boost::json::string& text) noexcept { return {text.data(), text.size()}; }
+
+/// A member of that name that is a string; nothing where there is none.
+inline std::optional<std::string> text_of(const boost::json::object& object, std::string_view name) {
+  const boost::json::value* const found = object.if_contains(view(name));
+  if (found == nullptr || !found->is_string()) return std::nullopt;
+  return std::string(view(found->get_string()));
+}
+inline const boost::json::object* object_of(const boost::json::object& object, std::string_view name) {
+  const boost::json::value* const found = object.if_contains(view(name));
+  return found == nullptr ? nullptr : found->if_object();
+}
+
+/// Why a text is no message.
+class rpc_fault {
+ public:
+  rpc_fault(int code, std::string message) : code_(code), message_(std::move(message)) {}
+  int code() const noexcept { return code_; }
+  const std::string& message() const noexcept { return message_; }
+
+ private:
+  int code_;
+  std::string message_;
+};
+
+enum class rpc_kind { request, notification, response };
+
+/// A message that was read. Its parts are as they came.
+class rpc_message {
+ public:
+  rpc_kind kind = rpc_kind::notification;
+  boost::json::value id;  // null where there is none
+  std::string method;
+  boost::json::object params;
+  boost::json::object whole;  // of a response
+  std::size_t size = 0;       // bytes of its text
+
+  /// The id as JSON: what tells 0 from "0".
+  std::string id_text() const { return boost::json::serialize(id); }
+};
+
+/// What a text holds: one message or a batch of them, each perhaps none.
+class rpc_input {
+ public:
+  bool is_batch = false;
+  std::vector<rpc_message> messages;
+  /// Of what is no message: the fault, and its id where that can be told.
+  std::vector<std::pair<rpc_fault, boost::json::value>> faults;
+};
+
+class rpc_limits {
+ public:
+  std::size_t bytes = std::size_t{16} * 1024 * 1024;
+  std::size_t depth = 64;
+  std::size_t batch = 100;
+  std::size_t id_bytes = 1024;
+};
+
+/// One value as a message.
+inline void read_rpc_value(boost::json::value value, const rpc_limits& limits, std::size_t size, rpc_input& into) {
+  const auto wrong = [&into](const char* why, boost::json::value id = nullptr) {
+    into.faults.emplace_back(rpc_fault(invalid_request, why), std::move(id));
+  };
+  boost::json::object* const object = value.if_object();
+  if (object == nullptr) {
+    wrong("Invalid Request: a message is a JSON object");
+    return;
+  }
+  const boost::json::value* const id = object->if_contains("id");
+  bool has_good_id = id != nullptr && (id->is_int64() || id->is_uint64());
+  if (id != nullptr && id->is_string()) has_good_id = id->get_string().size() <= limits.id_bytes;
+  const boost::json::value known_id = has_good_id ? *id : boost::json::value();
+  if (const auto version = text_of(*object, "jsonrpc"); !version || *version != "2.0") {
+    wrong("Invalid Request: 'jsonrpc' must be \"2.0\"", known_id);
+    return;
+  }
+  if (id != nullptr && !has_good_id) {
+    // A client's own answer to a message without an id has a null one; it is no request.
+    if (!object->contains("method") && object->contains("error")) return;
+    wrong("Invalid Request: 'id' must be a string (of at most 1024 bytes) or an integer");
+    return;
+  }
+  rpc_message made;
+  made.size = size;
+  if (has_good_id) made.id = *id;
+  const boost::json::value* const method = object->if_contains("method");
+  if (method == nullptr) {
+    if (id == nullptr || object->contains("result") == object->contains("error")) {
+      wrong("Invalid Request: there is neither 'method' nor an answer", known_id);
+      return;
+    }
+    made.kind = rpc_kind::response;
+    made.whole = std::move(*object);
+    into.messages.push_back(std::move(made));
+    return;
+  }
+  if (!method->is_string()) {
+    wrong("Invalid Request: 'method' must be a string", known_id);
+    return;
+  }
+  made.method = std::string(view(method->get_string()));
+  made.kind = id != nullptr ? rpc_kind::request : rpc_kind::notification;
+  if (boost::json::value* const params = object->if_contains("params"); params != nullptr && !params->is_null()) {
+    if (!params->is_object()) {
+      if (id != nullptr) into.faults.emplace_back(rpc_fault(invalid_params, "'params' must be an object"), known_id);
+      return;
+    }
+    made.params = std::move(params->get_object());
+  }
+  into.messages.push_back(std::move(made));
+}
+
+/// Reads a text, which may be anything.
+inline rpc_input read_rpc(std::string_view text, const rpc_limits& limits) {
+  rpc_input made;
+  if (text.size() > limits.bytes) {
+    made.faults.emplace_back(
+        rpc_fault(invalid_request, "Invalid Request: a message has at most " + std::to_string(limits.bytes) + " bytes"),
+        nullptr);
+    return made;
+  }
+  boost::json::parse_options options;
+  options.max_depth = limits.depth;
+  boost::json::error_code failure;
+  boost::json::value value = boost::json::parse(view(text), failure, boost::json::storage_ptr(), options);
+  if (failure) {
+    const bool deep = failure == boost::json::error::too_deep;
+    made.faults.emplace_back(rpc_fault(parse_error, deep ? "Parse error: nested too deeply" : "Parse error"), nullptr);
+    return made;
+  }
+  boost::json::array* const all = value.if_array();
+  if (all == nullptr) {
+    read_rpc_value(std::move(value), limits, text.size(), made);
+    return made;
+  }
+  made.is_batch = true;
+  if (all->empty() || all->size() > limits.batch) {
+    made.faults.emplace_back(
+        rpc_fault(invalid_request, "Invalid Request: a batch has 1 to " + std::to_string(limits.batch) + " messages"),
+        nullptr);
+    return made;
+  }
+  for (boost::json::value& each : *all) read_rpc_value(std::move(each), limits, text.size() / all->size(), made);
+  return made;
+}
+
+inline std::string rpc_result(const std::string& id_text, const boost::json::object& result) {
+  return R"({"jsonrpc":"2.0","id":)" + id_text + R"(,"result":)" + boost::json::serialize(result) + "}";
+}
+/// \param id_text  empty: without an id.
+inline std::string rpc_error(std::string_view id_text, int code, std::string_view message,
+                             const boost::json::value& data = nullptr) {
+  boost::json::object error;
+  error["code"] = code;
+  error["message"] = boost::json::string(view(message));
+  if (!data.is_null()) error["data"] = data;
+  std::string text = R"({"jsonrpc":"2.0",)";
+  if (!id_text.empty()) text.append(R"("id":)").append(id_text).append(",");
+  return text + R"("error":)" + boost::json::serialize(error) + "}";
+}
+inline std::string rpc_notification(std::string_view method, const boost::json::object& params) {
+  return R"({"jsonrpc":"2.0","method":")" + std::string(method) + R"(","params":)" + boost::json::serialize(params) +
+         "}";
+}
+inline std::string rpc_request(const std::string& id, std::string_view method, const boost::json::object& params) {
+  return R"({"jsonrpc":"2.0","id":")" + id + R"(","method":")" + std::string(method) + R"(","params":)" +
+         boost::json::serialize(params) + "}";
+}
+
+/// Finds lines in pieces of a stream. A line that is too long is told once, when it is known to be, and skipped.
+class line_reader {
+ public:
+  enum class found { nothing, line, too_long };
+
+  explicit line_reader(std::size_t longest) : longest_(longest) {}
+
+  /// The next line of `piece`, of which it takes what it has seen. Without its end; empty lines are none.
+  /// \param line  where it is put; valid until the next call.
+  found next(std::string_view& piece, std::string_view& line) {
+    if (given_) {
+      kept_.clear();
+      given_ = false;
+    }
+    while (!piece.empty()) {
+      const std::size_t end = piece.find('\n');
+      const bool whole = end != std::string_view::npos;
+      std::string_view part = piece.substr(0, end);
+      piece.remove_prefix(whole ? end + 1 : piece.size());
+      if (skipping_) {
+        skipping_ = !whole;
+        continue;
+      }
+      if (kept_.size() + part.size() > longest_ + 1) {  // one more for a carriage return
+        kept_ = std::string();
+        skipping_ = !whole;
+        return found::too_long;
+      }
+      if (!whole) {
+        kept_ += part;
+        continue;
+      }
+      if (!kept_.empty()) {
+        kept_ += part;
+        part = kept_;
+        given_ = true;
+      }
+      if (part.ends_with('\r')) part.remove_suffix(1);
+      if (part.size() > longest_) return found::too_long;
+      if (part.find_first_not_of(" \t") == std::string_view::npos) {
+        if (given_) kept_.clear();
+        given_ = false;
+        continue;
+      }
+      line = part;
+      return found::line;
+    }
+    return found::nothing;
+  }
+
+ private:
+  std::size_t longest_;
+  std::string kept_;
+  bool skipping_ = false;
+  bool given_ = false;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/process.hpp>
+#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/serve/mcp/detail/request.hpp>
+
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+inline std::string size_text(std::uint64_t count) {
+  if (count < 1000) return std::to_string(count) + " B";
+  const bool large = count >= 1'000'000;
+  const std::uint64_t tenths = count / (large ? 100'000 : 100);
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + (large ? " MB" : " kB");
+}
+
+/// Tells a client what work comes to while it runs: progress once a second, output as messages of its log.
+class live_report {
+ public:
+  /// Whether the client wants to be told anything.
+  static bool is_wanted(const request& of) { return of.wants_progress() || of.wants_log(level); }
+
+  live_report(std::shared_ptr<request> of, std::string logger)
+      : of_(std::move(of)),
+        logger_(std::move(logger)),
+        timer_(of_->executor),
+        start_(std::chrono::steady_clock::now()) {}
+
+  void feed(output_stream stream, bytes_view piece) {
+    total_ += piece.size();
+    const std::string_view text = as_text(piece);
+    std::string& pending = pending_[stream == output_stream::err ? 1 : 0];
+    const std::size_t fits = std::min(text.size(), most_pending - std::min(most_pending, pending.size()));
+    pending += text.substr(0, fits);
+    left_out_ += text.size() - fits;
+    tail_ += text.substr(text.size() - std::min(text.size(), most_tail));
+    if (tail_.size() > 2 * most_tail) tail_.erase(0, tail_.size() - most_tail);
+  }
+
+  /// Until `end`.
+  static awaitable<void> run(std::shared_ptr<live_report> self) {
+    while (!self->over_) {
+      self->timer_.expires_after(period);
+      std::error_code woken;
+      co_await self->timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+      if (!self->over_) self->tell();
+    }
+  }
+
+  /// Tells the rest of the output.
+  void end() {
+    if (over_) return;
+    over_ = true;
+    tell_output();
+    try {
+      timer_.cancel();
+    } catch (const std::system_error&) {  // then nobody waits
+    }
+  }
+
+ private:
+  static constexpr int level = 1;  // info
+  static constexpr std::size_t most_pending = 16 * 1024;
+  static constexpr std::size_t most_tail = 400;
+  static constexpr std::chrono::milliseconds period{250};
+
+  void tell() {
+    tell_output();
+    const auto passed = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - start_);
+    if (passed.count() < 1 || !of_->wants_progress()) return;
+    std::string words = std::to_string(passed.count()) + " s, " + size_text(total_) + " out";
+    const std::string line = last_line();
+    if (!line.empty()) words += ": " + line;
+    of_->progress(static_cast<double>(passed.count()), std::nullopt, words);
+  }
+
+  void tell_output() {
+    for (std::size_t i = 0; i < pending_.size(); ++i) {
+      std::string& pending = pending_[i];
+      if (pending.empty()) continue;
+      if (!of_->wants_log(level)) {
+        pending.clear();
+        continue;
+      }
+      // What a later piece completes waits for it.
+      const std::string_view whole = over_ ? std::string_view(pending) : without_cut_end(pending);
+      if (whole.empty()) continue;
+      std::string text;
+      append_repaired_utf8(text, whole);
+      boost::json::object data;
+      data["stream"] = i == 0 ? "stdout" : "stderr";
+      data["text"] = text;
+      if (left_out_ != 0) data["bytes_left_out"] = std::exchange(left_out_, 0);
+      pending.erase(0, whole.size());
+      of_->log(level, logger_, std::move(data));
+    }
+  }
+
+  std::string last_line() const {
+    std::string_view text = tail_;
+    while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
+    const std::size_t line = text.rfind('\n');
+    if (line != std::string_view::npos) text.remove_prefix(line + 1);
+    return one_line(without_cut_start(text), 120);
+  }
+
+  std::shared_ptr<request> of_;
+  std::string logger_;
+  asio::steady_timer timer_;
+  std::chrono::steady_clock::time_point start_;
+  std::array<std::string, 2> pending_;
+  std::string tail_;
+  std::uint64_t total_ = 0;
+  std::size_t left_out_ = 0;
+  bool over_ = false;
+};
+
+/// A report that ends with its scope.
+class reporting {
+ public:
+  reporting() = default;
+  explicit reporting(std::shared_ptr<live_report> of) noexcept : of_(std::move(of)) {}
+  reporting(const reporting&) = delete;
+  reporting& operator=(const reporting&) = delete;
+  ~reporting() {
+    if (of_) of_->end();
+  }
+
+ private:
+  std::shared_ptr<live_report> of_;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/tasks.hpp>
+#include <cofferdam/serve/mcp/detail/json_rpc.hpp>
+#include <cofferdam/serve/mcp/detail/protocol.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/cancellation_signal.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+using event = cofferdam::detail::gateway_event;
+using tasks = cofferdam::detail::gateway_tasks;
+
+/// What the answer to a request is to the transport: a status of HTTP depends on it.
+enum class reply_kind {
+  answered,       ///< a result, or an error of the method
+  refused,        ///< the request's envelope is wrong
+  unknown_method  ///< there is no such method
+};
+
+class reply {
+ public:
+  explicit reply(std::string text, reply_kind kind = reply_kind::answered) : text(std::move(text)), kind(kind) {}
+  std::string text;
+  reply_kind kind;
+};
+
+/// Where messages to the client go: all that belong to one request, or those that belong to none.
+class outlet {
+ public:
+  outlet() = default;
+  outlet(const outlet&) = delete;
+  outlet& operator=(const outlet&) = delete;
+  virtual ~outlet() = default;
+  /// \param droppable  may be left out where the client does not keep up.
+  virtual void send(std::string message, bool droppable) = 0;
+  /// The request's end: its answer, or none where it was cancelled.
+  virtual void finish(std::optional<reply> last) = 0;
+  /// Ends the connection for now; the client comes back for the rest. Where the transport cannot, nothing.
+  virtual void interrupt() {}
+};
+
+/// What the server has asked the client for, in the legacy era, and waits for.
+class asked_table {
+ public:
+  class question {
+   public:
+    explicit question(const asio::any_io_executor& executor) : answered(executor) {}
+    event answered;
+    std::optional<boost::json::object> whole;
+  };
+
+  /// A response has come. One that nobody waits for is ignored.
+  void take(const rpc_message& response) {
+    const boost::json::string* const id = response.id.if_string();
+    if (id == nullptr) return;
+    const auto found = open_.find(std::string(view(*id)));
+    if (found == open_.end() || found->second->whole) return;
+    found->second->whole = response.whole;
+    found->second->answered.happened();
+  }
+
+  /// \return  the response's `result`. \throws error{errc::io_error} where the client answers with an error.
+  static awaitable<boost::json::object> ask(std::shared_ptr<asked_table> self, std::shared_ptr<outlet> out,
+                                            asio::any_io_executor executor, std::string method,
+                                            boost::json::object params) {
+    const std::string id = "s-" + std::to_string(++self->last_);
+    const auto mine = std::make_shared<question>(executor);
+    self->open_[id] = mine;
+    const closing at_end(*self, id);
+    out->send(rpc_request(id, method, params), false);
+    while (!mine->whole) co_await mine->answered.next();
+    if (const boost::json::object* const result = object_of(*mine->whole, "result")) co_return *result;
+    std::string why = "no reason";
+    if (const boost::json::object* const failure = object_of(*mine->whole, "error"))
+      why = text_of(*failure, "message").value_or(why);
+    throw error(errc::io_error, "the client refused " + method + ": \"" + why.substr(0, 500) + "\"");
+  }
+
+ private:
+  class closing {
+   public:
+    closing(asked_table& of, const std::string& id) : of_(of), id_(id) {}
+    closing(const closing&) = delete;
+    closing& operator=(const closing&) = delete;
+    ~closing() { of_.open_.erase(id_); }
+
+   private:
+    asked_table& of_;
+    const std::string& id_;
+  };
+
+  std::map<std::string, std::shared_ptr<question>> open_;
+  std::uint64_t last_ = 0;
+};
+
+class workspace;
+
+/// A request that is being worked on.
+class request {
+ public:
+  explicit request(rpc_message read) : message(std::move(read)), id(message.id_text()) {}
+
+  rpc_message message;
+  std::string id;  // as JSON
+  bool modern = false;
+  std::string version;
+  boost::json::object capabilities;   // the client's
+  int level = silent;                 // of the log
+  boost::json::value progress_token;  // null: none
+  std::shared_ptr<outlet> out;
+  std::shared_ptr<asked_table> asked;
+  std::shared_ptr<workspace> place;
+  asio::any_io_executor executor;
+  asio::cancellation_signal cancel;
+  bool cancelled = false;
+  bool ended = false;
+
+  bool at_least(std::string_view wanted) const { return version >= wanted; }
+  bool wants_log(int severity) const { return severity >= level && !ended; }
+  bool wants_progress() const { return !progress_token.is_null() && !ended; }
+
+  void log(int severity, std::string_view logger, boost::json::value data) const {
+    if (!wants_log(severity)) return;
+    boost::json::object params;
+    params["level"] = boost::json::string(view(log_levels.at(static_cast<std::size_t>(severity))));
+    if (!logger.empty()) params["logger"] = boost::json::string(view(logger));
+    params["data"] = std::move(data);
+    out->send(rpc_notification("notifications/message", params), true);
+  }
+
+  void progress(double now, std::optional<double> total, std::string_view words) {
+    if (!wants_progress() || (last_progress_ && now <= *last_progress_)) return;
+    last_progress_ = now;
+    boost::json::object params;
+    params["progressToken"] = progress_token;
+    params["progress"] = number(now);
+    if (total) params["total"] = number(*total);
+    if (!words.empty() && at_least("2025-03-26")) {
+      std::string good;
+      append_repaired_utf8(good, words);
+      params["message"] = boost::json::string(view(good));
+    }
+    out->send(rpc_notification("notifications/progress", params), true);
+  }
+
+ private:
+  static boost::json::value number(double value) {
+    if (value == static_cast<double>(static_cast<std::int64_t>(value))) return static_cast<std::int64_t>(value);
+    return value;
+  }
+
+  std::optional<double> last_progress_;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail

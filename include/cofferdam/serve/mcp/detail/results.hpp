@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/base64.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/serve/mcp/call.hpp>
+#include <cofferdam/serve/mcp/content.hpp>
+#include <cofferdam/serve/mcp/detail/json_rpc.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// A block as clients of that version know it.
+inline boost::json::object block_for(const content& one, std::string_view version) {
+  const boost::json::object& block = one.json();
+  const std::string_view type = view(block.at("type").get_string());
+  std::string words;
+  if (type == "resource_link" && version < "2025-06-18") {
+    words = "file: " + text_of(block, "name").value_or("") + " " + text_of(block, "uri").value_or("");
+  } else if (type == "audio" && version < "2025-03-26") {
+    words = "(audio left out: this version of the protocol has none)";
+  } else {
+    return block;
+  }
+  return content::text(words).json();
+}
+
+inline boost::json::object tool_result(const answer& made, std::string_view version) {
+  boost::json::array blocks;
+  for (const content& one : made.blocks()) blocks.push_back(block_for(one, version));
+  boost::json::object result;
+  result["content"] = std::move(blocks);
+  if (made.structured() && version >= "2025-06-18") result["structuredContent"] = *made.structured();
+  result["isError"] = made.is_error();
+  return result;
+}
+
+/// A page of a list.
+/// \param items     all of it. \param revision  changes where the list does.
+/// \throws failure  for a cursor that is none, or one of another list.
+inline boost::json::object page_of(const boost::json::object& params, const char* name, boost::json::array items,
+                                   std::size_t size, std::uint64_t revision) {
+  std::size_t from = 0;
+  if (const boost::json::value* const given = params.if_contains("cursor"); given != nullptr && !given->is_null()) {
+    const failure wrong(invalid_params, "Invalid cursor");
+    if (!given->is_string()) throw wrong;
+    const std::optional<bytes> raw = base64_decode(view(given->get_string()), base64_alphabet::url);
+    if (!raw) throw wrong;
+    const std::string_view text = as_text(*raw);
+    const std::size_t colon = text.find(':');
+    if (colon == std::string_view::npos || colon == 0 || text.size() > 40) throw wrong;
+    for (const char c : text)
+      if (c != ':' && (c < '0' || c > '9')) throw wrong;
+    if (text.substr(colon + 1) != std::to_string(revision) || colon > 9) throw wrong;
+    from = std::stoul(std::string(text.substr(0, colon)));
+    if (from == 0 || from >= items.size()) throw wrong;
+  }
+  boost::json::object result;
+  if (from == 0 && items.size() <= size) {
+    result[name] = std::move(items);
+    return result;
+  }
+  const std::size_t end = std::min(items.size(), from + size);
+  boost::json::array part(items.begin() + static_cast<std::ptrdiff_t>(from),
+                          items.begin() + static_cast<std::ptrdiff_t>(end));
+  result[name] = std::move(part);
+  if (end < items.size())
+    result["nextCursor"] =
+        base64_encode(as_bytes(std::to_string(end) + ":" + std::to_string(revision)), base64_alphabet::url);
+  return result;
+}
+
+inline constexpr std::string_view workspace_uri = "sandbox://workspace/";
+
+/// A path as part of a URI, and back. \par Source  RFC 3986, 2.1 and 2.3.
+inline std::string uri_of(std::string_view path) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string made(workspace_uri);
+  for (const char c : path) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                       c == '.' || c == '_' || c == '~' || c == '/';
+    if (plain) {
+      made += c;
+    } else {
+      const auto value = static_cast<unsigned char>(c);
+      made += '%';
+      made += digits[value >> 4U];
+      made += digits[value & 15U];
+    }
+  }
+  return made;
+}
+/// Nothing for a URI that names no file of a workspace.
+inline std::optional<std::string> path_of(std::string_view uri) {
+  if (!uri.starts_with(workspace_uri)) return std::nullopt;
+  uri.remove_prefix(workspace_uri.size());
+  const auto value = [](char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return -1;
+  };
+  std::string path;
+  for (std::size_t i = 0; i < uri.size(); ++i) {
+    if (uri[i] != '%') {
+      path += uri[i];
+      continue;
+    }
+    if (uri.size() - i < 3 || value(uri[i + 1]) < 0 || value(uri[i + 2]) < 0) return std::nullopt;
+    path += static_cast<char>(value(uri[i + 1]) * 16 + value(uri[i + 2]));
+    i += 2;
+  }
+  if (path.empty() || path.find('\0') != std::string::npos) return std::nullopt;
+  return path;
+}
+
+/// What a file's name says about what is in it.
+inline std::string_view mime_type_of(std::string_view path) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 22> known{{
+      {".txt", "text/plain"},        {".md", "text/markdown"},      {".csv", "text/csv"},
+      {".html", "text/html"},        {".htm", "text/html"},         {".css", "text/css"},
+      {".py", "text/x-python"},      {".sh", "text/x-shellscript"}, {".log", "text/plain"},
+      {".js", "text/javascript"},    {".json", "application/json"}, {".xml", "application/xml"},
+      {".yaml", "application/yaml"}, {".yml", "application/yaml"},  {".png", "image/png"},
+      {".jpg", "image/jpeg"},        {".jpeg", "image/jpeg"},       {".gif", "image/gif"},
+      {".webp", "image/webp"},       {".svg", "image/svg+xml"},     {".pdf", "application/pdf"},
+      {".zip", "application/zip"},
+  }};
+  const std::size_t dot = path.rfind('.');
+  if (dot == std::string_view::npos) return {};
+  for (const auto& [ending, type] : known)
+    if (path.substr(dot) == ending) return type;
+  return {};
+}
+
+}  // namespace cofferdam::inline v0::mcp::detail

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/serve/mcp/detail/json_rpc.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+
+#include <string_view>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// A schema of ours as it is written in the source.
+inline boost::json::object schema_of(std::string_view text) { return boost::json::parse(view(text)).as_object(); }
+
+}  // namespace cofferdam::inline v0::mcp::detail

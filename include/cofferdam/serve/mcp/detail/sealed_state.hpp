@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/base64.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/secrets.hpp>
+#include <cofferdam/serve/mcp/detail/json_rpc.hpp>
+
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// What a server gives to a client to give it back: whose it is, what for, until when; taken once.
+class sealed_states {
+ public:
+  /// \param purpose  what the state belongs to: method, name, arguments. It is given back for the same only.
+  std::string seal(std::string_view purpose, std::string_view state) {
+    boost::json::object inside;
+    inside["state"] = base64_encode(as_bytes(state));  // any bytes
+    inside["until"] = now() + longest;
+    inside["once"] = cofferdam::detail::gateway_random(22, "abcdefghijklmnopqrstuvwxyz0123456789");
+    const std::string text = boost::json::serialize(inside);
+    return base64_encode(as_bytes(text), base64_alphabet::url) + "." + sign(purpose, text);
+  }
+
+  /// \return nothing where it is not ours, not for this, too old, or was used.
+  std::optional<std::string> open(std::string_view purpose, std::string_view sealed) {
+    const std::size_t dot = sealed.find('.');
+    if (dot == std::string_view::npos) return std::nullopt;
+    const std::optional<bytes> raw = base64_decode(sealed.substr(0, dot), base64_alphabet::url);
+    if (!raw) return std::nullopt;
+    const std::string_view text = as_text(*raw);
+    if (!cofferdam::detail::gateway_same_secret(sign(purpose, text), sealed.substr(dot + 1))) return std::nullopt;
+    const boost::json::value inside = boost::json::parse(view(text));
+    const boost::json::object& object = inside.as_object();
+    if (object.at("until").to_number<std::int64_t>() < now()) return std::nullopt;
+    const std::string once = text_of(object, "once").value_or("");
+    if (!used_.insert(once).second) return std::nullopt;
+    order_.push_back(once);
+    // Older ones than these are too old anyway, or somebody asks a thousand times a minute.
+    if (order_.size() > 100'000) {
+      used_.erase(order_.front());
+      order_.pop_front();
+    }
+    const std::optional<bytes> state = base64_decode(text_of(object, "state").value_or(""));
+    return state ? std::optional(std::string(as_text(*state))) : std::nullopt;
+  }
+
+ private:
+  static constexpr std::int64_t longest = 3600;
+
+  static std::int64_t now() {
+    return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+  std::string sign(std::string_view purpose, std::string_view text) const {
+    std::string all(purpose);
+    all += '\0';
+    all += text;
+    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+    unsigned size = 0;
+    if (HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()),
+             reinterpret_cast<const unsigned char*>(all.data()), all.size(), digest.data(), &size) == nullptr)
+      throw error(errc::io_error, "mcp: OpenSSL cannot make an HMAC");
+    return base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), size), base64_alphabet::url);
+  }
+
+  std::string key_ = cofferdam::detail::gateway_token();
+  std::set<std::string> used_;
+  std::deque<std::string> order_;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail

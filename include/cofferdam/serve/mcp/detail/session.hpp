@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/serve/mcp/detail/dispatch.hpp>
+#include <cofferdam/serve/mcp/detail/session_state.hpp>
+
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// Whether clients of a session number their requests so that no two are alike: those of one stdio or legacy session do,
+/// those of modern HTTP, who share one by their token, need not.
+enum class request_ids { of_one_client, of_many_clients };
+
+/// A client, or several that share a token: takes messages and has each request worked on by a coroutine of its own.
+class session : public session_state, public std::enable_shared_from_this<session> {
+ public:
+  session(std::shared_ptr<server_core> core, std::shared_ptr<workspace> place)
+      : session_state(std::move(core), std::move(place)), none_left_(this->core->executor()) {}
+
+  static std::shared_ptr<session> make(const std::shared_ptr<server_core>& core) {
+    auto made = std::make_shared<session>(core, std::make_shared<workspace>(core->executor(), core->plan));
+    core->listen(made);
+    return made;
+  }
+
+  /// Takes a message. Of a request the answer goes to `out`, now or later; nothing does for another.
+  /// \return the request where it is being worked on.
+  std::shared_ptr<request> receive(rpc_message message, const std::shared_ptr<outlet>& out,
+                                   request_ids ids = request_ids::of_one_client) {
+    if (message.kind == rpc_kind::response) {
+      asked->take(message);
+      return nullptr;
+    }
+    if (message.kind == rpc_kind::notification) {
+      if (message.method == "notifications/cancelled" && ids == request_ids::of_one_client) cancel(message);
+      return nullptr;
+    }
+    auto one = std::make_shared<request>(std::move(message));
+    one->out = out;
+    one->asked = asked;
+    one->place = place;
+    one->executor = core->executor();
+    if (std::optional<reply> wrong = admit(*one, ids)) {
+      out->finish(std::move(wrong));
+      return nullptr;
+    }
+    try {
+      if (std::optional<reply> now = dispatch::answer_now(*this, *one)) {
+        out->finish(std::move(now));
+        return nullptr;
+      }
+    } catch (const failure& wrong) {
+      out->finish(reply(rpc_error(one->id, wrong.code(), wrong.what(), wrong.data())));
+      return nullptr;
+    }
+    const std::string key = ids == request_ids::of_one_client ? one->id : "#" + std::to_string(++last_);
+    running_[key] = one;
+    bytes_ += one->message.size;
+    auto done = [self = shared_from_this(), one, key](const std::exception_ptr&, std::optional<reply> last) {
+      one->ended = true;
+      self->running_.erase(key);
+      self->bytes_ -= one->message.size;
+      one->out->finish(one->cancelled ? std::nullopt : std::move(last));
+      if (self->running_.empty()) self->none_left_.happened();
+    };
+    asio::co_spawn(core->executor(), work(shared_from_this(), one),
+                   asio::bind_cancellation_slot(one->cancel.slot(), std::move(done)));
+    return one;
+  }
+
+  static void cancel(const std::shared_ptr<request>& one) {
+    if (one->ended || one->cancelled) return;
+    one->cancelled = true;
+    one->cancel.emit(asio::cancellation_type::terminal);
+  }
+
+  std::size_t requests() const noexcept { return running_.size(); }
+
+  /// Cancels what runs, waits for it, and ends what was opened. Not cancelled.
+  static awaitable<void> close(std::shared_ptr<session> self) {
+    self->closing = true;
+    self->leave_subscriptions();
+    self->cancel_all();
+    while (!self->running_.empty()) co_await self->none_left_.next();
+    co_await workspace::close(self->place);
+  }
+
+ private:
+  static constexpr std::size_t most_bytes = std::size_t{64} * 1024 * 1024;
+
+  std::optional<reply> admit(request& one, request_ids ids) {
+    const auto refused = [&one](int code, const char* why) {
+      return reply(rpc_error(one.id, code, why), reply_kind::refused);
+    };
+    if (closing) return refused(internal_error, "the session has ended");
+    if (running_.size() >= core->options().requests()) return refused(internal_error, "too many requests at once");
+    if (!running_.empty() && bytes_ + one.message.size > most_bytes)
+      return refused(internal_error, "too many large requests at once");
+    if (ids == request_ids::of_one_client && running_.contains(one.id))
+      return refused(invalid_request, "Invalid Request: a request of this id is being worked on");
+    return dispatch::admit(*this, one);
+  }
+
+  static awaitable<std::optional<reply>> work(std::shared_ptr<session> self, std::shared_ptr<request> one) {
+    std::optional<reply> last;
+    std::exception_ptr told;
+    try {
+      reply answered = co_await dispatch::answer_to(self, one);
+      last = std::move(answered);
+    } catch (const failure& wrong) {
+      const bool refused = wrong.code() == missing_capability;
+      last = reply(rpc_error(one->id, wrong.code(), wrong.what(), wrong.data()),
+                   refused ? reply_kind::refused : reply_kind::answered);
+    } catch (const std::exception&) {
+      told = std::current_exception();
+    }
+    if (told && !one->cancelled) {
+      self->core->report(one->message.method, told);
+      last = reply(rpc_error(one->id, internal_error, "Internal error"));
+    }
+    co_return last;
+  }
+
+  void cancel(const rpc_message& message) {
+    const boost::json::value* const id = message.params.if_contains("requestId");
+    if (id == nullptr) return;
+    const auto found = running_.find(boost::json::serialize(*id));
+    // A handshake cannot be cancelled.
+    if (found == running_.end() || found->second->message.method == "initialize") return;
+    const std::shared_ptr<request> one = found->second;
+    cancel(one);
+  }
+
+  void leave_subscriptions() {
+    const auto all = subscriptions;
+    for (const auto& one : all) one->ended.happened();
+  }
+
+  void cancel_all() {
+    const auto all = running_;
+    for (const auto& [key, one] : all)
+      if (one->message.method != "subscriptions/listen") cancel(one);
+  }
+
+  event none_left_;
+  std::map<std::string, std::shared_ptr<request>> running_;
+  std::uint64_t last_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail

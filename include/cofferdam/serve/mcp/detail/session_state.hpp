@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/serve/mcp/detail/core.hpp>
+#include <cofferdam/serve/mcp/detail/request.hpp>
+#include <cofferdam/serve/mcp/detail/workspace.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <list>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// What a modern client has asked to be told, and where.
+class subscription {
+ public:
+  subscription(const asio::any_io_executor& executor, std::shared_ptr<request> of)
+      : ended(executor), of_(std::move(of)) {
+    const boost::json::object* const wanted = object_of(of_->message.params, "notifications");
+    if (wanted == nullptr) return;
+    const auto asks = [wanted](const char* name) {
+      const boost::json::value* const one = wanted->if_contains(name);
+      return one != nullptr && one->is_bool() && one->get_bool();
+    };
+    for (const char* const kind : {"tools", "prompts", "resources"})
+      if (asks((std::string(kind) + "ListChanged").c_str())) kinds_.insert(kind);
+    if (const boost::json::value* const uris = wanted->if_contains("resourceSubscriptions");
+        uris != nullptr && uris->is_array())
+      for (const boost::json::value& one : uris->get_array())
+        if (one.is_string() && uris_.size() < 1000) uris_.insert(std::string(view(one.get_string())));
+  }
+
+  event ended;
+
+  /// The first message: what will be told.
+  void acknowledge(bool has_tools, bool has_prompts, bool has_resources) {
+    boost::json::object kept;
+    const auto keep = [&](const char* kind, bool has) {
+      if (!has) kinds_.erase(kind);
+      if (kinds_.contains(kind)) kept[std::string(kind) + "ListChanged"] = true;
+    };
+    keep("tools", has_tools);
+    keep("prompts", has_prompts);
+    keep("resources", has_resources);
+    if (!uris_.empty()) {
+      boost::json::array all;
+      for (const std::string& one : uris_) all.emplace_back(one);
+      kept["resourceSubscriptions"] = std::move(all);
+    }
+    boost::json::object params;
+    params["notifications"] = std::move(kept);
+    send("notifications/subscriptions/acknowledged", std::move(params));
+  }
+
+  void changed(std::string_view kind, bool is_resource) {
+    boost::json::object params;
+    if (is_resource) {
+      if (!uris_.contains(std::string(kind))) return;
+      params["uri"] = boost::json::string(view(kind));
+      send("notifications/resources/updated", std::move(params));
+    } else if (kinds_.contains(std::string(kind))) {
+      send("notifications/" + std::string(kind) + "/list_changed", std::move(params));
+    }
+  }
+
+ private:
+  void send(const std::string& method, boost::json::object params) {
+    boost::json::object meta;
+    meta[view(meta_subscription)] = of_->message.id;
+    params["_meta"] = std::move(meta);
+    of_->out->send(rpc_notification(method, params), false);
+  }
+
+  std::shared_ptr<request> of_;
+  std::set<std::string> kinds_;
+  std::set<std::string> uris_;
+};
+
+/// What is known of a client.
+class session_state : public change_listener {
+ public:
+  session_state(std::shared_ptr<server_core> core, std::shared_ptr<workspace> place)
+      : core(std::move(core)), place(std::move(place)), asked(std::make_shared<asked_table>()) {}
+
+  std::shared_ptr<server_core> core;
+  std::shared_ptr<workspace> place;
+  std::shared_ptr<asked_table> asked;
+  std::string version;  // agreed upon in the legacy handshake; empty before
+  boost::json::object capabilities;
+  int level = 3;  // legacy: warning
+  std::set<std::string> watched;
+  std::shared_ptr<outlet> side;  // legacy: for what belongs to no request; null where there is no way
+  std::list<std::shared_ptr<subscription>> subscriptions;
+  bool closing = false;
+
+  void changed(std::string_view kind, bool is_resource) override {
+    const std::list<std::shared_ptr<subscription>> all = subscriptions;
+    for (const std::shared_ptr<subscription>& one : all) one->changed(kind, is_resource);
+    if (version.empty() || !side) return;
+    boost::json::object params;
+    if (is_resource) {
+      if (!watched.contains(std::string(kind))) return;
+      params["uri"] = boost::json::string(view(kind));
+      side->send(rpc_notification("notifications/resources/updated", params), true);
+    } else {
+      side->send(rpc_notification("notifications/" + std::string(kind) + "/list_changed", params), true);
+    }
+  }
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail

@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// Streamable HTTP: each check with its status, code and id. Tools that need no backend.
+
+#include <cofferdam/net/http_client.hpp>
+#include <cofferdam/net/listener.hpp>
+#include <cofferdam/net/transport.hpp>
+#include <cofferdam/serve/mcp/detail/http_checks.hpp>
+#include <cofferdam/serve/mcp_server.hpp>
+
+#include "net/http_server_support.hpp"
+#include "serve/mcp/mcp_support.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace mcp_http_tests {
+
+using namespace cofferdam;
+using cofferdam_test::comes_true;
+using cofferdam_test::member;
+using cofferdam_test::nap;
+using cofferdam_test::raw_client;
+using mcp::answer;
+using mcp::call;
+
+class notes {
+ public:
+  int started = 0;
+  int ended = 0;
+};
+awaitable<answer> for_ever(std::shared_ptr<notes> seen, call& of) {
+  const auto done = [](notes* which) { ++which->ended; };
+  const std::unique_ptr<notes, decltype(done)> at_end(seen.get(), done);
+  ++seen->started;
+  of.progress(1, std::nullopt, "begun");
+  co_await nap(std::chrono::hours(1));
+  co_return answer("never");
+}
+awaitable<answer> in_steps(call& of) {
+  for (int i = 1; i <= 3; ++i) {
+    of.progress(i, 3, "step");
+    co_await nap(std::chrono::milliseconds(20));
+  }
+  co_return answer("all steps");
+}
+awaitable<answer> broken_off(call& of) {
+  of.progress(1, 2, "before");
+  of.interrupt_connection();
+  co_await nap(std::chrono::milliseconds(50));
+  of.progress(2, 2, "behind");
+  co_return answer("whole");
+}
+awaitable<answer> say_hello(call&) { co_return answer("hello"); }
+
+/// A server on a free port, and requests to it.
+class place {
+ public:
+  place(const asio::any_io_executor& executor, std::uint16_t port)
+      : port(port), http(executor, tcp_connector("127.0.0.1", port)) {}
+  std::uint16_t port;
+  http_client http;
+  std::shared_ptr<notes> seen;
+  mcp::server* server = nullptr;
+  using fields = std::vector<std::pair<std::string, std::string>>;
+
+  static http_request request(std::string method, const std::string& body, const fields& more) {
+    http_request made(std::move(method), "/mcp");
+    bool has_accept = false;
+    bool has_type = false;
+    for (const auto& [name, value] : more) {
+      has_accept = has_accept || name == "Accept";
+      has_type = has_type || name == "Content-Type";
+      if (!value.empty()) made.field(name, value);
+    }
+    if (!has_accept) made.field("Accept", "application/json, text/event-stream");
+    if (!body.empty()) {
+      made.body(http_body(std::string_view(body)));
+      if (!has_type) made.field("Content-Type", "application/json");
+    }
+    return made;
+  }
+  awaitable<http_response> post(std::string body) { return post(std::move(body), fields()); }
+  awaitable<http_response> post(std::string body, fields more) {
+    http_response said = co_await http.request(request("POST", body, more));
+    co_return said;
+  }
+  awaitable<http_response> send(std::string method) { return send(std::move(method), fields()); }
+  awaitable<http_response> send(std::string method, fields more) {
+    http_response said = co_await http.request(request(std::move(method), "", more));
+    co_return said;
+  }
+  /// Begins a session. \return its id.
+  awaitable<std::string> begin(std::string version = "2025-11-25") { return begin(std::move(version), fields()); }
+  awaitable<std::string> begin(std::string version, fields more) {
+    const http_response said =
+        co_await post(R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":")" + version +
+                          R"(","capabilities":{},"clientInfo":{"name":"t","version":"1"}}})",
+                      std::move(more));
+    EXPECT_EQ(said.status(), 200) << said.text();
+    co_return std::string(said.head().fields.find("Mcp-Session-Id").value_or("(none)"));
+  }
+};
+
+/// `with("Name", "value", ...)`.
+template <class... Words>
+place::fields with(const Words&... words) {
+  const std::vector<std::string> all{std::string(words)...};
+  place::fields made;
+  for (std::size_t i = 0; i + 1 < all.size(); i += 2) made.emplace_back(all[i], all[i + 1]);
+  return made;
+}
+
+/// "400 -32600 null": status, code and id.
+std::string told(const http_response& said) {
+  std::string text = std::to_string(said.status());
+  boost::json::error_code broken;
+  const boost::json::value body = boost::json::parse({said.text().data(), said.text().size()}, broken);
+  if (broken || !body.is_object()) return text;
+  if (body.get_object().contains("error")) text += " " + member(body.get_object().at("error"), "code");
+  return text + " " + member(body, "id");
+}
+
+using body_of_test = std::function<awaitable<void>(place&)>;
+
+awaitable<void> run_body(mcp::server& server, body_of_test body, place& there) {
+  std::exception_ptr failure;
+  try {
+    co_await body(there);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await server.stop();
+  if (failure) std::rethrow_exception(failure);
+}
+
+std::shared_ptr<notes> run_with_http(mcp::server_options options, const body_of_test& body) {
+  const cofferdam_test::watchdog guard(std::chrono::seconds(120));
+  asio::io_context context(1);
+  mcp::server server(context.get_executor(), std::move(options));
+  const auto seen = std::make_shared<notes>();
+  server.tool(mcp::tool_definition("hello", "Says hello"), say_hello);
+  server.tool(mcp::tool_definition("for_ever", "Never ends"), [seen](call& of) { return for_ever(seen, of); });
+  server.tool(mcp::tool_definition("steps", "Tells its steps"), in_steps);
+  server.tool(mcp::tool_definition("break", "Breaks off"), broken_off);
+  boost::json::object schema = boost::json::parse(
+                                   R"({"type":"object","properties":{"r":{"type":"string","x-mcp-header":"R"},
+                                       "n":{"type":"integer","x-mcp-header":"N"}}})")
+                                   .as_object();
+  server.tool(mcp::tool_definition("headed", "Has headers").input(std::move(schema)), say_hello);
+  listener where = tcp_listener(context.get_executor(), "127.0.0.1", 0);
+  place there(context.get_executor(), where.port());
+  there.seen = seen;
+  there.server = &server;
+  std::exception_ptr failure;
+  const auto ended = [&failure](std::exception_ptr why) {
+    if (why && !failure) failure = why;
+  };
+  asio::co_spawn(context, server.serve(std::move(where)), ended);
+  asio::co_spawn(context, run_body(server, body, there), ended);
+  context.run();
+  if (failure) std::rethrow_exception(failure);
+  return seen;
+}
+
+constexpr std::string_view ping = R"({"jsonrpc":"2.0","id":5,"method":"ping"})";
+
+TEST(McpHttp, hosts_origins_paths_and_methods_are_looked_at_first) {
+  run_with_http({}, [](place& there) -> awaitable<void> {
+    const std::vector<std::pair<place::fields, std::string>> all{
+        {{{"Host", "evil.example"}}, "403 -32000 null"},
+        {{{"Host", "localhost.evil.example"}}, "403 -32000 null"},
+        {{{"Origin", "http://evil.example"}}, "403 -32000 null"},
+        {{{"Origin", "null"}}, "403 -32000 null"},
+        {{{"Host", "LOCALHOST:1"}}, "400 -32000 null"},
+        {{{"Origin", "http://localhost:9999"}}, "400 -32000 null"},
+        {{{"Content-Type", "text/plain"}}, "415 -32000 null"},
+        {{{"Accept", "application/json"}}, "406 -32000 null"},
+        {{{"Accept", "*/*"}}, "400 -32000 null"},
+        {{{"Mcp-Session-Id", "nobody"}}, "404 -32001 null"},
+        {{}, "400 -32000 null"}};
+    for (const auto& [fields, wanted] : all) {
+      const http_response said = co_await there.post(std::string(ping), fields);
+      EXPECT_EQ(told(said), wanted) << (fields.empty() ? "" : fields.front().second);
+    }
+    http_request elsewhere("POST", "/other");
+    elsewhere.content("application/json", ping);
+    const http_response nothing = co_await there.http.request(std::move(elsewhere));
+    EXPECT_EQ(nothing.status(), 404);
+    for (const char* const method : {"GET", "DELETE", "PUT", "OPTIONS"}) {
+      const http_response said = co_await there.send(method);
+      EXPECT_EQ(said.status(), 405) << method;
+      EXPECT_TRUE(said.head().fields.find("Allow").has_value());
+    }
+  });
+}
+
+TEST(McpHttp, a_token_is_demanded_where_there_is_one_and_each_has_sessions_of_its_own) {
+  mcp::server_options options;
+  options.token("first-token-0123456").token("second-token-012345");
+  run_with_http(std::move(options), [](place& there) -> awaitable<void> {
+    const place::fields first{{"Authorization", "Bearer first-token-0123456"}};
+    for (const char* const wrong : {"", "Bearer x", "Basic first-token-0123456", "Bearer first-token-012345"}) {
+      const http_response said = co_await there.post(std::string(ping), with("Authorization", wrong));
+      EXPECT_EQ(told(said), "401 -32000 null");
+      EXPECT_TRUE(said.head().fields.find("WWW-Authenticate").has_value());
+    }
+    const std::string id = co_await there.begin("2025-11-25", first);
+    place::fields mine = first;
+    mine.emplace_back("Mcp-Session-Id", id);
+    const http_response good = co_await there.post(std::string(ping), mine);
+    EXPECT_EQ(told(good), "200 5");
+    const http_response foreign = co_await there.post(
+        std::string(ping), with("Authorization", "bearer second-token-012345", "Mcp-Session-Id", id));
+    EXPECT_EQ(told(foreign), "404 -32001 null");
+  });
+}
+
+TEST(McpHttp, beyond_loopback_there_is_no_serving_without_a_token) {
+  asio::io_context context(1);
+  mcp::server server(context.get_executor());
+  EXPECT_THROW(static_cast<void>(server.serve(tcp_listener(context.get_executor(), "0.0.0.0", 0))), error);
+  EXPECT_THROW(mcp::server_options().token("short"), error);
+}
+
+TEST(McpHttp, a_session_lives_from_initialize_to_delete) {
+  run_with_http({}, [](place& there) -> awaitable<void> {
+    const std::string id = co_await there.begin();
+    EXPECT_EQ(id.size(), 32U);
+    const place::fields mine{{"Mcp-Session-Id", id}, {"MCP-Protocol-Version", "2025-11-25"}};
+    const std::vector<std::pair<std::string, std::string>> all{
+        {std::string(ping), "200 5"},
+        {R"({"jsonrpc":"2.0","method":"notifications/initialized"})", "202"},
+        {R"({"jsonrpc":"2.0","id":"s-1","result":{}})", "202"},
+        {R"({"jsonrpc":"2.0","id":"x","method":"no/such"})", "200 -32601 x"},
+        {R"({"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"hello"}})", "200 7"},
+        {R"({"id":7,"method":"ping"})", "400 -32600 7"},
+        {"{bad", "400 -32700 null"},
+        {R"([{"jsonrpc":"2.0","id":1,"method":"ping"}])", "400 -32600 null"},
+        {R"({"jsonrpc":"2.0","id":7,"method":"initialize","params":{}})", "400 -32600 null"}};
+    for (const auto& [body, wanted] : all) {
+      const http_response said = co_await there.post(body, mine);
+      EXPECT_EQ(told(said), wanted) << body;
+    }
+    const http_response version =
+        co_await there.post(std::string(ping), with("Mcp-Session-Id", id, "MCP-Protocol-Version", "2020-01-01"));
+    EXPECT_EQ(told(version), "400 -32000 null");
+    EXPECT_EQ(there.server->sessions(), 1U);
+    const http_response ended = co_await there.send("DELETE", mine);
+    EXPECT_EQ(ended.status(), 200);
+    const http_response gone = co_await there.post(std::string(ping), mine);
+    EXPECT_EQ(told(gone), "404 -32001 null");
+    EXPECT_EQ(there.server->sessions(), 0U);
+  });
+}
+
+TEST(McpHttp, batches_are_answered_in_the_one_version_that_has_them) {
+  run_with_http({}, [](place& there) -> awaitable<void> {
+    const std::string id = co_await there.begin("2025-03-26");
+    const http_response said = co_await there.post(
+        R"([{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"x"},7])", with("Mcp-Session-Id", id));
+    EXPECT_EQ(said.status(), 200);
+    EXPECT_EQ(said.text(),
+              R"([{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: a message )"
+              R"(is a JSON object"}},{"jsonrpc":"2.0","id":1,"result":{}}])");
+    const http_response none = co_await there.post(R"([{"jsonrpc":"2.0","method":"x"}])", with("Mcp-Session-Id", id));
+    EXPECT_EQ(none.status(), 202);
+  });
+}
+
+TEST(McpHttp, what_is_told_meanwhile_makes_the_answer_a_stream_and_each_event_can_be_had_again) {
+  run_with_http({}, [](place& there) -> awaitable<void> {
+    const std::string id = co_await there.begin();
+    const http_response said = co_await there.post(
+        R"({"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"steps","_meta":{"progressToken":"t"}}})",
+        with("Mcp-Session-Id", id));
+    EXPECT_EQ(said.head().fields.find("Content-Type").value_or(""), "text/event-stream");
+    const std::string text(said.text());
+    EXPECT_TRUE(text.starts_with("id: ")) << text;
+    const std::string stream = text.substr(4, text.find('_') - 4);
+    EXPECT_NE(text.find("id: " + stream + "_0\nretry: 1000\ndata: \n\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("id: " + stream + "_4\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\""), std::string::npos)
+        << text;
+    for (const int behind : {0, 2, 3}) {
+      const http_response again = co_await there.send(
+          "GET", with("Mcp-Session-Id", id, "Last-Event-ID", stream + "_" + std::to_string(behind)));
+      EXPECT_EQ(again.status(), 200);
+      const std::string rest(again.text());
+      const std::string first = "\nid: " + stream + "_" + std::to_string(behind + 1) + "\n";
+      EXPECT_NE(rest.find("event: message" + first), std::string::npos) << rest;
+      EXPECT_NE(rest.find("all steps"), std::string::npos);
+      EXPECT_EQ(rest.find("event: message\nid: " + stream + "_" + std::to_string(behind) + "\n"), std::string::npos);
+    }
+    for (const std::string& wrong :
+         {stream + "_99", stream + "_", stream + "_x", std::string("other_1"), std::string("x")}) {
+      const http_response no = co_await there.send("GET", with("Mcp-Session-Id", id, "Last-Event-ID", wrong));
+      EXPECT_EQ(told(no), "400 -32000 null") << wrong;
+    }
+  });
+}
+
+TEST(McpHttp, a_call_whose_stream_was_broken_off_is_finished_for_who_comes_back) {
+  run_with_http({}, [](place& there) -> awaitable<void> {
+    const std::string id = co_await there.begin();
+    const http_response said = co_await there.post(
+        R"({"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"break","_meta":{"progressToken":0}}})",
+        with("Mcp-Session-Id", id));
+    const std::string text(said.text());
+    EXPECT_EQ(text.find("whole"), std::string::npos);
+    const std::string event = text.substr(4, text.find('\n') - 4);
+    const http_response rest = co_await there.send("GET", with("Mcp-Session-Id", id, "Last-Event-ID", event));
+    EXPECT_NE(rest.text().find("behind"), std::string_view::npos);
+    EXPECT_NE(rest.text().find("whole"), std::string_view::npos);
+  });
+}
+
+/// The head of a request as it goes over the wire.
+std::string wire(const std::string& body, const std::string& fields) {
+  return "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, "
+         "text/event-stream\r\n" +
+         fields + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+}
+constexpr std::string_view modern_fields =
+    "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: for_ever\r\n";
+std::string modern_call(const std::string& rest) {
+  return R"({"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"progressToken":1,)"
+         R"("io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}})" +
+         rest + "}}";
+}
+
+TEST(McpHttp, a_legacy_client_whose_connection_breaks_has_not_cancelled) {
+  const auto seen = run_with_http({}, [](place& there) -> awaitable<void> {
+    const std::string id = co_await there.begin();
+    const std::string call =
+        R"({"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"for_ever","_meta":{"progressToken":1}}})";
+    raw_client client = co_await raw_client::connect(tcp_connector("127.0.0.1", there.port));
+    co_await client.say(wire(call, "Mcp-Session-Id: " + id + "\r\n"));
+    co_await client.hear("begun");
+    client.close();
+    for (int i = 0; i < 5; ++i) {
+      const http_response pong = co_await there.post(std::string(ping), with("Mcp-Session-Id", id));
+      EXPECT_EQ(pong.status(), 200);
+    }
+    EXPECT_EQ(there.seen->ended, 0);
+    // It may say so: then its stream ends, without an answer.
+    raw_client other = co_await raw_client::connect(tcp_connector("127.0.0.1", there.port));
+    std::string second = call;
+    second.replace(second.find("\"id\":7"), 6, "\"id\":8");
+    co_await other.say(wire(second, "Mcp-Session-Id: " + id + "\r\nConnection: close\r\n"));
+    co_await other.hear("begun");
+    const http_response cancel = co_await there.post(
+        R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":8}})", with("Mcp-Session-Id", id));
+    EXPECT_EQ(cancel.status(), 202);
+    const std::string rest = co_await other.rest();
+    EXPECT_EQ(rest.find("result"), std::string::npos) << rest;
+    EXPECT_EQ(there.seen->ended, 1);
+    const http_response ended = co_await there.send("DELETE", with("Mcp-Session-Id", id));
+    const bool gone = co_await comes_true([&] { return there.seen->ended == 2; });
+    EXPECT_TRUE(gone);
+  });
+  EXPECT_EQ(seen->started, 2);
+}
+
+TEST(McpHttp, a_modern_client_cancels_by_closing_its_connection) {
+  run_with_http({}, [](place& there) -> awaitable<void> {
+    raw_client client = co_await raw_client::connect(tcp_connector("127.0.0.1", there.port));
+    co_await client.say(wire(modern_call(R"(,"name":"for_ever")"), std::string(modern_fields)));
+    const std::string head = co_await client.hear("begun");
+    EXPECT_EQ(head.find("\nid: "), std::string::npos);
+    EXPECT_EQ(there.seen->ended, 0);
+    client.close();
+    const bool gone = co_await comes_true([&] { return there.seen->ended == 1; });
+    EXPECT_TRUE(gone);
+  });
+}
+
+TEST(McpHttp, each_field_of_a_modern_request_is_compared_with_its_body) {
+  run_with_http({}, [](place& there) -> awaitable<void> {
+    const std::string meta =
+        R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}})";
+    const auto request = [&meta](const std::string& method, const std::string& rest) {
+      return R"({"jsonrpc":"2.0","id":"r","method":")" + method + R"(","params":{)" + meta + rest + "}}";
+    };
+    const auto fields = [](const char* version, const char* method, const char* name) {
+      return place::fields{
+          {"MCP-Protocol-Version", version}, {"Mcp-Method", method}, {"Mcp-Name", name}, {"Accept", ""}};
+    };
+    const std::string list = request("tools/list", "");
+    const std::string hello = request("tools/call", R"(,"name":"hello")");
+    const char* const now = "2026-07-28";
+    const std::vector<std::tuple<std::string, place::fields, std::string>> all{
+        {list, fields(now, "tools/list", ""), "200 r"},
+        {list, fields(now, "", ""), "400 -32020 r"},
+        {list, fields(now, "tools/call", ""), "400 -32020 r"},
+        {list, fields("", "tools/list", ""), "400 -32020 r"},
+        {list, fields("2025-11-25", "tools/list", ""), "400 -32020 r"},
+        {R"({"jsonrpc":"2.0","id":"r","method":"tools/list"})", fields(now, "tools/list", ""), "400 -32602 r"},
+        {R"({"jsonrpc":"2.0","id":"r","method":"tools/list","params":{"_meta":{}}})", fields(now, "tools/list", ""),
+         "400 -32602 r"},
+        {R"({"jsonrpc":"2.0","id":"r","method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}})",
+         fields(now, "tools/list", ""), "400 -32602 r"},
+        {request("ping", ""), fields(now, "ping", ""), "404 -32601 r"},
+        {request("initialize", ""), fields(now, "initialize", ""), "404 -32601 r"},
+        {request("tasks/get", ""), fields(now, "tasks/get", ""), "404 -32601 r"},
+        {hello, fields(now, "tools/call", "hello"), "200 r"},
+        {hello, fields(now, "tools/call", "=?base64?aGVsbG8=?="), "200 r"},
+        {hello, fields(now, "tools/call", "=?base64?aGVsbG8?="), "400 -32020 r"},
+        {hello, fields(now, "tools/call", ""), "400 -32020 r"},
+        {hello, fields(now, "tools/call", "other"), "400 -32020 r"},
+        {request("tools/call", R"(,"name":"nope")"), fields(now, "tools/call", "nope"), "200 -32602 r"},
+        {request("resources/read", R"(,"uri":"test://x")"), fields(now, "resources/read", "test://x"), "200 -32602 r"}};
+    for (const auto& [body, with, wanted] : all) {
+      const http_response said = co_await there.post(body, with);
+      EXPECT_EQ(told(said), wanted) << body;
+    }
+    const std::string headed = request("tools/call", R"(,"name":"headed","arguments":{"r":"west","n":7})");
+    const std::vector<std::tuple<const char*, const char*, const char*>> params{
+        {"west", "7", "200 r"},        {"west", "7.0", "200 r"},  {"east", "7", "400 -32020 r"},
+        {"west", "8", "400 -32020 r"}, {"", "7", "400 -32020 r"}, {"=?base64?d2VzdA==?=", "7", "200 r"}};
+    for (const auto& [region, number, wanted] : params) {
+      place::fields with = fields(now, "tools/call", "headed");
+      with.emplace_back("Mcp-Param-R", region);
+      with.emplace_back("Mcp-Param-N", number);
+      const http_response said = co_await there.post(headed, with);
+      EXPECT_EQ(told(said), wanted) << region << " " << number;
+    }
+    const http_response notified = co_await there.post(
+        R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"l",)" + meta + "}}");
+    EXPECT_EQ(notified.status(), 202);
+  });
+}
+
+TEST(McpHttp, one_stream_at_a_time_carries_what_belongs_to_no_request) {
+  run_with_http({}, [](place& there) -> awaitable<void> {
+    const std::string id = co_await there.begin();
+    raw_client client = co_await raw_client::connect(tcp_connector("127.0.0.1", there.port));
+    co_await client.say("GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nMcp-Session-Id: " + id +
+                        "\r\n\r\n");
+    co_await client.hear("retry: 1000\ndata: \n\n");
+    const http_response second = co_await there.send("GET", with("Mcp-Session-Id", id, "Accept", "text/event-stream"));
+    EXPECT_EQ(told(second), "409 -32000 null");
+    const http_response json = co_await there.send("GET", with("Mcp-Session-Id", id, "Accept", "application/json"));
+    EXPECT_EQ(told(json), "406 -32000 null");
+    there.server->tools_changed();
+    co_await client.hear("notifications/tools/list_changed");
+    const http_response ended = co_await there.send("DELETE", with("Mcp-Session-Id", id));
+    co_await client.hear("0\r\n\r\n");  // the stream ends with its session
+  });
+}
+
+TEST(McpHttp, there_are_only_so_many_sessions_and_unused_ones_end) {
+  mcp::server_options options;
+  options.sessions(2, std::chrono::seconds(1));
+  run_with_http(std::move(options), [](place& there) -> awaitable<void> {
+    const std::string first = co_await there.begin();
+    const std::string second = co_await there.begin();
+    const http_response third = co_await there.post(
+        R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{}}})");
+    EXPECT_EQ(told(third), "503 -32000 null");
+    const bool ended = co_await comes_true([&] { return there.server->sessions() == 0; });
+    EXPECT_TRUE(ended);
+    const http_response gone = co_await there.post(std::string(ping), with("Mcp-Session-Id", first));
+    EXPECT_EQ(told(gone), "404 -32001 null");
+  });
+}
+
+TEST(McpHttpChecks, names_are_read_as_browsers_write_them) {
+  using namespace cofferdam::mcp::detail;
+  for (const char* const good : {"localhost", "LocalHost:80", "127.0.0.1:1", "[::1]", "[::1]:65535"})
+    EXPECT_TRUE(is_own_host(good, {})) << good;
+  for (const char* const bad : {"", "localhost.", "127.0.0.1.evil.example", "localhost:80:80", "localhost:x", "[::1",
+                                "evil.example", "localhost@evil.example", "localhost:123456"})
+    EXPECT_FALSE(is_own_host(bad, {})) << bad;
+  EXPECT_TRUE(is_own_host("box.example:80", {"box.example"}));
+  EXPECT_FALSE(is_own_host("box.example:81", {"box.example:80"}));
+  EXPECT_TRUE(is_own_origin("http://localhost:9999", {}, {}));
+  EXPECT_FALSE(is_own_origin("file://localhost", {}, {}));
+  EXPECT_TRUE(is_own_origin("https://App.example", {}, {"https://app.example"}));
+  EXPECT_TRUE(accepts("text/event-stream;q=0.5 , x", "text/event-stream"));
+  EXPECT_TRUE(accepts("text/*", "text/event-stream"));
+  EXPECT_FALSE(accepts("text/event-streams", "text/event-stream"));
+}
+
+}  // namespace mcp_http_tests

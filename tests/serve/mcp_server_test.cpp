@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// The server's own tools, over folders of this machine.
+
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/code/check_syntax.hpp>
+#include <cofferdam/code/python.hpp>
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/serve/mcp_server.hpp>
+#include <cofferdam/tools/code_exec.hpp>
+
+#include "serve/mcp/mcp_support.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace mcp_server_tests {
+
+using namespace cofferdam;
+using cofferdam_test::comes_true;
+using cofferdam_test::error_code_in;
+using cofferdam_test::mcp_client;
+using cofferdam_test::member;
+using cofferdam_test::result_in;
+using cofferdam_test::run_with_mcp;
+using cofferdam_test::text_said;
+using value = boost::json::value;
+
+/// Counts what it opens.
+class counted_local {
+ public:
+  explicit counted_local(std::shared_ptr<int> opened) : opened_(std::move(opened)) {}
+  awaitable<any_environment> open() const { return open_one(opened_); }
+
+ private:
+  static awaitable<any_environment> open_one(std::shared_ptr<int> opened) {
+    ++*opened;
+    const local recipe = local().without_warning();
+    local_environment made = co_await recipe.open();
+    co_return any_environment(std::move(made));
+  }
+  std::shared_ptr<int> opened_;
+};
+
+class setup {
+ public:
+  std::shared_ptr<int> opened = std::make_shared<int>(0);
+  mcp::server_options options;
+  bool with_python = false;
+
+  std::unique_ptr<mcp::server> operator()(const asio::any_io_executor& executor) const {
+    auto made = std::make_unique<mcp::server>(executor, counted_local(opened), options);
+    if (with_python) {
+      made->runner([](any_environment& there) {
+        return any_runner_provider(borrowed<any_environment>(there) | python() | check_syntax());
+      });
+    }
+    made->tool(
+        [](any_environment& there) { return tools::any_tool(tools::code_exec<any_environment>(there).name("seeds")); });
+    return made;
+  }
+};
+
+const value& facts(const value& answer) { return result_in(answer).at("structuredContent"); }
+
+TEST(McpServer, a_client_that_only_looks_opens_no_environment) {
+  const setup with;
+  run_with_mcp(with, [&](mcp_client& client) -> awaitable<void> {
+    co_await client.initialize();
+    const value tools = co_await client.ask("tools/list");
+    std::string names;
+    for (const value& one : result_in(tools).at("tools").as_array()) names += member(one, "name") + " ";
+    EXPECT_EQ(names,
+              "code_exec start_command read_output signal_command list_commands read_file write_file list_files "
+              "view_image seeds ");
+    const value resources = co_await client.ask("resources/list");
+    EXPECT_TRUE(result_in(resources).at("resources").as_array().empty());
+    const value templates = co_await client.ask("resources/templates/list");
+    EXPECT_EQ(result_in(templates).at("resourceTemplates").as_array().size(), 1U);
+    const value read = co_await client.ask("resources/read", R"({"uri":"sandbox://workspace/a"})");
+    EXPECT_EQ(error_code_in(read), "-32002");
+    const value wrong = co_await client.call("code_exec", R"({"cmd":5,"comand":"x"})");
+    EXPECT_NE(text_said(wrong).find("'cmd' must be a string"), std::string::npos);
+    EXPECT_NE(text_said(wrong).find("'comand'"), std::string::npos);
+    EXPECT_EQ(*with.opened, 0);
+    const value first = co_await client.call("list_files");
+    const value second = co_await client.call("list_files");
+    EXPECT_EQ(*with.opened, 1);
+  });
+}
+
+TEST(McpServer, a_command_answers_with_text_and_facts) {
+  run_with_mcp(setup(), [](mcp_client& client) -> awaitable<void> {
+    co_await client.initialize();
+    const value said =
+        co_await client.call("code_exec", R"({"cmd":"cat; pwd | tail -c 4; echo oh >&2; exit 3","stdin":"in\n"})");
+    EXPECT_FALSE(result_in(said).at("isError").as_bool());
+    EXPECT_TRUE(text_said(said).starts_with("exit code 3 (")) << text_said(said);
+    EXPECT_NE(text_said(said).find("--- stderr (1 line) ---\noh\n"), std::string::npos);
+    EXPECT_EQ(member(facts(said), "status"), "exited");
+    EXPECT_EQ(member(facts(said), "exit_code"), "3");
+    EXPECT_EQ(member(facts(said), "stderr"), "oh\n");
+    EXPECT_TRUE(member(facts(said), "stdout").starts_with("in\n"));
+    const value killed = co_await client.call("code_exec", R"({"cmd":"kill -SEGV $$"})");
+    EXPECT_EQ(member(facts(killed), "signal"), "SIGSEGV");
+    const value slow = co_await client.call("code_exec", R"({"cmd":"sleep 100","timeout_s":1})");
+    EXPECT_EQ(member(facts(slow), "status"), "timeout");
+    EXPECT_TRUE(result_in(slow).at("isError").as_bool());
+    const value much = co_await client.call("code_exec", R"({"cmd":"head -c 100000 /dev/zero"})");
+    EXPECT_EQ(member(facts(much), "stdout_bytes"), "100000");
+    EXPECT_EQ(member(facts(much), "stdout_truncated"), "true");
+    EXPECT_LT(text_said(much).size(), 200'000U);
+    const value nowhere = co_await client.call("code_exec", R"({"cmd":"true","cwd":"no/such"})");
+    EXPECT_TRUE(result_in(nowhere).at("isError").as_bool());
+    const value seeds = co_await client.call("seeds", R"({"cmd":"echo from a tool"})");
+    EXPECT_NE(text_said(seeds).find("from a tool"), std::string::npos);
+  });
+}
+
+TEST(McpServer, files_are_tools_and_resources) {
+  run_with_mcp(setup(), [](mcp_client& client) -> awaitable<void> {
+    co_await client.initialize();
+    const value wrote = co_await client.call("write_file", R"({"path":"a b/ü.txt","content":"hello\n"})");
+    EXPECT_EQ(member(facts(wrote), "created"), "true");
+    const value binary =
+        co_await client.call("code_exec", R"({"cmd":"printf '\\000\\377' > raw.bin; ln -s /etc/passwd out"})");
+    const value listed = co_await client.ask("resources/list");
+    std::string uris;
+    for (const value& one : result_in(listed).at("resources").as_array()) uris += member(one, "uri") + " ";
+    EXPECT_EQ(uris, "sandbox://workspace/a%20b/%C3%BC.txt sandbox://workspace/raw.bin ");
+    const value text = co_await client.ask("resources/read", R"({"uri":"sandbox://workspace/a%20b/%C3%BC.txt"})");
+    EXPECT_EQ(member(result_in(text).at("contents").at(0), "text"), "hello\n");
+    const value blob = co_await client.ask("resources/read", R"({"uri":"sandbox://workspace/raw.bin"})");
+    EXPECT_EQ(member(result_in(blob).at("contents").at(0), "blob"), "AP8=");
+    for (const char* const wrong : {"..%2f..%2fetc%2fpasswd", "out", "a%20b", "", "%00", "no", "%zz"}) {
+      const value no =
+          co_await client.ask("resources/read", R"({"uri":"sandbox://workspace/)" + std::string(wrong) + "\"}");
+      EXPECT_EQ(error_code_in(no), "-32002") << wrong;
+    }
+    const value read = co_await client.call("read_file", R"({"path":"a b/ü.txt"})");
+    EXPECT_EQ(member(facts(read), "content"), "hello\n");
+    const value list = co_await client.call("list_files", R"({"recursive":true})");
+    EXPECT_EQ(facts(list).at("entries").as_array().size(), 4U);
+  });
+}
+
+TEST(McpServer, commands_go_on_in_the_background_until_they_are_ended) {
+  run_with_mcp(setup(), [](mcp_client& client) -> awaitable<void> {
+    co_await client.initialize();
+    const value begun =
+        co_await client.call("start_command", R"({"cmd":"echo one; read -r x < /dev/null; sleep 1000"})");
+    EXPECT_EQ(member(facts(begun), "id"), "cmd-1");
+    const value out = co_await client.call("read_output", R"({"id":"cmd-1","wait_s":20})");
+    EXPECT_EQ(member(facts(out), "stdout"), "one\n");
+    EXPECT_EQ(member(facts(out), "status"), "running");
+    const value all = co_await client.call("list_commands");
+    EXPECT_EQ(facts(all).at("commands").as_array().size(), 1U);
+    const value killed = co_await client.call("signal_command", R"({"id":"cmd-1","signal":"KILL"})");
+    EXPECT_EQ(member(facts(killed), "was_running"), "true");
+    value end = co_await client.call("read_output", R"({"id":"cmd-1","wait_s":20})");
+    EXPECT_EQ(member(facts(end), "status"), "signaled");
+    EXPECT_EQ(member(facts(end), "signal"), "SIGKILL");
+    const value late = co_await client.call("signal_command", R"({"id":"cmd-1"})");
+    EXPECT_EQ(member(facts(late), "was_running"), "false");
+    const value unknown = co_await client.call("read_output", R"({"id":"cmd-7"})");
+    EXPECT_TRUE(result_in(unknown).at("isError").as_bool());
+    for (int i = 0; i < 16; ++i) {
+      const value more = co_await client.call("start_command", R"({"cmd":"sleep 1000"})");
+      EXPECT_FALSE(result_in(more).at("isError").as_bool());
+    }
+    const value too_many = co_await client.call("start_command", R"({"cmd":"sleep 1000"})");
+    EXPECT_TRUE(result_in(too_many).at("isError").as_bool());
+  });
+}
+
+TEST(McpServer, live_output_goes_to_the_log_and_the_progress_of_who_wants_it) {
+  run_with_mcp(setup(), [](mcp_client& client) -> awaitable<void> {
+    co_await client.initialize();
+    const value level = co_await client.ask("logging/setLevel", R"({"level":"info"})");
+    const value said = co_await client.call(
+        "code_exec", R"({"cmd":"echo begun; sleep 2; printf '\\303'; sleep 0.6; printf '\\274\\n' "})",
+        R"({"progressToken":"p"})");
+    std::string logged;
+    std::string told;
+    for (const value& one : client.others) {
+      if (member(one, "method") == "notifications/message") logged += member(one.at("params").at("data"), "text");
+      if (member(one, "method") == "notifications/progress") told = member(one.at("params"), "message");
+    }
+    EXPECT_EQ(logged, "begun\n\xC3\xBC\n");
+    EXPECT_NE(told.find(" out: "), std::string::npos) << told;
+  });
+}
+
+TEST(McpServer, python_lives_on_in_the_same_workspace_behind_its_guards) {
+  setup with;
+  with.with_python = true;
+  run_with_mcp(with, [&](mcp_client& client) -> awaitable<void> {
+    co_await client.initialize();
+    const value first = co_await client.call(
+        "run_python",
+        R"({"code":"y = x * 2\nopen('made.txt','w').write('by python')\nprint('hi')\ny","variables":{"x":21}})");
+    EXPECT_EQ(member(facts(first), "result"), "42");
+    EXPECT_EQ(member(facts(first), "result_json"), "42");
+    EXPECT_EQ(member(facts(first), "stdout"), "hi\n");
+    EXPECT_EQ(boost::json::serialize(facts(first).at("new_files")), R"(["made.txt"])");
+    const value file = co_await client.call("read_file", R"({"path":"made.txt"})");
+    EXPECT_EQ(member(facts(file), "content"), "by python\n");
+    EXPECT_EQ(*with.opened, 1);
+    const value other = co_await client.call("run_python", R"({"code":"y","context_id":"other"})");
+    EXPECT_EQ(member(facts(other), "status"), "error");
+    EXPECT_FALSE(result_in(other).at("isError").as_bool());
+    EXPECT_EQ(member(facts(other).at("error"), "type"), "NameError");
+    const value fresh = co_await client.call("run_python", R"({"code":"'y' in dir() ","reset":true})");
+    EXPECT_EQ(member(facts(fresh), "result"), "False");
+    EXPECT_EQ(member(facts(fresh), "context_restarted"), "true");
+    const value guarded = co_await client.call("run_python", R"({"code":"1 +"})");
+    EXPECT_EQ(member(facts(guarded), "status"), "rejected");
+    const value name = co_await client.call("run_python", R"({"code":"1","context_id":"a/b"})");
+    EXPECT_TRUE(result_in(name).at("isError").as_bool());
+    const value slow = co_await client.call("run_python", R"({"code":"while True: pass","timeout_s":1})");
+    EXPECT_EQ(member(facts(slow), "status"), "timeout");
+  });
+}
+
+/// An environment whose backend is lost with its second command.
+class fragile {
+ public:
+  awaitable<command_result> run_command(command) { return run(++count_ > 1); }
+  awaitable<bytes> read_file(std::string, std::size_t) { co_return bytes(); }
+  awaitable<void> write_file(std::string, bytes_view) { co_return; }
+  awaitable<void> close() { co_return; }
+
+ private:
+  static awaitable<command_result> run(bool lost) {
+    if (lost) throw error(errc::provider_lost, "the daemon is gone");
+    co_return command_result::exited(0);
+  }
+  int count_ = 0;
+};
+class fragile_provider {
+ public:
+  explicit fragile_provider(std::shared_ptr<int> opened) : opened_(std::move(opened)) {}
+  awaitable<fragile> open() const { return open_one(opened_); }
+
+ private:
+  static awaitable<fragile> open_one(std::shared_ptr<int> opened) {
+    if (++*opened == 2) throw error(errc::provider_failed, "not just now");
+    co_return fragile();
+  }
+  std::shared_ptr<int> opened_;
+};
+
+TEST(McpServer, what_is_lost_or_cannot_be_opened_is_told_and_tried_again) {
+  const auto opened = std::make_shared<int>(0);
+  const auto make = [&](const asio::any_io_executor& executor) {
+    return std::make_unique<mcp::server>(executor, fragile_provider(opened));
+  };
+  run_with_mcp(make, [&](mcp_client& client) -> awaitable<void> {
+    co_await client.initialize();
+    std::string course;
+    for (int i = 0; i < 5; ++i) {
+      const value said = co_await client.call("code_exec", R"({"cmd":"true"})");
+      course += text_said(said).substr(0, text_said(said).find_first_of("(\n")) + "; ";
+    }
+    EXPECT_EQ(course,
+              "exit code 0 ; could not run: the daemon is gone; could not run: not just now; exit code 0 ; could "
+              "not run: the daemon is gone; ");
+    const value background = co_await client.call("start_command", R"({"cmd":"true"})");
+    EXPECT_TRUE(result_in(background).at("isError").as_bool());
+  });
+}
+
+TEST(McpServer, calls_beyond_those_at_once_wait_and_beyond_those_are_refused) {
+  setup with;
+  with.options.calls(1, 1);
+  run_with_mcp(with, [](mcp_client& client) -> awaitable<void> {
+    co_await client.initialize();
+    for (int i = 0; i < 3; ++i)
+      co_await client.say(R"({"jsonrpc":"2.0","id":)" + std::to_string(i) +
+                          R"(,"method":"tools/call","params":{"name":"code_exec","arguments":{"cmd":"sleep 0.5"}}})");
+    int busy = 0;
+    for (int i = 0; i < 3; ++i) {
+      const value said = co_await client.hear();
+      if (text_said(said).find("busy") != std::string::npos) ++busy;
+    }
+    EXPECT_EQ(busy, 1);
+  });
+}
+
+}  // namespace mcp_server_tests
