@@ -28921,7 +28921,7 @@ class local_state {
     };
     set("PATH", default_path);
     set("HOME", folders_->workspace().native());
-    set("SHELL", shell_);  // or bash asks the user database for it, which takes a third of its start
+    set("SHELL", shell_);  // or bash asks the user database for it, which takes a quarter of its start
     set("LANG", "C.UTF-8");
     set("TERM", "dumb");
     set("TMPDIR", (folders_->folder() / "tmp").native());
