@@ -8,13 +8,19 @@
 #include "support/run_all_tests.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <mutex>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,24 +39,29 @@ struct counts {
   int skipped = 0;
 };
 
-/// Runs this program for one place, and passes its output on.
-bool run_at(const place& where, char** argv, counts& sum) {
-  std::cout << "---- " << where.name << std::endl;
+/// How it went at one place.
+struct outcome {
+  std::string text;
+  counts sum;
+  bool good = false;
+};
+
+/// Runs this program for one place.
+outcome run_at(const place& where, char** argv) {
+  outcome all;
+  all.text = "---- " + where.name + "\n";
   int pipe_ends[2];
-  if (::pipe(pipe_ends) != 0) throw std::runtime_error("no pipe");
+  if (::pipe2(pipe_ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error("no process");
   if (child == 0) {
     ::dup2(pipe_ends[1], 1);
-    ::close(pipe_ends[0]);
-    ::close(pipe_ends[1]);
     ::setenv("COFFERDAM_PLACE", where.name.c_str(), 1);
     ::execv("/proc/self/exe", argv);
     ::_exit(127);
   }
   ::close(pipe_ends[1]);
   std::string line;
-  std::string last;
   char piece[4096];
   for (;;) {
     const ssize_t got = ::read(pipe_ends[0], piece, sizeof piece);
@@ -66,23 +77,51 @@ bool run_at(const place& where, char** argv, counts& sum) {
       char end = 0;
       if (std::sscanf(line.c_str(), "%d passed, %d failed, %d skippe%c", &one.passed, &one.failed, &one.skipped,
                       &end) == 4) {
-        sum.passed += one.passed;
-        sum.failed += one.failed;
-        sum.skipped += one.skipped;
-        std::cout << where.name << ": ";
+        all.sum.passed += one.passed;
+        all.sum.failed += one.failed;
+        all.sum.skipped += one.skipped;
+        all.text += where.name + ": ";
       }
-      std::cout << line << '\n';
+      all.text += line + '\n';
       line.clear();
     }
-    std::cout.flush();
   }
   ::close(pipe_ends[0]);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  const bool good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  if (!good) std::cout << where.name << ": FAILED (status " << status << ")" << std::endl;
-  return good;
+  all.good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  if (!all.good) all.text += where.name + ": FAILED (status " + std::to_string(status) + ")\n";
+  return all;
+}
+
+/// Runs it for several, two at a time: a place waits more than it works. Each one's output comes as a whole, at its end.
+outcome run_at_all(const std::vector<const place*>& places, char** argv) {
+  outcome all;
+  all.good = true;
+  std::mutex mine;
+  std::size_t next = 0;
+  const auto work = [&] {
+    for (;;) {
+      const place* where = nullptr;
+      {
+        const std::lock_guard lock(mine);
+        if (next < places.size()) where = places[next++];
+      }
+      if (where == nullptr) return;
+      const outcome one = run_at(*where, argv);
+      const std::lock_guard lock(mine);
+      std::cout << one.text << std::flush;
+      all.good = all.good && one.good;
+      all.sum.passed += one.sum.passed;
+      all.sum.failed += one.sum.failed;
+      all.sum.skipped += one.sum.skipped;
+    }
+  };
+  std::thread other(work);
+  work();
+  other.join();
+  return all;
 }
 
 }  // namespace
@@ -121,7 +160,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> wanted;
   for (std::string name; names >> name;) wanted.push_back(name);
   const std::vector<place> places = all_places();
-  counts sum;
+  std::vector<const place*> there;
   std::vector<std::string> missing;
   bool good = true;
   for (const std::string& name : wanted) {
@@ -135,8 +174,11 @@ int main(int argc, char** argv) {
       missing.push_back(each.name + ": " + each.needs + " is not set");
       continue;
     }
-    good = run_at(each, argv, sum) && good;
+    there.push_back(&each);
   }
+  const outcome ran = run_at_all(there, argv);
+  counts sum = ran.sum;
+  good = good && ran.good;
   if (!missing.empty()) std::cout << "\nskipped: " << missing.size() << " places\n";
   for (const std::string& each : missing) std::cout << "  " << each << '\n';
   if (!missing.empty() && is_required("all")) {
