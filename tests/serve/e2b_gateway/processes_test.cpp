@@ -286,9 +286,9 @@ TEST(E2bProcesses, silence_is_filled_with_keepalives) {
 TEST(E2bProcesses, a_listener_that_does_not_read_stops_the_process) {
   run_with_gateway([](e2b_gateway&, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create();
-    // Says how far it is, where it can be read without listening.
+    // Says how far it is, where it can be read without listening; never in a file that gets shorter while it is sent.
     gateway_stream lazy = co_await client.start(
-        one, "i=0; while [ $i -lt 600 ]; do head -c 65536 /dev/zero; i=$((i+1)); echo $i > at.txt; done");
+        one, "i=0; while [ $i -lt 600 ]; do head -c 65536 /dev/zero; i=$((i+1)); echo $i > new; mv new at.txt; done");
     std::string at;
     std::string before = "x";
     for (int same = 0; same < 20;) {
