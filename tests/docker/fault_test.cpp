@@ -186,13 +186,17 @@ TEST(Attack, DK_03_a_daemon_that_answers_nobody_any_more_is_an_error_that_names_
   ASSERT_EQ(outcome_of(proxy.address()).said, "");
   ASSERT_TRUE(in_time([&] { return proxy.open() == 0; }));
   const std::vector<std::size_t> down = proxy.messages(way::down);
+  std::size_t broken = 0;
   for (std::size_t i = 0; i < down.size(); i += 4) {
     proxy.arm(fault(fault::kind::cut, way::down, down[i] + 1).for_good());
     const outcome seen = outcome_of(proxy.address());
+    if (!proxy.fired()) continue;  // this conversation was shorter than the one before
+    ++broken;
     EXPECT_TRUE(seen.is_ours) << seen.said;
     EXPECT_NE(seen.said.find(proxy.socket()), std::string::npos) << down[i] << ": " << seen.said;
     EXPECT_TRUE(seen.code == errc::provider_lost || seen.code == errc::provider_failed) << seen.said;
   }
+  EXPECT_GT(broken, 3U);
   // One that was made and not yet started stays until another process sweeps; one that was started is gone.
   EXPECT_TRUE(in_time([] { return containers_of_this_process().find("Up ") == std::string::npos; }));
   docker_says("ps -a --filter label=cofferdam.owner --format '{{.ID}} {{.Label \"cofferdam.owner\"}}' | grep ':" +

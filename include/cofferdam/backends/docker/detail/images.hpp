@@ -147,7 +147,12 @@ inline awaitable<image> ensure_image(std::shared_ptr<engine> api, image_name nam
     }
     std::optional<error> failure;
     try {
-      co_await pull_image(api, name, options.platform(), host, tell);
+      bool is_there = false;
+      if (options.pull() != pull_policy::always) {  // somebody may have pulled it between our look and our turn
+        const std::optional<image> now = co_await find_image(api, text);
+        is_there = now.has_value();
+      }
+      if (!is_there) co_await pull_image(api, name, options.platform(), host, tell);
     } catch (const error& reason) {
       failure = reason;
     }
