@@ -33,6 +33,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -65,6 +66,8 @@ WHERE THINGS RUN
                       e2b      a cloud sandbox for each client; the key is taken from E2B_API_KEY
                       pyodide  Python in WebAssembly, by Deno; no commands and no files
   --image NAME        docker: the image (python:3.12-slim); e2b: the template
+  --input DIR         upload_file copies from this directory into the environment; --output DIR: download_file copies to
+                      this one. What is in neither is out of reach. Not for pyodide
   --workspace DIR     works in this directory instead of a new one, and leaves it there. All clients share it. local,
                       docker (where the daemon is on this machine), pyodide
   --memory SIZE       docker, pyodide: how much a client may use: 512m, 2g
@@ -91,13 +94,15 @@ WHO IS SERVED
                       line says too, holds; lists are joined.
 
 The tools: code_exec, start_command, read_output, signal_command, list_commands, read_file, write_file, list_files,
-view_image, run_python. Each client's environment is made when a tool first needs it and removed when the client goes.
+view_image, download_file, upload_file (with --input), run_python, create_python_context, close_python_context. Each client's environment is made when a tool first needs it and removed when the client goes.
 )";
 
 struct settings {
   std::string provider = "local";
   std::string image;
   std::string workspace;
+  std::string input;
+  std::string output;
   std::optional<std::uint64_t> memory;
   std::vector<std::string> network;
   std::vector<std::string> allow;
@@ -156,6 +161,10 @@ void apply(settings& into, const std::string& name, const std::string& value) {
     into.image = value;
   } else if (name == "workspace") {
     into.workspace = value;
+  } else if (name == "input") {
+    into.input = value;
+  } else if (name == "output") {
+    into.output = value;
   } else if (name == "memory") {
     into.memory = parse_size(value);
   } else if (name == "network") {
@@ -299,6 +308,8 @@ any_runner_provider guarded(any_runner_provider recipe, const std::vector<std::s
 
 any_runner_provider make_pyodide(const settings& wanted) {
   if (!wanted.image.empty() || !wanted.allow.empty()) refuse("pyodide has no --image, and no commands to --allow");
+  if (!wanted.input.empty() || !wanted.output.empty())
+    refuse("pyodide has no --input and no --output: see --workspace");
   pyodide recipe;
   // What the setters return is the recipe itself.
   if (wanted.memory) static_cast<void>(std::move(recipe).memory_limit(*wanted.memory));
@@ -319,7 +330,7 @@ mcp::server_options make_options(const settings& wanted) {
         " Files persist between calls; shells do not. Use run_python for calculations and plots, code_exec for "
         "everything "
         "else on the command line, start_command for what goes on beside, read_file and write_file for text files, "
-        "view_image to look at pictures you made.";
+        "view_image to look at pictures you made. Hand results to the user with download_file.";
   } else {
     words += " Variables persist between calls of run_python.";
     options.about_environment(
@@ -337,6 +348,10 @@ mcp::server_options make_options(const settings& wanted) {
     if (usual > options.longest_time()) options.longest_time(usual);
   }
   options.has_files(!wanted.workspace.empty());
+  options.input_folder(wanted.input).output_folder(wanted.output);
+  for (const std::string& folder : {wanted.input, wanted.output})
+    if (!folder.empty() && !std::filesystem::is_directory(folder))
+      refuse("\"" + one_line(folder) + "\" is no directory");
   for (const std::string& one : wanted.hosts) options.host(one);
   for (const std::string& one : wanted.origins) options.origin(one);
   if (const char* const token = std::getenv("COFFERDAM_MCP_TOKEN"); token != nullptr && !wanted.http.empty()) {

@@ -38063,14 +38063,55 @@ class reject_patterns : public guard<reject_patterns> {
 
 }  // namespace cofferdam::inline v0
 
-// ---- cofferdam/code/with_runner.hpp ----
+// ---- cofferdam/core/with_opened.hpp ----
 
 
 #include <asio/this_coro.hpp>
 
-#include <concepts>
 #include <exception>
 #include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+/// Opens what `provider.open()` gives, runs `body(opened)`, closes it whatever happened, and returns what the body returned.
+/// All in one coroutine: one that has been cancelled throws where it awaits another, before that has begun, so nothing may
+/// lie between the opening and the `try`.
+template <class Opened, class Provider, class Body>
+auto with_opened(Provider provider, Body body) -> std::invoke_result_t<Body&, Opened&> {
+  using result = typename awaited<std::invoke_result_t<Body&, Opened&>>::type;
+  Opened opened = co_await provider.open();
+  std::exception_ptr failure;
+  std::conditional_t<std::is_void_v<result>, bool, std::optional<result>> value{};
+  try {
+    if constexpr (std::is_void_v<result>) {
+      co_await body(opened);
+    } else {
+      result returned = co_await body(opened);
+      value.emplace(std::move(returned));
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const bool throws = co_await asio::this_coro::throw_if_cancelled();
+  co_await asio::this_coro::throw_if_cancelled(false);
+  try {
+    co_await shielded([&opened] { return opened.close(); });
+  } catch (...) {
+    if (!failure) failure = std::current_exception();
+  }
+  co_await asio::this_coro::throw_if_cancelled(throws);
+  if (failure) std::rethrow_exception(failure);
+  if constexpr (!std::is_void_v<result>) co_return std::move(*value);
+}
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/code/with_runner.hpp ----
+
+
+#include <concepts>
 #include <type_traits>
 #include <utility>
 
@@ -38085,30 +38126,7 @@ namespace cofferdam::inline v0 {
 template <code_runner_provider Provider, class Body>
   requires std::invocable<Body&, runner_of<Provider>&>
 auto with_runner(Provider provider, Body body) -> std::invoke_result_t<Body&, runner_of<Provider>&> {
-  using result = typename detail::awaited<std::invoke_result_t<Body&, runner_of<Provider>&>>::type;
-  runner_of<Provider> runner = co_await provider.open();
-  std::exception_ptr failure;
-  std::conditional_t<std::is_void_v<result>, bool, std::optional<result>> value{};
-  try {
-    if constexpr (std::is_void_v<result>) {
-      co_await body(runner);
-    } else {
-      result returned = co_await body(runner);
-      value.emplace(std::move(returned));
-    }
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  const bool throws = co_await asio::this_coro::throw_if_cancelled();
-  co_await asio::this_coro::throw_if_cancelled(false);
-  try {
-    co_await detail::shielded([&runner] { return runner.close(); });
-  } catch (...) {
-    if (!failure) failure = std::current_exception();
-  }
-  co_await asio::this_coro::throw_if_cancelled(throws);
-  if (failure) std::rethrow_exception(failure);
-  if constexpr (!std::is_void_v<result>) co_return std::move(*value);
+  return detail::with_opened<runner_of<Provider>>(std::move(provider), std::move(body));
 }
 
 }  // namespace cofferdam::inline v0
@@ -38784,8 +38802,6 @@ awaitable<command_result> stream_output(E& environment, command c, OnOutput on_o
 
 
 #include <concepts>
-#include <exception>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -38807,30 +38823,7 @@ namespace cofferdam::inline v0 {
 template <code_exec_provider Provider, class Body>
   requires std::invocable<Body&, environment_of<Provider>&>
 auto with_environment(Provider provider, Body body) -> std::invoke_result_t<Body&, environment_of<Provider>&> {
-  using result = typename detail::awaited<std::invoke_result_t<Body&, environment_of<Provider>&>>::type;
-  environment_of<Provider> environment = co_await provider.open();
-  std::exception_ptr failure;
-  std::conditional_t<std::is_void_v<result>, bool, std::optional<result>> value{};
-  try {
-    if constexpr (std::is_void_v<result>) {
-      co_await body(environment);
-    } else {
-      result returned = co_await body(environment);
-      value.emplace(std::move(returned));
-    }
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  const bool throws = co_await asio::this_coro::throw_if_cancelled();
-  co_await asio::this_coro::throw_if_cancelled(false);
-  try {
-    co_await detail::shielded([&environment] { return environment.close(); });
-  } catch (...) {
-    if (!failure) failure = std::current_exception();
-  }
-  co_await asio::this_coro::throw_if_cancelled(throws);
-  if (failure) std::rethrow_exception(failure);
-  if constexpr (!std::is_void_v<result>) co_return std::move(*value);
+  return detail::with_opened<environment_of<Provider>>(std::move(provider), std::move(body));
 }
 
 }  // namespace cofferdam::inline v0
@@ -41572,16 +41565,30 @@ class list_files : public described_tool<list_files<E>> {
     return "other";
   }
 
+  /// Where a page has ended, as text: the last name, or what stands for one that is not plain.
+  static std::string cursor_at(const std::string& name) {
+    if (one_line(name, 4095) == name && !name.starts_with(not_plain)) return name;
+    return std::string(not_plain) + base64_encode(as_bytes(name), base64_alphabet::url);
+  }
+  static std::string name_at(const std::string& cursor) {
+    if (!cursor.starts_with(not_plain)) return cursor;
+    const std::optional<bytes> name =
+        base64_decode(std::string_view(cursor).substr(not_plain.size()), base64_alphabet::url);
+    return name ? std::string(as_text(*name)) : cursor;
+  }
+  static constexpr std::string_view not_plain = "=";
+
   static tool_result show(const std::string& path, const std::vector<entry>& all, const checked_arguments& arguments) {
     std::optional<glob> pattern;
     if (arguments.has("pattern")) pattern.emplace(arguments.text("pattern"));
     const std::string prefix = pattern && !pattern->prefix().empty() ? pattern->prefix() + "/" : std::string();
     const bool deep = arguments.boolean("recursive") || (pattern && pattern->pattern().find('/') != std::string::npos);
-    const std::string cursor = arguments.text("cursor");
+    const std::string cursor = name_at(arguments.text("cursor"));
     const std::size_t most = static_cast<std::size_t>(arguments.integer("limit"));
     std::string text;
     boost::json::array entries;
     std::string next;
+    std::string more;
     std::size_t count = 0;
     for (const entry& each : all) {
       const std::string& name = each.path();
@@ -41590,7 +41597,8 @@ class list_files : public described_tool<list_files<E>> {
       if (pattern && !(name.starts_with(prefix) && pattern->matches(std::string_view(name).substr(prefix.size()))))
         continue;
       if (count == most) {
-        text += "There is more: call again with cursor \"" + one_line(next, 5000) + "\".\n";
+        more = cursor_at(next);
+        text += "There is more: call again with cursor \"" + more + "\".\n";
         break;
       }
       ++count;
@@ -41613,6 +41621,7 @@ class list_files : public described_tool<list_files<E>> {
     boost::json::object facts;
     facts["path"] = path;
     facts["entries"] = std::move(entries);
+    if (!more.empty()) facts["next_cursor"] = more;
     tool_result result(text, true);
     result.data(std::move(facts));
     return result;
@@ -48597,6 +48606,100 @@ inline listener tls_listener(const asio::any_io_executor& executor, const std::s
 
 }  // namespace cofferdam::inline v0
 
+// ---- cofferdam/serve/detail/tasks.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <list>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+/// Something that happens again and again, and coroutines of one executor that wait for it. Outlives them.
+class recurring_event {
+ public:
+  explicit recurring_event(const asio::any_io_executor& executor)
+      : timer_(executor, std::chrono::steady_clock::time_point::max()) {}
+
+  /// Until the next `happened`, or cancellation, which throws at the coroutine's next step.
+  awaitable<void> next() {
+    std::error_code woken;
+    co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  }
+  void happened() noexcept {
+    try {
+      timer_.cancel();
+    } catch (const std::system_error&) {  // then nobody waits
+    }
+  }
+
+ private:
+  asio::steady_timer timer_;
+};
+
+/// Coroutines that run beside others and have one end: `join`. Held by shared pointers, since they may end later than
+/// who has begun them.
+class joined_tasks : public std::enable_shared_from_this<joined_tasks> {
+ public:
+  explicit joined_tasks(asio::any_io_executor executor) : executor_(std::move(executor)), ended_(executor_) {}
+
+  /// \param work  keeps alive what it needs.
+  void spawn(awaitable<void> work) {
+    std::erase_if(tasks_, [](const std::shared_ptr<task>& one) { return one->ended; });
+    const auto mine = std::make_shared<task>();
+    tasks_.push_back(mine);
+    ++running_;
+    auto done = [self = shared_from_this(), mine](const std::exception_ptr& failure) {
+      mine->ended = true;
+      --self->running_;
+      if (failure && !self->cancelled_ && !self->failure_) self->failure_ = failure;
+      self->ended_.happened();
+    };
+    asio::co_spawn(executor_, std::move(work), asio::bind_cancellation_slot(mine->cancel.slot(), std::move(done)));
+  }
+
+  void cancel() {
+    cancelled_ = true;
+    const std::list<std::shared_ptr<task>> all = tasks_;
+    for (const std::shared_ptr<task>& one : all)
+      if (!one->ended) one->cancel.emit(asio::cancellation_type::terminal);
+  }
+
+  /// Waits for all. What the first of them threw before `cancel` is thrown. Not to be cancelled.
+  static awaitable<void> join(std::shared_ptr<joined_tasks> self) {
+    while (self->running_ != 0) co_await self->ended_.next();
+    self->tasks_.clear();
+    if (const std::exception_ptr failure = std::exchange(self->failure_, nullptr)) std::rethrow_exception(failure);
+  }
+
+ private:
+  struct task {
+    asio::cancellation_signal cancel;
+    bool ended = false;
+  };
+  asio::any_io_executor executor_;
+  recurring_event ended_;
+  std::list<std::shared_ptr<task>> tasks_;
+  std::size_t running_ = 0;
+  std::exception_ptr failure_;
+  bool cancelled_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
 // ---- cofferdam/serve/e2b_gateway/detail/paths.hpp ----
 
 
@@ -49123,7 +49226,7 @@ class gateway_router {
 
 }  // namespace cofferdam::inline v0::detail
 
-// ---- cofferdam/serve/e2b_gateway/detail/secrets.hpp ----
+// ---- cofferdam/serve/detail/secrets.hpp ----
 
 
 #include <openssl/crypto.h>
@@ -49135,42 +49238,55 @@ class gateway_router {
 #include <string>
 #include <string_view>
 
+// What servers hand out and are shown again: ids, tokens, signatures.
+
 namespace cofferdam::inline v0::detail {
 
-using gateway_digest = std::array<unsigned char, 32>;
+using sha256_digest = std::array<unsigned char, 32>;
 
-inline gateway_digest gateway_sha256(std::string_view text) {
-  gateway_digest digest{};
+inline sha256_digest sha256_of(std::string_view text) {
+  sha256_digest digest{};
   unsigned size = 0;
   if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1)
-    throw error(errc::io_error, "e2b_gateway: OpenSSL cannot make a SHA-256 digest");
+    throw error(errc::io_error, "OpenSSL cannot make a SHA-256 digest");
   return digest;
 }
 
 /// So many characters of `alphabet`, of which there are at most 256, each as likely as any other.
-inline std::string gateway_random(std::size_t count, std::string_view alphabet) {
+inline std::string random_characters(std::size_t count, std::string_view alphabet) {
   std::string text;
   const std::size_t fair = 256 / alphabet.size() * alphabet.size();
   while (text.size() < count) {
     std::array<unsigned char, 64> raw{};
     if (RAND_bytes(raw.data(), static_cast<int>(raw.size())) != 1)
-      throw error(errc::io_error, "e2b_gateway: OpenSSL has no random numbers");
+      throw error(errc::io_error, "OpenSSL has no random numbers");
     for (const unsigned char one : raw)
       if (one < fair && text.size() < count) text += alphabet[one % alphabet.size()];
   }
   return text;
 }
 
-inline std::string gateway_token() { return gateway_random(64, "0123456789abcdef"); }
-/// As E2B's own, which clients and proxies check to be small letters and digits.
-inline std::string gateway_sandbox_id() { return "i" + gateway_random(20, "abcdefghijklmnopqrstuvwxyz0123456789"); }
-
 /// Compares in a time that does not depend on where they differ.
-inline bool gateway_same_secret(std::string_view a, std::string_view b) {
-  const gateway_digest one = gateway_sha256(a);
-  const gateway_digest other = gateway_sha256(b);
+inline bool same_secret(std::string_view a, std::string_view b) {
+  const sha256_digest one = sha256_of(a);
+  const sha256_digest other = sha256_of(b);
   return CRYPTO_memcmp(one.data(), other.data(), one.size()) == 0;
 }
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/secrets.hpp ----
+
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline v0::detail {
+
+inline std::string gateway_token() { return random_characters(64, "0123456789abcdef"); }
+/// As E2B's own, which clients and proxies check to be small letters and digits.
+inline std::string gateway_sandbox_id() { return "i" + random_characters(20, "abcdefghijklmnopqrstuvwxyz0123456789"); }
 
 /// What stands in a signed URL's `signature`. \par Source  specs/e2b.md 7.
 /// \param expiration  as it stands in the URL; empty where there is none.
@@ -49185,105 +49301,11 @@ inline std::string gateway_signature(std::string_view path, std::string_view ope
     raw += ':';
     raw += expiration;
   }
-  const gateway_digest digest = gateway_sha256(raw);
+  const sha256_digest digest = sha256_of(raw);
   std::string text = base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), digest.size()));
   while (!text.empty() && text.back() == '=') text.pop_back();
   return "v1_" + text;
 }
-
-}  // namespace cofferdam::inline v0::detail
-
-// ---- cofferdam/serve/e2b_gateway/detail/tasks.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/bind_cancellation_slot.hpp>
-#include <asio/cancellation_signal.hpp>
-#include <asio/cancellation_type.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
-
-#include <chrono>
-#include <cstddef>
-#include <exception>
-#include <list>
-#include <memory>
-#include <system_error>
-#include <utility>
-
-namespace cofferdam::inline v0::detail {
-
-/// Something that happens again and again, and coroutines of one executor that wait for it. Outlives them.
-class gateway_event {
- public:
-  explicit gateway_event(const asio::any_io_executor& executor)
-      : timer_(executor, std::chrono::steady_clock::time_point::max()) {}
-
-  /// Until the next `happened`, or cancellation, which throws at the coroutine's next step.
-  awaitable<void> next() {
-    std::error_code woken;
-    co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-  }
-  void happened() noexcept {
-    try {
-      timer_.cancel();
-    } catch (const std::system_error&) {  // then nobody waits
-    }
-  }
-
- private:
-  asio::steady_timer timer_;
-};
-
-/// Coroutines that run beside others and have one end: `join`. Held by shared pointers, since they may end later than
-/// who has begun them.
-class gateway_tasks : public std::enable_shared_from_this<gateway_tasks> {
- public:
-  explicit gateway_tasks(asio::any_io_executor executor) : executor_(std::move(executor)), ended_(executor_) {}
-
-  /// \param work  keeps alive what it needs.
-  void spawn(awaitable<void> work) {
-    std::erase_if(tasks_, [](const std::shared_ptr<task>& one) { return one->ended; });
-    const auto mine = std::make_shared<task>();
-    tasks_.push_back(mine);
-    ++running_;
-    auto done = [self = shared_from_this(), mine](const std::exception_ptr& failure) {
-      mine->ended = true;
-      --self->running_;
-      if (failure && !self->cancelled_ && !self->failure_) self->failure_ = failure;
-      self->ended_.happened();
-    };
-    asio::co_spawn(executor_, std::move(work), asio::bind_cancellation_slot(mine->cancel.slot(), std::move(done)));
-  }
-
-  void cancel() {
-    cancelled_ = true;
-    const std::list<std::shared_ptr<task>> all = tasks_;
-    for (const std::shared_ptr<task>& one : all)
-      if (!one->ended) one->cancel.emit(asio::cancellation_type::terminal);
-  }
-
-  /// Waits for all. What the first of them threw before `cancel` is thrown. Not to be cancelled.
-  static awaitable<void> join(std::shared_ptr<gateway_tasks> self) {
-    while (self->running_ != 0) co_await self->ended_.next();
-    self->tasks_.clear();
-    if (const std::exception_ptr failure = std::exchange(self->failure_, nullptr)) std::rethrow_exception(failure);
-  }
-
- private:
-  struct task {
-    asio::cancellation_signal cancel;
-    bool ended = false;
-  };
-  asio::any_io_executor executor_;
-  gateway_event ended_;
-  std::list<std::shared_ptr<task>> tasks_;
-  std::size_t running_ = 0;
-  std::exception_ptr failure_;
-  bool cancelled_ = false;
-};
 
 }  // namespace cofferdam::inline v0::detail
 
@@ -49514,7 +49536,7 @@ class gateway_process : public std::enable_shared_from_this<gateway_process> {
   }
 
   process running_;
-  gateway_event room_;
+  recurring_event room_;
   allotment input_turn_;
   allotment signal_turn_;
   asio::steady_timer deadline_;
@@ -49923,7 +49945,7 @@ using gateway_strings = std::vector<std::pair<std::string, std::string>>;
 struct gateway_sandbox_settings {
   std::string id;
   std::string template_name;
-  gateway_digest owner{};
+  sha256_digest owner{};
   std::optional<std::string> token;          ///< where it is secured
   std::optional<std::string> traffic_token;  ///< there, for its further ports
   gateway_strings metadata;
@@ -49946,7 +49968,7 @@ class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
         places_(std::move(places)),
         place_(std::move(place)),
         paths_(options.home(), opened_.workspace().empty() ? options.workspace() : opened_.workspace()),
-        tasks_(std::make_shared<gateway_tasks>(executor)),
+        tasks_(std::make_shared<joined_tasks>(executor)),
         timer_(executor),
         changed_(executor),
         turn_(executor, 1),
@@ -49957,7 +49979,7 @@ class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
   const asio::any_io_executor& executor() const noexcept { return executor_; }
   any_environment& environment() noexcept { return opened_.environment(); }
   const gateway_paths& paths() const noexcept { return paths_; }
-  gateway_tasks& tasks() noexcept { return *tasks_; }
+  joined_tasks& tasks() noexcept { return *tasks_; }
   state now() const noexcept { return state_; }
   bool can_pause() const noexcept { return static_cast<bool>(opened_.pause()); }
   std::chrono::system_clock::time_point started() const noexcept { return started_; }
@@ -50092,7 +50114,7 @@ class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
     }
     self->tasks_->cancel();
     try {
-      co_await gateway_tasks::join(self->tasks_);
+      co_await joined_tasks::join(self->tasks_);
     } catch (...) {
       if (!failure) failure = std::current_exception();
     }
@@ -50159,9 +50181,9 @@ class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
   std::shared_ptr<allotment> places_;
   allotted place_;
   gateway_paths paths_;
-  std::shared_ptr<gateway_tasks> tasks_;
+  std::shared_ptr<joined_tasks> tasks_;
   asio::steady_timer timer_;
-  gateway_event changed_;
+  recurring_event changed_;
   allotment turn_;
   allotment listings_;
   std::map<std::uint32_t, std::shared_ptr<gateway_process>> processes_;
@@ -50229,9 +50251,9 @@ class gateway_core : public std::enable_shared_from_this<gateway_core> {
         router_(options_.domain(), hosts_of(options_)),
         places_(std::make_shared<allotment>(executor, options_.sandboxes())),
         memory_(executor, options_.memory()),
-        watches_(std::make_shared<gateway_tasks>(executor)),
-        closings_(std::make_shared<gateway_tasks>(executor)) {
-    for (const std::string& key : options_.api_keys()) keys_.push_back(gateway_sha256(key));
+        watches_(std::make_shared<joined_tasks>(executor)),
+        closings_(std::make_shared<joined_tasks>(executor)) {
+    for (const std::string& key : options_.api_keys()) keys_.push_back(sha256_of(key));
   }
 
   const asio::any_io_executor& executor() const noexcept { return executor_; }
@@ -50240,11 +50262,11 @@ class gateway_core : public std::enable_shared_from_this<gateway_core> {
   const std::map<std::string, sandbox_pointer>& sandboxes() const noexcept { return sandboxes_; }
 
   /// Who speaks to the API: each key has sandboxes of its own. \throws gateway_refusal
-  gateway_digest owner_of(const http_call& call) const {
+  sha256_digest owner_of(const http_call& call) const {
     const std::string_view key = call.field("X-API-KEY").value_or(std::string_view());
-    const gateway_digest digest = gateway_sha256(key);
+    const sha256_digest digest = sha256_of(key);
     bool is_known = keys_.empty() && !key.empty();
-    for (const gateway_digest& one : keys_)
+    for (const sha256_digest& one : keys_)
       if (CRYPTO_memcmp(one.data(), digest.data(), one.size()) == 0) is_known = true;
     if (!is_known)
       throw gateway_refusal(401,
@@ -50254,7 +50276,7 @@ class gateway_core : public std::enable_shared_from_this<gateway_core> {
   }
 
   /// The owner's sandbox. \param name  its id, or the old form with a client's behind it. \throws gateway_refusal
-  sandbox_pointer find(std::string_view name, const gateway_digest& owner) const {
+  sandbox_pointer find(std::string_view name, const sha256_digest& owner) const {
     const std::string id(name.substr(0, name.find('-')));
     const auto found = sandboxes_.find(id);
     if (found == sandboxes_.end() || found->second->settings().owner != owner)
@@ -50311,8 +50333,8 @@ class gateway_core : public std::enable_shared_from_this<gateway_core> {
       self->close(first);
     }
     self->watches_->cancel();
-    co_await gateway_tasks::join(self->watches_);
-    co_await gateway_tasks::join(self->closings_);
+    co_await joined_tasks::join(self->watches_);
+    co_await joined_tasks::join(self->closings_);
   }
 
   /// The body of a request that is held in memory, within the limits, of which one is a minute: who is slow does not
@@ -50375,9 +50397,9 @@ class gateway_core : public std::enable_shared_from_this<gateway_core> {
   gateway_router router_;
   std::shared_ptr<allotment> places_;  // its places are given back by sandboxes, which may live longer
   allotment memory_;
-  std::shared_ptr<gateway_tasks> watches_;
-  std::shared_ptr<gateway_tasks> closings_;
-  std::vector<gateway_digest> keys_;
+  std::shared_ptr<joined_tasks> watches_;
+  std::shared_ptr<joined_tasks> closings_;
+  std::vector<sha256_digest> keys_;
   std::map<std::string, sandbox_pointer> sandboxes_;
   std::uint64_t made_ = 0;
   bool is_over_ = false;
@@ -50858,7 +50880,7 @@ class gateway_api {
 
   std::shared_ptr<gateway_core> core_;
   http_call& call_;
-  gateway_digest owner_{};
+  sha256_digest owner_{};
 };
 
 }  // namespace cofferdam::inline v0::detail
@@ -51241,7 +51263,7 @@ class gateway_files {
   static bool is_signed_by(const gateway_sandbox& sandbox, const http_call& call) {
     if (!sandbox.settings().token) return false;
     const gateway_query query(call.query());
-    return gateway_same_secret(query.value("signature"), due_signature(sandbox, call.method(), query));
+    return same_secret(query.value("signature"), due_signature(sandbox, call.method(), query));
   }
 
   /// Answers by itself. \throws gateway_refusal and error where nothing was replied
@@ -51277,13 +51299,12 @@ class gateway_files {
     const std::optional<std::string>& token = sandbox_->settings().token;
     if (!token) return;
     if (const auto given = call_.field("X-Access-Token")) {
-      if (!gateway_same_secret(*given, *token))
-        throw gateway_refusal(401, "access token present in header but does not match");
+      if (!same_secret(*given, *token)) throw gateway_refusal(401, "access token present in header but does not match");
       return;
     }
     const auto signature = query_.find("signature");
     if (!signature) throw gateway_refusal(401, "missing signature query parameter");
-    if (!gateway_same_secret(*signature, due_signature(*sandbox_, call_.method(), query_)))
+    if (!same_secret(*signature, due_signature(*sandbox_, call_.method(), query_)))
       throw gateway_refusal(401, "invalid signature");
     const std::string_view expiration = query_.value("signature_expiration");
     if (expiration.empty()) return;
@@ -51936,7 +51957,7 @@ class gateway_filesystem_service {
   awaitable<boost::json::object> create_watcher() {
     const watching mine(sandbox_, rpc_.core()->options().watchers());
     const std::shared_ptr<gateway_watch> made = co_await begin_watch();
-    const std::string id = "w" + gateway_random(20, "abcdefghijklmnopqrstuvwxyz0123456789");
+    const std::string id = "w" + random_characters(20, "abcdefghijklmnopqrstuvwxyz0123456789");
     if (sandbox_.now() != gateway_sandbox::state::ended) sandbox_.watchers().emplace(id, made);
     boost::json::object answer;
     answer["watcherId"] = id;
@@ -52526,12 +52547,12 @@ class gateway_dispatch {
 
   static bool may_enter(const gateway_sandbox& one, const http_call& call) {
     const std::optional<std::string>& token = one.settings().token;
-    return !token || gateway_same_secret(call.field("X-Access-Token").value_or(std::string_view()), *token);
+    return !token || same_secret(call.field("X-Access-Token").value_or(std::string_view()), *token);
   }
 
   static bool may_pass(const gateway_sandbox& one, const http_call& call) {
     const std::optional<std::string>& token = one.settings().traffic_token;
-    return token && gateway_same_secret(call.field("E2B-Traffic-Access-Token").value_or(std::string_view()), *token);
+    return token && same_secret(call.field("E2B-Traffic-Access-Token").value_or(std::string_view()), *token);
   }
 
   static awaitable<void> serve_envd(std::shared_ptr<gateway_core> core, std::shared_ptr<gateway_sandbox> one,
@@ -53397,7 +53418,7 @@ class interpreter_service final : public e2b_port_service {
   context_pointer add_context(std::string directory) {
     if (contexts_.size() >= settings_->contexts)
       throw gateway_refusal(429, "There are " + std::to_string(contexts_.size()) + " contexts, and no more are given");
-    const std::string id = gateway_random(32, "0123456789abcdef");
+    const std::string id = random_characters(32, "0123456789abcdef");
     contexts_.push_back(std::make_shared<interpreter_context>(executor_, id, std::move(directory)));
     return contexts_.back();
   }
@@ -54211,8 +54232,8 @@ inline constexpr int silent = 8;
 
 namespace cofferdam::inline v0::mcp::detail {
 
-using event = cofferdam::detail::gateway_event;
-using tasks = cofferdam::detail::gateway_tasks;
+using event = cofferdam::detail::recurring_event;
+using tasks = cofferdam::detail::joined_tasks;
 
 /// What the answer to a request is to the transport: a status of HTTP depends on it.
 enum class reply_kind {
@@ -54742,6 +54763,23 @@ class server_options {
   server_options& python_time(std::chrono::seconds usual) { return set(python_time_, usual); }
   /// The longest that a call may ask for. One hour as it is made.
   server_options& longest_time(std::chrono::seconds most) { return set(longest_time_, most); }
+  /// Python interpreters that a client may have besides the default one, and how long one lives that it does not use.
+  /// 16 and 30 minutes as it is made.
+  server_options& python_contexts(std::size_t most, std::chrono::seconds idle = std::chrono::minutes(30)) {
+    most_contexts_ = most;
+    return set(context_time_, idle);
+  }
+  /// A folder of this machine that clients may copy from, by the tool `upload_file`, and one that they may copy to, by
+  /// `download_file`. Neither as it is made. Clients never get out of them, whatever links lie there; what one client
+  /// puts into the output folder all see who can read that. Before the server is made.
+  server_options& input_folder(std::string path) {
+    input_folder_ = std::move(path);
+    return *this;
+  }
+  server_options& output_folder(std::string path) {
+    output_folder_ = std::move(path);
+    return *this;
+  }
   /// Bytes of each output stream in an answer; of more the middle is left out. 20,000 as it is made.
   server_options& kept_output(std::size_t most) {
     kept_output_ = most;
@@ -54832,6 +54870,10 @@ class server_options {
   std::chrono::seconds command_time() const noexcept { return command_time_; }
   std::chrono::seconds python_time() const noexcept { return python_time_; }
   std::chrono::seconds longest_time() const noexcept { return longest_time_; }
+  std::size_t most_contexts() const noexcept { return most_contexts_; }
+  std::chrono::seconds context_time() const noexcept { return context_time_; }
+  const std::string& input_folder() const noexcept { return input_folder_; }
+  const std::string& output_folder() const noexcept { return output_folder_; }
   std::size_t kept_output() const noexcept { return kept_output_; }
   std::size_t at_once() const noexcept { return at_once_; }
   std::size_t waiting() const noexcept { return waiting_; }
@@ -54868,6 +54910,10 @@ class server_options {
   std::chrono::seconds command_time_{120};
   std::chrono::seconds python_time_{60};
   std::chrono::seconds longest_time_{3600};
+  std::size_t most_contexts_ = 16;
+  std::chrono::seconds context_time_{1800};
+  std::string input_folder_;
+  std::string output_folder_;
   std::size_t kept_output_ = 20'000;
   std::size_t at_once_ = 8;
   std::size_t waiting_ = 64;
@@ -54912,7 +54958,7 @@ class sealed_states {
     boost::json::object inside;
     inside["state"] = base64_encode(as_bytes(state));  // any bytes
     inside["until"] = now() + longest;
-    inside["once"] = cofferdam::detail::gateway_random(22, "abcdefghijklmnopqrstuvwxyz0123456789");
+    inside["once"] = cofferdam::detail::random_characters(22, "abcdefghijklmnopqrstuvwxyz0123456789");
     const std::string text = boost::json::serialize(inside);
     return base64_encode(as_bytes(text), base64_alphabet::url) + "." + sign(purpose, text);
   }
@@ -54924,7 +54970,7 @@ class sealed_states {
     const std::optional<bytes> raw = base64_decode(sealed.substr(0, dot), base64_alphabet::url);
     if (!raw) return std::nullopt;
     const std::string_view text = as_text(*raw);
-    if (!cofferdam::detail::gateway_same_secret(sign(purpose, text), sealed.substr(dot + 1))) return std::nullopt;
+    if (!cofferdam::detail::same_secret(sign(purpose, text), sealed.substr(dot + 1))) return std::nullopt;
     const boost::json::value inside = boost::json::parse(view(text));
     const boost::json::object& object = inside.as_object();
     if (object.at("until").to_number<std::int64_t>() < now()) return std::nullopt;
@@ -54959,7 +55005,7 @@ class sealed_states {
     return base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), size), base64_alphabet::url);
   }
 
-  std::string key_ = cofferdam::detail::gateway_token();
+  std::string key_ = cofferdam::detail::random_characters(64, "0123456789abcdef");
   std::set<std::string> used_;
   std::deque<std::string> order_;
 };
@@ -55431,6 +55477,87 @@ class reporting {
 
 }  // namespace cofferdam::inline v0::mcp::detail
 
+// ---- cofferdam/serve/mcp/detail/python_contexts.hpp ----
+
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// The interpreters that a client has made besides the default one, and when each was last used.
+class python_contexts {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+
+  /// A new one's id. \throws error{errc::too_large} where there are so many already.
+  std::string add(std::size_t most, time_point now) {
+    if (all_.size() >= most)
+      throw error(errc::too_large, "there are " + std::to_string(most) +
+                                       " interpreters already; end one with close_python_context first");
+    std::string id = "ctx-" + cofferdam::detail::random_characters(26, "abcdefghijklmnopqrstuvwxyz0123456789");
+    all_[id].used = now;
+    return id;
+  }
+  bool contains(const std::string& id) const { return all_.contains(id); }
+  bool remove(const std::string& id) { return all_.erase(id) != 0; }
+  bool empty() const noexcept { return all_.empty(); }
+  /// Whether somebody has to begin to look for those that are too old.
+  bool watch() noexcept { return !std::exchange(watched_, true); }
+  void watch_no_more() noexcept { watched_ = false; }
+
+  /// While this lives its interpreter does not get too old.
+  class use {
+   public:
+    use(python_contexts& of, std::string id) : of_(of), id_(std::move(id)) { of_.count(id_, 1); }
+    use(const use&) = delete;
+    use& operator=(const use&) = delete;
+    ~use() { of_.count(id_, -1); }
+
+   private:
+    python_contexts& of_;
+    std::string id_;
+  };
+
+  /// Takes out those that nobody has used since then. \return their ids.
+  std::vector<std::string> take_unused(time_point since) {
+    std::vector<std::string> taken;
+    for (auto at = all_.begin(); at != all_.end();) {
+      if (at->second.runs == 0 && at->second.used <= since) {
+        taken.push_back(at->first);
+        at = all_.erase(at);
+      } else {
+        ++at;
+      }
+    }
+    return taken;
+  }
+
+ private:
+  class context {
+   public:
+    time_point used;
+    int runs = 0;
+  };
+
+  void count(const std::string& id, int more) noexcept {
+    const auto found = all_.find(id);
+    if (found == all_.end()) return;
+    found->second.runs += more;
+    found->second.used = std::chrono::steady_clock::now();
+  }
+
+  std::map<std::string, context> all_;
+  bool watched_ = false;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
 // ---- cofferdam/serve/mcp/detail/workspace.hpp ----
 
 
@@ -55494,6 +55621,9 @@ class workspace : public std::enable_shared_from_this<workspace> {
   /// The environment, opened by its first use.
   any_environment& face() noexcept { return face_; }
   background_commands& commands() noexcept { return commands_; }
+  python_contexts& contexts() noexcept { return contexts_; }
+  /// Null where none is open.
+  std::shared_ptr<opened_runner> open_runner_now() const noexcept { return runner_->now(); }
   tasks& work() noexcept { return *work_; }
 
   tools::any_tool& tool(const std::string& name, const tool_maker& make) {
@@ -55589,6 +55719,7 @@ class workspace : public std::enable_shared_from_this<workspace> {
   any_environment face_;
   std::map<std::string, tools::any_tool> tools_;
   background_commands commands_;
+  python_contexts contexts_;
 };
 
 }  // namespace cofferdam::inline v0::mcp::detail
@@ -55709,6 +55840,38 @@ class server_core {
   server_options options_;
   std::list<std::weak_ptr<change_listener>> listeners_;
 };
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/checked_tool.hpp ----
+
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// What a tool of ours does, once its arguments are as its schema says. `of` has what it was made with.
+template <class Of>
+using checked_work = awaitable<answer> (*)(std::shared_ptr<const Of> of, call& made,
+                                           tools::checked_arguments arguments);
+
+inline awaitable<answer> said(answer made) { co_return made; }
+
+/// Adds a tool of ours, whose arguments are looked at first. \param arguments  lie in `of`.
+template <class Of>
+void add_checked(server_core& core, std::shared_ptr<const Of> of, const tools::argument_list& arguments,
+                 tool_definition what, checked_work<Of> work) {
+  tool_definition described = std::move(what).input(arguments.schema());
+  tool_handler serve = [of = std::move(of), &arguments, work](call& made) -> awaitable<answer> {
+    tools::checked_arguments values;
+    const std::string complaint = arguments.check(made.arguments(), values);
+    if (!complaint.empty()) return said(answer::failed(made.name() + ": " + complaint));
+    return work(of, made, std::move(values));
+  };
+  core.tools.push_back(std::make_shared<const registered_tool>(std::move(described), std::move(serve)));
+}
 
 }  // namespace cofferdam::inline v0::mcp::detail
 
@@ -55874,11 +56037,11 @@ class command_tools {
  public:
   static void add_to(server_core& core) {
     const auto self = std::make_shared<const command_tools>(core.options());
-    add(core, self, self->exec_, self->exec_definition(), &command_tools::exec);
-    add(core, self, self->start_, self->start_definition(), &command_tools::start);
-    add(core, self, self->read_, self->read_definition(), &command_tools::read);
-    add(core, self, self->signal_, self->signal_definition(), &command_tools::send_signal);
-    add(core, self, self->list_, self->list_definition(), &command_tools::list);
+    add_checked(core, self, self->exec_, self->exec_definition(), &command_tools::exec);
+    add_checked(core, self, self->start_, self->start_definition(), &command_tools::start);
+    add_checked(core, self, self->read_, self->read_definition(), &command_tools::read);
+    add_checked(core, self, self->signal_, self->signal_definition(), &command_tools::send_signal);
+    add_checked(core, self, self->list_, self->list_definition(), &command_tools::list);
   }
 
   explicit command_tools(const server_options& options)
@@ -55924,20 +56087,6 @@ class command_tools {
 
  private:
   using self_pointer = std::shared_ptr<const command_tools>;
-  using work = awaitable<answer> (*)(self_pointer, call&, tools::checked_arguments);
-
-  static void add(server_core& core, const self_pointer& self, const tools::argument_list& arguments,
-                  tool_definition what, work how) {
-    tool_definition described = std::move(what).input(arguments.schema());
-    tool_handler serve = [self, &arguments, how](call& made) -> awaitable<answer> {
-      tools::checked_arguments values;
-      const std::string complaint = arguments.check(made.arguments(), values);
-      if (!complaint.empty()) return said(answer::failed(made.name() + ": " + complaint));
-      return how(self, made, std::move(values));
-    };
-    core.tools.push_back(std::make_shared<const registered_tool>(std::move(described), std::move(serve)));
-  }
-  static awaitable<answer> said(answer made) { co_return made; }
 
   tool_definition exec_definition() const {
     return tool_definition("code_exec",
@@ -56461,7 +56610,7 @@ inline std::optional<std::size_t> token_of(std::string_view field, const std::ve
   const std::string_view said = trimmed(field.substr(scheme.size()));
   std::optional<std::size_t> found;
   for (std::size_t i = 0; i < tokens.size(); ++i)
-    if (cofferdam::detail::gateway_same_secret(said, tokens[i])) found = i;
+    if (cofferdam::detail::same_secret(said, tokens[i])) found = i;
   return found;
 }
 
@@ -57462,7 +57611,7 @@ class http_session {
   std::shared_ptr<event_stream> side;
 
   static std::string new_id() {
-    return cofferdam::detail::gateway_random(32, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
+    return cofferdam::detail::random_characters(32, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
   }
 
   /// A stream for a request's messages, which is kept for a while behind its end.
@@ -58264,6 +58413,9 @@ class line_client : public std::enable_shared_from_this<line_client> {
 // ---- cofferdam/serve/mcp/detail/python_tool.hpp ----
 
 
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -58271,11 +58423,13 @@ class line_client : public std::enable_shared_from_this<line_client> {
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace cofferdam::inline v0::mcp::detail {
 
@@ -58284,12 +58438,17 @@ class python_tool {
  public:
   static void add_to(server_core& core) {
     const auto self = std::make_shared<const python_tool>(core.options());
-    tool_handler serve = [self](call& made) { return run(self, made); };
-    core.tools.push_back(std::make_shared<const registered_tool>(self->definition(), std::move(serve)));
+    add_checked(core, self, self->arguments_, self->definition(), &python_tool::run);
+    add_checked(core, self, self->create_, self->create_definition(), &python_tool::create);
+    add_checked(core, self, self->close_, close_definition(), &python_tool::close);
   }
 
   explicit python_tool(const server_options& options)
-      : kept_(options.kept_output()), about_(options.about_environment()), open_world_(options.open_world()) {
+      : kept_(options.kept_output()),
+        about_(options.about_environment()),
+        open_world_(options.open_world()),
+        most_contexts_(options.most_contexts()),
+        context_time_(options.context_time()) {
     using tools::argument;
     using tools::argument_kind;
     const auto longest = static_cast<double>(options.longest_time().count());
@@ -58299,19 +58458,25 @@ class python_tool {
             .required()
             .between(1, 200'000),
         argument("context_id", argument_kind::text,
-                 "Which interpreter to use: up to 64 letters, digits, dashes and underscores; one of a new name is "
-                 "made. Leave it out to use the shared default one.")
+                 "Which interpreter to use: what create_python_context returned. Leave it out to use the shared "
+                 "default one.")
             .between(1, 64)
-            .otherwise("default"),
+            .otherwise(default_context),
         argument("variables", argument_kind::object,
                  "JSON values to assign as global variables first. Keys must be Python identifiers."),
         argument("timeout_s", argument_kind::integer, "Seconds before the run is stopped.")
             .between(1, longest)
             .otherwise(usual),
         argument("reset", argument_kind::boolean, "Start this interpreter afresh before running.").otherwise(false));
+    create_ = tools::argument_list(argument("label", argument_kind::text, "A note on what it is for.").between(0, 80));
+    close_ = tools::argument_list(
+        argument("context_id", argument_kind::text, "What create_python_context returned.").required().between(1, 64));
   }
 
  private:
+  using self_pointer = std::shared_ptr<const python_tool>;
+  static constexpr const char* default_context = "default";
+
   tool_definition definition() const {
     return tool_definition("run_python",
                            "Run Python code in a persistent interpreter, like a notebook cell, and return what it "
@@ -58344,19 +58509,88 @@ class python_tool {
         .hints(false, true, false, open_world_);
   }
 
-  static bool is_context_name(std::string_view name) {
-    return std::all_of(name.begin(), name.end(), [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-    });
+  tool_definition create_definition() const {
+    const std::string minutes = std::to_string((context_time_.count() + 59) / 60);
+    return tool_definition("create_python_context",
+                           "Start a separate Python interpreter and return its context_id for run_python. Use it only "
+                           "to keep two pieces of work apart; otherwise run_python's default interpreter is enough. "
+                           "Unused interpreters are closed after " +
+                               minutes + " minutes; a call with a closed id fails and says so.")
+        .title("New Python interpreter")
+        .output(schema_of(R"({"type":"object","properties":{"context_id":{"type":"string"},
+          "expires_after_idle_s":{"type":"integer"}},"required":["context_id"],"additionalProperties":false})"))
+        .hints(false, false, false, false);
   }
 
-  static awaitable<answer> run(std::shared_ptr<const python_tool> self, call& made) {
-    tools::checked_arguments arguments;
-    std::string complaint = self->arguments_.check(made.arguments(), arguments);
-    if (complaint.empty() && !is_context_name(arguments.text("context_id")))
-      complaint = "Wrong arguments: 'context_id' must be letters, digits, dashes and underscores.";
-    if (!complaint.empty()) co_return answer::failed(made.name() + ": " + complaint);
+  static tool_definition close_definition() {
+    return tool_definition("close_python_context",
+                           "Stop the interpreter `context_id` and free its memory. Its variables are lost; files stay.")
+        .title("Close Python interpreter")
+        .output(schema_of(R"({"type":"object","properties":{"context_id":{"type":"string"},
+          "closed":{"type":"boolean"}},"required":["context_id","closed"],"additionalProperties":false})"))
+        .hints(false, true, true, false);
+  }
+
+  static awaitable<answer> create(self_pointer self, call& made, tools::checked_arguments) {
+    const std::shared_ptr<workspace> place = made.inside()->place;
+    const std::string id = place->contexts().add(self->most_contexts_, std::chrono::steady_clock::now());
+    if (place->contexts().watch()) place->work().spawn(end_unused(place, self->context_time_));
+    boost::json::object facts;
+    facts["context_id"] = id;
+    facts["expires_after_idle_s"] = self->context_time_.count();
+    answer said(id + "\n");
+    said.structured(std::move(facts));
+    co_return said;
+  }
+
+  static awaitable<answer> close(self_pointer, call& made, tools::checked_arguments arguments) {
+    const std::shared_ptr<workspace> place = made.inside()->place;
+    const std::string id = arguments.text("context_id");
+    bool closed = place->contexts().remove(id);
+    if (closed || id == default_context) {
+      const bool was_used = co_await end_context(place, id);
+      closed = closed || was_used;
+    }
+    boost::json::object facts;
+    facts["context_id"] = one_line(id, 64);
+    facts["closed"] = closed;
+    answer said(closed ? "closed\n" : "there is no interpreter '" + one_line(id, 64) + "'\n");
+    said.structured(std::move(facts));
+    co_return said;
+  }
+
+  /// Whether there was one. What was never used was never made.
+  static awaitable<bool> end_context(std::shared_ptr<workspace> place, std::string id) {
+    const std::shared_ptr<opened_runner> opened = place->open_runner_now();
+    if (!opened) co_return false;
+    const bool ended = co_await opened->runner.end_context(std::move(id));
+    co_return ended;
+  }
+
+  /// Ends the interpreters that nobody uses, as long as there are any.
+  static awaitable<void> end_unused(std::shared_ptr<workspace> place, std::chrono::seconds idle) {
+    asio::steady_timer timer(place->executor());
+    while (!place->contexts().empty()) {
+      timer.expires_after(std::max<std::chrono::milliseconds>(idle / 4, std::chrono::milliseconds(250)));
+      co_await timer.async_wait(asio::use_awaitable);
+      const std::vector<std::string> old = place->contexts().take_unused(std::chrono::steady_clock::now() - idle);
+      for (const std::string& one : old) {
+        try {
+          co_await end_context(place, one);
+        } catch (const std::exception&) {  // the runner is lost, and all of its interpreters with it
+        }
+      }
+    }
+    place->contexts().watch_no_more();
+  }
+
+  static awaitable<answer> run(self_pointer self, call& made, tools::checked_arguments arguments) {
     const std::string context = arguments.text("context_id");
+    python_contexts& contexts = made.inside()->place->contexts();
+    if (context != default_context && !contexts.contains(context))
+      co_return answer::failed(made.name() + ": context '" + one_line(context, 64) +
+                               "' does not exist or has expired; call create_python_context");
+    const python_contexts::use in_use(contexts, context);
     code_request wanted(arguments.text("code"));
     wanted.context(context).keep_output(self->kept_).timeout(std::chrono::seconds(arguments.integer("timeout_s")));
     const boost::json::object variables = arguments.object("variables");
@@ -58503,7 +58737,11 @@ class python_tool {
   std::size_t kept_;
   std::string about_;
   bool open_world_;
+  std::size_t most_contexts_;
+  std::chrono::seconds context_time_;
   tools::argument_list arguments_;
+  tools::argument_list create_;
+  tools::argument_list close_;
 };
 
 }  // namespace cofferdam::inline v0::mcp::detail
@@ -58760,6 +58998,281 @@ class standard_streams {
 
 }  // namespace cofferdam::inline v0::mcp::detail
 
+// ---- cofferdam/serve/mcp/detail/transfer_tools.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// Files to and fro between a client's environment, the client and the host's own folders. specs/mcp-and-llm.md, 9.2.
+///
+/// A folder of the host is opened as a workspace is: what a name or a link in it leads out to is refused.
+class transfer_tools {
+ public:
+  static void add_to(server_core& core) {
+    const auto self = std::make_shared<const transfer_tools>(core.options());
+    if (!self->input_.empty())
+      add_checked(core, self, self->upload_arguments_, upload_definition(), &transfer_tools::upload);
+    add_checked(core, self, self->download_arguments_, self->download_definition(), &transfer_tools::download);
+  }
+
+  explicit transfer_tools(const server_options& options)
+      : input_(options.input_folder()), output_(options.output_folder()) {
+    using tools::argument;
+    using tools::argument_kind;
+    upload_arguments_ =
+        tools::argument_list(argument("source", argument_kind::text, "Path relative to the shared input folder.")
+                                 .required()
+                                 .between(1, 4095),
+                             argument("dest", argument_kind::text,
+                                      "File or directory in the workspace to copy to; a directory ends in a slash, or "
+                                      "is there already.")
+                                 .between(1, 4095)
+                                 .otherwise("."));
+    argument deliver = argument("deliver", argument_kind::text,
+                                "link: a resource link. inline: the bytes in this answer, at most 1 MiB." +
+                                    std::string(output_.empty() ? "" : " host: copied to the output folder."));
+    download_arguments_ = tools::argument_list(
+        argument("path", argument_kind::text, "Path relative to the workspace root. A file, not a directory.")
+            .required()
+            .between(1, 4095),
+        output_.empty() ? std::move(deliver).one_of({"link", "inline"}).otherwise("link")
+                        : std::move(deliver).one_of({"link", "inline", "host"}).otherwise("link"));
+  }
+
+ private:
+  using self_pointer = std::shared_ptr<const transfer_tools>;
+  static constexpr std::size_t most_inline = std::size_t{1024} * 1024;
+  /// Of a file up to here the digest is told, too.
+  static constexpr std::size_t most_digested = std::size_t{64} * 1024 * 1024;
+
+  static tool_definition upload_definition() {
+    return tool_definition("upload_file",
+                           "Copy a file or directory from the host's shared input folder into the sandbox workspace. "
+                           "`source` is relative to that folder; paths outside it are refused.")
+        .title("Copy into sandbox")
+        .output(schema_of(R"({"type":"object","properties":{"files":{"type":"array","items":{"type":"object",
+          "properties":{"path":{"type":"string"},"size_bytes":{"type":"integer"}},
+          "required":["path","size_bytes"],"additionalProperties":false}}},
+          "required":["files"],"additionalProperties":false})"))
+        .hints(false, true, true, false);
+  }
+
+  tool_definition download_definition() const {
+    return tool_definition("download_file",
+                           "Hand a finished file from the sandbox workspace to the user. By default a link is returned "
+                           "that the client can fetch; set `deliver` to inline to embed a small file" +
+                               std::string(output_.empty() ? "."
+                                                           : ", or to host to copy it into the host's output folder, "
+                                                             "where it replaces what has its name."))
+        .title("Hand over a file")
+        .output(schema_of(R"({"type":"object","properties":{"path":{"type":"string"},"uri":{"type":"string"},
+          "mime_type":{"type":"string"},"size_bytes":{"type":"integer"},"sha256":{"type":"string"},
+          "host_path":{"type":"string"}},"required":["path","uri","size_bytes"],"additionalProperties":false})"))
+        .hints(false, false, true, false);
+  }
+
+  /// A folder of the host. Nothing runs there.
+  static local folder(const std::string& path) {
+    return local().without_warning().warden(warden_policy::never).workspace(path);
+  }
+
+  static void require_all(const transfer& moved) {
+    if (!moved.ok()) throw moved.failed().front().reason();
+  }
+
+  // ---- upload_file ----
+  static awaitable<answer> upload(self_pointer self, call& made, tools::checked_arguments arguments) {
+    const std::shared_ptr<workspace> place = made.inside()->place;
+    const std::shared_ptr<any_environment> inside = co_await place->environment();
+    co_await workspace::take_turn(place);
+    const cofferdam::detail::allotted turn = place->turn();
+    const std::string source = arguments.text("source");
+    const std::string dest = arguments.text("dest");
+    const auto copy = [&](local_environment& from) { return copy_in(from, *inside, source, dest); };
+    const transfer moved = co_await with_environment(folder(self->input_), copy);
+    boost::json::array all;
+    std::string text;
+    for (const transferred_file& one : moved.files()) {
+      const std::string shown = one_line(one.destination(), 1000);
+      text += shown + "  " + std::to_string(one.size()) + " bytes\n";
+      boost::json::object file;
+      file["path"] = shown;
+      file["size_bytes"] = one.size();
+      all.push_back(std::move(file));
+    }
+    boost::json::object facts;
+    facts["files"] = std::move(all);
+    answer said(text.empty() ? "The directory is empty.\n" : text);
+    said.structured(std::move(facts));
+    co_return said;
+  }
+
+  static awaitable<transfer> copy_in(local_environment& from, any_environment& to, std::string source,
+                                     std::string dest) {
+    const entry what = co_await from.stat(source);
+    bool into_directory = co_await is_directory(to, dest);
+    into_directory = into_directory || dest.ends_with('/');
+    if (into_directory || what.is_directory()) {
+      file_set set;
+      set.exactly(source).into(dest);
+      // A directory keeps its name, as a file does, except where a new one was named for it.
+      if (what.is_directory() && into_directory) set.into(joined(dest, last_part(source)));
+      transfer moved = co_await copy_files(from, to, std::move(set));
+      require_all(moved);
+      co_return moved;
+    }
+    transfer moved = co_await copy_as(from, to, source, workspace_path(dest));
+    co_return moved;
+  }
+
+  /// A folder in a workspace that is removed with all it holds.
+  class folder_aside {
+   public:
+    folder_aside(any_environment& inside, std::string path) : inside_(&inside), path_(std::move(path)) {}
+    const std::string& path() const noexcept { return path_; }
+    awaitable<void> close() { return remove_quietly(*inside_, path_); }
+
+   private:
+    static awaitable<void> remove_quietly(any_environment& inside, std::string path) {
+      try {
+        co_await remove(inside, std::move(path));
+      } catch (const error&) {  // it was never made, or goes with the workspace
+      }
+    }
+    any_environment* inside_;
+    std::string path_;
+  };
+  class aside {
+   public:
+    explicit aside(any_environment& inside) : inside_(&inside) {}
+    awaitable<folder_aside> open() const { return make(*inside_); }
+
+   private:
+    static awaitable<folder_aside> make(any_environment& inside) {
+      co_return folder_aside(
+          inside, ".upload-" + cofferdam::detail::random_characters(16, "abcdefghijklmnopqrstuvwxyz0123456789"));
+    }
+    any_environment* inside_;
+  };
+
+  /// A file under another name: it is copied to a place of its own first, and appears whole.
+  static awaitable<transfer> copy_as(local_environment& from, any_environment& to, std::string source,
+                                     std::string dest) {
+    const auto move = [&](folder_aside& there) { return move_through(from, to, source, there.path(), dest); };
+    transfer moved = co_await cofferdam::detail::with_opened<folder_aside>(aside(to), move);
+    co_return moved;
+  }
+  static awaitable<transfer> move_through(local_environment& from, any_environment& to, std::string source,
+                                          std::string through, std::string dest) {
+    file_set set;
+    set.exactly(source).into(through);
+    const transfer moved = co_await copy_files(from, to, std::move(set));
+    require_all(moved);
+    const std::size_t slash = dest.rfind('/');
+    if (slash != std::string::npos) co_await make_directory(to, dest.substr(0, slash));
+    const transferred_file& file = moved.files().front();
+    co_await rename(to, file.destination(), dest);
+    transfer renamed;
+    renamed.add(transferred_file(source, dest, file.size()));
+    co_return renamed;
+  }
+
+  // ---- download_file ----
+  static awaitable<answer> download(self_pointer self, call& made, tools::checked_arguments arguments) {
+    const std::shared_ptr<workspace> place = made.inside()->place;
+    const std::shared_ptr<any_environment> inside = co_await place->environment();
+    co_await workspace::take_turn(place);
+    const cofferdam::detail::allotted turn = place->turn();
+    const std::string path = workspace_path(arguments.text("path"));
+    const std::string deliver = arguments.text("deliver");
+    const entry what = co_await stat(*inside, path);
+    if (!what.is_regular())
+      throw error(errc::not_a_file, "'" + one_line(path) + "' is no file; pack a directory with tar or zip first");
+    if (deliver == "inline" && what.size() > most_inline)
+      throw error(errc::too_large, "'" + one_line(path) + "' has " + std::to_string(what.size()) +
+                                       " bytes, and an answer holds 1 MiB: use deliver=link");
+    const std::string uri = uri_of(path);
+    const std::string_view type = mime_type_of(path);
+    boost::json::object facts;
+    facts["path"] = one_line(path, 4095);
+    facts["uri"] = uri;
+    if (!type.empty()) facts["mime_type"] = boost::json::string(view(type));
+    std::uint64_t size = what.size();
+    answer said;
+    std::string text = one_line(path, 1000);
+    if (deliver == "host") {
+      const std::string& root = self->output_;
+      const auto copy = [&](local_environment& to) { return copy_out(*inside, to, path); };
+      const transfer moved = co_await with_environment(folder(root), copy);
+      size = moved.files().front().size();
+      const std::string where = (std::filesystem::absolute(root) / path).lexically_normal().string();
+      facts["host_path"] = one_line(where, 4095);
+      text += " is now " + one_line(where, 4095);
+    }
+    if (size <= most_digested) {
+      const bytes content = co_await inside->read_file(path, most_digested);
+      size = content.size();
+      facts["sha256"] = digest_of(content);
+      if (deliver == "inline" && size <= most_inline)
+        said.add(content::resource(uri, type.empty() ? "application/octet-stream" : type, content));
+    }
+    if (deliver == "link") said.add(content::link(uri, one_line(path, 200), type));
+    facts["size_bytes"] = size;
+    text += ", " + std::to_string(size) + " bytes\n";
+    answer whole(text);
+    for (const mcp::content& block : said.blocks()) whole.add(block);
+    whole.structured(std::move(facts));
+    co_return whole;
+  }
+
+  static awaitable<transfer> copy_out(any_environment& from, local_environment& to, std::string path) {
+    file_set set;
+    set.exactly(path);
+    const std::size_t slash = path.rfind('/');
+    if (slash != std::string::npos) set.into(path.substr(0, slash));
+    transfer moved = co_await copy_files(from, to, std::move(set));
+    require_all(moved);
+    co_return moved;
+  }
+
+  static std::string digest_of(bytes_view content) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string made;
+    for (const unsigned char one : cofferdam::detail::sha256_of(as_text(content))) {
+      made += digits[one >> 4U];
+      made += digits[one & 15U];
+    }
+    return made;
+  }
+  static std::string last_part(std::string_view path) {
+    while (path.ends_with('/')) path.remove_suffix(1);
+    return std::string(path.substr(path.rfind('/') + 1));
+  }
+  static std::string joined(std::string folder, const std::string& name) {
+    if (folder == "." || folder == "./") return name;
+    while (folder.ends_with('/')) folder.pop_back();
+    return folder + "/" + name;
+  }
+
+  std::string input_;
+  std::string output_;
+  tools::argument_list upload_arguments_;
+  tools::argument_list download_arguments_;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
 // ---- cofferdam/serve/mcp_server.hpp ----
 
 
@@ -58787,9 +59300,10 @@ namespace cofferdam::inline v0::mcp {
 /// or goes, ends what it has started.
 ///
 /// With a provider the tools are `code_exec`, `start_command`, `read_output`, `signal_command`, `list_commands`,
-/// `read_file`, `write_file`, `list_files` and `view_image`, and the files of the workspace are resources
-/// (`sandbox://workspace/PATH`); with a runner, or `python`, there is `run_python`. Any other `tool`, and handlers of
-/// your own, are added by `tool`, `resource` and `prompt`, before or while it serves.
+/// `read_file`, `write_file`, `list_files`, `view_image`, `download_file`, with `server_options::input_folder` also
+/// `upload_file`, and the files of the workspace are resources (`sandbox://workspace/PATH`); with a runner, or `python`,
+/// there are `run_python`, `create_python_context` and `close_python_context`. Any other `tool`, and handlers of your own,
+/// are added by `tool`, `resource` and `prompt`, before or while it serves.
 /// \par Lifetime  outlives what serves. \par Threads  one executor (a strand on pools).
 /// \par Source    specs/mcp-and-llm.md. \par Example  examples/cofferdam_mcp.cpp
 class server {
@@ -58804,6 +59318,7 @@ class server {
     environment(std::move(provider));
     detail::command_tools::add_to(*core_);
     detail::shared_tools::add_file_tools(*core_);
+    detail::transfer_tools::add_to(*core_);
   }
   /// A server of `run_python`, and nothing else.
   template <code_runner_provider Provider>

@@ -11,10 +11,13 @@
 #include <cofferdam/tools/code_exec.hpp>
 
 #include "serve/mcp/mcp_support.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -79,7 +82,7 @@ TEST(McpServer, a_client_that_only_looks_opens_no_environment) {
     for (const value& one : result_in(tools).at("tools").as_array()) names += member(one, "name") + " ";
     EXPECT_EQ(names,
               "code_exec start_command read_output signal_command list_commands read_file write_file list_files "
-              "view_image seeds ");
+              "view_image download_file seeds ");
     const value resources = co_await client.ask("resources/list");
     EXPECT_TRUE(result_in(resources).at("resources").as_array().empty());
     const value templates = co_await client.ask("resources/templates/list");
@@ -213,7 +216,11 @@ TEST(McpServer, python_lives_on_in_the_same_workspace_behind_its_guards) {
     const value file = co_await client.call("read_file", R"({"path":"made.txt"})");
     EXPECT_EQ(member(facts(file), "content"), "by python\n");
     EXPECT_EQ(*with.opened, 1);
-    const value other = co_await client.call("run_python", R"({"code":"y","context_id":"other"})");
+    const value made = co_await client.call("create_python_context", R"({"label":"another"})");
+    const std::string id = member(facts(made), "context_id");
+    EXPECT_EQ(member(facts(made), "expires_after_idle_s"), "1800");
+    const std::string there = R"("context_id":")" + id + "\"}";
+    const value other = co_await client.call("run_python", R"({"code":"y",)" + there);
     EXPECT_EQ(member(facts(other), "status"), "error");
     EXPECT_FALSE(result_in(other).at("isError").as_bool());
     EXPECT_EQ(member(facts(other).at("error"), "type"), "NameError");
@@ -226,6 +233,115 @@ TEST(McpServer, python_lives_on_in_the_same_workspace_behind_its_guards) {
     EXPECT_TRUE(result_in(name).at("isError").as_bool());
     const value slow = co_await client.call("run_python", R"({"code":"while True: pass","timeout_s":1})");
     EXPECT_EQ(member(facts(slow), "status"), "timeout");
+  });
+}
+
+TEST(McpServer, interpreters_are_made_closed_and_forgotten) {
+  setup with;
+  with.with_python = true;
+  with.options.python_contexts(2, std::chrono::seconds(1));
+  run_with_mcp(with, [](mcp_client& client) -> awaitable<void> {
+    const auto in = [](const std::string& id, const std::string& code) {
+      return R"({"code":")" + code + R"(","context_id":")" + id + "\"}";
+    };
+    co_await client.initialize();
+    const value unknown = co_await client.call("run_python", in("mine", "1"));
+    EXPECT_TRUE(result_in(unknown).at("isError").as_bool());
+    EXPECT_NE(text_said(unknown).find("does not exist or has expired; call create_python_context"), std::string::npos);
+    const value one = co_await client.call("create_python_context");
+    const value two = co_await client.call("create_python_context");
+    const value three = co_await client.call("create_python_context");
+    EXPECT_TRUE(result_in(three).at("isError").as_bool());
+    const std::string first = member(facts(one), "context_id");
+    const std::string second = member(facts(two), "context_id");
+    EXPECT_NE(first, second);
+    // A run that lasts longer than an interpreter may lie idle keeps its own.
+    const value long_run = co_await client.call("run_python", in(first, "import time; x = 5; time.sleep(2)"));
+    EXPECT_EQ(member(facts(long_run), "status"), "ok");
+    const value kept = co_await client.call("run_python", in(first, "x"));
+    EXPECT_EQ(member(facts(kept), "result"), "5");
+    const value old = co_await client.call("run_python", in(second, "1"));
+    EXPECT_NE(text_said(old).find("has expired"), std::string::npos) << text_said(old);
+    const std::string which = R"({"context_id":")" + first + "\"}";
+    const value closed = co_await client.call("close_python_context", which);
+    EXPECT_EQ(member(facts(closed), "closed"), "true");
+    const value again = co_await client.call("close_python_context", which);
+    EXPECT_EQ(member(facts(again), "closed"), "false");
+    const value gone = co_await client.call("run_python", in(first, "x"));
+    EXPECT_TRUE(result_in(gone).at("isError").as_bool());
+    // The default one may be closed, too, and begins afresh.
+    const value set = co_await client.call("run_python", in("default", "z = 1"));
+    EXPECT_EQ(member(facts(set), "status"), "ok");
+    const value ended = co_await client.call("close_python_context", R"({"context_id":"default"})");
+    EXPECT_EQ(member(facts(ended), "closed"), "true");
+    const value fresh = co_await client.call("run_python", in("default", "'z' in dir()"));
+    EXPECT_EQ(member(facts(fresh), "result"), "False");
+  });
+}
+
+TEST(McpServer, files_come_from_one_folder_of_the_host_and_go_to_another) {
+  const cofferdam_test::temporary_folder root;
+  std::filesystem::create_directories(root.path() / "in/dir/deep");
+  std::filesystem::create_directories(root.path() / "out");
+  std::ofstream(root.path() / "secret") << "no";
+  std::ofstream(root.path() / "in/a.csv") << "1,2\n";
+  std::ofstream(root.path() / "in/dir/deep/b") << "b";
+  std::filesystem::create_symlink(root.path() / "secret", root.path() / "in/link");
+  setup with;
+  with.options.input_folder((root.path() / "in").string()).output_folder((root.path() / "out").string());
+  run_with_mcp(with, [&](mcp_client& client) -> awaitable<void> {
+    co_await client.initialize();
+    const value same = co_await client.call("upload_file", R"({"source":"a.csv"})");
+    EXPECT_EQ(boost::json::serialize(facts(same)), R"({"files":[{"path":"a.csv","size_bytes":4}]})");
+    const value renamed = co_await client.call("upload_file", R"({"source":"a.csv","dest":"data/c.csv"})");
+    EXPECT_EQ(boost::json::serialize(facts(renamed)), R"({"files":[{"path":"data/c.csv","size_bytes":4}]})");
+    const value again = co_await client.call("upload_file", R"({"source":"a.csv","dest":"data/c.csv"})");
+    EXPECT_FALSE(result_in(again).at("isError").as_bool());
+    const value beside = co_await client.call("upload_file", R"({"source":"a.csv","dest":"data"})");
+    EXPECT_EQ(member(facts(beside).at("files").at(0), "path"), "data/a.csv");
+    const value tree = co_await client.call("upload_file", R"({"source":"dir"})");
+    EXPECT_EQ(member(facts(tree).at("files").at(0), "path"), "dir/deep/b");
+    const value as_new = co_await client.call("upload_file", R"({"source":"dir","dest":"fresh"})");
+    EXPECT_EQ(member(facts(as_new).at("files").at(0), "path"), "fresh/deep/b");
+    const value all = co_await client.call("code_exec", R"({"cmd":"find . -type f | sort; find . -name '.upload*'"})");
+    EXPECT_EQ(member(facts(all), "stdout"), "./a.csv\n./data/a.csv\n./data/c.csv\n./dir/deep/b\n./fresh/deep/b\n");
+    for (const char* const wrong : {"../secret", "/etc/passwd", "link", "none", "dir/../../secret"}) {
+      const value refused = co_await client.call("upload_file", R"({"source":")" + std::string(wrong) + "\"}");
+      EXPECT_TRUE(result_in(refused).at("isError").as_bool()) << wrong;
+    }
+    const value out = co_await client.call("upload_file", R"({"source":"a.csv","dest":"../x"})");
+    EXPECT_TRUE(result_in(out).at("isError").as_bool());
+
+    const value linked = co_await client.call("download_file", R"({"path":"data/c.csv"})");
+    EXPECT_EQ(member(facts(linked), "uri"), "sandbox://workspace/data/c.csv");
+    EXPECT_EQ(member(facts(linked), "sha256"), "52186c933993da4082b3cdc7c40bb4bf735b391ff54a2ef78c037dda6c38a680");
+    EXPECT_EQ(member(result_in(linked).at("content").at(1), "type"), "resource_link");
+    const value inside = co_await client.call("download_file", R"({"path":"data/c.csv","deliver":"inline"})");
+    EXPECT_EQ(member(result_in(inside).at("content").at(1).at("resource"), "blob"), "MSwyCg==");
+    const value handed = co_await client.call("download_file", R"({"path":"./data/c.csv","deliver":"host"})");
+    EXPECT_EQ(member(facts(handed), "host_path"), (root.path() / "out/data/c.csv").string());
+    EXPECT_EQ(std::filesystem::file_size(root.path() / "out/data/c.csv"), 4U);
+    // A link that somebody has put into the output folder leads nobody out of it.
+    std::filesystem::create_directory_symlink(root.path(), root.path() / "out/fresh");
+    const value beyond = co_await client.call("download_file", R"({"path":"fresh/deep/b","deliver":"host"})");
+    EXPECT_TRUE(result_in(beyond).at("isError").as_bool());
+    EXPECT_FALSE(std::filesystem::exists(root.path() / "deep"));
+    const value big = co_await client.call("code_exec", R"({"cmd":"truncate -s 2M big; ln -s /etc/passwd way"})");
+    for (const char* const wrong : {R"("big","deliver":"inline")", R"("way")", R"("data")", R"("none")", R"("../x")"}) {
+      const value refused = co_await client.call("download_file", R"({"path":)" + std::string(wrong) + "}");
+      EXPECT_TRUE(result_in(refused).at("isError").as_bool()) << wrong;
+    }
+  });
+}
+
+TEST(McpServer, without_folders_of_the_host_there_is_no_way_to_them) {
+  run_with_mcp(setup(), [](mcp_client& client) -> awaitable<void> {
+    co_await client.initialize();
+    const value up = co_await client.call("upload_file", R"({"source":"a"})");
+    EXPECT_EQ(error_code_in(up), "-32602");
+    const value wrote = co_await client.call("write_file", R"({"path":"a","content":"x"})");
+    const value host = co_await client.call("download_file", R"({"path":"a","deliver":"host"})");
+    EXPECT_TRUE(result_in(host).at("isError").as_bool());
   });
 }
 

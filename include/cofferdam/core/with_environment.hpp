@@ -3,11 +3,9 @@
 #pragma once
 
 #include <cofferdam/core/code_exec_provider.hpp>
-#include <cofferdam/core/shielded.hpp>
+#include <cofferdam/core/with_opened.hpp>
 
 #include <concepts>
-#include <exception>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -29,30 +27,7 @@ namespace cofferdam::inline v0 {
 template <code_exec_provider Provider, class Body>
   requires std::invocable<Body&, environment_of<Provider>&>
 auto with_environment(Provider provider, Body body) -> std::invoke_result_t<Body&, environment_of<Provider>&> {
-  using result = typename detail::awaited<std::invoke_result_t<Body&, environment_of<Provider>&>>::type;
-  environment_of<Provider> environment = co_await provider.open();
-  std::exception_ptr failure;
-  std::conditional_t<std::is_void_v<result>, bool, std::optional<result>> value{};
-  try {
-    if constexpr (std::is_void_v<result>) {
-      co_await body(environment);
-    } else {
-      result returned = co_await body(environment);
-      value.emplace(std::move(returned));
-    }
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  const bool throws = co_await asio::this_coro::throw_if_cancelled();
-  co_await asio::this_coro::throw_if_cancelled(false);
-  try {
-    co_await detail::shielded([&environment] { return environment.close(); });
-  } catch (...) {
-    if (!failure) failure = std::current_exception();
-  }
-  co_await asio::this_coro::throw_if_cancelled(throws);
-  if (failure) std::rethrow_exception(failure);
-  if constexpr (!std::is_void_v<result>) co_return std::move(*value);
+  return detail::with_opened<environment_of<Provider>>(std::move(provider), std::move(body));
 }
 
 }  // namespace cofferdam::inline v0

@@ -24,6 +24,7 @@
 #include <cofferdam/serve/mcp/detail/python_tool.hpp>
 #include <cofferdam/serve/mcp/detail/shared_tools.hpp>
 #include <cofferdam/serve/mcp/detail/stdio_stream.hpp>
+#include <cofferdam/serve/mcp/detail/transfer_tools.hpp>
 #include <cofferdam/serve/mcp/server_options.hpp>
 #include <cofferdam/tools/tool.hpp>
 
@@ -51,9 +52,10 @@ namespace cofferdam::inline v0::mcp {
 /// or goes, ends what it has started.
 ///
 /// With a provider the tools are `code_exec`, `start_command`, `read_output`, `signal_command`, `list_commands`,
-/// `read_file`, `write_file`, `list_files` and `view_image`, and the files of the workspace are resources
-/// (`sandbox://workspace/PATH`); with a runner, or `python`, there is `run_python`. Any other `tool`, and handlers of
-/// your own, are added by `tool`, `resource` and `prompt`, before or while it serves.
+/// `read_file`, `write_file`, `list_files`, `view_image`, `download_file`, with `server_options::input_folder` also
+/// `upload_file`, and the files of the workspace are resources (`sandbox://workspace/PATH`); with a runner, or `python`,
+/// there are `run_python`, `create_python_context` and `close_python_context`. Any other `tool`, and handlers of your own,
+/// are added by `tool`, `resource` and `prompt`, before or while it serves.
 /// \par Lifetime  outlives what serves. \par Threads  one executor (a strand on pools).
 /// \par Source    specs/mcp-and-llm.md. \par Example  examples/cofferdam_mcp.cpp
 class server {
@@ -68,6 +70,7 @@ class server {
     environment(std::move(provider));
     detail::command_tools::add_to(*core_);
     detail::shared_tools::add_file_tools(*core_);
+    detail::transfer_tools::add_to(*core_);
   }
   /// A server of `run_python`, and nothing else.
   template <code_runner_provider Provider>

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/base64.hpp>
+#include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/listing_environment.hpp>
@@ -70,16 +72,30 @@ class list_files : public described_tool<list_files<E>> {
     return "other";
   }
 
+  /// Where a page has ended, as text: the last name, or what stands for one that is not plain.
+  static std::string cursor_at(const std::string& name) {
+    if (one_line(name, 4095) == name && !name.starts_with(not_plain)) return name;
+    return std::string(not_plain) + base64_encode(as_bytes(name), base64_alphabet::url);
+  }
+  static std::string name_at(const std::string& cursor) {
+    if (!cursor.starts_with(not_plain)) return cursor;
+    const std::optional<bytes> name =
+        base64_decode(std::string_view(cursor).substr(not_plain.size()), base64_alphabet::url);
+    return name ? std::string(as_text(*name)) : cursor;
+  }
+  static constexpr std::string_view not_plain = "=";
+
   static tool_result show(const std::string& path, const std::vector<entry>& all, const checked_arguments& arguments) {
     std::optional<glob> pattern;
     if (arguments.has("pattern")) pattern.emplace(arguments.text("pattern"));
     const std::string prefix = pattern && !pattern->prefix().empty() ? pattern->prefix() + "/" : std::string();
     const bool deep = arguments.boolean("recursive") || (pattern && pattern->pattern().find('/') != std::string::npos);
-    const std::string cursor = arguments.text("cursor");
+    const std::string cursor = name_at(arguments.text("cursor"));
     const std::size_t most = static_cast<std::size_t>(arguments.integer("limit"));
     std::string text;
     boost::json::array entries;
     std::string next;
+    std::string more;
     std::size_t count = 0;
     for (const entry& each : all) {
       const std::string& name = each.path();
@@ -88,7 +104,8 @@ class list_files : public described_tool<list_files<E>> {
       if (pattern && !(name.starts_with(prefix) && pattern->matches(std::string_view(name).substr(prefix.size()))))
         continue;
       if (count == most) {
-        text += "There is more: call again with cursor \"" + one_line(next, 5000) + "\".\n";
+        more = cursor_at(next);
+        text += "There is more: call again with cursor \"" + more + "\".\n";
         break;
       }
       ++count;
@@ -111,6 +128,7 @@ class list_files : public described_tool<list_files<E>> {
     boost::json::object facts;
     facts["path"] = path;
     facts["entries"] = std::move(entries);
+    if (!more.empty()) facts["next_cursor"] = more;
     tool_result result(text, true);
     result.data(std::move(facts));
     return result;

@@ -45,9 +45,9 @@ TEST(GatewaySecrets, ids_and_tokens_have_their_form_and_never_come_twice) {
     EXPECT_EQ(gateway_token().size(), 64U);
     EXPECT_TRUE(seen.insert(id).second);
   }
-  EXPECT_TRUE(gateway_same_secret("abc", "abc"));
-  EXPECT_FALSE(gateway_same_secret("abc", "abd"));
-  EXPECT_FALSE(gateway_same_secret("abc", "ab"));
+  EXPECT_TRUE(same_secret("abc", "abc"));
+  EXPECT_FALSE(same_secret("abc", "abd"));
+  EXPECT_FALSE(same_secret("abc", "ab"));
 }
 
 // ---- routing ----

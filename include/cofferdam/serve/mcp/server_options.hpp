@@ -53,6 +53,23 @@ class server_options {
   server_options& python_time(std::chrono::seconds usual) { return set(python_time_, usual); }
   /// The longest that a call may ask for. One hour as it is made.
   server_options& longest_time(std::chrono::seconds most) { return set(longest_time_, most); }
+  /// Python interpreters that a client may have besides the default one, and how long one lives that it does not use.
+  /// 16 and 30 minutes as it is made.
+  server_options& python_contexts(std::size_t most, std::chrono::seconds idle = std::chrono::minutes(30)) {
+    most_contexts_ = most;
+    return set(context_time_, idle);
+  }
+  /// A folder of this machine that clients may copy from, by the tool `upload_file`, and one that they may copy to, by
+  /// `download_file`. Neither as it is made. Clients never get out of them, whatever links lie there; what one client
+  /// puts into the output folder all see who can read that. Before the server is made.
+  server_options& input_folder(std::string path) {
+    input_folder_ = std::move(path);
+    return *this;
+  }
+  server_options& output_folder(std::string path) {
+    output_folder_ = std::move(path);
+    return *this;
+  }
   /// Bytes of each output stream in an answer; of more the middle is left out. 20,000 as it is made.
   server_options& kept_output(std::size_t most) {
     kept_output_ = most;
@@ -143,6 +160,10 @@ class server_options {
   std::chrono::seconds command_time() const noexcept { return command_time_; }
   std::chrono::seconds python_time() const noexcept { return python_time_; }
   std::chrono::seconds longest_time() const noexcept { return longest_time_; }
+  std::size_t most_contexts() const noexcept { return most_contexts_; }
+  std::chrono::seconds context_time() const noexcept { return context_time_; }
+  const std::string& input_folder() const noexcept { return input_folder_; }
+  const std::string& output_folder() const noexcept { return output_folder_; }
   std::size_t kept_output() const noexcept { return kept_output_; }
   std::size_t at_once() const noexcept { return at_once_; }
   std::size_t waiting() const noexcept { return waiting_; }
@@ -179,6 +200,10 @@ class server_options {
   std::chrono::seconds command_time_{120};
   std::chrono::seconds python_time_{60};
   std::chrono::seconds longest_time_{3600};
+  std::size_t most_contexts_ = 16;
+  std::chrono::seconds context_time_{1800};
+  std::string input_folder_;
+  std::string output_folder_;
   std::size_t kept_output_ = 20'000;
   std::size_t at_once_ = 8;
   std::size_t waiting_ = 64;

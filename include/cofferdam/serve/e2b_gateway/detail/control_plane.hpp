@@ -243,7 +243,7 @@ class gateway_api {
 
   std::shared_ptr<gateway_core> core_;
   http_call& call_;
-  gateway_digest owner_{};
+  sha256_digest owner_{};
 };
 
 }  // namespace cofferdam::inline v0::detail

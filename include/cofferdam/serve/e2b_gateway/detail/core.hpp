@@ -8,12 +8,12 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/net_error.hpp>
+#include <cofferdam/serve/detail/tasks.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/opened.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/routing.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/secrets.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/served_sandbox.hpp>
-#include <cofferdam/serve/e2b_gateway/detail/tasks.hpp>
 #include <cofferdam/serve/e2b_gateway/options.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -63,9 +63,9 @@ class gateway_core : public std::enable_shared_from_this<gateway_core> {
         router_(options_.domain(), hosts_of(options_)),
         places_(std::make_shared<allotment>(executor, options_.sandboxes())),
         memory_(executor, options_.memory()),
-        watches_(std::make_shared<gateway_tasks>(executor)),
-        closings_(std::make_shared<gateway_tasks>(executor)) {
-    for (const std::string& key : options_.api_keys()) keys_.push_back(gateway_sha256(key));
+        watches_(std::make_shared<joined_tasks>(executor)),
+        closings_(std::make_shared<joined_tasks>(executor)) {
+    for (const std::string& key : options_.api_keys()) keys_.push_back(sha256_of(key));
   }
 
   const asio::any_io_executor& executor() const noexcept { return executor_; }
@@ -74,11 +74,11 @@ class gateway_core : public std::enable_shared_from_this<gateway_core> {
   const std::map<std::string, sandbox_pointer>& sandboxes() const noexcept { return sandboxes_; }
 
   /// Who speaks to the API: each key has sandboxes of its own. \throws gateway_refusal
-  gateway_digest owner_of(const http_call& call) const {
+  sha256_digest owner_of(const http_call& call) const {
     const std::string_view key = call.field("X-API-KEY").value_or(std::string_view());
-    const gateway_digest digest = gateway_sha256(key);
+    const sha256_digest digest = sha256_of(key);
     bool is_known = keys_.empty() && !key.empty();
-    for (const gateway_digest& one : keys_)
+    for (const sha256_digest& one : keys_)
       if (CRYPTO_memcmp(one.data(), digest.data(), one.size()) == 0) is_known = true;
     if (!is_known)
       throw gateway_refusal(401,
@@ -88,7 +88,7 @@ class gateway_core : public std::enable_shared_from_this<gateway_core> {
   }
 
   /// The owner's sandbox. \param name  its id, or the old form with a client's behind it. \throws gateway_refusal
-  sandbox_pointer find(std::string_view name, const gateway_digest& owner) const {
+  sandbox_pointer find(std::string_view name, const sha256_digest& owner) const {
     const std::string id(name.substr(0, name.find('-')));
     const auto found = sandboxes_.find(id);
     if (found == sandboxes_.end() || found->second->settings().owner != owner)
@@ -145,8 +145,8 @@ class gateway_core : public std::enable_shared_from_this<gateway_core> {
       self->close(first);
     }
     self->watches_->cancel();
-    co_await gateway_tasks::join(self->watches_);
-    co_await gateway_tasks::join(self->closings_);
+    co_await joined_tasks::join(self->watches_);
+    co_await joined_tasks::join(self->closings_);
   }
 
   /// The body of a request that is held in memory, within the limits, of which one is a minute: who is slow does not
@@ -209,9 +209,9 @@ class gateway_core : public std::enable_shared_from_this<gateway_core> {
   gateway_router router_;
   std::shared_ptr<allotment> places_;  // its places are given back by sandboxes, which may live longer
   allotment memory_;
-  std::shared_ptr<gateway_tasks> watches_;
-  std::shared_ptr<gateway_tasks> closings_;
-  std::vector<gateway_digest> keys_;
+  std::shared_ptr<joined_tasks> watches_;
+  std::shared_ptr<joined_tasks> closings_;
+  std::vector<sha256_digest> keys_;
   std::map<std::string, sandbox_pointer> sandboxes_;
   std::uint64_t made_ = 0;
   bool is_over_ = false;

@@ -6,6 +6,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
+#include <cofferdam/serve/detail/secrets.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/control_plane.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/core.hpp>
@@ -148,12 +149,12 @@ class gateway_dispatch {
 
   static bool may_enter(const gateway_sandbox& one, const http_call& call) {
     const std::optional<std::string>& token = one.settings().token;
-    return !token || gateway_same_secret(call.field("X-Access-Token").value_or(std::string_view()), *token);
+    return !token || same_secret(call.field("X-Access-Token").value_or(std::string_view()), *token);
   }
 
   static bool may_pass(const gateway_sandbox& one, const http_call& call) {
     const std::optional<std::string>& token = one.settings().traffic_token;
-    return token && gateway_same_secret(call.field("E2B-Traffic-Access-Token").value_or(std::string_view()), *token);
+    return token && same_secret(call.field("E2B-Traffic-Access-Token").value_or(std::string_view()), *token);
   }
 
   static awaitable<void> serve_envd(std::shared_ptr<gateway_core> core, std::shared_ptr<gateway_sandbox> one,

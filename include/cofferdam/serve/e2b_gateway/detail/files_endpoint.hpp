@@ -8,6 +8,7 @@
 #include <cofferdam/core/transfer.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
+#include <cofferdam/serve/detail/secrets.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/api_objects.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/core.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/served_sandbox.hpp>
@@ -42,7 +43,7 @@ class gateway_files {
   static bool is_signed_by(const gateway_sandbox& sandbox, const http_call& call) {
     if (!sandbox.settings().token) return false;
     const gateway_query query(call.query());
-    return gateway_same_secret(query.value("signature"), due_signature(sandbox, call.method(), query));
+    return same_secret(query.value("signature"), due_signature(sandbox, call.method(), query));
   }
 
   /// Answers by itself. \throws gateway_refusal and error where nothing was replied
@@ -78,13 +79,12 @@ class gateway_files {
     const std::optional<std::string>& token = sandbox_->settings().token;
     if (!token) return;
     if (const auto given = call_.field("X-Access-Token")) {
-      if (!gateway_same_secret(*given, *token))
-        throw gateway_refusal(401, "access token present in header but does not match");
+      if (!same_secret(*given, *token)) throw gateway_refusal(401, "access token present in header but does not match");
       return;
     }
     const auto signature = query_.find("signature");
     if (!signature) throw gateway_refusal(401, "missing signature query parameter");
-    if (!gateway_same_secret(*signature, due_signature(*sandbox_, call_.method(), query_)))
+    if (!same_secret(*signature, due_signature(*sandbox_, call_.method(), query_)))
       throw gateway_refusal(401, "invalid signature");
     const std::string_view expiration = query_.value("signature_expiration");
     if (expiration.empty()) return;

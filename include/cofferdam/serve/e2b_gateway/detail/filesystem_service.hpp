@@ -264,7 +264,7 @@ class gateway_filesystem_service {
   awaitable<boost::json::object> create_watcher() {
     const watching mine(sandbox_, rpc_.core()->options().watchers());
     const std::shared_ptr<gateway_watch> made = co_await begin_watch();
-    const std::string id = "w" + gateway_random(20, "abcdefghijklmnopqrstuvwxyz0123456789");
+    const std::string id = "w" + random_characters(20, "abcdefghijklmnopqrstuvwxyz0123456789");
     if (sandbox_.now() != gateway_sandbox::state::ended) sandbox_.watchers().emplace(id, made);
     boost::json::object answer;
     answer["watcherId"] = id;

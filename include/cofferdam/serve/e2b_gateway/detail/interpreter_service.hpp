@@ -233,7 +233,7 @@ class interpreter_service final : public e2b_port_service {
   context_pointer add_context(std::string directory) {
     if (contexts_.size() >= settings_->contexts)
       throw gateway_refusal(429, "There are " + std::to_string(contexts_.size()) + " contexts, and no more are given");
-    const std::string id = gateway_random(32, "0123456789abcdef");
+    const std::string id = random_characters(32, "0123456789abcdef");
     contexts_.push_back(std::make_shared<interpreter_context>(executor_, id, std::move(directory)));
     return contexts_.back();
   }

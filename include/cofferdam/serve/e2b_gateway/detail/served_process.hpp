@@ -9,8 +9,8 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/net/connect_envelope.hpp>
+#include <cofferdam/serve/detail/tasks.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
-#include <cofferdam/serve/e2b_gateway/detail/tasks.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/redirect_error.hpp>
@@ -236,7 +236,7 @@ class gateway_process : public std::enable_shared_from_this<gateway_process> {
   }
 
   process running_;
-  gateway_event room_;
+  recurring_event room_;
   allotment input_turn_;
   allotment signal_turn_;
   asio::steady_timer deadline_;

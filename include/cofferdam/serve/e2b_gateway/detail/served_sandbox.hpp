@@ -6,11 +6,11 @@
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/serve/detail/tasks.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/opened.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/paths.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/secrets.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/served_process.hpp>
-#include <cofferdam/serve/e2b_gateway/detail/tasks.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/watch.hpp>
 #include <cofferdam/serve/e2b_gateway/options.hpp>
 #include <cofferdam/serve/e2b_gateway/port_service.hpp>
@@ -46,7 +46,7 @@ using gateway_strings = std::vector<std::pair<std::string, std::string>>;
 struct gateway_sandbox_settings {
   std::string id;
   std::string template_name;
-  gateway_digest owner{};
+  sha256_digest owner{};
   std::optional<std::string> token;          ///< where it is secured
   std::optional<std::string> traffic_token;  ///< there, for its further ports
   gateway_strings metadata;
@@ -69,7 +69,7 @@ class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
         places_(std::move(places)),
         place_(std::move(place)),
         paths_(options.home(), opened_.workspace().empty() ? options.workspace() : opened_.workspace()),
-        tasks_(std::make_shared<gateway_tasks>(executor)),
+        tasks_(std::make_shared<joined_tasks>(executor)),
         timer_(executor),
         changed_(executor),
         turn_(executor, 1),
@@ -80,7 +80,7 @@ class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
   const asio::any_io_executor& executor() const noexcept { return executor_; }
   any_environment& environment() noexcept { return opened_.environment(); }
   const gateway_paths& paths() const noexcept { return paths_; }
-  gateway_tasks& tasks() noexcept { return *tasks_; }
+  joined_tasks& tasks() noexcept { return *tasks_; }
   state now() const noexcept { return state_; }
   bool can_pause() const noexcept { return static_cast<bool>(opened_.pause()); }
   std::chrono::system_clock::time_point started() const noexcept { return started_; }
@@ -215,7 +215,7 @@ class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
     }
     self->tasks_->cancel();
     try {
-      co_await gateway_tasks::join(self->tasks_);
+      co_await joined_tasks::join(self->tasks_);
     } catch (...) {
       if (!failure) failure = std::current_exception();
     }
@@ -282,9 +282,9 @@ class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
   std::shared_ptr<allotment> places_;
   allotted place_;
   gateway_paths paths_;
-  std::shared_ptr<gateway_tasks> tasks_;
+  std::shared_ptr<joined_tasks> tasks_;
   asio::steady_timer timer_;
-  gateway_event changed_;
+  recurring_event changed_;
   allotment turn_;
   allotment listings_;
   std::map<std::uint32_t, std::shared_ptr<gateway_process>> processes_;

@@ -11,6 +11,7 @@
 #include <cofferdam/core/stream_output.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/definitions.hpp>
+#include <cofferdam/serve/mcp/detail/checked_tool.hpp>
 #include <cofferdam/serve/mcp/detail/core.hpp>
 #include <cofferdam/serve/mcp/detail/schemas.hpp>
 #include <cofferdam/serve/mcp/detail/workspace.hpp>
@@ -160,11 +161,11 @@ class command_tools {
  public:
   static void add_to(server_core& core) {
     const auto self = std::make_shared<const command_tools>(core.options());
-    add(core, self, self->exec_, self->exec_definition(), &command_tools::exec);
-    add(core, self, self->start_, self->start_definition(), &command_tools::start);
-    add(core, self, self->read_, self->read_definition(), &command_tools::read);
-    add(core, self, self->signal_, self->signal_definition(), &command_tools::send_signal);
-    add(core, self, self->list_, self->list_definition(), &command_tools::list);
+    add_checked(core, self, self->exec_, self->exec_definition(), &command_tools::exec);
+    add_checked(core, self, self->start_, self->start_definition(), &command_tools::start);
+    add_checked(core, self, self->read_, self->read_definition(), &command_tools::read);
+    add_checked(core, self, self->signal_, self->signal_definition(), &command_tools::send_signal);
+    add_checked(core, self, self->list_, self->list_definition(), &command_tools::list);
   }
 
   explicit command_tools(const server_options& options)
@@ -210,20 +211,6 @@ class command_tools {
 
  private:
   using self_pointer = std::shared_ptr<const command_tools>;
-  using work = awaitable<answer> (*)(self_pointer, call&, tools::checked_arguments);
-
-  static void add(server_core& core, const self_pointer& self, const tools::argument_list& arguments,
-                  tool_definition what, work how) {
-    tool_definition described = std::move(what).input(arguments.schema());
-    tool_handler serve = [self, &arguments, how](call& made) -> awaitable<answer> {
-      tools::checked_arguments values;
-      const std::string complaint = arguments.check(made.arguments(), values);
-      if (!complaint.empty()) return said(answer::failed(made.name() + ": " + complaint));
-      return how(self, made, std::move(values));
-    };
-    core.tools.push_back(std::make_shared<const registered_tool>(std::move(described), std::move(serve)));
-  }
-  static awaitable<answer> said(answer made) { co_return made; }
 
   tool_definition exec_definition() const {
     return tool_definition("code_exec",

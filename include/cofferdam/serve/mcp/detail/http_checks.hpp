@@ -5,7 +5,7 @@
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/serve/e2b_gateway/detail/secrets.hpp>
+#include <cofferdam/serve/detail/secrets.hpp>
 #include <cofferdam/serve/mcp/definitions.hpp>
 #include <cofferdam/serve/mcp/detail/json_rpc.hpp>
 #include <cofferdam/serve/mcp/detail/protocol.hpp>
@@ -88,7 +88,7 @@ inline std::optional<std::size_t> token_of(std::string_view field, const std::ve
   const std::string_view said = trimmed(field.substr(scheme.size()));
   std::optional<std::size_t> found;
   for (std::size_t i = 0; i < tokens.size(); ++i)
-    if (cofferdam::detail::gateway_same_secret(said, tokens[i])) found = i;
+    if (cofferdam::detail::same_secret(said, tokens[i])) found = i;
   return found;
 }
 

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/serve/e2b_gateway/detail/secrets.hpp>
+#include <cofferdam/serve/detail/secrets.hpp>
 #include <cofferdam/serve/mcp/detail/event_stream.hpp>
 #include <cofferdam/serve/mcp/detail/session.hpp>
 
@@ -30,7 +30,7 @@ class http_session {
   std::shared_ptr<event_stream> side;
 
   static std::string new_id() {
-    return cofferdam::detail::gateway_random(32, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
+    return cofferdam::detail::random_characters(32, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
   }
 
   /// A stream for a request's messages, which is kept for a while behind its end.

@@ -9,11 +9,16 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/definitions.hpp>
+#include <cofferdam/serve/mcp/detail/checked_tool.hpp>
 #include <cofferdam/serve/mcp/detail/command_tools.hpp>
 #include <cofferdam/serve/mcp/detail/core.hpp>
+#include <cofferdam/serve/mcp/detail/python_contexts.hpp>
 #include <cofferdam/serve/mcp/detail/schemas.hpp>
 #include <cofferdam/tools/arguments.hpp>
 #include <cofferdam/tools/image_header.hpp>
+
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -22,11 +27,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace cofferdam::inline v0::mcp::detail {
 
@@ -35,12 +42,17 @@ class python_tool {
  public:
   static void add_to(server_core& core) {
     const auto self = std::make_shared<const python_tool>(core.options());
-    tool_handler serve = [self](call& made) { return run(self, made); };
-    core.tools.push_back(std::make_shared<const registered_tool>(self->definition(), std::move(serve)));
+    add_checked(core, self, self->arguments_, self->definition(), &python_tool::run);
+    add_checked(core, self, self->create_, self->create_definition(), &python_tool::create);
+    add_checked(core, self, self->close_, close_definition(), &python_tool::close);
   }
 
   explicit python_tool(const server_options& options)
-      : kept_(options.kept_output()), about_(options.about_environment()), open_world_(options.open_world()) {
+      : kept_(options.kept_output()),
+        about_(options.about_environment()),
+        open_world_(options.open_world()),
+        most_contexts_(options.most_contexts()),
+        context_time_(options.context_time()) {
     using tools::argument;
     using tools::argument_kind;
     const auto longest = static_cast<double>(options.longest_time().count());
@@ -50,19 +62,25 @@ class python_tool {
             .required()
             .between(1, 200'000),
         argument("context_id", argument_kind::text,
-                 "Which interpreter to use: up to 64 letters, digits, dashes and underscores; one of a new name is "
-                 "made. Leave it out to use the shared default one.")
+                 "Which interpreter to use: what create_python_context returned. Leave it out to use the shared "
+                 "default one.")
             .between(1, 64)
-            .otherwise("default"),
+            .otherwise(default_context),
         argument("variables", argument_kind::object,
                  "JSON values to assign as global variables first. Keys must be Python identifiers."),
         argument("timeout_s", argument_kind::integer, "Seconds before the run is stopped.")
             .between(1, longest)
             .otherwise(usual),
         argument("reset", argument_kind::boolean, "Start this interpreter afresh before running.").otherwise(false));
+    create_ = tools::argument_list(argument("label", argument_kind::text, "A note on what it is for.").between(0, 80));
+    close_ = tools::argument_list(
+        argument("context_id", argument_kind::text, "What create_python_context returned.").required().between(1, 64));
   }
 
  private:
+  using self_pointer = std::shared_ptr<const python_tool>;
+  static constexpr const char* default_context = "default";
+
   tool_definition definition() const {
     return tool_definition("run_python",
                            "Run Python code in a persistent interpreter, like a notebook cell, and return what it "
@@ -95,19 +113,88 @@ class python_tool {
         .hints(false, true, false, open_world_);
   }
 
-  static bool is_context_name(std::string_view name) {
-    return std::all_of(name.begin(), name.end(), [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-    });
+  tool_definition create_definition() const {
+    const std::string minutes = std::to_string((context_time_.count() + 59) / 60);
+    return tool_definition("create_python_context",
+                           "Start a separate Python interpreter and return its context_id for run_python. Use it only "
+                           "to keep two pieces of work apart; otherwise run_python's default interpreter is enough. "
+                           "Unused interpreters are closed after " +
+                               minutes + " minutes; a call with a closed id fails and says so.")
+        .title("New Python interpreter")
+        .output(schema_of(R"({"type":"object","properties":{"context_id":{"type":"string"},
+          "expires_after_idle_s":{"type":"integer"}},"required":["context_id"],"additionalProperties":false})"))
+        .hints(false, false, false, false);
   }
 
-  static awaitable<answer> run(std::shared_ptr<const python_tool> self, call& made) {
-    tools::checked_arguments arguments;
-    std::string complaint = self->arguments_.check(made.arguments(), arguments);
-    if (complaint.empty() && !is_context_name(arguments.text("context_id")))
-      complaint = "Wrong arguments: 'context_id' must be letters, digits, dashes and underscores.";
-    if (!complaint.empty()) co_return answer::failed(made.name() + ": " + complaint);
+  static tool_definition close_definition() {
+    return tool_definition("close_python_context",
+                           "Stop the interpreter `context_id` and free its memory. Its variables are lost; files stay.")
+        .title("Close Python interpreter")
+        .output(schema_of(R"({"type":"object","properties":{"context_id":{"type":"string"},
+          "closed":{"type":"boolean"}},"required":["context_id","closed"],"additionalProperties":false})"))
+        .hints(false, true, true, false);
+  }
+
+  static awaitable<answer> create(self_pointer self, call& made, tools::checked_arguments) {
+    const std::shared_ptr<workspace> place = made.inside()->place;
+    const std::string id = place->contexts().add(self->most_contexts_, std::chrono::steady_clock::now());
+    if (place->contexts().watch()) place->work().spawn(end_unused(place, self->context_time_));
+    boost::json::object facts;
+    facts["context_id"] = id;
+    facts["expires_after_idle_s"] = self->context_time_.count();
+    answer said(id + "\n");
+    said.structured(std::move(facts));
+    co_return said;
+  }
+
+  static awaitable<answer> close(self_pointer, call& made, tools::checked_arguments arguments) {
+    const std::shared_ptr<workspace> place = made.inside()->place;
+    const std::string id = arguments.text("context_id");
+    bool closed = place->contexts().remove(id);
+    if (closed || id == default_context) {
+      const bool was_used = co_await end_context(place, id);
+      closed = closed || was_used;
+    }
+    boost::json::object facts;
+    facts["context_id"] = one_line(id, 64);
+    facts["closed"] = closed;
+    answer said(closed ? "closed\n" : "there is no interpreter '" + one_line(id, 64) + "'\n");
+    said.structured(std::move(facts));
+    co_return said;
+  }
+
+  /// Whether there was one. What was never used was never made.
+  static awaitable<bool> end_context(std::shared_ptr<workspace> place, std::string id) {
+    const std::shared_ptr<opened_runner> opened = place->open_runner_now();
+    if (!opened) co_return false;
+    const bool ended = co_await opened->runner.end_context(std::move(id));
+    co_return ended;
+  }
+
+  /// Ends the interpreters that nobody uses, as long as there are any.
+  static awaitable<void> end_unused(std::shared_ptr<workspace> place, std::chrono::seconds idle) {
+    asio::steady_timer timer(place->executor());
+    while (!place->contexts().empty()) {
+      timer.expires_after(std::max<std::chrono::milliseconds>(idle / 4, std::chrono::milliseconds(250)));
+      co_await timer.async_wait(asio::use_awaitable);
+      const std::vector<std::string> old = place->contexts().take_unused(std::chrono::steady_clock::now() - idle);
+      for (const std::string& one : old) {
+        try {
+          co_await end_context(place, one);
+        } catch (const std::exception&) {  // the runner is lost, and all of its interpreters with it
+        }
+      }
+    }
+    place->contexts().watch_no_more();
+  }
+
+  static awaitable<answer> run(self_pointer self, call& made, tools::checked_arguments arguments) {
     const std::string context = arguments.text("context_id");
+    python_contexts& contexts = made.inside()->place->contexts();
+    if (context != default_context && !contexts.contains(context))
+      co_return answer::failed(made.name() + ": context '" + one_line(context, 64) +
+                               "' does not exist or has expired; call create_python_context");
+    const python_contexts::use in_use(contexts, context);
     code_request wanted(arguments.text("code"));
     wanted.context(context).keep_output(self->kept_).timeout(std::chrono::seconds(arguments.integer("timeout_s")));
     const boost::json::object variables = arguments.object("variables");
@@ -254,7 +341,11 @@ class python_tool {
   std::size_t kept_;
   std::string about_;
   bool open_world_;
+  std::size_t most_contexts_;
+  std::chrono::seconds context_time_;
   tools::argument_list arguments_;
+  tools::argument_list create_;
+  tools::argument_list close_;
 };
 
 }  // namespace cofferdam::inline v0::mcp::detail

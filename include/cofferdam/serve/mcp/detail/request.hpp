@@ -5,7 +5,7 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/utf8.hpp>
-#include <cofferdam/serve/e2b_gateway/detail/tasks.hpp>
+#include <cofferdam/serve/detail/tasks.hpp>
 #include <cofferdam/serve/mcp/detail/json_rpc.hpp>
 #include <cofferdam/serve/mcp/detail/protocol.hpp>
 
@@ -26,8 +26,8 @@
 
 namespace cofferdam::inline v0::mcp::detail {
 
-using event = cofferdam::detail::gateway_event;
-using tasks = cofferdam::detail::gateway_tasks;
+using event = cofferdam::detail::recurring_event;
+using tasks = cofferdam::detail::joined_tasks;
 
 /// What the answer to a request is to the transport: a status of HTTP depends on it.
 enum class reply_kind {

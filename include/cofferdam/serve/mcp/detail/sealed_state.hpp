@@ -5,7 +5,7 @@
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/serve/e2b_gateway/detail/secrets.hpp>
+#include <cofferdam/serve/detail/secrets.hpp>
 #include <cofferdam/serve/mcp/detail/json_rpc.hpp>
 
 #include <openssl/evp.h>
@@ -31,7 +31,7 @@ class sealed_states {
     boost::json::object inside;
     inside["state"] = base64_encode(as_bytes(state));  // any bytes
     inside["until"] = now() + longest;
-    inside["once"] = cofferdam::detail::gateway_random(22, "abcdefghijklmnopqrstuvwxyz0123456789");
+    inside["once"] = cofferdam::detail::random_characters(22, "abcdefghijklmnopqrstuvwxyz0123456789");
     const std::string text = boost::json::serialize(inside);
     return base64_encode(as_bytes(text), base64_alphabet::url) + "." + sign(purpose, text);
   }
@@ -43,7 +43,7 @@ class sealed_states {
     const std::optional<bytes> raw = base64_decode(sealed.substr(0, dot), base64_alphabet::url);
     if (!raw) return std::nullopt;
     const std::string_view text = as_text(*raw);
-    if (!cofferdam::detail::gateway_same_secret(sign(purpose, text), sealed.substr(dot + 1))) return std::nullopt;
+    if (!cofferdam::detail::same_secret(sign(purpose, text), sealed.substr(dot + 1))) return std::nullopt;
     const boost::json::value inside = boost::json::parse(view(text));
     const boost::json::object& object = inside.as_object();
     if (object.at("until").to_number<std::int64_t>() < now()) return std::nullopt;
@@ -78,7 +78,7 @@ class sealed_states {
     return base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), size), base64_alphabet::url);
   }
 
-  std::string key_ = cofferdam::detail::gateway_token();
+  std::string key_ = cofferdam::detail::random_characters(64, "0123456789abcdef");
   std::set<std::string> used_;
   std::deque<std::string> order_;
 };

@@ -11,6 +11,7 @@
 #include <cofferdam/serve/mcp/detail/background.hpp>
 #include <cofferdam/serve/mcp/detail/lazy.hpp>
 #include <cofferdam/serve/mcp/detail/live_report.hpp>
+#include <cofferdam/serve/mcp/detail/python_contexts.hpp>
 #include <cofferdam/serve/mcp/detail/request.hpp>
 #include <cofferdam/tools/tool.hpp>
 
@@ -74,6 +75,9 @@ class workspace : public std::enable_shared_from_this<workspace> {
   /// The environment, opened by its first use.
   any_environment& face() noexcept { return face_; }
   background_commands& commands() noexcept { return commands_; }
+  python_contexts& contexts() noexcept { return contexts_; }
+  /// Null where none is open.
+  std::shared_ptr<opened_runner> open_runner_now() const noexcept { return runner_->now(); }
   tasks& work() noexcept { return *work_; }
 
   tools::any_tool& tool(const std::string& name, const tool_maker& make) {
@@ -169,6 +173,7 @@ class workspace : public std::enable_shared_from_this<workspace> {
   any_environment face_;
   std::map<std::string, tools::any_tool> tools_;
   background_commands commands_;
+  python_contexts contexts_;
 };
 
 }  // namespace cofferdam::inline v0::mcp::detail

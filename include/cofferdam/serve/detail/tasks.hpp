@@ -24,9 +24,9 @@
 namespace cofferdam::inline v0::detail {
 
 /// Something that happens again and again, and coroutines of one executor that wait for it. Outlives them.
-class gateway_event {
+class recurring_event {
  public:
-  explicit gateway_event(const asio::any_io_executor& executor)
+  explicit recurring_event(const asio::any_io_executor& executor)
       : timer_(executor, std::chrono::steady_clock::time_point::max()) {}
 
   /// Until the next `happened`, or cancellation, which throws at the coroutine's next step.
@@ -47,9 +47,9 @@ class gateway_event {
 
 /// Coroutines that run beside others and have one end: `join`. Held by shared pointers, since they may end later than
 /// who has begun them.
-class gateway_tasks : public std::enable_shared_from_this<gateway_tasks> {
+class joined_tasks : public std::enable_shared_from_this<joined_tasks> {
  public:
-  explicit gateway_tasks(asio::any_io_executor executor) : executor_(std::move(executor)), ended_(executor_) {}
+  explicit joined_tasks(asio::any_io_executor executor) : executor_(std::move(executor)), ended_(executor_) {}
 
   /// \param work  keeps alive what it needs.
   void spawn(awaitable<void> work) {
@@ -74,7 +74,7 @@ class gateway_tasks : public std::enable_shared_from_this<gateway_tasks> {
   }
 
   /// Waits for all. What the first of them threw before `cancel` is thrown. Not to be cancelled.
-  static awaitable<void> join(std::shared_ptr<gateway_tasks> self) {
+  static awaitable<void> join(std::shared_ptr<joined_tasks> self) {
     while (self->running_ != 0) co_await self->ended_.next();
     self->tasks_.clear();
     if (const std::exception_ptr failure = std::exchange(self->failure_, nullptr)) std::rethrow_exception(failure);
@@ -86,7 +86,7 @@ class gateway_tasks : public std::enable_shared_from_this<gateway_tasks> {
     bool ended = false;
   };
   asio::any_io_executor executor_;
-  gateway_event ended_;
+  recurring_event ended_;
   std::list<std::shared_ptr<task>> tasks_;
   std::size_t running_ = 0;
   std::exception_ptr failure_;

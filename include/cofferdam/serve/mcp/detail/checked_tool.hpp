@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/serve/mcp/call.hpp>
+#include <cofferdam/serve/mcp/content.hpp>
+#include <cofferdam/serve/mcp/definitions.hpp>
+#include <cofferdam/serve/mcp/detail/core.hpp>
+#include <cofferdam/tools/arguments.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// What a tool of ours does, once its arguments are as its schema says. `of` has what it was made with.
+template <class Of>
+using checked_work = awaitable<answer> (*)(std::shared_ptr<const Of> of, call& made,
+                                           tools::checked_arguments arguments);
+
+inline awaitable<answer> said(answer made) { co_return made; }
+
+/// Adds a tool of ours, whose arguments are looked at first. \param arguments  lie in `of`.
+template <class Of>
+void add_checked(server_core& core, std::shared_ptr<const Of> of, const tools::argument_list& arguments,
+                 tool_definition what, checked_work<Of> work) {
+  tool_definition described = std::move(what).input(arguments.schema());
+  tool_handler serve = [of = std::move(of), &arguments, work](call& made) -> awaitable<answer> {
+    tools::checked_arguments values;
+    const std::string complaint = arguments.check(made.arguments(), values);
+    if (!complaint.empty()) return said(answer::failed(made.name() + ": " + complaint));
+    return work(of, made, std::move(values));
+  };
+  core.tools.push_back(std::make_shared<const registered_tool>(std::move(described), std::move(serve)));
+}
+
+}  // namespace cofferdam::inline v0::mcp::detail

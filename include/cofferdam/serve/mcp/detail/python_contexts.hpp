@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/serve/detail/secrets.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// The interpreters that a client has made besides the default one, and when each was last used.
+class python_contexts {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+
+  /// A new one's id. \throws error{errc::too_large} where there are so many already.
+  std::string add(std::size_t most, time_point now) {
+    if (all_.size() >= most)
+      throw error(errc::too_large, "there are " + std::to_string(most) +
+                                       " interpreters already; end one with close_python_context first");
+    std::string id = "ctx-" + cofferdam::detail::random_characters(26, "abcdefghijklmnopqrstuvwxyz0123456789");
+    all_[id].used = now;
+    return id;
+  }
+  bool contains(const std::string& id) const { return all_.contains(id); }
+  bool remove(const std::string& id) { return all_.erase(id) != 0; }
+  bool empty() const noexcept { return all_.empty(); }
+  /// Whether somebody has to begin to look for those that are too old.
+  bool watch() noexcept { return !std::exchange(watched_, true); }
+  void watch_no_more() noexcept { watched_ = false; }
+
+  /// While this lives its interpreter does not get too old.
+  class use {
+   public:
+    use(python_contexts& of, std::string id) : of_(of), id_(std::move(id)) { of_.count(id_, 1); }
+    use(const use&) = delete;
+    use& operator=(const use&) = delete;
+    ~use() { of_.count(id_, -1); }
+
+   private:
+    python_contexts& of_;
+    std::string id_;
+  };
+
+  /// Takes out those that nobody has used since then. \return their ids.
+  std::vector<std::string> take_unused(time_point since) {
+    std::vector<std::string> taken;
+    for (auto at = all_.begin(); at != all_.end();) {
+      if (at->second.runs == 0 && at->second.used <= since) {
+        taken.push_back(at->first);
+        at = all_.erase(at);
+      } else {
+        ++at;
+      }
+    }
+    return taken;
+  }
+
+ private:
+  class context {
+   public:
+    time_point used;
+    int runs = 0;
+  };
+
+  void count(const std::string& id, int more) noexcept {
+    const auto found = all_.find(id);
+    if (found == all_.end()) return;
+    found->second.runs += more;
+    found->second.used = std::chrono::steady_clock::now();
+  }
+
+  std::map<std::string, context> all_;
+  bool watched_ = false;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail

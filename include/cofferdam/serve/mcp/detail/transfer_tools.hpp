@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/listing_environment.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with_opened.hpp>
+#include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/files/copy_files.hpp>
+#include <cofferdam/files/file_set.hpp>
+#include <cofferdam/serve/detail/secrets.hpp>
+#include <cofferdam/serve/mcp/call.hpp>
+#include <cofferdam/serve/mcp/content.hpp>
+#include <cofferdam/serve/mcp/definitions.hpp>
+#include <cofferdam/serve/mcp/detail/checked_tool.hpp>
+#include <cofferdam/serve/mcp/detail/core.hpp>
+#include <cofferdam/serve/mcp/detail/results.hpp>
+#include <cofferdam/serve/mcp/detail/schemas.hpp>
+#include <cofferdam/serve/mcp/detail/workspace.hpp>
+#include <cofferdam/tools/arguments.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// Files to and fro between a client's environment, the client and the host's own folders. specs/mcp-and-llm.md, 9.2.
+///
+/// A folder of the host is opened as a workspace is: what a name or a link in it leads out to is refused.
+class transfer_tools {
+ public:
+  static void add_to(server_core& core) {
+    const auto self = std::make_shared<const transfer_tools>(core.options());
+    if (!self->input_.empty())
+      add_checked(core, self, self->upload_arguments_, upload_definition(), &transfer_tools::upload);
+    add_checked(core, self, self->download_arguments_, self->download_definition(), &transfer_tools::download);
+  }
+
+  explicit transfer_tools(const server_options& options)
+      : input_(options.input_folder()), output_(options.output_folder()) {
+    using tools::argument;
+    using tools::argument_kind;
+    upload_arguments_ =
+        tools::argument_list(argument("source", argument_kind::text, "Path relative to the shared input folder.")
+                                 .required()
+                                 .between(1, 4095),
+                             argument("dest", argument_kind::text,
+                                      "File or directory in the workspace to copy to; a directory ends in a slash, or "
+                                      "is there already.")
+                                 .between(1, 4095)
+                                 .otherwise("."));
+    argument deliver = argument("deliver", argument_kind::text,
+                                "link: a resource link. inline: the bytes in this answer, at most 1 MiB." +
+                                    std::string(output_.empty() ? "" : " host: copied to the output folder."));
+    download_arguments_ = tools::argument_list(
+        argument("path", argument_kind::text, "Path relative to the workspace root. A file, not a directory.")
+            .required()
+            .between(1, 4095),
+        output_.empty() ? std::move(deliver).one_of({"link", "inline"}).otherwise("link")
+                        : std::move(deliver).one_of({"link", "inline", "host"}).otherwise("link"));
+  }
+
+ private:
+  using self_pointer = std::shared_ptr<const transfer_tools>;
+  static constexpr std::size_t most_inline = std::size_t{1024} * 1024;
+  /// Of a file up to here the digest is told, too.
+  static constexpr std::size_t most_digested = std::size_t{64} * 1024 * 1024;
+
+  static tool_definition upload_definition() {
+    return tool_definition("upload_file",
+                           "Copy a file or directory from the host's shared input folder into the sandbox workspace. "
+                           "`source` is relative to that folder; paths outside it are refused.")
+        .title("Copy into sandbox")
+        .output(schema_of(R"({"type":"object","properties":{"files":{"type":"array","items":{"type":"object",
+          "properties":{"path":{"type":"string"},"size_bytes":{"type":"integer"}},
+          "required":["path","size_bytes"],"additionalProperties":false}}},
+          "required":["files"],"additionalProperties":false})"))
+        .hints(false, true, true, false);
+  }
+
+  tool_definition download_definition() const {
+    return tool_definition("download_file",
+                           "Hand a finished file from the sandbox workspace to the user. By default a link is returned "
+                           "that the client can fetch; set `deliver` to inline to embed a small file" +
+                               std::string(output_.empty() ? "."
+                                                           : ", or to host to copy it into the host's output folder, "
+                                                             "where it replaces what has its name."))
+        .title("Hand over a file")
+        .output(schema_of(R"({"type":"object","properties":{"path":{"type":"string"},"uri":{"type":"string"},
+          "mime_type":{"type":"string"},"size_bytes":{"type":"integer"},"sha256":{"type":"string"},
+          "host_path":{"type":"string"}},"required":["path","uri","size_bytes"],"additionalProperties":false})"))
+        .hints(false, false, true, false);
+  }
+
+  /// A folder of the host. Nothing runs there.
+  static local folder(const std::string& path) {
+    return local().without_warning().warden(warden_policy::never).workspace(path);
+  }
+
+  static void require_all(const transfer& moved) {
+    if (!moved.ok()) throw moved.failed().front().reason();
+  }
+
+  // ---- upload_file ----
+  static awaitable<answer> upload(self_pointer self, call& made, tools::checked_arguments arguments) {
+    const std::shared_ptr<workspace> place = made.inside()->place;
+    const std::shared_ptr<any_environment> inside = co_await place->environment();
+    co_await workspace::take_turn(place);
+    const cofferdam::detail::allotted turn = place->turn();
+    const std::string source = arguments.text("source");
+    const std::string dest = arguments.text("dest");
+    const auto copy = [&](local_environment& from) { return copy_in(from, *inside, source, dest); };
+    const transfer moved = co_await with_environment(folder(self->input_), copy);
+    boost::json::array all;
+    std::string text;
+    for (const transferred_file& one : moved.files()) {
+      const std::string shown = one_line(one.destination(), 1000);
+      text += shown + "  " + std::to_string(one.size()) + " bytes\n";
+      boost::json::object file;
+      file["path"] = shown;
+      file["size_bytes"] = one.size();
+      all.push_back(std::move(file));
+    }
+    boost::json::object facts;
+    facts["files"] = std::move(all);
+    answer said(text.empty() ? "The directory is empty.\n" : text);
+    said.structured(std::move(facts));
+    co_return said;
+  }
+
+  static awaitable<transfer> copy_in(local_environment& from, any_environment& to, std::string source,
+                                     std::string dest) {
+    const entry what = co_await from.stat(source);
+    bool into_directory = co_await is_directory(to, dest);
+    into_directory = into_directory || dest.ends_with('/');
+    if (into_directory || what.is_directory()) {
+      file_set set;
+      set.exactly(source).into(dest);
+      // A directory keeps its name, as a file does, except where a new one was named for it.
+      if (what.is_directory() && into_directory) set.into(joined(dest, last_part(source)));
+      transfer moved = co_await copy_files(from, to, std::move(set));
+      require_all(moved);
+      co_return moved;
+    }
+    transfer moved = co_await copy_as(from, to, source, workspace_path(dest));
+    co_return moved;
+  }
+
+  /// A folder in a workspace that is removed with all it holds.
+  class folder_aside {
+   public:
+    folder_aside(any_environment& inside, std::string path) : inside_(&inside), path_(std::move(path)) {}
+    const std::string& path() const noexcept { return path_; }
+    awaitable<void> close() { return remove_quietly(*inside_, path_); }
+
+   private:
+    static awaitable<void> remove_quietly(any_environment& inside, std::string path) {
+      try {
+        co_await remove(inside, std::move(path));
+      } catch (const error&) {  // it was never made, or goes with the workspace
+      }
+    }
+    any_environment* inside_;
+    std::string path_;
+  };
+  class aside {
+   public:
+    explicit aside(any_environment& inside) : inside_(&inside) {}
+    awaitable<folder_aside> open() const { return make(*inside_); }
+
+   private:
+    static awaitable<folder_aside> make(any_environment& inside) {
+      co_return folder_aside(
+          inside, ".upload-" + cofferdam::detail::random_characters(16, "abcdefghijklmnopqrstuvwxyz0123456789"));
+    }
+    any_environment* inside_;
+  };
+
+  /// A file under another name: it is copied to a place of its own first, and appears whole.
+  static awaitable<transfer> copy_as(local_environment& from, any_environment& to, std::string source,
+                                     std::string dest) {
+    const auto move = [&](folder_aside& there) { return move_through(from, to, source, there.path(), dest); };
+    transfer moved = co_await cofferdam::detail::with_opened<folder_aside>(aside(to), move);
+    co_return moved;
+  }
+  static awaitable<transfer> move_through(local_environment& from, any_environment& to, std::string source,
+                                          std::string through, std::string dest) {
+    file_set set;
+    set.exactly(source).into(through);
+    const transfer moved = co_await copy_files(from, to, std::move(set));
+    require_all(moved);
+    const std::size_t slash = dest.rfind('/');
+    if (slash != std::string::npos) co_await make_directory(to, dest.substr(0, slash));
+    const transferred_file& file = moved.files().front();
+    co_await rename(to, file.destination(), dest);
+    transfer renamed;
+    renamed.add(transferred_file(source, dest, file.size()));
+    co_return renamed;
+  }
+
+  // ---- download_file ----
+  static awaitable<answer> download(self_pointer self, call& made, tools::checked_arguments arguments) {
+    const std::shared_ptr<workspace> place = made.inside()->place;
+    const std::shared_ptr<any_environment> inside = co_await place->environment();
+    co_await workspace::take_turn(place);
+    const cofferdam::detail::allotted turn = place->turn();
+    const std::string path = workspace_path(arguments.text("path"));
+    const std::string deliver = arguments.text("deliver");
+    const entry what = co_await stat(*inside, path);
+    if (!what.is_regular())
+      throw error(errc::not_a_file, "'" + one_line(path) + "' is no file; pack a directory with tar or zip first");
+    if (deliver == "inline" && what.size() > most_inline)
+      throw error(errc::too_large, "'" + one_line(path) + "' has " + std::to_string(what.size()) +
+                                       " bytes, and an answer holds 1 MiB: use deliver=link");
+    const std::string uri = uri_of(path);
+    const std::string_view type = mime_type_of(path);
+    boost::json::object facts;
+    facts["path"] = one_line(path, 4095);
+    facts["uri"] = uri;
+    if (!type.empty()) facts["mime_type"] = boost::json::string(view(type));
+    std::uint64_t size = what.size();
+    answer said;
+    std::string text = one_line(path, 1000);
+    if (deliver == "host") {
+      const std::string& root = self->output_;
+      const auto copy = [&](local_environment& to) { return copy_out(*inside, to, path); };
+      const transfer moved = co_await with_environment(folder(root), copy);
+      size = moved.files().front().size();
+      const std::string where = (std::filesystem::absolute(root) / path).lexically_normal().string();
+      facts["host_path"] = one_line(where, 4095);
+      text += " is now " + one_line(where, 4095);
+    }
+    if (size <= most_digested) {
+      const bytes content = co_await inside->read_file(path, most_digested);
+      size = content.size();
+      facts["sha256"] = digest_of(content);
+      if (deliver == "inline" && size <= most_inline)
+        said.add(content::resource(uri, type.empty() ? "application/octet-stream" : type, content));
+    }
+    if (deliver == "link") said.add(content::link(uri, one_line(path, 200), type));
+    facts["size_bytes"] = size;
+    text += ", " + std::to_string(size) + " bytes\n";
+    answer whole(text);
+    for (const mcp::content& block : said.blocks()) whole.add(block);
+    whole.structured(std::move(facts));
+    co_return whole;
+  }
+
+  static awaitable<transfer> copy_out(any_environment& from, local_environment& to, std::string path) {
+    file_set set;
+    set.exactly(path);
+    const std::size_t slash = path.rfind('/');
+    if (slash != std::string::npos) set.into(path.substr(0, slash));
+    transfer moved = co_await copy_files(from, to, std::move(set));
+    require_all(moved);
+    co_return moved;
+  }
+
+  static std::string digest_of(bytes_view content) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string made;
+    for (const unsigned char one : cofferdam::detail::sha256_of(as_text(content))) {
+      made += digits[one >> 4U];
+      made += digits[one & 15U];
+    }
+    return made;
+  }
+  static std::string last_part(std::string_view path) {
+    while (path.ends_with('/')) path.remove_suffix(1);
+    return std::string(path.substr(path.rfind('/') + 1));
+  }
+  static std::string joined(std::string folder, const std::string& name) {
+    if (folder == "." || folder == "./") return name;
+    while (folder.ends_with('/')) folder.pop_back();
+    return folder + "/" + name;
+  }
+
+  std::string input_;
+  std::string output_;
+  tools::argument_list upload_arguments_;
+  tools::argument_list download_arguments_;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail
