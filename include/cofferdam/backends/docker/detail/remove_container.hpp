@@ -21,10 +21,17 @@ namespace cofferdam::inline v0::docker::detail {
 /// answer could not be read. Where the daemon has refused, there is none.
 inline bool leaves_in_doubt(const error& reason) { return reason.cause().category() != docker::http_status_category(); }
 
-/// Asks for a removal, up to three times: the connection may break off once more.
+/// Whether a daemon has failed because the container ended by itself while it was about to kill it.
+inline bool ended_meanwhile(const error& reason) {
+  return !leaves_in_doubt(reason) && reason.cause().value() == 500 && holds(reason.what(), "is not running");
+}
+
+/// Asks for a removal, up to three times where the connection breaks off, and longer where the container's own end comes
+/// between.
 inline awaitable<int> ask_to_remove(std::shared_ptr<engine> api, std::string path, api_call doing) {
   static const std::vector<int> gone{404, 409};
-  for (int turn = 1;; ++turn) {
+  int broken = 0;
+  for (int ended = 0;;) {
     std::optional<error> failure;
     try {
       http_request what = api->request("DELETE", path);
@@ -33,7 +40,11 @@ inline awaitable<int> ask_to_remove(std::shared_ptr<engine> api, std::string pat
     } catch (const error& reason) {
       failure = reason;
     }
-    if (turn == 3 || failure->code() != errc::provider_lost || !leaves_in_doubt(*failure)) throw *failure;
+    if (ended_meanwhile(*failure) && ++ended < 40) {
+      co_await cofferdam::detail::short_pause(api->executor());
+    } else if (failure->code() != errc::provider_lost || !leaves_in_doubt(*failure) || ++broken == 3) {
+      throw *failure;
+    }
   }
 }
 
