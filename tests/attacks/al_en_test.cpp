@@ -38,6 +38,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+namespace al_en_tests {
+
 namespace {
 
 using namespace cofferdam;
@@ -752,3 +754,5 @@ TEST(Attack, EN_09_home_and_temporary_folders_are_the_guest_s_own) {
 }
 
 }  // namespace
+
+}  // namespace al_en_tests

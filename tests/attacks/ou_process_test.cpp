@@ -38,6 +38,8 @@
 
 #include <unistd.h>
 
+namespace ou_process_tests {
+
 namespace {
 
 using asio::awaitable;
@@ -343,3 +345,5 @@ TEST(Attack, OU_11_control_an_exception_alone_ends_nothing) {
     EXPECT_TRUE(cofferdam_test::is_alive(naive.pid()));
   }
 }
+
+}  // namespace ou_process_tests

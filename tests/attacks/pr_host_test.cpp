@@ -46,6 +46,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+namespace pr_host_tests {
+
 namespace {
 
 using asio::awaitable;
@@ -518,3 +520,5 @@ TEST(Attack, PR_22_a_crash_leaves_no_core_dump) {
   if (control != "dumped")
     std::cout << "not proven here: the control (this machine dumps no cores: " << control << ")\n";
 }
+
+}  // namespace pr_host_tests

@@ -17,6 +17,8 @@
 #include <functional>
 #include <string>
 
+namespace pr_terminal_tests {
+
 namespace {
 
 using asio::awaitable;
@@ -119,3 +121,5 @@ TEST(Attack, PR_21_what_ignores_the_hang_up_of_its_terminal_is_gone_all_the_same
   };
   run([&]() -> awaitable<void> { co_await with_environment(provider(base), std::ref(body)); });
 }
+
+}  // namespace pr_terminal_tests

@@ -39,6 +39,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+namespace pr_time_tests {
+
 namespace {
 
 using asio::awaitable;
@@ -422,3 +424,5 @@ TEST(Attack, PR_18_a_stranger_that_was_given_the_commands_number_is_not_signalle
   give_number_away(cofferdam::warden_policy::require);
   give_number_away(cofferdam::warden_policy::never);
 }
+
+}  // namespace pr_time_tests

@@ -62,6 +62,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+namespace pr_tree_tests {
+
 namespace {
 
 using asio::awaitable;
@@ -1208,3 +1210,5 @@ TEST(Attack, PR_10_control_hostile_runs_without_a_warden_leave_processes) {
   EXPECT_FALSE(orphans.is_empty());
   kill_marked(marker);
 }
+
+}  // namespace pr_tree_tests

@@ -29,7 +29,7 @@ class late_knowing_environment {
   any_environment inside_;
 };
 
-}  // namespace cofferdam_test
+namespace any_provider_tests {}  // namespace cofferdam_test
 
 namespace {
 
@@ -105,3 +105,5 @@ TEST(AnyProvider, an_empty_environment_says_so) {
 }
 
 }  // namespace
+
+}  // namespace any_provider_tests

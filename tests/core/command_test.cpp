@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+namespace command_tests {
+
 namespace {
 
 using cofferdam::argv;
@@ -182,3 +184,5 @@ TEST(Command, a_variable_longer_than_linux_allows_is_refused) {
 TEST(Command, empty_input_is_not_no_input) { EXPECT_TRUE(shell("x").input("").input().has_value()); }
 
 }  // namespace
+
+}  // namespace command_tests

@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <utility>
 
+namespace format_result_tests {
+
 namespace {
 
 using cofferdam::bytes;
@@ -231,3 +233,5 @@ TEST(FormatResult, options_chain_on_values_and_names) {
 }
 
 }  // namespace
+
+}  // namespace format_result_tests

@@ -11,6 +11,8 @@
 
 #include <stdexcept>
 
+namespace layer_tests {
+
 namespace {
 
 using namespace cofferdam;
@@ -300,3 +302,5 @@ TEST(Layer, an_open_environment_can_be_narrowed) {
 }
 
 }  // namespace
+
+}  // namespace layer_tests

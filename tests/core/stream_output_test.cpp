@@ -25,6 +25,8 @@
 #include <system_error>
 #include <vector>
 
+namespace stream_output_tests {
+
 namespace {
 
 using asio::awaitable;
@@ -236,3 +238,5 @@ TEST(StreamOutput, leaves_the_callers_wish_for_exceptions_as_it_was) {
   });
   EXPECT_TRUE(after);
 }
+
+}  // namespace stream_output_tests

@@ -27,6 +27,8 @@
 #include <system_error>
 #include <utility>
 
+namespace with_environment_tests {
+
 namespace {
 
 using asio::awaitable;
@@ -322,3 +324,5 @@ TEST(WithEnvironment, of_local_destroyed_with_its_loop_at_any_step_leaves_no_pro
   }
   EXPECT_GT(handlers, 5U);
 }
+
+}  // namespace with_environment_tests

@@ -11,22 +11,17 @@ source=$(cd "$here/../.." && pwd)
 clean=$(mktemp -d)
 trap 'rm -rf "$clean"' EXIT
 cxx=${CXX:-g++}
-passed=0 failed=0
+mkdir "$clean/results"
 
-try() {  # try NAME COMMAND...
-  local name=$1
-  shift
-  if (cd "$clean" && set -e && "$@") >"$clean/log" 2>&1; then
-    echo "ok      $name"
-    passed=$((passed + 1))
+try() {  # try FILE NAME COMMAND: what came of it goes into a file, since two run at a time
+  local result=$clean/results/$1 name=$2
+  shift 2
+  if (cd "$clean" && set -e && "$@") >"$result.log" 2>&1; then
+    echo "ok      $name" >"$result"
   else
-    echo "FAILED  $name"
-    tail -n 30 "$clean/log"
-    failed=$((failed + 1))
+    { echo "FAILED  $name" && tail -n 30 "$result.log"; } >"$result"
   fi
 }
-
-runs() { "$@" | grep -q ': ran$'; }
 
 # Bash leaves a function at once only where it is not tested: && throughout.
 include_path() {
@@ -61,11 +56,19 @@ find_package() {
     cmake --build found && runs found/whole
 }
 
-try "include path" include_path
-try "single header" single_header
-try "add_subdirectory" add_subdirectory
-try "install" installed
-try "find_package(cofferdam COMPONENTS core), with neither Boost.JSON nor OpenSSL" find_package_core
-try "find_package(cofferdam)" find_package
+{
+  try 1 "include path" include_path
+  try 2 "single header" single_header
+  try 3 "add_subdirectory" add_subdirectory
+} &
+{
+  try 4 "install" installed
+  try 5 "find_package(cofferdam COMPONENTS core), with neither Boost.JSON nor OpenSSL" find_package_core
+  try 6 "find_package(cofferdam)" find_package
+}
+wait
+cat "$clean"/results/[1-6]
+passed=$(cat "$clean"/results/[1-6] | grep -c '^ok ' || true)
+failed=$((6 - passed))
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]
