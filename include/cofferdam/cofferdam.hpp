@@ -91,6 +91,7 @@
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/core/suspendable_environment.hpp>
 #include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/undumped_text.hpp>
 #include <cofferdam/core/utf8.hpp>
 #include <cofferdam/core/warning.hpp>
 #include <cofferdam/core/with_environment.hpp>

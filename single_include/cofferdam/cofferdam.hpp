@@ -6339,6 +6339,166 @@ namespace cofferdam::inline v0::detail {
 
 }  // namespace cofferdam::inline v0::detail
 
+// ---- cofferdam/core/undumped_text.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+// Memory for secrets: core dumps leave it out (MADV_DONTDUMP, madvise(2)), and it is wiped when it is given back.
+
+namespace cofferdam::inline v0 {
+
+namespace detail {
+
+/// Takes pages from the system, and hands out parts of them. One a program; it is never destroyed, as what it has given out
+/// may be.
+class undumped_pool {
+ public:
+  static undumped_pool& instance() {
+    static auto* const one = new undumped_pool;
+    return *one;
+  }
+  undumped_pool(const undumped_pool&) = delete;
+  undumped_pool& operator=(const undumped_pool&) = delete;
+
+  void* take(std::size_t size) {
+    const std::size_t which = class_of(size);
+    if (which == classes) return map(size);
+    const std::lock_guard lock(mutex_);
+    if (free_[which] == nullptr) refill(which);
+    part* const first = free_[which];
+    free_[which] = first->next;
+    return first;
+  }
+  void give(void* memory, std::size_t size) noexcept {
+    ::explicit_bzero(memory, size);
+    const std::size_t which = class_of(size);
+    if (which == classes) {
+      ::munmap(memory, whole_pages(size));
+      return;
+    }
+    const std::lock_guard lock(mutex_);
+    free_[which] = new (memory) part{free_[which]};
+  }
+
+ private:
+  struct part {
+    part* next;
+  };
+  static constexpr std::size_t smallest = 64;
+  static constexpr std::size_t classes = 8;  // up to 8 KiB
+  static constexpr std::size_t chunk = std::size_t{64} * 1024;
+
+  undumped_pool() = default;
+
+  static std::size_t class_of(std::size_t size) noexcept {
+    const std::size_t units = (std::max<std::size_t>(size, 1) + smallest - 1) / smallest;
+    return std::min<std::size_t>(std::bit_width(units - 1), classes);
+  }
+  static std::size_t whole_pages(std::size_t size) noexcept {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    return (size + page - 1) / page * page;
+  }
+  static void* map(std::size_t size) {
+    const std::size_t whole = whole_pages(size);
+    if (whole < size) throw std::bad_alloc();
+    void* const memory = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    ::madvise(memory, whole, MADV_DONTDUMP);  // where that is not to be had, cores hold it
+    return memory;
+  }
+  void refill(std::size_t which) {
+    const std::size_t size = smallest << which;
+    auto* const memory = static_cast<std::byte*>(map(chunk));
+    for (std::size_t at = 0; at + size <= chunk; at += size) free_[which] = new (memory + at) part{free_[which]};
+  }
+
+  std::mutex mutex_;
+  std::array<part*, classes> free_{};
+};
+
+/// Wipes a text, the part that no longer belongs to it included.
+inline void wipe(std::string& text) noexcept {
+  text.resize(text.capacity());
+  ::explicit_bzero(text.data(), text.size());
+  text.clear();
+}
+
+/// Has core dumps leave out the pages in which this text lies, and whatever else does.
+inline void keep_out_of_core_dumps(std::string_view text) noexcept {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(text.data()) / page * page;
+  const std::uintptr_t end = (reinterpret_cast<std::uintptr_t>(text.data()) + text.size() + page - 1) / page * page;
+  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTDUMP);
+}
+
+}  // namespace detail
+
+/// Allocates memory that core dumps leave out, and wipes it when it is given back. \par Threads  any.
+/// \par Cost  of up to 8 KiB a lock and a list; beyond that a few system calls.
+template <class T>
+class undumped_allocator {
+ public:
+  using value_type = T;
+  undumped_allocator() noexcept = default;
+  template <class U>
+  undumped_allocator(const undumped_allocator<U>&) noexcept {}
+
+  T* allocate(std::size_t count) {
+    if (count > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_array_new_length();
+    return static_cast<T*>(detail::undumped_pool::instance().take(count * sizeof(T)));
+  }
+  void deallocate(T* memory, std::size_t count) noexcept {
+    detail::undumped_pool::instance().give(memory, count * sizeof(T));
+  }
+  template <class U>
+  bool operator==(const undumped_allocator<U>&) const noexcept {
+    return true;
+  }
+};
+
+/// Bytes to put something together that has a secret in it. No `basic_string`: that keeps a short one within itself.
+using undumped_bytes = std::vector<char, undumped_allocator<char>>;
+
+/// A text that core dumps do not hold. Copies share it.
+/// \par Threads  const members from any.
+class undumped_text {
+ public:
+  undumped_text() = default;
+  /// What is given away is wiped: `undumped_text(std::move(key))`.
+  explicit undumped_text(std::string text)
+      : text_(text.empty() ? nullptr : std::make_shared<const undumped_bytes>(text.begin(), text.end())) {
+    detail::wipe(text);
+  }
+
+  bool empty() const noexcept { return !text_; }
+  std::size_t size() const noexcept { return text_ ? text_->size() : 0; }
+  /// Valid as long as this, or a copy, lives.
+  std::string_view view() const noexcept {
+    return text_ ? std::string_view(text_->data(), text_->size()) : std::string_view();
+  }
+
+ private:
+  std::shared_ptr<const undumped_bytes> text_;
+};
+
+}  // namespace cofferdam::inline v0
+
 // ---- cofferdam/net/http_message.hpp ----
 
 
@@ -6538,6 +6698,14 @@ class http_request {
   http_request&& field(std::string name, std::string value) && {
     return std::move(field(std::move(name), std::move(value)));
   }
+  /// Adds a field that core dumps do not hold; `fields()` does not either. \throws as `http_field`, without the value.
+  http_request& secret_field(std::string name, undumped_text value) & {
+    if (!detail::is_token(name) || !detail::is_field_text(value.view()))
+      throw error(errc::invalid_argument, "the value of the HTTP field \"" + one_line(name) +
+                                              "\", which is a secret, has a control character, or the name is none");
+    secret_fields_.emplace_back(std::move(name), std::move(value));
+    return *this;
+  }
   http_request& body(http_body content) & {
     body_ = std::move(content);
     return *this;
@@ -6564,6 +6732,7 @@ class http_request {
   const std::string& target() const noexcept { return target_; }
   const http_fields& fields() const noexcept { return fields_; }
   http_fields& fields() noexcept { return fields_; }
+  const std::vector<std::pair<std::string, undumped_text>>& secret_fields() const noexcept { return secret_fields_; }
   const http_body& body() const noexcept { return body_; }
   /// Whether it may be sent twice: by its method (RFC 9110, 9.2.2), or because `idempotent()` says so.
   bool is_idempotent() const noexcept {
@@ -6577,6 +6746,7 @@ class http_request {
   std::string method_ = "GET";
   std::string target_ = "/";
   http_fields fields_;
+  std::vector<std::pair<std::string, undumped_text>> secret_fields_;
   http_body body_;
   bool idempotent_ = false;
 };
@@ -7710,9 +7880,18 @@ class http_outgoing {
     } else if (body.present() || is_expected_to_have_a_body()) {
       head.fields.append("Content-Length", std::to_string(body.size().value_or(0)));
     }
-    text_ = http_head_text(head);
+    const std::string plain = http_head_text(head);
+    text_.reserve(plain.size() + 256);
+    add(std::string_view(plain).substr(0, plain.size() - 2));
+    for (const auto& [name, value] : request_.secret_fields()) {
+      add(name);
+      add(": ");
+      add(value.view());
+      add("\r\n");
+    }
+    add("\r\n");
     if (!body.pieces() && body.content().size() <= longest_inline) {
-      text_ += as_text(body.content());
+      add(as_text(body.content()));
       whole_ = true;
       begins_body_ = !body.content().empty();
     }
@@ -7721,7 +7900,7 @@ class http_outgoing {
 
   const http_request& request() const noexcept { return request_; }
   /// The head, and the body where that is short.
-  const std::string& text() const noexcept { return text_; }
+  std::string_view text() const noexcept { return std::string_view(text_.data(), text_.size()); }
   bool whole() const noexcept { return whole_; }
   bool begins_body() const noexcept { return begins_body_; }
   bool chunked() const noexcept { return chunked_; }
@@ -7736,8 +7915,10 @@ class http_outgoing {
     return method == "POST" || method == "PUT" || method == "PATCH";
   }
 
+  void add(std::string_view part) { text_.insert(text_.end(), part.begin(), part.end()); }
+
   http_request request_;
-  std::string text_;
+  undumped_bytes text_;
   bool whole_ = false;
   bool begins_body_ = false;
   bool chunked_ = false;
@@ -23372,18 +23553,22 @@ namespace cofferdam::inline v0::e2b {
 
 /// A key or a token. Cannot be printed, compared by accident, or turned into a text without saying so: `reveal()`.
 ///
-/// In this process's memory it lies as any other text, and so do the requests that carry it: a core dump holds it. Where
-/// others may read cores, forbid them (`RLIMIT_CORE`, `prctl(PR_SET_DUMPABLE)`).
+/// Core dumps do not hold it, nor the requests that carry it, as far as that is this library's doing: what you have made
+/// it from is yours. The tokens of a sandbox, which come in answers of the service, may be in one all the same. Copies
+/// share it.
 class secret {
  public:
   secret() = default;
+  /// \param value  is wiped where it was moved in.
   explicit secret(std::string value) : value_(std::move(value)) {}
   bool empty() const noexcept { return value_.empty(); }
-  /// The text itself: for the field of a request, and for nothing that anybody reads.
-  const std::string& reveal() const noexcept { return value_; }
+  /// The text itself: for nothing that anybody reads, and for no copy that stays.
+  std::string_view reveal() const noexcept { return value_.view(); }
+  /// The same for the field of a request: `http_request::secret_field`.
+  const undumped_text& text() const noexcept { return value_; }
 
  private:
-  std::string value_;
+  undumped_text value_;
 };
 
 /// Takes secrets out of what a peer says, before anything else is done with it: a service may quote the key that it refuses.
@@ -23433,19 +23618,31 @@ class surroundings {
 
   /// No variables at all.
   surroundings() = default;
-  explicit surroundings(variable_map variables) : variables_(std::move(variables)) {}
+  explicit surroundings(variable_map variables) : variables_(std::move(variables)) {
+    const auto found = variables_.find(key_name);
+    if (found == variables_.end()) return;
+    key_ = secret(found->second);
+    cofferdam::detail::wipe(found->second);
+    variables_.erase(found);
+  }
 
-  /// This process's own, copied now.
+  /// This process's own, copied now. Core dumps of the process are without the part of its memory where the key lies
+  /// from then on; it stays among the variables.
   static surroundings of_this_process() {
-    variable_map variables;
+    surroundings made;
     for (char** one = ::environ; one != nullptr && *one != nullptr; ++one) {
       const std::string_view text(*one);
-      if (!text.starts_with("E2B_") && !is_about_proxies(text.substr(0, text.find('=')))) continue;
       const auto equals = text.find('=');
-      if (equals != std::string_view::npos)
-        variables.emplace(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
+      if (equals == std::string_view::npos) continue;
+      const std::string_view name = text.substr(0, equals);
+      if (name == key_name) {
+        cofferdam::detail::keep_out_of_core_dumps(text);
+        made.key_ = secret(std::string(text.substr(equals + 1)));
+      } else if (name.starts_with("E2B_") || is_about_proxies(name)) {
+        made.variables_.emplace(std::string(name), std::string(text.substr(equals + 1)));
+      }
     }
-    return surroundings(std::move(variables));
+    return made;
   }
 
   /// What HTTPS_PROXY and NO_PROXY say, in small letters or in large ones; the small ones win, as with other programs.
@@ -23458,7 +23655,9 @@ class surroundings {
     return proxy_rules(either("https_proxy", "HTTPS_PROXY"), either("no_proxy", "NO_PROXY"));
   }
 
-  /// A variable's value; empty where it is not set, which means the same to E2B.
+  /// E2B_API_KEY; none where it is not set or empty.
+  const secret& key() const noexcept { return key_; }
+  /// The value of any other variable; empty where it is not set, which means the same to E2B.
   std::string said(std::string_view name) const {
     const auto found = variables_.find(name);
     return found == variables_.end() ? std::string() : found->second;
@@ -23469,7 +23668,10 @@ class surroundings {
     return name == "https_proxy" || name == "HTTPS_PROXY" || name == "no_proxy" || name == "NO_PROXY";
   }
 
+  static constexpr std::string_view key_name = "E2B_API_KEY";
+
   variable_map variables_;
+  secret key_;
 };
 
 }  // namespace cofferdam::inline v0::e2b
@@ -23534,7 +23736,7 @@ class account {
       const std::string said = from.said(variable);
       return said.empty() ? std::string(otherwise) : said;
     };
-    made.key_ = options.api_key.empty() ? secret(from.said("E2B_API_KEY")) : options.api_key;
+    made.key_ = options.api_key.empty() ? from.key() : options.api_key;
     const bool debug = from.said("E2B_DEBUG") == "true";
     if (made.key_.empty() && !debug)
       throw error(errc::invalid_argument,
@@ -24218,11 +24420,14 @@ enum class file_access { read, write };
 /// \par Source        specs/e2b.md 7.
 inline std::string file_signature(std::string_view path, file_access access, std::string_view user, const secret& token,
                                   std::optional<std::int64_t> expiration) {
-  std::string raw(path);
-  raw += access == file_access::read ? ":read:" : ":write:";
-  raw += user;
-  raw += ":" + token.reveal();
-  if (expiration) raw += ":" + std::to_string(*expiration);
+  undumped_bytes raw;
+  const auto add = [&raw](std::string_view part) { raw.insert(raw.end(), part.begin(), part.end()); };
+  add(path);
+  add(access == file_access::read ? ":read:" : ":write:");
+  add(user);
+  add(":");
+  add(token.reveal());
+  if (expiration) add(":" + std::to_string(*expiration));
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned size = 0;
   if (EVP_Digest(raw.data(), raw.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1)
@@ -24364,7 +24569,7 @@ class api {
     back_off pauses(who_.options().first_pause, who_.options().request_timeout);
     for (;;) {
       http_request what(method, who_.api().prefix() + path);
-      what.field("X-API-KEY", who_.key().reveal()).field("User-Agent", std::string(user_agent));
+      what.secret_field("X-API-KEY", who_.key().text()).field("User-Agent", std::string(user_agent));
       if (body) what.content("application/json", boost::json::serialize(*body));
       http_limits limits;
       limits.connect(std::min(pauses.left(), std::chrono::milliseconds(30'000)));
@@ -25522,7 +25727,7 @@ class envd : public std::enable_shared_from_this<envd> {
   http_request request(std::string method, std::string_view path) const {
     http_request made(std::move(method), base_.prefix() + std::string(path));
     made.field("E2b-Sandbox-Id", id_).field("E2b-Sandbox-Port", std::to_string(port));
-    if (!token_.empty()) made.field("X-Access-Token", token_.reveal());
+    if (!token_.empty()) made.secret_field("X-Access-Token", token_.text());
     return made;
   }
 
@@ -28248,9 +28453,9 @@ class code_interpreter {
     made.field("User-Agent", std::string(detail::user_agent));
     made.field("E2b-Sandbox-Id", inside_->id()).field("E2b-Sandbox-Port", std::to_string(port));
     const secret& token = inside_->place()->token();
-    if (!token.empty()) made.field("X-Access-Token", token.reveal());
+    if (!token.empty()) made.secret_field("X-Access-Token", token.text());
     if (!inside_->info().traffic_token().empty())
-      made.field("E2B-Traffic-Access-Token", inside_->info().traffic_token().reveal());
+      made.secret_field("E2B-Traffic-Access-Token", inside_->info().traffic_token().text());
     return made;
   }
 

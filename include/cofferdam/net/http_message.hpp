@@ -6,6 +6,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/undumped_text.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -203,6 +204,14 @@ class http_request {
   http_request&& field(std::string name, std::string value) && {
     return std::move(field(std::move(name), std::move(value)));
   }
+  /// Adds a field that core dumps do not hold; `fields()` does not either. \throws as `http_field`, without the value.
+  http_request& secret_field(std::string name, undumped_text value) & {
+    if (!detail::is_token(name) || !detail::is_field_text(value.view()))
+      throw error(errc::invalid_argument, "the value of the HTTP field \"" + one_line(name) +
+                                              "\", which is a secret, has a control character, or the name is none");
+    secret_fields_.emplace_back(std::move(name), std::move(value));
+    return *this;
+  }
   http_request& body(http_body content) & {
     body_ = std::move(content);
     return *this;
@@ -229,6 +238,7 @@ class http_request {
   const std::string& target() const noexcept { return target_; }
   const http_fields& fields() const noexcept { return fields_; }
   http_fields& fields() noexcept { return fields_; }
+  const std::vector<std::pair<std::string, undumped_text>>& secret_fields() const noexcept { return secret_fields_; }
   const http_body& body() const noexcept { return body_; }
   /// Whether it may be sent twice: by its method (RFC 9110, 9.2.2), or because `idempotent()` says so.
   bool is_idempotent() const noexcept {
@@ -242,6 +252,7 @@ class http_request {
   std::string method_ = "GET";
   std::string target_ = "/";
   http_fields fields_;
+  std::vector<std::pair<std::string, undumped_text>> secret_fields_;
   http_body body_;
   bool idempotent_ = false;
 };

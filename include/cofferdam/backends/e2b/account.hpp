@@ -66,7 +66,7 @@ class account {
       const std::string said = from.said(variable);
       return said.empty() ? std::string(otherwise) : said;
     };
-    made.key_ = options.api_key.empty() ? secret(from.said("E2B_API_KEY")) : options.api_key;
+    made.key_ = options.api_key.empty() ? from.key() : options.api_key;
     const bool debug = from.said("E2B_DEBUG") == "true";
     if (made.key_.empty() && !debug)
       throw error(errc::invalid_argument,

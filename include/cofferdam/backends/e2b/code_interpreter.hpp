@@ -195,9 +195,9 @@ class code_interpreter {
     made.field("User-Agent", std::string(detail::user_agent));
     made.field("E2b-Sandbox-Id", inside_->id()).field("E2b-Sandbox-Port", std::to_string(port));
     const secret& token = inside_->place()->token();
-    if (!token.empty()) made.field("X-Access-Token", token.reveal());
+    if (!token.empty()) made.secret_field("X-Access-Token", token.text());
     if (!inside_->info().traffic_token().empty())
-      made.field("E2B-Traffic-Access-Token", inside_->info().traffic_token().reveal());
+      made.secret_field("E2B-Traffic-Access-Token", inside_->info().traffic_token().text());
     return made;
   }
 

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/version.hpp>
+#include <cofferdam/core/undumped_text.hpp>
 
 #include <cstddef>
 #include <string>
@@ -14,18 +14,22 @@ namespace cofferdam::inline v0::e2b {
 
 /// A key or a token. Cannot be printed, compared by accident, or turned into a text without saying so: `reveal()`.
 ///
-/// In this process's memory it lies as any other text, and so do the requests that carry it: a core dump holds it. Where
-/// others may read cores, forbid them (`RLIMIT_CORE`, `prctl(PR_SET_DUMPABLE)`).
+/// Core dumps do not hold it, nor the requests that carry it, as far as that is this library's doing: what you have made
+/// it from is yours. The tokens of a sandbox, which come in answers of the service, may be in one all the same. Copies
+/// share it.
 class secret {
  public:
   secret() = default;
+  /// \param value  is wiped where it was moved in.
   explicit secret(std::string value) : value_(std::move(value)) {}
   bool empty() const noexcept { return value_.empty(); }
-  /// The text itself: for the field of a request, and for nothing that anybody reads.
-  const std::string& reveal() const noexcept { return value_; }
+  /// The text itself: for nothing that anybody reads, and for no copy that stays.
+  std::string_view reveal() const noexcept { return value_.view(); }
+  /// The same for the field of a request: `http_request::secret_field`.
+  const undumped_text& text() const noexcept { return value_; }
 
  private:
-  std::string value_;
+  undumped_text value_;
 };
 
 /// Takes secrets out of what a peer says, before anything else is done with it: a service may quote the key that it refuses.

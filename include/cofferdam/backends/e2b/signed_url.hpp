@@ -52,11 +52,14 @@ enum class file_access { read, write };
 /// \par Source        specs/e2b.md 7.
 inline std::string file_signature(std::string_view path, file_access access, std::string_view user, const secret& token,
                                   std::optional<std::int64_t> expiration) {
-  std::string raw(path);
-  raw += access == file_access::read ? ":read:" : ":write:";
-  raw += user;
-  raw += ":" + token.reveal();
-  if (expiration) raw += ":" + std::to_string(*expiration);
+  undumped_bytes raw;
+  const auto add = [&raw](std::string_view part) { raw.insert(raw.end(), part.begin(), part.end()); };
+  add(path);
+  add(access == file_access::read ? ":read:" : ":write:");
+  add(user);
+  add(":");
+  add(token.reveal());
+  if (expiration) add(":" + std::to_string(*expiration));
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned size = 0;
   if (EVP_Digest(raw.data(), raw.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1)

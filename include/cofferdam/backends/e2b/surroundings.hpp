@@ -2,6 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/e2b/secret.hpp>
+#include <cofferdam/core/undumped_text.hpp>
 #include <cofferdam/net/proxy.hpp>
 
 #include <functional>
@@ -21,19 +23,31 @@ class surroundings {
 
   /// No variables at all.
   surroundings() = default;
-  explicit surroundings(variable_map variables) : variables_(std::move(variables)) {}
+  explicit surroundings(variable_map variables) : variables_(std::move(variables)) {
+    const auto found = variables_.find(key_name);
+    if (found == variables_.end()) return;
+    key_ = secret(found->second);
+    cofferdam::detail::wipe(found->second);
+    variables_.erase(found);
+  }
 
-  /// This process's own, copied now.
+  /// This process's own, copied now. Core dumps of the process are without the part of its memory where the key lies
+  /// from then on; it stays among the variables.
   static surroundings of_this_process() {
-    variable_map variables;
+    surroundings made;
     for (char** one = ::environ; one != nullptr && *one != nullptr; ++one) {
       const std::string_view text(*one);
-      if (!text.starts_with("E2B_") && !is_about_proxies(text.substr(0, text.find('=')))) continue;
       const auto equals = text.find('=');
-      if (equals != std::string_view::npos)
-        variables.emplace(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
+      if (equals == std::string_view::npos) continue;
+      const std::string_view name = text.substr(0, equals);
+      if (name == key_name) {
+        cofferdam::detail::keep_out_of_core_dumps(text);
+        made.key_ = secret(std::string(text.substr(equals + 1)));
+      } else if (name.starts_with("E2B_") || is_about_proxies(name)) {
+        made.variables_.emplace(std::string(name), std::string(text.substr(equals + 1)));
+      }
     }
-    return surroundings(std::move(variables));
+    return made;
   }
 
   /// What HTTPS_PROXY and NO_PROXY say, in small letters or in large ones; the small ones win, as with other programs.
@@ -46,7 +60,9 @@ class surroundings {
     return proxy_rules(either("https_proxy", "HTTPS_PROXY"), either("no_proxy", "NO_PROXY"));
   }
 
-  /// A variable's value; empty where it is not set, which means the same to E2B.
+  /// E2B_API_KEY; none where it is not set or empty.
+  const secret& key() const noexcept { return key_; }
+  /// The value of any other variable; empty where it is not set, which means the same to E2B.
   std::string said(std::string_view name) const {
     const auto found = variables_.find(name);
     return found == variables_.end() ? std::string() : found->second;
@@ -57,7 +73,10 @@ class surroundings {
     return name == "https_proxy" || name == "HTTPS_PROXY" || name == "no_proxy" || name == "NO_PROXY";
   }
 
+  static constexpr std::string_view key_name = "E2B_API_KEY";
+
   variable_map variables_;
+  secret key_;
 };
 
 }  // namespace cofferdam::inline v0::e2b

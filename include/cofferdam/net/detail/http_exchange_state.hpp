@@ -5,6 +5,7 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/undumped_text.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/detail/http_pool.hpp>
 #include <cofferdam/net/detail/prefixed_stream.hpp>
@@ -65,9 +66,18 @@ class http_outgoing {
     } else if (body.present() || is_expected_to_have_a_body()) {
       head.fields.append("Content-Length", std::to_string(body.size().value_or(0)));
     }
-    text_ = http_head_text(head);
+    const std::string plain = http_head_text(head);
+    text_.reserve(plain.size() + 256);
+    add(std::string_view(plain).substr(0, plain.size() - 2));
+    for (const auto& [name, value] : request_.secret_fields()) {
+      add(name);
+      add(": ");
+      add(value.view());
+      add("\r\n");
+    }
+    add("\r\n");
     if (!body.pieces() && body.content().size() <= longest_inline) {
-      text_ += as_text(body.content());
+      add(as_text(body.content()));
       whole_ = true;
       begins_body_ = !body.content().empty();
     }
@@ -76,7 +86,7 @@ class http_outgoing {
 
   const http_request& request() const noexcept { return request_; }
   /// The head, and the body where that is short.
-  const std::string& text() const noexcept { return text_; }
+  std::string_view text() const noexcept { return std::string_view(text_.data(), text_.size()); }
   bool whole() const noexcept { return whole_; }
   bool begins_body() const noexcept { return begins_body_; }
   bool chunked() const noexcept { return chunked_; }
@@ -91,8 +101,10 @@ class http_outgoing {
     return method == "POST" || method == "PUT" || method == "PATCH";
   }
 
+  void add(std::string_view part) { text_.insert(text_.end(), part.begin(), part.end()); }
+
   http_request request_;
-  std::string text_;
+  undumped_bytes text_;
   bool whole_ = false;
   bool begins_body_ = false;
   bool chunked_ = false;

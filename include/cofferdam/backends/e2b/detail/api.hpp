@@ -130,7 +130,7 @@ class api {
     back_off pauses(who_.options().first_pause, who_.options().request_timeout);
     for (;;) {
       http_request what(method, who_.api().prefix() + path);
-      what.field("X-API-KEY", who_.key().reveal()).field("User-Agent", std::string(user_agent));
+      what.secret_field("X-API-KEY", who_.key().text()).field("User-Agent", std::string(user_agent));
       if (body) what.content("application/json", boost::json::serialize(*body));
       http_limits limits;
       limits.connect(std::min(pauses.left(), std::chrono::milliseconds(30'000)));

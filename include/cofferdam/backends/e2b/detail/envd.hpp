@@ -354,7 +354,7 @@ class envd : public std::enable_shared_from_this<envd> {
   http_request request(std::string method, std::string_view path) const {
     http_request made(std::move(method), base_.prefix() + std::string(path));
     made.field("E2b-Sandbox-Id", id_).field("E2b-Sandbox-Port", std::to_string(port));
-    if (!token_.empty()) made.field("X-Access-Token", token_.reveal());
+    if (!token_.empty()) made.secret_field("X-Access-Token", token_.text());
     return made;
   }
 

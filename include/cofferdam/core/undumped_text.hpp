@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/version.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+// Memory for secrets: core dumps leave it out (MADV_DONTDUMP, madvise(2)), and it is wiped when it is given back.
+
+namespace cofferdam::inline v0 {
+
+namespace detail {
+
+/// Takes pages from the system, and hands out parts of them. One a program; it is never destroyed, as what it has given out
+/// may be.
+class undumped_pool {
+ public:
+  static undumped_pool& instance() {
+    static auto* const one = new undumped_pool;
+    return *one;
+  }
+  undumped_pool(const undumped_pool&) = delete;
+  undumped_pool& operator=(const undumped_pool&) = delete;
+
+  void* take(std::size_t size) {
+    const std::size_t which = class_of(size);
+    if (which == classes) return map(size);
+    const std::lock_guard lock(mutex_);
+    if (free_[which] == nullptr) refill(which);
+    part* const first = free_[which];
+    free_[which] = first->next;
+    return first;
+  }
+  void give(void* memory, std::size_t size) noexcept {
+    ::explicit_bzero(memory, size);
+    const std::size_t which = class_of(size);
+    if (which == classes) {
+      ::munmap(memory, whole_pages(size));
+      return;
+    }
+    const std::lock_guard lock(mutex_);
+    free_[which] = new (memory) part{free_[which]};
+  }
+
+ private:
+  struct part {
+    part* next;
+  };
+  static constexpr std::size_t smallest = 64;
+  static constexpr std::size_t classes = 8;  // up to 8 KiB
+  static constexpr std::size_t chunk = std::size_t{64} * 1024;
+
+  undumped_pool() = default;
+
+  static std::size_t class_of(std::size_t size) noexcept {
+    const std::size_t units = (std::max<std::size_t>(size, 1) + smallest - 1) / smallest;
+    return std::min<std::size_t>(std::bit_width(units - 1), classes);
+  }
+  static std::size_t whole_pages(std::size_t size) noexcept {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    return (size + page - 1) / page * page;
+  }
+  static void* map(std::size_t size) {
+    const std::size_t whole = whole_pages(size);
+    if (whole < size) throw std::bad_alloc();
+    void* const memory = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    ::madvise(memory, whole, MADV_DONTDUMP);  // where that is not to be had, cores hold it
+    return memory;
+  }
+  void refill(std::size_t which) {
+    const std::size_t size = smallest << which;
+    auto* const memory = static_cast<std::byte*>(map(chunk));
+    for (std::size_t at = 0; at + size <= chunk; at += size) free_[which] = new (memory + at) part{free_[which]};
+  }
+
+  std::mutex mutex_;
+  std::array<part*, classes> free_{};
+};
+
+/// Wipes a text, the part that no longer belongs to it included.
+inline void wipe(std::string& text) noexcept {
+  text.resize(text.capacity());
+  ::explicit_bzero(text.data(), text.size());
+  text.clear();
+}
+
+/// Has core dumps leave out the pages in which this text lies, and whatever else does.
+inline void keep_out_of_core_dumps(std::string_view text) noexcept {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(text.data()) / page * page;
+  const std::uintptr_t end = (reinterpret_cast<std::uintptr_t>(text.data()) + text.size() + page - 1) / page * page;
+  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTDUMP);
+}
+
+}  // namespace detail
+
+/// Allocates memory that core dumps leave out, and wipes it when it is given back. \par Threads  any.
+/// \par Cost  of up to 8 KiB a lock and a list; beyond that a few system calls.
+template <class T>
+class undumped_allocator {
+ public:
+  using value_type = T;
+  undumped_allocator() noexcept = default;
+  template <class U>
+  undumped_allocator(const undumped_allocator<U>&) noexcept {}
+
+  T* allocate(std::size_t count) {
+    if (count > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_array_new_length();
+    return static_cast<T*>(detail::undumped_pool::instance().take(count * sizeof(T)));
+  }
+  void deallocate(T* memory, std::size_t count) noexcept {
+    detail::undumped_pool::instance().give(memory, count * sizeof(T));
+  }
+  template <class U>
+  bool operator==(const undumped_allocator<U>&) const noexcept {
+    return true;
+  }
+};
+
+/// Bytes to put something together that has a secret in it. No `basic_string`: that keeps a short one within itself.
+using undumped_bytes = std::vector<char, undumped_allocator<char>>;
+
+/// A text that core dumps do not hold. Copies share it.
+/// \par Threads  const members from any.
+class undumped_text {
+ public:
+  undumped_text() = default;
+  /// What is given away is wiped: `undumped_text(std::move(key))`.
+  explicit undumped_text(std::string text)
+      : text_(text.empty() ? nullptr : std::make_shared<const undumped_bytes>(text.begin(), text.end())) {
+    detail::wipe(text);
+  }
+
+  bool empty() const noexcept { return !text_; }
+  std::size_t size() const noexcept { return text_ ? text_->size() : 0; }
+  /// Valid as long as this, or a copy, lives.
+  std::string_view view() const noexcept {
+    return text_ ? std::string_view(text_->data(), text_->size()) : std::string_view();
+  }
+
+ private:
+  std::shared_ptr<const undumped_bytes> text_;
+};
+
+}  // namespace cofferdam::inline v0
