@@ -134,6 +134,7 @@
 #include <cofferdam/net/http_server_settings.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/net/net_error.hpp>
+#include <cofferdam/net/percent_encoding.hpp>
 #include <cofferdam/net/port_number.hpp>
 #include <cofferdam/net/proxy.hpp>
 #include <cofferdam/net/sse_reader.hpp>

@@ -6649,6 +6649,13 @@ class http_body {
   explicit http_body(bytes content) : content_(std::move(content)), present_(true) {}
   /// This text's bytes.
   explicit http_body(std::string_view text) : http_body(to_bytes(text)) {}
+  /// These bytes, which the caller keeps until the request has been answered or has failed.
+  static http_body borrowed(bytes_view content) {
+    http_body made;
+    made.borrowed_ = content;
+    made.present_ = true;
+    return made;
+  }
   /// Pieces of unknown sum, sent chunked.
   explicit http_body(source pieces) : source_(std::move(pieces)), present_(true) {
     if (!source_) throw error(errc::invalid_argument, "http_body: the source of pieces is empty");
@@ -6658,17 +6665,18 @@ class http_body {
 
   bool present() const noexcept { return present_; }
   /// The bytes, where they were given whole.
-  const bytes& content() const noexcept { return content_; }
+  bytes_view content() const noexcept { return borrowed_ ? *borrowed_ : bytes_view(content_); }
   /// Makes the pieces; empty where there are none.
   const source& pieces() const noexcept { return source_; }
   /// Bytes in all; nothing where that is not known beforehand.
   std::optional<std::uint64_t> size() const noexcept {
     if (source_) return size_;
-    return content_.size();
+    return content().size();
   }
 
  private:
   bytes content_;
+  std::optional<bytes_view> borrowed_;
   source source_;
   std::optional<std::uint64_t> size_;
   bool present_ = false;
@@ -6705,6 +6713,9 @@ class http_request {
                                               "\", which is a secret, has a control character, or the name is none");
     secret_fields_.emplace_back(std::move(name), std::move(value));
     return *this;
+  }
+  http_request&& secret_field(std::string name, undumped_text value) && {
+    return std::move(secret_field(std::move(name), std::move(value)));
   }
   http_request& body(http_body content) & {
     body_ = std::move(content);
@@ -8058,8 +8069,7 @@ class http_exchange_state {
   awaitable<int> send_body(const http_outgoing& request) {
     const http_body& body = request.request().body();
     if (!body.pieces()) {
-      const bytes_view content(body.content());
-      const bool sent = co_await send_sliced(content);
+      const bool sent = co_await send_sliced(body.content());
       co_return sent ? 1 : 0;
     }
     std::uint64_t total = 0;
@@ -8504,6 +8514,38 @@ inline awaitable<http_upgrade> http_client::hijack(std::shared_ptr<detail::http_
   } catch (const std::system_error& failure) {
     detail::rethrow_cancellation(failure, "the upgrade by " + pool->peer().name() + " was cancelled");
   }
+}
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/net/percent_encoding.hpp ----
+
+
+#include <boost/url/encode.hpp>
+#include <boost/url/grammar/lut_chars.hpp>
+#include <boost/url/pct_string_view.hpp>
+#include <boost/url/rfc/unreserved_chars.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline v0 {
+
+/// A text as one part of a URL, whatever bytes it has: all but what RFC 3986, 2.3 calls unreserved is percent-encoded.
+inline std::string percent_encoded(std::string_view text) {
+  return boost::urls::encode(boost::urls::string_view(text.data(), text.size()), boost::urls::unreserved_chars);
+}
+/// The same for a path: slashes stay.
+inline std::string percent_encoded_path(std::string_view path) {
+  constexpr boost::urls::grammar::lut_chars plain = boost::urls::unreserved_chars + '/';
+  return boost::urls::encode(boost::urls::string_view(path.data(), path.size()), plain);
+}
+/// What a percent-encoded text stands for; nothing where a `%` has not two hexadecimal digits behind it.
+inline std::optional<std::string> percent_decoded(std::string_view text) {
+  const auto checked = boost::urls::make_pct_string_view(boost::urls::string_view(text.data(), text.size()));
+  if (!checked) return std::nullopt;
+  return checked->decode();
 }
 
 }  // namespace cofferdam::inline v0
@@ -9477,25 +9519,6 @@ inline connector connector_for(const daemon_location& where, const host_view& ho
   return tls_connector(where.host(), where.port(), settings);
 }
 
-/// What a path of the API holds, percent-encoded: everything but what RFC 3986 calls unreserved.
-inline std::string encoded(std::string_view text) {
-  constexpr std::string_view digits = "0123456789ABCDEF";
-  std::string all;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                       c == '.' || c == '_' || c == '~';
-    if (plain) {
-      all += c;
-    } else {
-      all += '%';
-      all += digits[byte >> 4U];
-      all += digits[byte & 15U];
-    }
-  }
-  return all;
-}
-
 /// A connection to one daemon, its version agreed upon. One executor; many calls at once.
 class engine {
  public:
@@ -10067,7 +10090,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     boost::json::object body;
     body["Detach"] = false;
     body["Tty"] = has_terminal;
-    http_request what = self->api_->request("POST", "/exec/" + encoded(exec) + "/start");
+    http_request what = self->api_->request("POST", "/exec/" + percent_encoded(exec) + "/start");
     what.content("application/json", boost::json::serialize(body));
     byte_stream stream =
         co_await self->api_->upgrade(std::move(what), self->api_->call("run a command in the container", self->name_));
@@ -10081,7 +10104,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     std::optional<boost::json::object> found;
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
     for (;;) {
-      http_request what = self->api_->request("GET", "/exec/" + encoded(exec) + "/json");
+      http_request what = self->api_->request("GET", "/exec/" + percent_encoded(exec) + "/json");
       http_response answer = co_await self->api_->ask(std::move(what), doing, absent);
       if (answer.status() == 404) co_return found;
       found = engine::object_of(answer, doing);
@@ -10092,8 +10115,9 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
 
   static awaitable<void> resize(std::shared_ptr<exec_place> self, std::string exec, unsigned rows, unsigned columns) {
     static const std::vector<int> fine{404, 409, 500};  // it has ended
-    http_request what = self->api_->request(
-        "POST", "/exec/" + encoded(exec) + "/resize?h=" + std::to_string(rows) + "&w=" + std::to_string(columns));
+    http_request what =
+        self->api_->request("POST", "/exec/" + percent_encoded(exec) + "/resize?h=" + std::to_string(rows) +
+                                        "&w=" + std::to_string(columns));
     co_await self->api_->ask(std::move(what), self->api_->call("resize a terminal", self->name_), fine);
   }
 
@@ -12723,7 +12747,7 @@ class image {
 inline awaitable<std::optional<image>> find_image(std::shared_ptr<engine> api, std::string name) {
   static const std::vector<int> absent{404};
   const api_call doing = api->call("look at the image", name);
-  http_request what = api->request("GET", "/images/" + encoded(name) + "/json");
+  http_request what = api->request("GET", "/images/" + percent_encoded(name) + "/json");
   http_response answer = co_await api->ask(std::move(what), doing, absent);
   std::optional<image> found;
   if (answer.ok()) found.emplace(engine::object_of(answer, doing));
@@ -12779,9 +12803,9 @@ inline http_limits patient() { return http_limits().head(std::chrono::minutes(5)
 inline awaitable<void> pull_image(std::shared_ptr<engine> api, image_name name, std::string platform, host_view host,
                                   progress_function tell) {
   const registry_credentials who = co_await login_for(api->executor(), host, name.registry());
-  std::string path = "/images/create?fromImage=" + encoded(name.pull_from());
-  if (!name.pull_tag().empty()) path += "&tag=" + encoded(name.pull_tag());
-  if (!platform.empty()) path += "&platform=" + encoded(platform);
+  std::string path = "/images/create?fromImage=" + percent_encoded(name.pull_from());
+  if (!name.pull_tag().empty()) path += "&tag=" + percent_encoded(name.pull_tag());
+  if (!platform.empty()) path += "&platform=" + percent_encoded(platform);
   const api_call doing = api->call("pull the image", name.text());
   http_request what = api->request("POST", path);
   what.field("X-Registry-Auth", who.header());
@@ -12927,7 +12951,7 @@ inline awaitable<int> ask_to_remove(std::shared_ptr<engine> api, std::string pat
 ///                  some seconds.
 inline awaitable<void> remove_container(std::shared_ptr<engine> api, std::string which, std::string name,
                                         bool in_doubt = false) {
-  const std::string path = "/containers/" + encoded(which);
+  const std::string path = "/containers/" + percent_encoded(which);
   const std::string removal = path + "?force=1&v=1";
   const api_call doing = api->call("remove the container", name);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(in_doubt ? 3 : 0);
@@ -15946,7 +15970,7 @@ inline awaitable<std::optional<boost::json::object>> stat_in_container(std::shar
                                                                        std::string path) {
   static const std::vector<int> absent{404};
   const api_call doing = api->call("look at a file in a container", path);
-  http_request what = api->request("HEAD", "/containers/" + id + "/archive?path=" + encoded(path));
+  http_request what = api->request("HEAD", "/containers/" + id + "/archive?path=" + percent_encoded(path));
   http_response answer = co_await api->ask(std::move(what), doing, absent);
   std::optional<boost::json::object> found;
   if (answer.status() == 404) co_return found;
@@ -15960,7 +15984,7 @@ inline awaitable<std::optional<boost::json::object>> stat_in_container(std::shar
 /// Unpacks an archive in a container.
 inline awaitable<void> put_archive(std::shared_ptr<engine> api, std::string id, std::string path, bytes archive) {
   http_request what =
-      api->request("PUT", "/containers/" + id + "/archive?noOverwriteDirNonDir=1&path=" + encoded(path));
+      api->request("PUT", "/containers/" + id + "/archive?noOverwriteDirNonDir=1&path=" + percent_encoded(path));
   what.field("Content-Type", "application/x-tar").body(http_body(std::move(archive)));
   co_await api->ask(std::move(what), api->call("put files into a container", path));
 }
@@ -16611,7 +16635,7 @@ inline user_ids resolve_user(std::string_view user, std::string_view passwd, std
 inline awaitable<std::string> small_file(std::shared_ptr<engine> api, std::string id, std::string path) {
   constexpr std::size_t most = 1024 * 1024;
   static const std::vector<int> absent{404};
-  http_request what = api->request("GET", "/containers/" + id + "/archive?path=" + encoded(path));
+  http_request what = api->request("GET", "/containers/" + id + "/archive?path=" + percent_encoded(path));
   const http_limits limits = http_limits().body(most + 64 * 1024);
   http_response answer =
       co_await api->ask_within(std::move(what), api->call("read a file of a container", path), limits, absent);
@@ -20346,7 +20370,7 @@ class adopted_container {
 inline awaitable<adopted_container> look_at(std::shared_ptr<engine> api, std::string name) {
   static const std::vector<int> absent{404};
   const api_call doing = api->call("look at the container", name);
-  http_request what = api->request("GET", "/containers/" + encoded(name) + "/json");
+  http_request what = api->request("GET", "/containers/" + percent_encoded(name) + "/json");
   http_response answer = co_await api->ask(std::move(what), doing, absent);
   if (answer.status() == 404)
     throw error(errc::not_found, "docker: the daemon at " + api->address() + " has no container \"" +
@@ -22474,11 +22498,12 @@ inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_requ
   std::string key = wanted.context().string() + "\n" + wanted.dockerfile().string() + "\n" + wanted.target();
   key += "\n" + boost::json::serialize(arguments);
   const std::string name = "cofferdam-build:" + sha256_hex(key).substr(0, 32);
-  std::string path = "/build?rm=1&forcerm=1&t=" + encoded(name) + "&dockerfile=" + encoded(context->dockerfile());
-  path += "&buildargs=" + encoded(boost::json::serialize(arguments));
-  if (!wanted.target().empty()) path += "&target=" + encoded(wanted.target());
-  if (!wanted.network().empty()) path += "&networkmode=" + encoded(wanted.network());
-  if (!options.platform().empty()) path += "&platform=" + encoded(options.platform());
+  std::string path =
+      "/build?rm=1&forcerm=1&t=" + percent_encoded(name) + "&dockerfile=" + percent_encoded(context->dockerfile());
+  path += "&buildargs=" + percent_encoded(boost::json::serialize(arguments));
+  if (!wanted.target().empty()) path += "&target=" + percent_encoded(wanted.target());
+  if (!wanted.network().empty()) path += "&networkmode=" + percent_encoded(wanted.network());
+  if (!options.platform().empty()) path += "&platform=" + percent_encoded(options.platform());
   if (options.pull() == pull_policy::always) path += "&pull=1";
   const api_call doing = api->call("build an image from", wanted.context().string());
   auto archive = std::make_shared<context_archive>(std::move(context));
@@ -22537,7 +22562,8 @@ inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
   boost::json::array labels;
   labels.push_back(json_text(owner_label_key));
   filters["label"] = std::move(labels);
-  http_request what = api->request("GET", "/containers/json?all=1&filters=" + encoded(boost::json::serialize(filters)));
+  http_request what =
+      api->request("GET", "/containers/json?all=1&filters=" + percent_encoded(boost::json::serialize(filters)));
   const api_call doing = api->call("list the containers");
   http_response answer = co_await api->ask(std::move(what), doing);
   std::error_code failure;
@@ -22556,7 +22582,7 @@ inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
     std::string_view name(first.data(), first.size());
     if (name.starts_with('/')) name.remove_prefix(1);
     if (!is_left_over(text_at(*its_labels, owner_label_key), name, here)) continue;
-    http_request drop = api->request("DELETE", "/containers/" + encoded(text_at(*one, "Id")) + "?force=1&v=1");
+    http_request drop = api->request("DELETE", "/containers/" + percent_encoded(text_at(*one, "Id")) + "?force=1&v=1");
     try {
       co_await api->ask(std::move(drop), api->call("remove the container", std::string(name)), gone);
       ++removed;
@@ -24387,29 +24413,6 @@ class sandbox_log_line {
 
 namespace cofferdam::inline v0::e2b {
 
-namespace detail {
-
-/// Percent-encoded: everything but what RFC 3986 calls unreserved.
-inline std::string percent_encoded(std::string_view text) {
-  constexpr std::string_view digits = "0123456789ABCDEF";
-  std::string all;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                       c == '.' || c == '_' || c == '~';
-    if (plain) {
-      all += c;
-    } else {
-      all += '%';
-      all += digits[byte >> 4U];
-      all += digits[byte & 15U];
-    }
-  }
-  return all;
-}
-
-}  // namespace detail
-
 /// What a signed URL allows.
 enum class file_access { read, write };
 
@@ -24443,10 +24446,10 @@ inline std::string file_signature(std::string_view path, file_access access, std
 inline std::string file_url(const endpoint& base, std::string_view path, file_access access, std::string_view user,
                             const secret& token, std::optional<std::int64_t> expiration) {
   std::string url = base.text() + "/files?";
-  if (!user.empty()) url += "username=" + detail::percent_encoded(user) + "&";
-  url += "path=" + detail::percent_encoded(path);
+  if (!user.empty()) url += "username=" + percent_encoded(user) + "&";
+  url += "path=" + percent_encoded(path);
   if (token.empty()) return url;
-  url += "&signature=" + detail::percent_encoded(file_signature(path, access, user, token, expiration));
+  url += "&signature=" + percent_encoded(file_signature(path, access, user, token, expiration));
   if (expiration) url += "&signature_expiration=" + std::to_string(*expiration);
   return url;
 }
@@ -26707,6 +26710,11 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     /// Bytes of the content so far.
     std::uint64_t size() const noexcept { return size_; }
     const std::optional<error>& failure() const noexcept { return failure_; }
+    /// The content, where that is bytes. What is sent of it is not counted then.
+    bytes_view all() noexcept {
+      size_ = content_.size();
+      return content_;
+    }
     /// Bytes that will be sent, where that is known.
     std::optional<std::uint64_t> announced() const {
       if (source_ != nullptr) return std::nullopt;
@@ -26771,7 +26779,8 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
 
   awaitable<void> upload(std::string name, upload_pieces& pieces, std::string clean) {
     http_request what = place()->file_request("POST", name);
-    if (place()->can().takes_raw_uploads()) {
+    const bool is_raw = place()->can().takes_raw_uploads();
+    if (is_raw) {
       what.field("Content-Type", "application/octet-stream");
     } else {
       const std::string boundary = "cofferdam-" + random_text() + random_text();
@@ -26782,10 +26791,11 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
       what.field("Content-Type", "multipart/form-data; boundary=" + boundary);
     }
     const http_body::source source = [&pieces] { return pieces.next(); };
-    if (const std::optional<std::uint64_t> size = pieces.announced())
-      what.body(http_body(source, *size));
-    else
+    if (const std::optional<std::uint64_t> size = pieces.announced()) {
+      what.body(is_raw ? http_body::borrowed(pieces.all()) : http_body(source, *size));
+    } else {
       what.body(http_body(source));
+    }
     http_exchange answer = co_await envd::exchange(place(), std::move(what), "write a file", &pieces.failure());
     if (answer.status() == 200) {
       co_await answer.read_all(most_answer);
@@ -28432,12 +28442,12 @@ class code_interpreter {
   }
   /// Forgets all that code has defined there. \throws error{errc::not_found}.
   awaitable<void> restart(code_context which) {
-    http_request what = request("POST", "/contexts/" + detail::percent_encoded(which.id()) + "/restart");
+    http_request what = request("POST", "/contexts/" + percent_encoded(which.id()) + "/restart");
     return done(inside_, client_, redact_, std::move(what), "restart a context");
   }
   /// \throws error{errc::not_found}.
   awaitable<void> remove(code_context which) {
-    http_request what = request("DELETE", "/contexts/" + detail::percent_encoded(which.id()));
+    http_request what = request("DELETE", "/contexts/" + percent_encoded(which.id()));
     return done(inside_, client_, redact_, std::move(what), "remove a context");
   }
 
@@ -35264,6 +35274,11 @@ inline constexpr std::string_view python_driver_2 = R"driver_ends(        return
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         for fd in descriptors:
             os.close(fd)
+        # What it will do at the end, once before: see Interpreter.rehearse.
+        json.dumps({"ended": number, "status": 0, "left": False}).encode()
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        signal.pthread_sigmask(signal.SIG_BLOCK, [])
+        time.monotonic()
         while True:  # what the run has left may end before it, and is reaped
             about = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
             if about.si_pid == run:
@@ -35430,15 +35445,15 @@ class Encoder:
         kind = type(value)
         self.spend(8)
         if depth > 100:
-            raise TooLarge()
+)driver_ends";
+inline constexpr std::string_view python_driver_3 = R"driver_ends(            raise TooLarge()
         if value is None or kind is bool:
             return value
         if kind is int:
             self.spend(value.bit_length() // 3)
             if -(1 << 63) <= value < 1 << 64:
                 return value
-)driver_ends";
-inline constexpr std::string_view python_driver_3 = R"driver_ends(            return {"$python": "int", "text": hex(value) if value.bit_length() > 12000 else str(value)}
+            return {"$python": "int", "text": hex(value) if value.bit_length() > 12000 else str(value)}
         if kind is float:
             return {"$f": repr(value)}
         if kind is str:
@@ -35604,18 +35619,27 @@ class Channel:
         self.lock = threading.Lock()
         self.calling = threading.Lock()
         self.calls = 0
+        self.waiting = b""
 
-    def send(self, letter, what):
+    def send(self, letter, what, waits=False):
+        """`waits`: it goes with the next message, which comes soon."""
         if os.getpid() != self.owner:
             return  # a process that the run has forked says nothing
         body = json.dumps(what, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
         with self.lock:
-            write_all(self.descriptor, struct.pack(">I", len(body) + 1) + letter + body)
+            text = self.waiting + struct.pack(">I", len(body) + 1) + letter + body
+            self.waiting = text if waits else b""
+            if not waits:
+                self.write(text)
+
+    def write(self, text):
+        write_all(self.descriptor, text)
 
     def receive(self):
         """The next message of the driver; None at the end."""
         size = read_exactly(self.descriptor, 4)
-        body = size and read_exactly(self.descriptor, struct.unpack(">I", size)[0])
+)driver_ends";
+inline constexpr std::string_view python_driver_4 = R"driver_ends(        body = size and read_exactly(self.descriptor, struct.unpack(">I", size)[0])
         return json.loads(body) if body else None
 
     def call(self, name, arguments):
@@ -35624,8 +35648,7 @@ class Channel:
         encoder = Encoder(MOST_REPORT // 4)
         encoded = {key: encoder.encode(value) for key, value in arguments.items()}
         if not encoder.exact:
-)driver_ends";
-inline constexpr std::string_view python_driver_4 = R"driver_ends(            raise TypeError("%s: an argument cannot be passed to the host; use plain values "
+            raise TypeError("%s: an argument cannot be passed to the host; use plain values "
                             "(numbers, text, bytes, lists, dicts, ...)" % name)
         with self.calling:
             self.calls += 1
@@ -35641,6 +35664,10 @@ inline constexpr std::string_view python_driver_4 = R"driver_ends(            ra
             return decode(reply.get("value"))
         kind = {"TypeError": TypeError, "NameError": NameError}.get(reply.get("type"), HostFunctionError)
         raise kind(reply.get("message", "the host's function failed"))
+
+class Silence(Channel):
+    def write(self, text):
+        pass
 
 TYPES = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict, "bytes": bytes}
 
@@ -35679,10 +35706,13 @@ FORMATS = [("_repr_html_", "text/html"), ("_repr_markdown_", "text/markdown"), (
            ("_repr_json_", "application/json"), ("_repr_javascript_", "application/javascript"),
            ("_repr_pdf_", "application/pdf")]
 
+# These types themselves, no subclasses: they have no form but their text.
+WITHOUT_FORMS = {int, float, complex, bool, str, bytes, list, tuple, dict, set, frozenset}
+
 def rich_forms(value, most):
     """Mime type -> text, or base64 where the type is binary."""
     forms = {"text/plain": text_of(value, 65536)}
-    if isinstance(value, type):
+    if isinstance(value, type) or type(value) in WITHOUT_FORMS:
         return forms
     raw = {}
     try:
@@ -35714,6 +35744,9 @@ def rich_forms(value, most):
             break
         forms[mime] = made
     return forms
+
+REHEARSAL = """{"code": "1 + 1", "prelude": "", "variables": {"_": 1}, "functions": [], "final": null,
+                "environment": {}, "limits": {}, "most_value": 1000, "quiet": false}"""
 
 class Interpreter:
     """Executes the pieces of code of one process."""
@@ -35794,7 +35827,8 @@ class Interpreter:
                 values = kwargs
             else:
                 raise TypeError("%s takes one value, or named ones" % name)
-            self.final = values
+)driver_ends";
+inline constexpr std::string_view python_driver_5 = R"driver_ends(            self.final = values
             self.has_final = True
             raise Final()
 
@@ -35808,7 +35842,9 @@ class Interpreter:
 
     def show(self, value, is_value):
         flush()
-        self.channel.send(b"d", {"forms": rich_forms(value, MOST_REPORT // 4), "value": is_value})
+        # The value of the last expression goes with the report, but where figures are still to be drawn.
+        waits = is_value and "matplotlib.pyplot" not in sys.modules
+        self.channel.send(b"d", {"forms": rich_forms(value, MOST_REPORT // 4), "value": is_value}, waits)
 
     def show_figures(self):
         """What matplotlib has drawn and nobody has shown, as a notebook does."""
@@ -35820,8 +35856,7 @@ class Interpreter:
             picture = io.BytesIO()
             figure = pyplot.figure(number)
             figure.savefig(picture, format="png", bbox_inches="tight")
-)driver_ends";
-inline constexpr std::string_view python_driver_5 = R"driver_ends(            self.channel.send(b"d", {"forms": {"text/plain": text_of(figure, 4096),
+            self.channel.send(b"d", {"forms": {"text/plain": text_of(figure, 4096),
                                                "image/png": base64.b64encode(picture.getvalue()).decode()},
                                      "value": False})
         pyplot.close("all")
@@ -35912,6 +35947,25 @@ inline constexpr std::string_view python_driver_5 = R"driver_ends(            se
             pass
         return report["exit"]
 
+    def rehearse(self):
+        """Does what each run does, before there is one. A fork shares its parent's memory until it first writes to it,
+        and Python writes wherever it looks: that takes most of the time of a short run."""
+        import linecache
+        names = self.main.__dict__
+        before = dict(names)
+        real, self.channel = self.channel, Silence(self.channel.descriptor)
+        try:
+            request = json.loads(REHEARSAL)
+            struct.unpack(">I", struct.pack(">I", 7))
+            self.run(request)
+        finally:
+            self.channel = real
+            self.count = 0
+            names.clear()
+            names.update(before)
+            for name in ("<code>", "<code 1>"):
+                linecache.cache.pop(name, None)
+
     def report_value(self, report, value, request):
         encoder = Encoder(request["most_value"])
         report["value"] = encoder.encode(value)
@@ -35968,7 +36022,8 @@ def describe(failure, filename, quiet=False):
         if not quiet:
             sys.stderr.write(text)
     except Exception:
-        try:
+)driver_ends";
+inline constexpr std::string_view python_driver_6 = R"driver_ends(        try:
             write_all(2, text.encode("utf-8"))
         except OSError:
             pass
@@ -36011,11 +36066,11 @@ def begin_run(nursery, descriptors, is_context):
     channel = Channel(channel_fd)
     one = Interpreter(channel, is_context)
     signal.signal(signal.SIGINT, one.on_interrupt if is_context else signal.default_int_handler)
+    one.rehearse()
     code = 0
     while True:
         try:
-)driver_ends";
-inline constexpr std::string_view python_driver_6 = R"driver_ends(            request = channel.receive()
+            request = channel.receive()
         except OSError:
             request = None
         except ValueError:
@@ -36085,6 +36140,7 @@ class Run:
         self.started = None
         self.before = {}
         self.displayed = 0
+        self.said_last = b""  # goes with the report
 
 class Child:
     """A process of the nursery's, and what connects us with it."""
@@ -36122,10 +36178,14 @@ class Driver:
         self.memory_events = memory_events()
         self.memory_kills = memory_kills(self.memory_events)
 
-    def say(self, header, *body):
+    @staticmethod
+    def frame(header, *body):
         text = json.dumps(header, separators=(",", ":")).encode()
         size = 4 + len(text) + sum(map(len, body))
-        write_all(self.host_out, b"".join([struct.pack(">II", size, len(text)), text, *body]))
+        return b"".join([struct.pack(">II", size, len(text)), text, *body])
+
+    def say(self, header, *body):
+        write_all(self.host_out, self.frame(header, *body))
 
     def start(self):
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -36188,7 +36248,8 @@ class Driver:
         if self.flush_at is not None and self.flush_at <= now:
             self.flush_at = None
             for run in self.runs.values():
-                self.send_heads(run)
+)driver_ends";
+inline constexpr std::string_view python_driver_7 = R"driver_ends(                self.send_heads(run)
         for run in [run for run in self.runs.values() if run.deadline is not None and run.deadline <= now]:
             self.stop(run, "timeout")
         for child in [child for child in self.children.values() if child.deaf is not None and child.deaf <= now]:
@@ -36239,8 +36300,7 @@ class Driver:
             return
         self.arrived += data
         while len(self.arrived) >= 8:
-)driver_ends";
-inline constexpr std::string_view python_driver_7 = R"driver_ends(            size, header_size = struct.unpack_from(">II", self.arrived)
+            size, header_size = struct.unpack_from(">II", self.arrived)
             if len(self.arrived) < 4 + size:
                 break
             header = json.loads(bytes(self.arrived[8:8 + header_size]))
@@ -36390,7 +36450,8 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(            si
         if not events & selectors.EVENT_READ or child.link is None:
             return
         try:
-            data = child.link.recv(1 << 18)
+)driver_ends";
+inline constexpr std::string_view python_driver_8 = R"driver_ends(            data = child.link.recv(1 << 18)
         except BlockingIOError:
             return
         except OSError:
@@ -36431,7 +36492,10 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(            si
                 if child.ended is None:
                     self.drain(child)
                 self.send_heads(run)  # what was printed before comes before
-                self.say({"t": "display", "id": run.number}, body)
+                if child.incoming[4:5] == b"r":  # the report is here as well, and the host is woken once
+                    run.said_last += self.frame({"t": "display", "id": run.number}, body)
+                else:
+                    self.say({"t": "display", "id": run.number}, body)
         elif letter == b"r":
             run.report = body
             if child.name is not None:
@@ -36442,8 +36506,7 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(            si
 
     # -- the ends
 
-)driver_ends";
-inline constexpr std::string_view python_driver_8 = R"driver_ends(    def from_nursery(self, about, events):
+    def from_nursery(self, about, events):
         text = self.nursery.recv(65536)
         if not text:
             self.over = True
@@ -36526,7 +36589,7 @@ inline constexpr std::string_view python_driver_8 = R"driver_ends(    def from_n
             pieces += [bytes(output.head), bytes(output.tail)]
         header["totals"] = [output.total for output in run.outputs]
         header["pieces"] = [len(piece) for piece in pieces]
-        self.say(header, *pieces, run.report)
+        write_all(self.host_out, run.said_last + self.frame(header, *pieces, run.report))
         if self.spare is None:  # no earlier: it would take the processor from the run
             self.spare = self.make_child(None)
         if self.memory_events:
@@ -36756,22 +36819,7 @@ class pyodide_settings {
     return made;
   }
 
-  static std::string file_url(std::string_view path) {
-    std::string url = "file://";
-    for (const char c : path) {
-      const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '/' ||
-                         c == '-' || c == '_' || c == '.';
-      if (plain) {
-        url += c;
-      } else {
-        const auto value = static_cast<unsigned char>(c);
-        url += '%';
-        url += "0123456789ABCDEF"[value >> 4U];
-        url += "0123456789ABCDEF"[value & 15U];
-      }
-    }
-    return url;
-  }
+  static std::string file_url(std::string_view path) { return "file://" + percent_encoded_path(path); }
 
   static std::string variable_of_host(const char* key) {
     const char* const value = std::getenv(key);
@@ -42682,7 +42730,7 @@ class chat_completions_options {
   chat_completions_options&& base_url(std::string url) && { return std::move(base_url(std::move(url))); }
   /// Sent as a bearer token, and never shown. Empty: none is sent.
   chat_completions_options& api_key(std::string key) & {
-    api_key_ = std::move(key);
+    api_key_ = undumped_text(std::move(key));
     return *this;
   }
   chat_completions_options&& api_key(std::string key) && { return std::move(api_key(std::move(key))); }
@@ -42809,11 +42857,11 @@ class chat_completions_options {
     std::string url = own_url ? *base_url_ : variable("OPENAI_BASE_URL");
     const bool url_of_environment = !own_url && !url.empty();
     const bool may_take_key = !api_key_ && (!own_url || key_from_environment_);
-    std::string key = api_key_.value_or(std::string());
+    undumped_text key = api_key_.value_or(undumped_text());
     if (may_take_key) {
-      key = variable("OPENAI_API_KEY");
+      key = undumped_text(variable("OPENAI_API_KEY"));
       if (key.empty() && !own_url && !url_of_environment) {
-        key = variable("OPENROUTER_API_KEY");
+        key = undumped_text(variable("OPENROUTER_API_KEY"));
         if (!key.empty()) url = "https://openrouter.ai/api/v1";
       }
       add_header("OpenAI-Organization", variable("OPENAI_ORG_ID"));
@@ -42826,7 +42874,7 @@ class chat_completions_options {
   }
   /// After `resolve`.
   const std::string& resolved_url() const { return base_url_.value(); }
-  const std::string& resolved_key() const { return api_key_.value(); }
+  std::string_view resolved_key() const { return api_key_.value().view(); }
 
  private:
   static std::chrono::milliseconds positive(std::chrono::milliseconds limit) {
@@ -42853,7 +42901,7 @@ class chat_completions_options {
 
   std::string model_;
   std::optional<std::string> base_url_;
-  std::optional<std::string> api_key_;
+  std::optional<undumped_text> api_key_;
   http_fields headers_;
   boost::json::object extra_body_;
   std::optional<std::uint64_t> most_output_;
@@ -43639,12 +43687,17 @@ class completions_core {
       : options_(resolved(std::move(options))),
         endpoint_(parsed(options_.resolved_url())),
         client_(std::move(executor), endpoint_.reach(options_.tls())) {
-    redactor_.hide(e2b::secret(options_.resolved_key()));
+    const std::string_view key = options_.resolved_key();
+    redactor_.hide(e2b::secret(std::string(key)));
     for (const http_field& each : options_.headers())
       if (each.value().size() >= 16) redactor_.hide(e2b::secret(each.value()));
-    if (!options_.resolved_key().empty()) authorization_ = "Bearer " + options_.resolved_key();
+    if (key.empty()) return;
+    std::string text("Bearer ");
+    text.reserve(text.size() + key.size());  // so that it lies in one place, which is wiped
+    text += key;
+    authorization_ = undumped_text(std::move(text));
     // A key with a line break in it is found out now and not at the first request; the sentence does not show it.
-    http_field("Authorization", authorization_);
+    http_request().secret_field("Authorization", authorization_);
   }
 
   const chat_completions_options& options() const noexcept { return options_; }
@@ -43657,7 +43710,7 @@ class completions_core {
     made.field("Accept", streams ? "text/event-stream" : "application/json");
     for (const http_field& each : options_.headers()) made.field(each.name(), each.value());
     if (!authorization_.empty() && !options_.headers().find("Authorization"))
-      made.field("Authorization", authorization_);
+      made.secret_field("Authorization", authorization_);
     if (attempt != 0) made.field("X-Stainless-Retry-Count", std::to_string(attempt));
     made.content("application/json", body);
     return made;
@@ -43707,6 +43760,7 @@ class completions_core {
   static chat_completions_options resolved(chat_completions_options options) {
     options.resolve([](const char* name) {
       const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): as everybody's configuration
+      if (value != nullptr && std::string_view(name).ends_with("_API_KEY")) keep_out_of_core_dumps(value);
       return std::string(value == nullptr ? "" : value);
     });
     return options;
@@ -43725,7 +43779,7 @@ class completions_core {
   e2b::endpoint endpoint_;
   http_client client_;
   e2b::redactor redactor_;
-  std::string authorization_;
+  undumped_text authorization_;
 };
 
 /// How one attempt went.
@@ -56117,7 +56171,6 @@ inline boost::json::object schema_of(std::string_view text) { return boost::json
 #include <boost/json/object.hpp>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
@@ -56134,30 +56187,12 @@ inline boost::json::object schema_of(std::string_view text) { return boost::json
 
 namespace cofferdam::inline v0::mcp::detail {
 
-inline constexpr std::array<std::pair<std::string_view, int>, 15> signals{{{"TERM", SIGTERM},
-                                                                           {"KILL", SIGKILL},
-                                                                           {"INT", SIGINT},
-                                                                           {"HUP", SIGHUP},
-                                                                           {"QUIT", SIGQUIT},
-                                                                           {"STOP", SIGSTOP},
-                                                                           {"CONT", SIGCONT},
-                                                                           {"USR1", SIGUSR1},
-                                                                           {"USR2", SIGUSR2},
-                                                                           {"SEGV", SIGSEGV},
-                                                                           {"ABRT", SIGABRT},
-                                                                           {"FPE", SIGFPE},
-                                                                           {"ILL", SIGILL},
-                                                                           {"BUS", SIGBUS},
-                                                                           {"PIPE", SIGPIPE}}};
-inline std::string signal_name(int number) {
-  for (const auto& [name, value] : signals)
-    if (value == number) return "SIG" + std::string(name);
-  return "signal " + std::to_string(number);
-}
+using cofferdam::detail::signal_name;
 
+/// Of "TERM". \param wanted  one that the tool's schema has.
 inline int signal_number(std::string_view wanted) {
-  for (const auto& [name, value] : signals)
-    if (name == wanted) return value;
+  for (int number = 1; number < 32; ++number)
+    if (signal_name(number) == "SIG" + std::string(wanted)) return number;
   return SIGTERM;
 }
 
@@ -56983,45 +57018,13 @@ inline boost::json::object page_of(const boost::json::object& params, const char
 
 inline constexpr std::string_view workspace_uri = "sandbox://workspace/";
 
-/// A path as part of a URI, and back. \par Source  RFC 3986, 2.1 and 2.3.
-inline std::string uri_of(std::string_view path) {
-  constexpr std::string_view digits = "0123456789ABCDEF";
-  std::string made(workspace_uri);
-  for (const char c : path) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                       c == '.' || c == '_' || c == '~' || c == '/';
-    if (plain) {
-      made += c;
-    } else {
-      const auto value = static_cast<unsigned char>(c);
-      made += '%';
-      made += digits[value >> 4U];
-      made += digits[value & 15U];
-    }
-  }
-  return made;
-}
+/// A path as part of a URI, and back.
+inline std::string uri_of(std::string_view path) { return std::string(workspace_uri) + percent_encoded_path(path); }
 /// Nothing for a URI that names no file of a workspace.
 inline std::optional<std::string> path_of(std::string_view uri) {
   if (!uri.starts_with(workspace_uri)) return std::nullopt;
-  uri.remove_prefix(workspace_uri.size());
-  const auto value = [](char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return -1;
-  };
-  std::string path;
-  for (std::size_t i = 0; i < uri.size(); ++i) {
-    if (uri[i] != '%') {
-      path += uri[i];
-      continue;
-    }
-    if (uri.size() - i < 3 || value(uri[i + 1]) < 0 || value(uri[i + 2]) < 0) return std::nullopt;
-    path += static_cast<char>(value(uri[i + 1]) * 16 + value(uri[i + 2]));
-    i += 2;
-  }
-  if (path.empty() || path.find('\0') != std::string::npos) return std::nullopt;
+  std::optional<std::string> path = percent_decoded(uri.substr(workspace_uri.size()));
+  if (!path || path->empty() || path->find('\0') != std::string::npos) return std::nullopt;
   return path;
 }
 

@@ -86,6 +86,20 @@ TEST(Python, every_run_begins_with_fresh_globals) {
   });
 }
 
+TEST(Python, what_was_rehearsed_before_a_run_has_left_nothing_in_it) {
+  const code_result names = run_python(code_request("sorted(name for name in globals() if not name.startswith('__'))"));
+  EXPECT_EQ(names.value_text(), "['display']");
+  const code_result sources =
+      run_python(code_request("import linecache\n[name for name in linecache.cache if name.startswith('<code')]"));
+  EXPECT_EQ(sources.value_text(), "['<code>']");
+  with_python(python(), [](python_here& runner) -> awaitable<void> {
+    const code_result first = co_await runner.run_code(code_request("'_' in globals()").context("mine"));
+    EXPECT_EQ(first.value_text(), "False");
+    const code_result where = co_await runner.run_code(code_request("1/0").context("mine"));
+    EXPECT_NE(where.failure()->traceback().find("<code 2>"), std::string::npos) << where.failure()->traceback();
+  });
+}
+
 TEST(Python, ends_of_every_kind_are_results) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
     code_result zero = co_await runner.run_code(code_request("print('before')\n\n1/0"));

@@ -326,7 +326,7 @@ TEST(ChatCompletionsClient, cancelled_at_any_step_it_says_so_and_works_on) {
 TEST(ChatCompletionsOptions, take_from_the_environment_what_they_are_not_told) {
   const auto resolve = [](chat_completions_options options, std::map<std::string, std::string> variables) {
     options.resolve([&](const char* name) { return variables[name]; });
-    return options.resolved_url() + " " + options.resolved_key();
+    return options.resolved_url() + " " + std::string(options.resolved_key());
   };
   EXPECT_EQ(resolve(chat_completions_options("m"), {}), "https://api.openai.com/v1 ");
   EXPECT_EQ(resolve(chat_completions_options("m"), {{"OPENAI_API_KEY", "k"}, {"OPENAI_BASE_URL", "http://h/v1"}}),

@@ -8,6 +8,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/rethrow_cancellation.hpp>
+#include <cofferdam/core/undumped_text.hpp>
 #include <cofferdam/llm/chat_completions_options.hpp>
 #include <cofferdam/llm/chat_model.hpp>
 #include <cofferdam/llm/detail/completion_error.hpp>
@@ -53,12 +54,17 @@ class completions_core {
       : options_(resolved(std::move(options))),
         endpoint_(parsed(options_.resolved_url())),
         client_(std::move(executor), endpoint_.reach(options_.tls())) {
-    redactor_.hide(e2b::secret(options_.resolved_key()));
+    const std::string_view key = options_.resolved_key();
+    redactor_.hide(e2b::secret(std::string(key)));
     for (const http_field& each : options_.headers())
       if (each.value().size() >= 16) redactor_.hide(e2b::secret(each.value()));
-    if (!options_.resolved_key().empty()) authorization_ = "Bearer " + options_.resolved_key();
+    if (key.empty()) return;
+    std::string text("Bearer ");
+    text.reserve(text.size() + key.size());  // so that it lies in one place, which is wiped
+    text += key;
+    authorization_ = undumped_text(std::move(text));
     // A key with a line break in it is found out now and not at the first request; the sentence does not show it.
-    http_field("Authorization", authorization_);
+    http_request().secret_field("Authorization", authorization_);
   }
 
   const chat_completions_options& options() const noexcept { return options_; }
@@ -71,7 +77,7 @@ class completions_core {
     made.field("Accept", streams ? "text/event-stream" : "application/json");
     for (const http_field& each : options_.headers()) made.field(each.name(), each.value());
     if (!authorization_.empty() && !options_.headers().find("Authorization"))
-      made.field("Authorization", authorization_);
+      made.secret_field("Authorization", authorization_);
     if (attempt != 0) made.field("X-Stainless-Retry-Count", std::to_string(attempt));
     made.content("application/json", body);
     return made;
@@ -121,6 +127,7 @@ class completions_core {
   static chat_completions_options resolved(chat_completions_options options) {
     options.resolve([](const char* name) {
       const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): as everybody's configuration
+      if (value != nullptr && std::string_view(name).ends_with("_API_KEY")) keep_out_of_core_dumps(value);
       return std::string(value == nullptr ? "" : value);
     });
     return options;
@@ -139,7 +146,7 @@ class completions_core {
   e2b::endpoint endpoint_;
   http_client client_;
   e2b::redactor redactor_;
-  std::string authorization_;
+  undumped_text authorization_;
 };
 
 /// How one attempt went.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/undumped_text.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/net/tls.hpp>
 
@@ -45,7 +46,7 @@ class chat_completions_options {
   chat_completions_options&& base_url(std::string url) && { return std::move(base_url(std::move(url))); }
   /// Sent as a bearer token, and never shown. Empty: none is sent.
   chat_completions_options& api_key(std::string key) & {
-    api_key_ = std::move(key);
+    api_key_ = undumped_text(std::move(key));
     return *this;
   }
   chat_completions_options&& api_key(std::string key) && { return std::move(api_key(std::move(key))); }
@@ -172,11 +173,11 @@ class chat_completions_options {
     std::string url = own_url ? *base_url_ : variable("OPENAI_BASE_URL");
     const bool url_of_environment = !own_url && !url.empty();
     const bool may_take_key = !api_key_ && (!own_url || key_from_environment_);
-    std::string key = api_key_.value_or(std::string());
+    undumped_text key = api_key_.value_or(undumped_text());
     if (may_take_key) {
-      key = variable("OPENAI_API_KEY");
+      key = undumped_text(variable("OPENAI_API_KEY"));
       if (key.empty() && !own_url && !url_of_environment) {
-        key = variable("OPENROUTER_API_KEY");
+        key = undumped_text(variable("OPENROUTER_API_KEY"));
         if (!key.empty()) url = "https://openrouter.ai/api/v1";
       }
       add_header("OpenAI-Organization", variable("OPENAI_ORG_ID"));
@@ -189,7 +190,7 @@ class chat_completions_options {
   }
   /// After `resolve`.
   const std::string& resolved_url() const { return base_url_.value(); }
-  const std::string& resolved_key() const { return api_key_.value(); }
+  std::string_view resolved_key() const { return api_key_.value().view(); }
 
  private:
   static std::chrono::milliseconds positive(std::chrono::milliseconds limit) {
@@ -216,7 +217,7 @@ class chat_completions_options {
 
   std::string model_;
   std::optional<std::string> base_url_;
-  std::optional<std::string> api_key_;
+  std::optional<undumped_text> api_key_;
   http_fields headers_;
   boost::json::object extra_body_;
   std::optional<std::uint64_t> most_output_;

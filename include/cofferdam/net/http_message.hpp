@@ -155,6 +155,13 @@ class http_body {
   explicit http_body(bytes content) : content_(std::move(content)), present_(true) {}
   /// This text's bytes.
   explicit http_body(std::string_view text) : http_body(to_bytes(text)) {}
+  /// These bytes, which the caller keeps until the request has been answered or has failed.
+  static http_body borrowed(bytes_view content) {
+    http_body made;
+    made.borrowed_ = content;
+    made.present_ = true;
+    return made;
+  }
   /// Pieces of unknown sum, sent chunked.
   explicit http_body(source pieces) : source_(std::move(pieces)), present_(true) {
     if (!source_) throw error(errc::invalid_argument, "http_body: the source of pieces is empty");
@@ -164,17 +171,18 @@ class http_body {
 
   bool present() const noexcept { return present_; }
   /// The bytes, where they were given whole.
-  const bytes& content() const noexcept { return content_; }
+  bytes_view content() const noexcept { return borrowed_ ? *borrowed_ : bytes_view(content_); }
   /// Makes the pieces; empty where there are none.
   const source& pieces() const noexcept { return source_; }
   /// Bytes in all; nothing where that is not known beforehand.
   std::optional<std::uint64_t> size() const noexcept {
     if (source_) return size_;
-    return content_.size();
+    return content().size();
   }
 
  private:
   bytes content_;
+  std::optional<bytes_view> borrowed_;
   source source_;
   std::optional<std::uint64_t> size_;
   bool present_ = false;
@@ -211,6 +219,9 @@ class http_request {
                                               "\", which is a secret, has a control character, or the name is none");
     secret_fields_.emplace_back(std::move(name), std::move(value));
     return *this;
+  }
+  http_request&& secret_field(std::string name, undumped_text value) && {
+    return std::move(secret_field(std::move(name), std::move(value)));
   }
   http_request& body(http_body content) & {
     body_ = std::move(content);

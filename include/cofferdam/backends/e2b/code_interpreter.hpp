@@ -17,6 +17,7 @@
 #include <cofferdam/net/http_limits.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/net/net_error.hpp>
+#include <cofferdam/net/percent_encoding.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/bind_cancellation_slot.hpp>
@@ -174,12 +175,12 @@ class code_interpreter {
   }
   /// Forgets all that code has defined there. \throws error{errc::not_found}.
   awaitable<void> restart(code_context which) {
-    http_request what = request("POST", "/contexts/" + detail::percent_encoded(which.id()) + "/restart");
+    http_request what = request("POST", "/contexts/" + percent_encoded(which.id()) + "/restart");
     return done(inside_, client_, redact_, std::move(what), "restart a context");
   }
   /// \throws error{errc::not_found}.
   awaitable<void> remove(code_context which) {
-    http_request what = request("DELETE", "/contexts/" + detail::percent_encoded(which.id()));
+    http_request what = request("DELETE", "/contexts/" + percent_encoded(which.id()));
     return done(inside_, client_, redact_, std::move(what), "remove a context");
   }
 

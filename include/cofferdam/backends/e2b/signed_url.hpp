@@ -7,6 +7,7 @@
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/net/percent_encoding.hpp>
 
 #include <openssl/evp.h>
 
@@ -18,29 +19,6 @@
 #include <string_view>
 
 namespace cofferdam::inline v0::e2b {
-
-namespace detail {
-
-/// Percent-encoded: everything but what RFC 3986 calls unreserved.
-inline std::string percent_encoded(std::string_view text) {
-  constexpr std::string_view digits = "0123456789ABCDEF";
-  std::string all;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                       c == '.' || c == '_' || c == '~';
-    if (plain) {
-      all += c;
-    } else {
-      all += '%';
-      all += digits[byte >> 4U];
-      all += digits[byte & 15U];
-    }
-  }
-  return all;
-}
-
-}  // namespace detail
 
 /// What a signed URL allows.
 enum class file_access { read, write };
@@ -75,10 +53,10 @@ inline std::string file_signature(std::string_view path, file_access access, std
 inline std::string file_url(const endpoint& base, std::string_view path, file_access access, std::string_view user,
                             const secret& token, std::optional<std::int64_t> expiration) {
   std::string url = base.text() + "/files?";
-  if (!user.empty()) url += "username=" + detail::percent_encoded(user) + "&";
-  url += "path=" + detail::percent_encoded(path);
+  if (!user.empty()) url += "username=" + percent_encoded(user) + "&";
+  url += "path=" + percent_encoded(path);
   if (token.empty()) return url;
-  url += "&signature=" + detail::percent_encoded(file_signature(path, access, user, token, expiration));
+  url += "&signature=" + percent_encoded(file_signature(path, access, user, token, expiration));
   if (expiration) url += "&signature_expiration=" + std::to_string(*expiration);
   return url;
 }

@@ -11,6 +11,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/protections.hpp>
+#include <cofferdam/net/percent_encoding.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -206,22 +207,7 @@ class pyodide_settings {
     return made;
   }
 
-  static std::string file_url(std::string_view path) {
-    std::string url = "file://";
-    for (const char c : path) {
-      const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '/' ||
-                         c == '-' || c == '_' || c == '.';
-      if (plain) {
-        url += c;
-      } else {
-        const auto value = static_cast<unsigned char>(c);
-        url += '%';
-        url += "0123456789ABCDEF"[value >> 4U];
-        url += "0123456789ABCDEF"[value & 15U];
-      }
-    }
-    return url;
-  }
+  static std::string file_url(std::string_view path) { return "file://" + percent_encoded_path(path); }
 
   static std::string variable_of_host(const char* key) {
     const char* const value = std::getenv(key);

@@ -268,6 +268,11 @@ inline constexpr std::string_view python_driver_2 = R"driver_ends(        return
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         for fd in descriptors:
             os.close(fd)
+        # What it will do at the end, once before: see Interpreter.rehearse.
+        json.dumps({"ended": number, "status": 0, "left": False}).encode()
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        signal.pthread_sigmask(signal.SIG_BLOCK, [])
+        time.monotonic()
         while True:  # what the run has left may end before it, and is reaped
             about = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
             if about.si_pid == run:
@@ -440,15 +445,15 @@ class Encoder:
         kind = type(value)
         self.spend(8)
         if depth > 100:
-            raise TooLarge()
+)driver_ends";
+inline constexpr std::string_view python_driver_3 = R"driver_ends(            raise TooLarge()
         if value is None or kind is bool:
             return value
         if kind is int:
             self.spend(value.bit_length() // 3)
             if -(1 << 63) <= value < 1 << 64:
                 return value
-)driver_ends";
-inline constexpr std::string_view python_driver_3 = R"driver_ends(            return {"$python": "int", "text": hex(value) if value.bit_length() > 12000 else str(value)}
+            return {"$python": "int", "text": hex(value) if value.bit_length() > 12000 else str(value)}
         if kind is float:
             return {"$f": repr(value)}
         if kind is str:
@@ -623,18 +628,27 @@ class Channel:
         self.lock = threading.Lock()
         self.calling = threading.Lock()
         self.calls = 0
+        self.waiting = b""
 
-    def send(self, letter, what):
+    def send(self, letter, what, waits=False):
+        """`waits`: it goes with the next message, which comes soon."""
         if os.getpid() != self.owner:
             return  # a process that the run has forked says nothing
         body = json.dumps(what, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
         with self.lock:
-            write_all(self.descriptor, struct.pack(">I", len(body) + 1) + letter + body)
+            text = self.waiting + struct.pack(">I", len(body) + 1) + letter + body
+            self.waiting = text if waits else b""
+            if not waits:
+                self.write(text)
+
+    def write(self, text):
+        write_all(self.descriptor, text)
 
     def receive(self):
         """The next message of the driver; None at the end."""
         size = read_exactly(self.descriptor, 4)
-        body = size and read_exactly(self.descriptor, struct.unpack(">I", size)[0])
+)driver_ends";
+inline constexpr std::string_view python_driver_4 = R"driver_ends(        body = size and read_exactly(self.descriptor, struct.unpack(">I", size)[0])
         return json.loads(body) if body else None
 
     def call(self, name, arguments):
@@ -643,8 +657,7 @@ class Channel:
         encoder = Encoder(MOST_REPORT // 4)
         encoded = {key: encoder.encode(value) for key, value in arguments.items()}
         if not encoder.exact:
-)driver_ends";
-inline constexpr std::string_view python_driver_4 = R"driver_ends(            raise TypeError("%s: an argument cannot be passed to the host; use plain values "
+            raise TypeError("%s: an argument cannot be passed to the host; use plain values "
                             "(numbers, text, bytes, lists, dicts, ...)" % name)
         with self.calling:
             self.calls += 1
@@ -660,6 +673,11 @@ inline constexpr std::string_view python_driver_4 = R"driver_ends(            ra
             return decode(reply.get("value"))
         kind = {"TypeError": TypeError, "NameError": NameError}.get(reply.get("type"), HostFunctionError)
         raise kind(reply.get("message", "the host's function failed"))
+
+
+class Silence(Channel):
+    def write(self, text):
+        pass
 
 
 TYPES = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict, "bytes": bytes}
@@ -702,10 +720,14 @@ FORMATS = [("_repr_html_", "text/html"), ("_repr_markdown_", "text/markdown"), (
            ("_repr_pdf_", "application/pdf")]
 
 
+# These types themselves, no subclasses: they have no form but their text.
+WITHOUT_FORMS = {int, float, complex, bool, str, bytes, list, tuple, dict, set, frozenset}
+
+
 def rich_forms(value, most):
     """Mime type -> text, or base64 where the type is binary."""
     forms = {"text/plain": text_of(value, 65536)}
-    if isinstance(value, type):
+    if isinstance(value, type) or type(value) in WITHOUT_FORMS:
         return forms
     raw = {}
     try:
@@ -737,6 +759,10 @@ def rich_forms(value, most):
             break
         forms[mime] = made
     return forms
+
+
+REHEARSAL = """{"code": "1 + 1", "prelude": "", "variables": {"_": 1}, "functions": [], "final": null,
+                "environment": {}, "limits": {}, "most_value": 1000, "quiet": false}"""
 
 
 class Interpreter:
@@ -818,7 +844,8 @@ class Interpreter:
                 values = kwargs
             else:
                 raise TypeError("%s takes one value, or named ones" % name)
-            self.final = values
+)driver_ends";
+inline constexpr std::string_view python_driver_5 = R"driver_ends(            self.final = values
             self.has_final = True
             raise Final()
 
@@ -832,7 +859,9 @@ class Interpreter:
 
     def show(self, value, is_value):
         flush()
-        self.channel.send(b"d", {"forms": rich_forms(value, MOST_REPORT // 4), "value": is_value})
+        # The value of the last expression goes with the report, but where figures are still to be drawn.
+        waits = is_value and "matplotlib.pyplot" not in sys.modules
+        self.channel.send(b"d", {"forms": rich_forms(value, MOST_REPORT // 4), "value": is_value}, waits)
 
     def show_figures(self):
         """What matplotlib has drawn and nobody has shown, as a notebook does."""
@@ -844,8 +873,7 @@ class Interpreter:
             picture = io.BytesIO()
             figure = pyplot.figure(number)
             figure.savefig(picture, format="png", bbox_inches="tight")
-)driver_ends";
-inline constexpr std::string_view python_driver_5 = R"driver_ends(            self.channel.send(b"d", {"forms": {"text/plain": text_of(figure, 4096),
+            self.channel.send(b"d", {"forms": {"text/plain": text_of(figure, 4096),
                                                "image/png": base64.b64encode(picture.getvalue()).decode()},
                                      "value": False})
         pyplot.close("all")
@@ -936,6 +964,25 @@ inline constexpr std::string_view python_driver_5 = R"driver_ends(            se
             pass
         return report["exit"]
 
+    def rehearse(self):
+        """Does what each run does, before there is one. A fork shares its parent's memory until it first writes to it,
+        and Python writes wherever it looks: that takes most of the time of a short run."""
+        import linecache
+        names = self.main.__dict__
+        before = dict(names)
+        real, self.channel = self.channel, Silence(self.channel.descriptor)
+        try:
+            request = json.loads(REHEARSAL)
+            struct.unpack(">I", struct.pack(">I", 7))
+            self.run(request)
+        finally:
+            self.channel = real
+            self.count = 0
+            names.clear()
+            names.update(before)
+            for name in ("<code>", "<code 1>"):
+                linecache.cache.pop(name, None)
+
     def report_value(self, report, value, request):
         encoder = Encoder(request["most_value"])
         report["value"] = encoder.encode(value)
@@ -996,7 +1043,8 @@ def describe(failure, filename, quiet=False):
         if not quiet:
             sys.stderr.write(text)
     except Exception:
-        try:
+)driver_ends";
+inline constexpr std::string_view python_driver_6 = R"driver_ends(        try:
             write_all(2, text.encode("utf-8"))
         except OSError:
             pass
@@ -1040,11 +1088,11 @@ def begin_run(nursery, descriptors, is_context):
     channel = Channel(channel_fd)
     one = Interpreter(channel, is_context)
     signal.signal(signal.SIGINT, one.on_interrupt if is_context else signal.default_int_handler)
+    one.rehearse()
     code = 0
     while True:
         try:
-)driver_ends";
-inline constexpr std::string_view python_driver_6 = R"driver_ends(            request = channel.receive()
+            request = channel.receive()
         except OSError:
             request = None
         except ValueError:
@@ -1118,6 +1166,7 @@ class Run:
         self.started = None
         self.before = {}
         self.displayed = 0
+        self.said_last = b""  # goes with the report
 
 
 class Child:
@@ -1157,10 +1206,14 @@ class Driver:
         self.memory_events = memory_events()
         self.memory_kills = memory_kills(self.memory_events)
 
-    def say(self, header, *body):
+    @staticmethod
+    def frame(header, *body):
         text = json.dumps(header, separators=(",", ":")).encode()
         size = 4 + len(text) + sum(map(len, body))
-        write_all(self.host_out, b"".join([struct.pack(">II", size, len(text)), text, *body]))
+        return b"".join([struct.pack(">II", size, len(text)), text, *body])
+
+    def say(self, header, *body):
+        write_all(self.host_out, self.frame(header, *body))
 
     def start(self):
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -1223,7 +1276,8 @@ class Driver:
         if self.flush_at is not None and self.flush_at <= now:
             self.flush_at = None
             for run in self.runs.values():
-                self.send_heads(run)
+)driver_ends";
+inline constexpr std::string_view python_driver_7 = R"driver_ends(                self.send_heads(run)
         for run in [run for run in self.runs.values() if run.deadline is not None and run.deadline <= now]:
             self.stop(run, "timeout")
         for child in [child for child in self.children.values() if child.deaf is not None and child.deaf <= now]:
@@ -1274,8 +1328,7 @@ class Driver:
             return
         self.arrived += data
         while len(self.arrived) >= 8:
-)driver_ends";
-inline constexpr std::string_view python_driver_7 = R"driver_ends(            size, header_size = struct.unpack_from(">II", self.arrived)
+            size, header_size = struct.unpack_from(">II", self.arrived)
             if len(self.arrived) < 4 + size:
                 break
             header = json.loads(bytes(self.arrived[8:8 + header_size]))
@@ -1425,7 +1478,8 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(            si
         if not events & selectors.EVENT_READ or child.link is None:
             return
         try:
-            data = child.link.recv(1 << 18)
+)driver_ends";
+inline constexpr std::string_view python_driver_8 = R"driver_ends(            data = child.link.recv(1 << 18)
         except BlockingIOError:
             return
         except OSError:
@@ -1466,7 +1520,10 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(            si
                 if child.ended is None:
                     self.drain(child)
                 self.send_heads(run)  # what was printed before comes before
-                self.say({"t": "display", "id": run.number}, body)
+                if child.incoming[4:5] == b"r":  # the report is here as well, and the host is woken once
+                    run.said_last += self.frame({"t": "display", "id": run.number}, body)
+                else:
+                    self.say({"t": "display", "id": run.number}, body)
         elif letter == b"r":
             run.report = body
             if child.name is not None:
@@ -1477,8 +1534,7 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(            si
 
     # -- the ends
 
-)driver_ends";
-inline constexpr std::string_view python_driver_8 = R"driver_ends(    def from_nursery(self, about, events):
+    def from_nursery(self, about, events):
         text = self.nursery.recv(65536)
         if not text:
             self.over = True
@@ -1561,7 +1617,7 @@ inline constexpr std::string_view python_driver_8 = R"driver_ends(    def from_n
             pieces += [bytes(output.head), bytes(output.tail)]
         header["totals"] = [output.total for output in run.outputs]
         header["pieces"] = [len(piece) for piece in pieces]
-        self.say(header, *pieces, run.report)
+        write_all(self.host_out, run.said_last + self.frame(header, *pieces, run.report))
         if self.spare is None:  # no earlier: it would take the processor from the run
             self.spare = self.make_child(None)
         if self.memory_events:

@@ -254,6 +254,11 @@ class Nursery:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         for fd in descriptors:
             os.close(fd)
+        # What it will do at the end, once before: see Interpreter.rehearse.
+        json.dumps({"ended": number, "status": 0, "left": False}).encode()
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        signal.pthread_sigmask(signal.SIG_BLOCK, [])
+        time.monotonic()
         while True:  # what the run has left may end before it, and is reaped
             about = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
             if about.si_pid == run:
@@ -608,13 +613,21 @@ class Channel:
         self.lock = threading.Lock()
         self.calling = threading.Lock()
         self.calls = 0
+        self.waiting = b""
 
-    def send(self, letter, what):
+    def send(self, letter, what, waits=False):
+        """`waits`: it goes with the next message, which comes soon."""
         if os.getpid() != self.owner:
             return  # a process that the run has forked says nothing
         body = json.dumps(what, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
         with self.lock:
-            write_all(self.descriptor, struct.pack(">I", len(body) + 1) + letter + body)
+            text = self.waiting + struct.pack(">I", len(body) + 1) + letter + body
+            self.waiting = text if waits else b""
+            if not waits:
+                self.write(text)
+
+    def write(self, text):
+        write_all(self.descriptor, text)
 
     def receive(self):
         """The next message of the driver; None at the end."""
@@ -644,6 +657,11 @@ class Channel:
             return decode(reply.get("value"))
         kind = {"TypeError": TypeError, "NameError": NameError}.get(reply.get("type"), HostFunctionError)
         raise kind(reply.get("message", "the host's function failed"))
+
+
+class Silence(Channel):
+    def write(self, text):
+        pass
 
 
 TYPES = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict, "bytes": bytes}
@@ -686,10 +704,14 @@ FORMATS = [("_repr_html_", "text/html"), ("_repr_markdown_", "text/markdown"), (
            ("_repr_pdf_", "application/pdf")]
 
 
+# These types themselves, no subclasses: they have no form but their text.
+WITHOUT_FORMS = {int, float, complex, bool, str, bytes, list, tuple, dict, set, frozenset}
+
+
 def rich_forms(value, most):
     """Mime type -> text, or base64 where the type is binary."""
     forms = {"text/plain": text_of(value, 65536)}
-    if isinstance(value, type):
+    if isinstance(value, type) or type(value) in WITHOUT_FORMS:
         return forms
     raw = {}
     try:
@@ -721,6 +743,10 @@ def rich_forms(value, most):
             break
         forms[mime] = made
     return forms
+
+
+REHEARSAL = """{"code": "1 + 1", "prelude": "", "variables": {"_": 1}, "functions": [], "final": null,
+                "environment": {}, "limits": {}, "most_value": 1000, "quiet": false}"""
 
 
 class Interpreter:
@@ -816,7 +842,9 @@ class Interpreter:
 
     def show(self, value, is_value):
         flush()
-        self.channel.send(b"d", {"forms": rich_forms(value, MOST_REPORT // 4), "value": is_value})
+        # The value of the last expression goes with the report, but where figures are still to be drawn.
+        waits = is_value and "matplotlib.pyplot" not in sys.modules
+        self.channel.send(b"d", {"forms": rich_forms(value, MOST_REPORT // 4), "value": is_value}, waits)
 
     def show_figures(self):
         """What matplotlib has drawn and nobody has shown, as a notebook does."""
@@ -918,6 +946,25 @@ class Interpreter:
         except OSError:  # the code has closed it
             pass
         return report["exit"]
+
+    def rehearse(self):
+        """Does what each run does, before there is one. A fork shares its parent's memory until it first writes to it,
+        and Python writes wherever it looks: that takes most of the time of a short run."""
+        import linecache
+        names = self.main.__dict__
+        before = dict(names)
+        real, self.channel = self.channel, Silence(self.channel.descriptor)
+        try:
+            request = json.loads(REHEARSAL)
+            struct.unpack(">I", struct.pack(">I", 7))
+            self.run(request)
+        finally:
+            self.channel = real
+            self.count = 0
+            names.clear()
+            names.update(before)
+            for name in ("<code>", "<code 1>"):
+                linecache.cache.pop(name, None)
 
     def report_value(self, report, value, request):
         encoder = Encoder(request["most_value"])
@@ -1023,6 +1070,7 @@ def begin_run(nursery, descriptors, is_context):
     channel = Channel(channel_fd)
     one = Interpreter(channel, is_context)
     signal.signal(signal.SIGINT, one.on_interrupt if is_context else signal.default_int_handler)
+    one.rehearse()
     code = 0
     while True:
         try:
@@ -1100,6 +1148,7 @@ class Run:
         self.started = None
         self.before = {}
         self.displayed = 0
+        self.said_last = b""  # goes with the report
 
 
 class Child:
@@ -1139,10 +1188,14 @@ class Driver:
         self.memory_events = memory_events()
         self.memory_kills = memory_kills(self.memory_events)
 
-    def say(self, header, *body):
+    @staticmethod
+    def frame(header, *body):
         text = json.dumps(header, separators=(",", ":")).encode()
         size = 4 + len(text) + sum(map(len, body))
-        write_all(self.host_out, b"".join([struct.pack(">II", size, len(text)), text, *body]))
+        return b"".join([struct.pack(">II", size, len(text)), text, *body])
+
+    def say(self, header, *body):
+        write_all(self.host_out, self.frame(header, *body))
 
     def start(self):
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -1447,7 +1500,10 @@ class Driver:
                 if child.ended is None:
                     self.drain(child)
                 self.send_heads(run)  # what was printed before comes before
-                self.say({"t": "display", "id": run.number}, body)
+                if child.incoming[4:5] == b"r":  # the report is here as well, and the host is woken once
+                    run.said_last += self.frame({"t": "display", "id": run.number}, body)
+                else:
+                    self.say({"t": "display", "id": run.number}, body)
         elif letter == b"r":
             run.report = body
             if child.name is not None:
@@ -1541,7 +1597,7 @@ class Driver:
             pieces += [bytes(output.head), bytes(output.tail)]
         header["totals"] = [output.total for output in run.outputs]
         header["pieces"] = [len(piece) for piece in pieces]
-        self.say(header, *pieces, run.report)
+        write_all(self.host_out, run.said_last + self.frame(header, *pieces, run.report))
         if self.spare is None:  # no earlier: it would take the processor from the run
             self.spare = self.make_child(None)
         if self.memory_events:

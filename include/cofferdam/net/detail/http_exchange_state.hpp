@@ -244,8 +244,7 @@ class http_exchange_state {
   awaitable<int> send_body(const http_outgoing& request) {
     const http_body& body = request.request().body();
     if (!body.pieces()) {
-      const bytes_view content(body.content());
-      const bool sent = co_await send_sliced(content);
+      const bool sent = co_await send_sliced(body.content());
       co_return sent ? 1 : 0;
     }
     std::uint64_t total = 0;

@@ -17,6 +17,7 @@
 #include <cofferdam/core/path_advice.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/net/percent_encoding.hpp>
 #include <cofferdam/net/tar_entry.hpp>
 #include <cofferdam/warden/image.hpp>
 #include <cofferdam/warden/session.hpp>
@@ -60,7 +61,7 @@ class adopted_container {
 inline awaitable<adopted_container> look_at(std::shared_ptr<engine> api, std::string name) {
   static const std::vector<int> absent{404};
   const api_call doing = api->call("look at the container", name);
-  http_request what = api->request("GET", "/containers/" + encoded(name) + "/json");
+  http_request what = api->request("GET", "/containers/" + percent_encoded(name) + "/json");
   http_response answer = co_await api->ask(std::move(what), doing, absent);
   if (answer.status() == 404)
     throw error(errc::not_found, "docker: the daemon at " + api->address() + " has no container \"" +

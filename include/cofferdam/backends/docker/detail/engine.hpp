@@ -14,6 +14,7 @@
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/http_client.hpp>
 #include <cofferdam/net/http_message.hpp>
+#include <cofferdam/net/percent_encoding.hpp>
 #include <cofferdam/net/tls.hpp>
 #include <cofferdam/net/transport.hpp>
 
@@ -47,25 +48,6 @@ inline connector connector_for(const daemon_location& where, const host_view& ho
   if (!where.tls().certificate().empty()) settings.certificate_files(where.tls().certificate(), where.tls().key());
   if (!where.verifies()) settings.insecure_without_verification();
   return tls_connector(where.host(), where.port(), settings);
-}
-
-/// What a path of the API holds, percent-encoded: everything but what RFC 3986 calls unreserved.
-inline std::string encoded(std::string_view text) {
-  constexpr std::string_view digits = "0123456789ABCDEF";
-  std::string all;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                       c == '.' || c == '_' || c == '~';
-    if (plain) {
-      all += c;
-    } else {
-      all += '%';
-      all += digits[byte >> 4U];
-      all += digits[byte & 15U];
-    }
-  }
-  return all;
 }
 
 /// A connection to one daemon, its version agreed upon. One executor; many calls at once.

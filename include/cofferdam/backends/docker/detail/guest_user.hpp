@@ -12,6 +12,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/net/percent_encoding.hpp>
 #include <cofferdam/net/tar_reader.hpp>
 
 #include <array>
@@ -108,7 +109,7 @@ inline user_ids resolve_user(std::string_view user, std::string_view passwd, std
 inline awaitable<std::string> small_file(std::shared_ptr<engine> api, std::string id, std::string path) {
   constexpr std::size_t most = 1024 * 1024;
   static const std::vector<int> absent{404};
-  http_request what = api->request("GET", "/containers/" + id + "/archive?path=" + encoded(path));
+  http_request what = api->request("GET", "/containers/" + id + "/archive?path=" + percent_encoded(path));
   const http_limits limits = http_limits().body(most + 64 * 1024);
   http_response answer =
       co_await api->ask_within(std::move(what), api->call("read a file of a container", path), limits, absent);

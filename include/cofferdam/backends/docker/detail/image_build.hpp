@@ -13,6 +13,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/net/http_message.hpp>
+#include <cofferdam/net/percent_encoding.hpp>
 #include <cofferdam/net/tar_entry.hpp>
 #include <cofferdam/net/tar_writer.hpp>
 #include <cofferdam/os/file_reader.hpp>
@@ -132,11 +133,12 @@ inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_requ
   std::string key = wanted.context().string() + "\n" + wanted.dockerfile().string() + "\n" + wanted.target();
   key += "\n" + boost::json::serialize(arguments);
   const std::string name = "cofferdam-build:" + sha256_hex(key).substr(0, 32);
-  std::string path = "/build?rm=1&forcerm=1&t=" + encoded(name) + "&dockerfile=" + encoded(context->dockerfile());
-  path += "&buildargs=" + encoded(boost::json::serialize(arguments));
-  if (!wanted.target().empty()) path += "&target=" + encoded(wanted.target());
-  if (!wanted.network().empty()) path += "&networkmode=" + encoded(wanted.network());
-  if (!options.platform().empty()) path += "&platform=" + encoded(options.platform());
+  std::string path =
+      "/build?rm=1&forcerm=1&t=" + percent_encoded(name) + "&dockerfile=" + percent_encoded(context->dockerfile());
+  path += "&buildargs=" + percent_encoded(boost::json::serialize(arguments));
+  if (!wanted.target().empty()) path += "&target=" + percent_encoded(wanted.target());
+  if (!wanted.network().empty()) path += "&networkmode=" + percent_encoded(wanted.network());
+  if (!options.platform().empty()) path += "&platform=" + percent_encoded(options.platform());
   if (options.pull() == pull_policy::always) path += "&pull=1";
   const api_call doing = api->call("build an image from", wanted.context().string());
   auto archive = std::make_shared<context_archive>(std::move(context));

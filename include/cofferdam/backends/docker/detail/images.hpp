@@ -14,6 +14,7 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/net/http_client.hpp>
+#include <cofferdam/net/percent_encoding.hpp>
 #include <cofferdam/os/child_processes.hpp>
 #include <cofferdam/os/command_request.hpp>
 
@@ -56,7 +57,7 @@ class image {
 inline awaitable<std::optional<image>> find_image(std::shared_ptr<engine> api, std::string name) {
   static const std::vector<int> absent{404};
   const api_call doing = api->call("look at the image", name);
-  http_request what = api->request("GET", "/images/" + encoded(name) + "/json");
+  http_request what = api->request("GET", "/images/" + percent_encoded(name) + "/json");
   http_response answer = co_await api->ask(std::move(what), doing, absent);
   std::optional<image> found;
   if (answer.ok()) found.emplace(engine::object_of(answer, doing));
@@ -112,9 +113,9 @@ inline http_limits patient() { return http_limits().head(std::chrono::minutes(5)
 inline awaitable<void> pull_image(std::shared_ptr<engine> api, image_name name, std::string platform, host_view host,
                                   progress_function tell) {
   const registry_credentials who = co_await login_for(api->executor(), host, name.registry());
-  std::string path = "/images/create?fromImage=" + encoded(name.pull_from());
-  if (!name.pull_tag().empty()) path += "&tag=" + encoded(name.pull_tag());
-  if (!platform.empty()) path += "&platform=" + encoded(platform);
+  std::string path = "/images/create?fromImage=" + percent_encoded(name.pull_from());
+  if (!name.pull_tag().empty()) path += "&tag=" + percent_encoded(name.pull_tag());
+  if (!platform.empty()) path += "&platform=" + percent_encoded(platform);
   const api_call doing = api->call("pull the image", name.text());
   http_request what = api->request("POST", path);
   what.field("X-Registry-Auth", who.header());

@@ -12,6 +12,7 @@
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/net/percent_encoding.hpp>
 #include <cofferdam/net/tar_entry.hpp>
 #include <cofferdam/warden/image.hpp>
 
@@ -36,7 +37,7 @@ inline awaitable<std::optional<boost::json::object>> stat_in_container(std::shar
                                                                        std::string path) {
   static const std::vector<int> absent{404};
   const api_call doing = api->call("look at a file in a container", path);
-  http_request what = api->request("HEAD", "/containers/" + id + "/archive?path=" + encoded(path));
+  http_request what = api->request("HEAD", "/containers/" + id + "/archive?path=" + percent_encoded(path));
   http_response answer = co_await api->ask(std::move(what), doing, absent);
   std::optional<boost::json::object> found;
   if (answer.status() == 404) co_return found;
@@ -50,7 +51,7 @@ inline awaitable<std::optional<boost::json::object>> stat_in_container(std::shar
 /// Unpacks an archive in a container.
 inline awaitable<void> put_archive(std::shared_ptr<engine> api, std::string id, std::string path, bytes archive) {
   http_request what =
-      api->request("PUT", "/containers/" + id + "/archive?noOverwriteDirNonDir=1&path=" + encoded(path));
+      api->request("PUT", "/containers/" + id + "/archive?noOverwriteDirNonDir=1&path=" + percent_encoded(path));
   what.field("Content-Type", "application/x-tar").body(http_body(std::move(archive)));
   co_await api->ask(std::move(what), api->call("put files into a container", path));
 }

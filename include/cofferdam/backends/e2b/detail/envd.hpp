@@ -20,6 +20,7 @@
 #include <cofferdam/net/http_client.hpp>
 #include <cofferdam/net/http_limits.hpp>
 #include <cofferdam/net/http_message.hpp>
+#include <cofferdam/net/percent_encoding.hpp>
 
 #include <asio/any_io_executor.hpp>
 

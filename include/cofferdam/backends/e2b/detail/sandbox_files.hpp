@@ -240,6 +240,11 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     /// Bytes of the content so far.
     std::uint64_t size() const noexcept { return size_; }
     const std::optional<error>& failure() const noexcept { return failure_; }
+    /// The content, where that is bytes. What is sent of it is not counted then.
+    bytes_view all() noexcept {
+      size_ = content_.size();
+      return content_;
+    }
     /// Bytes that will be sent, where that is known.
     std::optional<std::uint64_t> announced() const {
       if (source_ != nullptr) return std::nullopt;
@@ -304,7 +309,8 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
 
   awaitable<void> upload(std::string name, upload_pieces& pieces, std::string clean) {
     http_request what = place()->file_request("POST", name);
-    if (place()->can().takes_raw_uploads()) {
+    const bool is_raw = place()->can().takes_raw_uploads();
+    if (is_raw) {
       what.field("Content-Type", "application/octet-stream");
     } else {
       const std::string boundary = "cofferdam-" + random_text() + random_text();
@@ -315,10 +321,11 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
       what.field("Content-Type", "multipart/form-data; boundary=" + boundary);
     }
     const http_body::source source = [&pieces] { return pieces.next(); };
-    if (const std::optional<std::uint64_t> size = pieces.announced())
-      what.body(http_body(source, *size));
-    else
+    if (const std::optional<std::uint64_t> size = pieces.announced()) {
+      what.body(is_raw ? http_body::borrowed(pieces.all()) : http_body(source, *size));
+    } else {
       what.body(http_body(source));
+    }
     http_exchange answer = co_await envd::exchange(place(), std::move(what), "write a file", &pieces.failure());
     if (answer.status() == 200) {
       co_await answer.read_all(most_answer);

@@ -7,6 +7,7 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/format_result.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/stream_output.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
@@ -25,7 +26,6 @@
 #include <boost/json/object.hpp>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
@@ -42,30 +42,12 @@
 
 namespace cofferdam::inline v0::mcp::detail {
 
-inline constexpr std::array<std::pair<std::string_view, int>, 15> signals{{{"TERM", SIGTERM},
-                                                                           {"KILL", SIGKILL},
-                                                                           {"INT", SIGINT},
-                                                                           {"HUP", SIGHUP},
-                                                                           {"QUIT", SIGQUIT},
-                                                                           {"STOP", SIGSTOP},
-                                                                           {"CONT", SIGCONT},
-                                                                           {"USR1", SIGUSR1},
-                                                                           {"USR2", SIGUSR2},
-                                                                           {"SEGV", SIGSEGV},
-                                                                           {"ABRT", SIGABRT},
-                                                                           {"FPE", SIGFPE},
-                                                                           {"ILL", SIGILL},
-                                                                           {"BUS", SIGBUS},
-                                                                           {"PIPE", SIGPIPE}}};
-inline std::string signal_name(int number) {
-  for (const auto& [name, value] : signals)
-    if (value == number) return "SIG" + std::string(name);
-  return "signal " + std::to_string(number);
-}
+using cofferdam::detail::signal_name;
 
+/// Of "TERM". \param wanted  one that the tool's schema has.
 inline int signal_number(std::string_view wanted) {
-  for (const auto& [name, value] : signals)
-    if (name == wanted) return value;
+  for (int number = 1; number < 32; ++number)
+    if (signal_name(number) == "SIG" + std::string(wanted)) return number;
   return SIGTERM;
 }
 

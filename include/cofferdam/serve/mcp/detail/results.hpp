@@ -4,6 +4,7 @@
 
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/net/percent_encoding.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/content.hpp>
 #include <cofferdam/serve/mcp/detail/json_rpc.hpp>
@@ -84,45 +85,13 @@ inline boost::json::object page_of(const boost::json::object& params, const char
 
 inline constexpr std::string_view workspace_uri = "sandbox://workspace/";
 
-/// A path as part of a URI, and back. \par Source  RFC 3986, 2.1 and 2.3.
-inline std::string uri_of(std::string_view path) {
-  constexpr std::string_view digits = "0123456789ABCDEF";
-  std::string made(workspace_uri);
-  for (const char c : path) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                       c == '.' || c == '_' || c == '~' || c == '/';
-    if (plain) {
-      made += c;
-    } else {
-      const auto value = static_cast<unsigned char>(c);
-      made += '%';
-      made += digits[value >> 4U];
-      made += digits[value & 15U];
-    }
-  }
-  return made;
-}
+/// A path as part of a URI, and back.
+inline std::string uri_of(std::string_view path) { return std::string(workspace_uri) + percent_encoded_path(path); }
 /// Nothing for a URI that names no file of a workspace.
 inline std::optional<std::string> path_of(std::string_view uri) {
   if (!uri.starts_with(workspace_uri)) return std::nullopt;
-  uri.remove_prefix(workspace_uri.size());
-  const auto value = [](char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return -1;
-  };
-  std::string path;
-  for (std::size_t i = 0; i < uri.size(); ++i) {
-    if (uri[i] != '%') {
-      path += uri[i];
-      continue;
-    }
-    if (uri.size() - i < 3 || value(uri[i + 1]) < 0 || value(uri[i + 2]) < 0) return std::nullopt;
-    path += static_cast<char>(value(uri[i + 1]) * 16 + value(uri[i + 2]));
-    i += 2;
-  }
-  if (path.empty() || path.find('\0') != std::string::npos) return std::nullopt;
+  std::optional<std::string> path = percent_decoded(uri.substr(workspace_uri.size()));
+  if (!path || path->empty() || path->find('\0') != std::string::npos) return std::nullopt;
   return path;
 }
 
