@@ -326,8 +326,10 @@ TEST(McpServer, files_come_from_one_folder_of_the_host_and_go_to_another) {
     const value beyond = co_await client.call("download_file", R"({"path":"fresh/deep/b","deliver":"host"})");
     EXPECT_TRUE(result_in(beyond).at("isError").as_bool());
     EXPECT_FALSE(std::filesystem::exists(root.path() / "deep"));
-    const value big = co_await client.call("code_exec", R"({"cmd":"truncate -s 2M big; ln -s /etc/passwd way"})");
-    for (const char* const wrong : {R"("big","deliver":"inline")", R"("way")", R"("data")", R"("none")", R"("../x")"}) {
+    const value big = co_await client.call(
+        "code_exec", R"({"cmd":"truncate -s 2M big; truncate -s 2G huge; ln -s /etc/passwd way"})");
+    for (const char* const wrong : {R"("big","deliver":"inline")", R"("huge","deliver":"host")", R"("way")",
+                                    R"("data")", R"("none")", R"("../x")"}) {
       const value refused = co_await client.call("download_file", R"({"path":)" + std::string(wrong) + "}");
       EXPECT_TRUE(result_in(refused).at("isError").as_bool()) << wrong;
     }

@@ -61,7 +61,7 @@ class server_options {
   }
   /// A folder of this machine that clients may copy from, by the tool `upload_file`, and one that they may copy to, by
   /// `download_file`. Neither as it is made. Clients never get out of them, whatever links lie there; what one client
-  /// puts into the output folder all see who can read that. Before the server is made.
+  /// puts into the output folder all see who can read that. At most 1 GiB a call. Before the server is made.
   server_options& input_folder(std::string path) {
     input_folder_ = std::move(path);
     return *this;

@@ -79,8 +79,10 @@ class transfer_tools {
  private:
   using self_pointer = std::shared_ptr<const transfer_tools>;
   static constexpr std::size_t most_inline = std::size_t{1024} * 1024;
-  /// Of a file up to here the digest is told, too.
-  static constexpr std::size_t most_digested = std::size_t{64} * 1024 * 1024;
+  /// Of a file up to here the digest is told, too: it is read for that.
+  static constexpr std::size_t most_digested = std::size_t{8} * 1024 * 1024;
+  /// What one call may move to or from the host's folders.
+  static constexpr std::uint64_t most_moved = std::uint64_t{1024} * 1024 * 1024;
 
   static tool_definition upload_definition() {
     return tool_definition("upload_file",
@@ -151,7 +153,7 @@ class transfer_tools {
     into_directory = into_directory || dest.ends_with('/');
     if (into_directory || what.is_directory()) {
       file_set set;
-      set.exactly(source).into(dest);
+      set.exactly(source).into(dest).at_most(most_moved);
       // A directory keeps its name, as a file does, except where a new one was named for it.
       if (what.is_directory() && into_directory) set.into(joined(dest, last_part(source)));
       transfer moved = co_await copy_files(from, to, std::move(set));
@@ -202,7 +204,7 @@ class transfer_tools {
   static awaitable<transfer> move_through(local_environment& from, any_environment& to, std::string source,
                                           std::string through, std::string dest) {
     file_set set;
-    set.exactly(source).into(through);
+    set.exactly(source).into(through).at_most(most_moved);
     const transfer moved = co_await copy_files(from, to, std::move(set));
     require_all(moved);
     const std::size_t slash = dest.rfind('/');
@@ -264,7 +266,7 @@ class transfer_tools {
 
   static awaitable<transfer> copy_out(any_environment& from, local_environment& to, std::string path) {
     file_set set;
-    set.exactly(path);
+    set.exactly(path).at_most(most_moved);
     const std::size_t slash = path.rfind('/');
     if (slash != std::string::npos) set.into(path.substr(0, slash));
     transfer moved = co_await copy_files(from, to, std::move(set));

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// Who ran out of memory is told by the kernel's count of those whom it has killed for that, which has another place and form
+// in each version of its control groups. Here the count is a file that the guest changes itself before it kills itself, in a
+// view of the file system of this test's own.
+
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/code/python.hpp>
+#include <cofferdam/code/with_runner.hpp>
+#include <cofferdam/core/with_environment.hpp>
+
+#include "support/forked_host.hpp"
+#include "support/require.hpp"
+#include "support/run.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+#include <sched.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+namespace memory_kills_tests {
+
+using namespace cofferdam;
+
+/// The group of version 2 that this process is in.
+std::string own_group() {
+  std::ifstream file("/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("0::/")) return line.substr(4);
+  throw std::runtime_error("this kernel has no control groups of version 2");
+}
+
+/// A /sys/fs/cgroup with nothing in it but the count as version 2 has it, for this process and its children.
+/// \return where that is.
+std::string pretend() {
+  if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+    throw std::runtime_error("no file system of its own: " + std::string(std::strerror(errno)));
+  // The kernel speaks of version 2 once somebody has mounted it, which somebody may have done.
+  static_cast<void>(::mount("none", "/sys/fs/cgroup", "cgroup2", 0, nullptr));
+  const std::string group = own_group();
+  if (::mount("none", "/sys/fs/cgroup", "tmpfs", 0, nullptr) != 0)
+    throw std::runtime_error("no tmpfs: " + std::string(std::strerror(errno)));
+  const std::filesystem::path folder = std::filesystem::path("/sys/fs/cgroup") / group;
+  std::filesystem::create_directories(folder);
+  const std::string count = folder / "memory.events";
+  std::ofstream(count) << "low 0\nhigh 0\nmax 0\noom 0\noom_kill 4\n";
+  return count;
+}
+
+const char* name_of(error_kind kind) { return kind == error_kind::out_of_memory ? "out of memory" : "killed"; }
+
+TEST(MemoryKills, of_a_command_are_told_by_the_second_version_of_control_groups) {
+  COFFERDAM_NEEDS("root", ::getuid() == 0, "that a memory limit is told where groups are unified");
+  const std::string seen = cofferdam_test::in_forked_host([] {
+    const std::string count = pretend();
+    std::string all;
+    cofferdam_test::run([&]() -> awaitable<void> {
+      const auto body = [&](local_environment& env) -> awaitable<void> {
+        command_result one = co_await env.run_command(shell("kill -9 $$"));
+        all += std::string(name_of(one.kind())) + ", ";
+        command_result two = co_await env.run_command(
+            shell("printf 'low 0\\nmax 7\\noom 1\\noom_kill 5\\n' > " + count + "; kill -9 $$"));
+        all += std::string(name_of(two.kind())) + ", ";
+        command_result three = co_await env.run_command(shell("kill -9 $$"));
+        all += name_of(three.kind());
+      };
+      co_await with_environment(local().without_warning().warden(warden_policy::require), body);
+    });
+    return all;
+  });
+  EXPECT_EQ(seen, "killed, out of memory, killed");
+}
+
+TEST(MemoryKills, of_a_run_are_told_by_the_second_version_of_control_groups) {
+  COFFERDAM_NEEDS("root", ::getuid() == 0, "that a memory limit is told where groups are unified");
+  const std::string seen = cofferdam_test::in_forked_host([] {
+    // Python sees its container's group where the group of all is.
+    const std::string count = "/sys/fs/cgroup/memory.events";
+    if (pretend() != count) std::ofstream(count) << "oom_kill 4\n";
+    std::string all;
+    cofferdam_test::run([&]() -> awaitable<void> {
+      const std::string end = "import os\nos.kill(os.getpid(), 9)";
+      const auto body = [&](auto& runner) -> awaitable<void> {
+        const code_result one = co_await runner.run_code(code_request(end));
+        all += std::string(name_of(one.kind())) + ", ";
+        const code_result two = co_await runner.run_code(
+            code_request("open('" + count + "', 'w').write('low 0\\noom 1\\noom_kill 5\\n')\n" + end));
+        all += std::string(name_of(two.kind())) + ", ";
+        const code_result three = co_await runner.run_code(code_request(end));
+        all += name_of(three.kind());
+      };
+      co_await with_runner(local().without_warning() | python(), body);
+    });
+    return all;
+  });
+  EXPECT_EQ(seen, "killed, out of memory, killed");
+}
+
+}  // namespace memory_kills_tests
