@@ -6,6 +6,7 @@
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/stream_output.hpp>
+#include <cofferdam/files/upload.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>
 
@@ -23,6 +24,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <sstream>
 #include <stdexcept>
@@ -160,6 +163,9 @@ awaitable<void> run_once(e2b::environment& env, std::string word, const bytes& c
     if (!result.ok() || seen != size) throw std::runtime_error("output is missing");
   } else if (word == "upload") {
     co_await env.write_file("ours", content);
+  } else if (word == "file") {
+    const transfer moved = co_await upload(env, files(std::getenv("COFFERDAM_E2B_FILE")));
+    if (!moved.ok()) throw moved.failed().front().reason();
   } else {
     bytes back = co_await env.read_file("ours", size);
     if (back.size() != size) throw std::runtime_error("the file is short");
@@ -173,11 +179,13 @@ awaitable<void> compare(const std::string& url, peer& javascript, peer& python, 
       e2b::from_template("base").variables_from(e2b::surroundings()).api_key(key).api_url(url).sandbox_url(url);
   e2b::environment env = co_await provider.open();
   const bytes content(size, std::byte{'x'});
-  const std::vector<std::pair<std::string, std::string>> all{{"command", "The command `true`"},
-                                                             {"output", "64 MiB of output, kept as one text"},
-                                                             {"stream", "64 MiB of output, handed over as it comes"},
-                                                             {"upload", "64 MiB into a file"},
-                                                             {"download", "64 MiB out of a file"}};
+  const std::vector<std::pair<std::string, std::string>> all{
+      {"command", "The command `true`"},
+      {"output", "64 MiB of output, kept as one text"},
+      {"stream", "64 MiB of output, handed over as it comes"},
+      {"upload", "64 MiB of memory into a file"},
+      {"file", "A file of 64 MiB of this machine into one there"},
+      {"download", "64 MiB out of a file"}};
   for (const auto& [word, title] : all) {
     comparison one(title);
     const int count = word == "command" ? rounds : std::max(5, rounds / 10);
@@ -336,6 +344,10 @@ int main(int count, char** arguments) {
   ::setenv("E2B_API_URL", gateway.url().c_str(), 1);
   ::setenv("E2B_SANDBOX_URL", gateway.url().c_str(), 1);
   ::setenv("E2B_API_KEY", key, 1);
+  const std::string file =
+      (std::filesystem::temp_directory_path() / ("e2b_bench-" + std::to_string(::getpid()))).string();
+  std::ofstream(file) << std::string(size, 'x');
+  ::setenv("COFFERDAM_E2B_FILE", file.c_str(), 1);
   int status = 0;
   {
     peer javascript({folder + "/node", COFFERDAM_PEERS "/e2b_peer.mjs", folder + "/js"});
@@ -360,5 +372,6 @@ int main(int count, char** arguments) {
       python.ask("end");
     }
   }
+  std::filesystem::remove(file);
   return status;
 }

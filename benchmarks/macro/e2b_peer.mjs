@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 // What E2B's official JavaScript SDK takes: reads a word a line, answers with the seconds that passed and those of its own
 // CPU. Started with the folder that has its node_modules.
+import { openAsBlob } from "node:fs";
 import { createInterface } from "node:readline";
 import { createRequire } from "node:module";
 
@@ -28,6 +29,8 @@ for await (const line of createInterface({ input: process.stdin })) {
     if (seen !== size) throw new Error(`${seen} bytes`);
   } else if (word === "upload") {
     await sandbox.files.write("/home/user/peer", content);
+  } else if (word === "file") {
+    await sandbox.files.write("/home/user/peer", await openAsBlob(process.env.COFFERDAM_E2B_FILE));
   } else if (word === "download") {
     const all = await sandbox.files.read("/home/user/peer", { format: "bytes" });
     if (all.length !== size) throw new Error(`${all.length} bytes`);

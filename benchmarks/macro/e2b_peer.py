@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
 """What E2B's official Python SDK takes: reads a word a line, answers with the seconds that passed and those of its own CPU."""
+import os
 import sys
 import time
 
@@ -30,6 +31,9 @@ for line in sys.stdin:
         assert seen == SIZE, seen
     elif word == "upload":
         sandbox.files.write("/home/user/peer", content)
+    elif word == "file":
+        with open(os.environ["COFFERDAM_E2B_FILE"], "rb") as file:
+            sandbox.files.write("/home/user/peer", file)
     elif word == "download":
         assert len(sandbox.files.read("/home/user/peer", format="bytes")) == SIZE
     elif word == "end":

@@ -96,6 +96,7 @@
 #include <cofferdam/core/warning.hpp>
 #include <cofferdam/core/with_environment.hpp>
 #include <cofferdam/core/with_opened.hpp>
+#include <cofferdam/core/without_sigpipe.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/files/copy_files.hpp>
 #include <cofferdam/files/download.hpp>

@@ -2046,6 +2046,10 @@ class file_reader {
   /// Permission bits, 0 to 0777.
   unsigned mode() const noexcept { return mode_; }
   const std::string& path() const noexcept { return path_; }
+  /// How much has been read.
+  std::uint64_t position() const noexcept { return position_; }
+  /// The file's descriptor, which this keeps.
+  int descriptor() const noexcept { return fd_.get(); }
 
   /// The next bytes, at most `most`; empty at the end of the file and only there (`most` is more than zero).
   /// \throws error{errc::io_error}.
@@ -3884,10 +3888,17 @@ class multiplexed_stream {
 // ---- cofferdam/net/byte_stream.hpp ----
 
 
+#include <algorithm>
+#include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <system_error>
 #include <utility>
+
+#include <sys/types.h>
+#include <unistd.h>
 
 namespace cofferdam::inline v0 {
 
@@ -3908,9 +3919,34 @@ class byte_stream {
     virtual ~implementation() = default;
     virtual awaitable<std::size_t> read_some(std::span<std::byte> into) = 0;
     virtual awaitable<void> write(bytes_view data) = 0;
+    virtual awaitable<void> send_file(int file, std::uint64_t offset, std::uint64_t count) {
+      return send_by_pieces(file, offset, count);
+    }
     virtual awaitable<void> shutdown_send() = 0;
     virtual void close() noexcept = 0;
     virtual bool is_quiet() noexcept { return true; }
+
+   protected:
+    /// Through memory, where the system knows no shorter way.
+    awaitable<void> send_by_pieces(int file, std::uint64_t offset, std::uint64_t count) {
+      bytes piece(static_cast<std::size_t>(std::min<std::uint64_t>(count, std::uint64_t{256} * 1024)));
+      while (count != 0) {
+        const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(count, piece.size()));
+        const ssize_t got = ::pread(file, piece.data(), wanted, static_cast<off_t>(offset));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0)
+          throw error(errc::invalid_argument, "a file that is to be sent cannot be read",
+                      std::error_code(errno, std::system_category()));
+        if (got == 0) throw file_is_shorter();
+        const auto size = static_cast<std::size_t>(got);
+        co_await write(bytes_view(piece).first(size));
+        offset += size;
+        count -= size;
+      }
+    }
+    static error file_is_shorter() {
+      return error(errc::invalid_argument, "a file that is to be sent has become shorter meanwhile");
+    }
   };
 
   /// No stream; everything but assignment and `close` throws `error{errc::invalid_argument}`.
@@ -3933,6 +3969,15 @@ class byte_stream {
   /// \param data  kept by the caller until the awaitable completes.
   /// \par Cancellation  terminal: some of `data` may have been written; throws `error{errc::cancelled}`.
   awaitable<void> write(bytes_view data) { return get().write(data); }
+
+  /// Writes a part of a file; a socket without its passing through this program's memory.
+  /// \param file  a regular file's descriptor, open for reading, kept by the caller until the awaitable completes; its own
+  ///              position does not count and stays.
+  /// \throws error{errc::invalid_argument} where the file holds less, or cannot be read: some of it has been written then.
+  /// \par Cancellation  as `write`.
+  awaitable<void> send_file(int file, std::uint64_t offset, std::uint64_t count) {
+    return get().send_file(file, offset, count);
+  }
 
   /// Says that nothing more will be written; reading goes on. TCP and Unix sockets: shutdown(2); TLS: close_notify; a
   /// pair of ends: closes the one that writes. Only while no `write` is under way. Does nothing the second time.
@@ -4561,6 +4606,45 @@ inline daemon_location parse_daemon_address(std::string_view address, std::strin
 
 }  // namespace cofferdam::inline v0::docker
 
+// ---- cofferdam/core/without_sigpipe.hpp ----
+
+
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+#include <pthread.h>
+#include <sys/types.h>
+
+namespace cofferdam::inline v0::detail {
+
+/// A system call that writes, without the SIGPIPE that a peer who has gone raises: it answers EPIPE. What is done with that
+/// signal is the host program's business. For calls that cannot be told so themselves (send(2) can: MSG_NOSIGNAL).
+/// \param call  yields what write(2) does, and sets `errno`.
+template <class Call>
+ssize_t without_sigpipe(Call call) noexcept {
+  sigset_t broken;
+  sigset_t before;
+  sigset_t pending;
+  ::sigemptyset(&broken);
+  ::sigaddset(&broken, SIGPIPE);
+  ::sigpending(&pending);
+  const bool was_pending = ::sigismember(&pending, SIGPIPE) == 1;
+  ::pthread_sigmask(SIG_BLOCK, &broken, &before);
+  const ssize_t written = call();
+  const int number = errno;
+  if (written < 0 && number == EPIPE && !was_pending) {
+    const timespec now{};
+    while (::sigtimedwait(&broken, nullptr, &now) < 0 && errno == EINTR) {
+    }
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = number;
+  return written;
+}
+
+}  // namespace cofferdam::inline v0::detail
+
 // ---- cofferdam/net/detail/stream_errors.hpp ----
 
 
@@ -4600,13 +4684,18 @@ inline bool is_quiet_descriptor(int fd) noexcept {
 #include <asio/error.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
-#include <asio/write.hpp>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <system_error>
 #include <utility>
+
+#include <sys/sendfile.h>
+#include <sys/types.h>
 
 namespace cofferdam::inline v0::detail {
 
@@ -4627,10 +4716,43 @@ class socket_stream final : public byte_stream::implementation {
   }
 
   awaitable<void> write(bytes_view data) override {
+    // asio::async_write takes 64 KiB at a time, and a turn of the loop for each.
+    constexpr std::size_t at_once = std::size_t{256} * 1024;
     std::error_code failure;
-    const asio::const_buffer content(data.data(), data.size());
-    co_await asio::async_write(socket_, content, asio::redirect_error(asio::use_awaitable, failure));
+    while (!data.empty()) {
+      const asio::const_buffer content(data.data(), std::min(data.size(), at_once));
+      const std::size_t count =
+          co_await socket_.async_write_some(content, asio::redirect_error(asio::use_awaitable, failure));
+      if (failure) throw stream_error(peer_, "writing", failure, closed_);
+      data = data.subspan(count);
+    }
+  }
+
+  awaitable<void> send_file(int file, std::uint64_t offset, std::uint64_t count) override {
+    constexpr std::uint64_t at_once = std::uint64_t{1024} * 1024;  // then others on this executor have their turn
+    std::error_code failure;
+    socket_.native_non_blocking(true, failure);
     if (failure) throw stream_error(peer_, "writing", failure, closed_);
+    while (count != 0) {
+      auto at = static_cast<off_t>(offset);
+      const auto size = static_cast<std::size_t>(std::min(count, at_once));
+      const int there = socket_.native_handle();
+      const ssize_t sent = without_sigpipe([&] { return ::sendfile(there, file, &at, size); });
+      const int number = errno;
+      if (sent == 0) throw file_is_shorter();
+      if (sent > 0) {
+        offset += static_cast<std::uint64_t>(sent);
+        count -= static_cast<std::uint64_t>(sent);
+      } else if (number == EINVAL || number == ENOSYS) {  // this file system has no such way
+        co_await send_by_pieces(file, offset, count);
+        co_return;
+      } else if (number != EAGAIN && number != EINTR) {
+        throw stream_error(peer_, "writing", std::error_code(number, std::system_category()), closed_);
+      }
+      // Also where all was taken: so that cancellation is seen, and nobody waits for the whole file.
+      co_await socket_.async_wait(Socket::wait_write, asio::redirect_error(asio::use_awaitable, failure));
+      if (failure) throw stream_error(peer_, "writing", failure, closed_);
+    }
   }
 
   awaitable<void> shutdown_send() override {
@@ -5062,41 +5184,16 @@ class tcp_recipe {
 
 #include <cerrno>
 #include <concepts>
-#include <csignal>
 #include <cstddef>
-#include <ctime>
 #include <span>
 #include <string>
 #include <system_error>
 #include <utility>
 
-#include <pthread.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 namespace cofferdam::inline v0::detail {
-
-/// write(2) that answers EPIPE and raises no SIGPIPE: Asio's own write to a descriptor would end a program whose peer has
-/// gone, and the disposition of that signal is the host program's.
-inline ssize_t write_to_pipe(int fd, bytes_view data) noexcept {
-  sigset_t broken;
-  sigset_t before;
-  sigset_t pending;
-  ::sigemptyset(&broken);
-  ::sigaddset(&broken, SIGPIPE);
-  ::sigpending(&pending);
-  ::pthread_sigmask(SIG_BLOCK, &broken, &before);
-  const ssize_t written = ::write(fd, data.data(), data.size());
-  const int number = errno;
-  if (written < 0 && number == EPIPE && ::sigismember(&pending, SIGPIPE) != 1) {
-    const timespec now{};
-    while (::sigtimedwait(&broken, nullptr, &now) < 0 && errno == EINTR) {
-    }
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  errno = number;
-  return written;
-}
 
 /// One end to read from and one to write to, and what has to live as long as they do.
 template <class Readable, class Writable, class Owner>
@@ -5125,7 +5222,8 @@ class pair_stream final : public byte_stream::implementation {
     std::error_code failure;
     if constexpr (is_descriptor<Writable>) {
       while (!data.empty() && !failure) {
-        const ssize_t written = write_to_pipe(writable_.native_handle(), data);
+        const ssize_t written =
+            without_sigpipe([&] { return ::write(writable_.native_handle(), data.data(), data.size()); });
         if (written >= 0) {
           data = data.subspan(static_cast<std::size_t>(written));
         } else if (errno == EAGAIN) {
@@ -5681,14 +5779,11 @@ inline command_result refuse_unstarted(const std::string& program, spawn_stage s
 
 
 #include <cerrno>
-#include <csignal>
-#include <ctime>
 #include <string>
 #include <system_error>
 #include <utility>
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -5723,24 +5818,7 @@ inline void set_nonblocking(const unique_fd& fd) {
 
 /// write(2) that answers EPIPE and raises no SIGPIPE, whatever the host program does with that signal.
 inline ssize_t write_without_sigpipe(int fd, bytes_view data) noexcept {
-  sigset_t broken;
-  sigset_t before;
-  sigset_t pending;
-  ::sigemptyset(&broken);
-  ::sigaddset(&broken, SIGPIPE);
-  ::sigpending(&pending);
-  const bool was_pending = ::sigismember(&pending, SIGPIPE) == 1;
-  ::pthread_sigmask(SIG_BLOCK, &broken, &before);
-  const ssize_t written = ::write(fd, data.data(), data.size());
-  const int number = errno;
-  if (written < 0 && number == EPIPE && !was_pending) {
-    const timespec now{};
-    while (::sigtimedwait(&broken, nullptr, &now) < 0 && errno == EINTR) {
-    }
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  errno = number;
-  return written;
+  return without_sigpipe([&] { return ::write(fd, data.data(), data.size()); });
 }
 
 }  // namespace detail
@@ -6499,6 +6577,170 @@ class undumped_text {
 
 }  // namespace cofferdam::inline v0
 
+// ---- cofferdam/core/transfer.hpp ----
+
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// One file that arrived.
+class transferred_file {
+ public:
+  transferred_file(std::string source, std::string destination, std::uint64_t size)
+      : source_(std::move(source)), destination_(std::move(destination)), size_(size) {}
+  /// Where it came from, as its side names it.
+  const std::string& source() const noexcept { return source_; }
+  /// Where it is now, as its side names it: relative to the workspace inside, a host path outside.
+  const std::string& destination() const noexcept { return destination_; }
+  /// Bytes.
+  std::uint64_t size() const noexcept { return size_; }
+
+ private:
+  std::string source_;
+  std::string destination_;
+  std::uint64_t size_;
+};
+
+/// One file that did not arrive, and why.
+class failed_file {
+ public:
+  failed_file(std::string source, error reason) : source_(std::move(source)), reason_(std::move(reason)) {}
+  const std::string& source() const noexcept { return source_; }
+  const error& reason() const noexcept { return reason_; }
+
+ private:
+  std::string source_;
+  error reason_;
+};
+
+/// What became of every file that was to be moved: a failure of one does not stop the others.
+class transfer {
+ public:
+  /// Nothing failed.
+  bool ok() const noexcept { return failed_.empty(); }
+  const std::vector<transferred_file>& files() const noexcept { return files_; }
+  const std::vector<failed_file>& failed() const noexcept { return failed_; }
+
+  void add(transferred_file file) { files_.push_back(std::move(file)); }
+  void add(failed_file file) { failed_.push_back(std::move(file)); }
+
+ private:
+  std::vector<transferred_file> files_;
+  std::vector<failed_file> failed_;
+};
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/core/bulk_file_environment.hpp ----
+
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// The head of one file in a stream of files.
+class file_header {
+ public:
+  /// \param source       where it comes from, as its side names it (for reports only).
+  /// \param destination  where it goes, relative to the root of the receiving side.
+  /// \param type         a regular file or a directory.
+  /// \param size         bytes, as known at the start; the content that follows decides.
+  /// \param mode         permission bits, 0 to 0777.
+  file_header(std::string source, std::string destination, file_type type, std::uint64_t size, unsigned mode)
+      : source_(std::move(source)), destination_(std::move(destination)), type_(type), size_(size), mode_(mode) {}
+
+  /// A file that cannot be sent: the receiver reports it and asks for the next.
+  file_header(std::string source, error failure) : source_(std::move(source)), failure_(std::move(failure)) {}
+
+  const std::string& source() const noexcept { return source_; }
+  const std::string& destination() const noexcept { return destination_; }
+  file_type type() const noexcept { return type_; }
+  std::uint64_t size() const noexcept { return size_; }
+  unsigned mode() const noexcept { return mode_; }
+  const std::optional<error>& failure() const noexcept { return failure_; }
+
+ private:
+  std::string source_;
+  std::string destination_;
+  file_type type_ = file_type::other;
+  std::uint64_t size_ = 0;
+  unsigned mode_ = 0;
+  std::optional<error> failure_;
+};
+
+/// A part of a regular file of this process's.
+class file_range {
+ public:
+  file_range(int descriptor, std::uint64_t offset, std::uint64_t size)
+      : descriptor_(descriptor), offset_(offset), size_(size) {}
+  /// Open for reading; somebody else's, who keeps it open.
+  int descriptor() const noexcept { return descriptor_; }
+  std::uint64_t offset() const noexcept { return offset_; }
+  std::uint64_t size() const noexcept { return size_; }
+
+ private:
+  int descriptor_;
+  std::uint64_t offset_;
+  std::uint64_t size_;
+};
+
+/// Files one after another, pulled by the side that writes them. Never more than one piece of one file in memory.
+class file_source {
+ public:
+  file_source() = default;
+  file_source(const file_source&) = delete;
+  file_source& operator=(const file_source&) = delete;
+  virtual ~file_source() = default;
+
+  /// Goes on to the next file, past what was not read of this one; nothing at the end.
+  virtual awaitable<std::optional<file_header>> next() = 0;
+  /// At most `most` bytes of the current file; empty at its end. Throws `error` where it cannot be read on: the file
+  /// has failed, and `next()` goes on.
+  virtual awaitable<bytes> read(std::size_t most) = 0;
+  /// Where all that is left of the current file lies in a descriptor, for who can send it from there; it counts as read,
+  /// and stays open until `next()`. Nothing where it does not lie in one. Throws as `read`.
+  virtual std::optional<file_range> take_range() { return std::nullopt; }
+};
+
+/// What to fetch, and under which name: for `get_files`.
+class file_request {
+ public:
+  file_request(std::string path, std::string destination)
+      : path_(std::move(path)), destination_(std::move(destination)) {}
+  /// One regular file, relative to the workspace.
+  const std::string& path() const noexcept { return path_; }
+  /// What `file_header::destination` shall say.
+  const std::string& destination() const noexcept { return destination_; }
+
+ private:
+  std::string path_;
+  std::string destination_;
+};
+
+/// An environment that takes and gives many files of any size in one trip, streamed.
+///
+/// * `put_files(source)` writes each file whole or not at all, with its mode, makes missing folders, reports each
+///   failure and goes on. The caller keeps `source` until the awaitable completes.
+/// * `get_files(requests)` yields a source of those files in that order; it must not outlive the environment.
+template <class E>
+concept bulk_file_environment =
+    code_exec_environment<E> && requires(E& e, file_source& source, std::vector<file_request> requests) {
+      { e.put_files(source) } -> awaitable_of<transfer>;
+      { e.get_files(std::move(requests)) } -> awaitable_of<std::unique_ptr<file_source>>;
+    };
+
+}  // namespace cofferdam::inline v0
+
 // ---- cofferdam/net/http_message.hpp ----
 
 
@@ -6656,6 +6898,13 @@ class http_body {
     made.present_ = true;
     return made;
   }
+  /// A part of a file, which the caller keeps open likewise: a socket sends it without its passing through memory.
+  static http_body of_file(file_range part) {
+    http_body made;
+    made.file_ = part;
+    made.present_ = true;
+    return made;
+  }
   /// Pieces of unknown sum, sent chunked.
   explicit http_body(source pieces) : source_(std::move(pieces)), present_(true) {
     if (!source_) throw error(errc::invalid_argument, "http_body: the source of pieces is empty");
@@ -6664,6 +6913,8 @@ class http_body {
   http_body(source pieces, std::uint64_t size) : http_body(std::move(pieces)) { size_ = size; }
 
   bool present() const noexcept { return present_; }
+  /// The file, where it is one.
+  const std::optional<file_range>& file() const noexcept { return file_; }
   /// The bytes, where they were given whole.
   bytes_view content() const noexcept { return borrowed_ ? *borrowed_ : bytes_view(content_); }
   /// Makes the pieces; empty where there are none.
@@ -6671,12 +6922,14 @@ class http_body {
   /// Bytes in all; nothing where that is not known beforehand.
   std::optional<std::uint64_t> size() const noexcept {
     if (source_) return size_;
+    if (file_) return file_->size();
     return content().size();
   }
 
  private:
   bytes content_;
   std::optional<bytes_view> borrowed_;
+  std::optional<file_range> file_;
   source source_;
   std::optional<std::uint64_t> size_;
   bool present_ = false;
@@ -7728,6 +7981,7 @@ inline awaitable<http_lease> http_pool::lease(std::shared_ptr<http_pool> self, s
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 
@@ -7743,6 +7997,9 @@ class prefixed_stream final : public byte_stream::implementation {
     return read_first(into);
   }
   awaitable<void> write(bytes_view data) override { return rest_.write(data); }
+  awaitable<void> send_file(int file, std::uint64_t offset, std::uint64_t count) override {
+    return rest_.send_file(file, offset, count);
+  }
   awaitable<void> shutdown_send() override { return rest_.shutdown_send(); }
   void close() noexcept override {
     first_.clear();
@@ -7901,7 +8158,7 @@ class http_outgoing {
       add("\r\n");
     }
     add("\r\n");
-    if (!body.pieces() && body.content().size() <= longest_inline) {
+    if (!body.pieces() && !body.file() && body.content().size() <= longest_inline) {
       add(as_text(body.content()));
       whole_ = true;
       begins_body_ = !body.content().empty();
@@ -8025,7 +8282,7 @@ class http_exchange_state {
   }
 
  private:
-  static constexpr std::size_t slice = 64 * 1024;
+  static constexpr std::size_t slice = 256 * 1024;  // each has a time limit of its own
   static constexpr std::size_t worth_reading_in_place = 16 * 1024;
 
   awaitable<void> exchange(const http_outgoing& request) {
@@ -8068,6 +8325,10 @@ class http_exchange_state {
   /// \return 1 where all of it was sent.
   awaitable<int> send_body(const http_outgoing& request) {
     const http_body& body = request.request().body();
+    if (body.file()) {
+      const bool sent = co_await send_file(*body.file());
+      co_return sent ? 1 : 0;
+    }
     if (!body.pieces()) {
       const bool sent = co_await send_sliced(body.content());
       co_return sent ? 1 : 0;
@@ -8099,6 +8360,24 @@ class http_exchange_state {
       lease_->limit.arm(limits_.head());
     }
     co_return true;
+  }
+
+  awaitable<bool> send_file(file_range part) {
+    bool taken = true;
+    std::uint64_t done = 0;
+    while (taken && done != part.size()) {
+      body_begun_ = true;
+      const std::uint64_t count = std::min<std::uint64_t>(part.size() - done, slice);
+      try {
+        co_await lease_->stream.send_file(part.descriptor(), part.offset() + done, count);
+      } catch (const error& failure) {
+        if (failure.code() != errc::io_error || lease_->limit.expired() || lease_->client_closed) throw;
+        taken = false;
+      }
+      done += count;
+      lease_->limit.arm(limits_.head());
+    }
+    co_return taken;
   }
 
   static void check_sum(const http_body& body, std::uint64_t total, bool more) {
@@ -16689,151 +16968,6 @@ inline awaitable<void> give_workspace(std::shared_ptr<engine> api, std::string i
 }
 
 }  // namespace cofferdam::inline v0::docker::detail
-
-// ---- cofferdam/core/transfer.hpp ----
-
-
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline v0 {
-
-/// One file that arrived.
-class transferred_file {
- public:
-  transferred_file(std::string source, std::string destination, std::uint64_t size)
-      : source_(std::move(source)), destination_(std::move(destination)), size_(size) {}
-  /// Where it came from, as its side names it.
-  const std::string& source() const noexcept { return source_; }
-  /// Where it is now, as its side names it: relative to the workspace inside, a host path outside.
-  const std::string& destination() const noexcept { return destination_; }
-  /// Bytes.
-  std::uint64_t size() const noexcept { return size_; }
-
- private:
-  std::string source_;
-  std::string destination_;
-  std::uint64_t size_;
-};
-
-/// One file that did not arrive, and why.
-class failed_file {
- public:
-  failed_file(std::string source, error reason) : source_(std::move(source)), reason_(std::move(reason)) {}
-  const std::string& source() const noexcept { return source_; }
-  const error& reason() const noexcept { return reason_; }
-
- private:
-  std::string source_;
-  error reason_;
-};
-
-/// What became of every file that was to be moved: a failure of one does not stop the others.
-class transfer {
- public:
-  /// Nothing failed.
-  bool ok() const noexcept { return failed_.empty(); }
-  const std::vector<transferred_file>& files() const noexcept { return files_; }
-  const std::vector<failed_file>& failed() const noexcept { return failed_; }
-
-  void add(transferred_file file) { files_.push_back(std::move(file)); }
-  void add(failed_file file) { failed_.push_back(std::move(file)); }
-
- private:
-  std::vector<transferred_file> files_;
-  std::vector<failed_file> failed_;
-};
-
-}  // namespace cofferdam::inline v0
-
-// ---- cofferdam/core/bulk_file_environment.hpp ----
-
-
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline v0 {
-
-/// The head of one file in a stream of files.
-class file_header {
- public:
-  /// \param source       where it comes from, as its side names it (for reports only).
-  /// \param destination  where it goes, relative to the root of the receiving side.
-  /// \param type         a regular file or a directory.
-  /// \param size         bytes, as known at the start; the content that follows decides.
-  /// \param mode         permission bits, 0 to 0777.
-  file_header(std::string source, std::string destination, file_type type, std::uint64_t size, unsigned mode)
-      : source_(std::move(source)), destination_(std::move(destination)), type_(type), size_(size), mode_(mode) {}
-
-  /// A file that cannot be sent: the receiver reports it and asks for the next.
-  file_header(std::string source, error failure) : source_(std::move(source)), failure_(std::move(failure)) {}
-
-  const std::string& source() const noexcept { return source_; }
-  const std::string& destination() const noexcept { return destination_; }
-  file_type type() const noexcept { return type_; }
-  std::uint64_t size() const noexcept { return size_; }
-  unsigned mode() const noexcept { return mode_; }
-  const std::optional<error>& failure() const noexcept { return failure_; }
-
- private:
-  std::string source_;
-  std::string destination_;
-  file_type type_ = file_type::other;
-  std::uint64_t size_ = 0;
-  unsigned mode_ = 0;
-  std::optional<error> failure_;
-};
-
-/// Files one after another, pulled by the side that writes them. Never more than one piece of one file in memory.
-class file_source {
- public:
-  file_source() = default;
-  file_source(const file_source&) = delete;
-  file_source& operator=(const file_source&) = delete;
-  virtual ~file_source() = default;
-
-  /// Goes on to the next file, past what was not read of this one; nothing at the end.
-  virtual awaitable<std::optional<file_header>> next() = 0;
-  /// At most `most` bytes of the current file; empty at its end. Throws `error` where it cannot be read on: the file
-  /// has failed, and `next()` goes on.
-  virtual awaitable<bytes> read(std::size_t most) = 0;
-};
-
-/// What to fetch, and under which name: for `get_files`.
-class file_request {
- public:
-  file_request(std::string path, std::string destination)
-      : path_(std::move(path)), destination_(std::move(destination)) {}
-  /// One regular file, relative to the workspace.
-  const std::string& path() const noexcept { return path_; }
-  /// What `file_header::destination` shall say.
-  const std::string& destination() const noexcept { return destination_; }
-
- private:
-  std::string path_;
-  std::string destination_;
-};
-
-/// An environment that takes and gives many files of any size in one trip, streamed.
-///
-/// * `put_files(source)` writes each file whole or not at all, with its mode, makes missing folders, reports each
-///   failure and goes on. The caller keeps `source` until the awaitable completes.
-/// * `get_files(requests)` yields a source of those files in that order; it must not outlive the environment.
-template <class E>
-concept bulk_file_environment =
-    code_exec_environment<E> && requires(E& e, file_source& source, std::vector<file_request> requests) {
-      { e.put_files(source) } -> awaitable_of<transfer>;
-      { e.get_files(std::move(requests)) } -> awaitable_of<std::unique_ptr<file_source>>;
-    };
-
-}  // namespace cofferdam::inline v0
 
 // ---- cofferdam/warden/wire.hpp ----
 
@@ -25673,7 +25807,9 @@ class envd : public std::enable_shared_from_this<envd> {
   /// Why a connection broke: asks whether the sandbox is still there.
   awaitable<error> explain(error reason, const char* doing) {
     if (lost_) co_return *lost_;
-    if (reason.code() == errc::too_large || reason.code() == errc::environment_closed) co_return reason;
+    // Of invalid_argument: a body of ours is not what it was to be; the sandbox has nothing to do with that.
+    for (const errc own : {errc::too_large, errc::environment_closed, errc::invalid_argument})
+      if (reason.code() == own) co_return reason;
     bool gone = false;
     std::string still = "the sandbox does not answer either";
     http_request what = request("GET", "/health");
@@ -26594,6 +26730,7 @@ class sandbox_files {
       co_return transferred_file(header.source(), clean, 0);
     }
     upload_pieces pieces(source);
+    if (place()->can().takes_raw_uploads()) pieces.take_range();
     std::string mode;
     for (int shift = 6; shift >= 0; shift -= 3) mode += static_cast<char>('0' + ((header.mode() >> shift) & 7U));
     co_await put(clean, pieces, std::move(mode));
@@ -26710,6 +26847,12 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     /// Bytes of the content so far.
     std::uint64_t size() const noexcept { return size_; }
     const std::optional<error>& failure() const noexcept { return failure_; }
+    /// Takes the content from where it lies, where it lies in a file.
+    void take_range() {
+      range_ = source_->take_range();
+      if (range_) size_ = range_->size();
+    }
+    const std::optional<file_range>& range() const noexcept { return range_; }
     /// The content, where that is bytes. What is sent of it is not counted then.
     bytes_view all() noexcept {
       size_ = content_.size();
@@ -26744,6 +26887,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
    private:
     bytes_view content_;
     file_source* source_ = nullptr;
+    std::optional<file_range> range_;
     std::string before_;
     std::string after_;
     std::uint64_t size_ = 0;
@@ -26791,7 +26935,9 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
       what.field("Content-Type", "multipart/form-data; boundary=" + boundary);
     }
     const http_body::source source = [&pieces] { return pieces.next(); };
-    if (const std::optional<std::uint64_t> size = pieces.announced()) {
+    if (pieces.range()) {
+      what.body(http_body::of_file(*pieces.range()));
+    } else if (const std::optional<std::uint64_t> size = pieces.announced()) {
       what.body(is_raw ? http_body::borrowed(pieces.all()) : http_body(source, *size));
     } else {
       what.body(http_body(source));
@@ -40468,6 +40614,16 @@ class host_source final : public file_source {
                                        ": it has grown past what at_most() leaves; allow more with at_most()");
     left_ -= piece.size();
     co_return piece;
+  }
+
+  std::optional<file_range> take_range() override {
+    if (!reader_ || reader_->size() <= reader_->position()) return std::nullopt;
+    const std::uint64_t size = reader_->size() - reader_->position();
+    if (size > left_)
+      throw error(errc::too_large, "upload " + shown_path(reader_->path()) +
+                                       ": it has grown past what at_most() leaves; allow more with at_most()");
+    left_ -= size;
+    return file_range(reader_->descriptor(), reader_->position(), size);
   }
 
  private:
@@ -55041,7 +55197,7 @@ class server_options {
   }
   /// A folder of this machine that clients may copy from, by the tool `upload_file`, and one that they may copy to, by
   /// `download_file`. Neither as it is made. Clients never get out of them, whatever links lie there; what one client
-  /// puts into the output folder all see who can read that. Before the server is made.
+  /// puts into the output folder all see who can read that. At most 1 GiB a call. Before the server is made.
   server_options& input_folder(std::string path) {
     input_folder_ = std::move(path);
     return *this;
@@ -59272,8 +59428,10 @@ class transfer_tools {
  private:
   using self_pointer = std::shared_ptr<const transfer_tools>;
   static constexpr std::size_t most_inline = std::size_t{1024} * 1024;
-  /// Of a file up to here the digest is told, too.
-  static constexpr std::size_t most_digested = std::size_t{64} * 1024 * 1024;
+  /// Of a file up to here the digest is told, too: it is read for that.
+  static constexpr std::size_t most_digested = std::size_t{8} * 1024 * 1024;
+  /// What one call may move to or from the host's folders.
+  static constexpr std::uint64_t most_moved = std::uint64_t{1024} * 1024 * 1024;
 
   static tool_definition upload_definition() {
     return tool_definition("upload_file",
@@ -59344,7 +59502,7 @@ class transfer_tools {
     into_directory = into_directory || dest.ends_with('/');
     if (into_directory || what.is_directory()) {
       file_set set;
-      set.exactly(source).into(dest);
+      set.exactly(source).into(dest).at_most(most_moved);
       // A directory keeps its name, as a file does, except where a new one was named for it.
       if (what.is_directory() && into_directory) set.into(joined(dest, last_part(source)));
       transfer moved = co_await copy_files(from, to, std::move(set));
@@ -59395,7 +59553,7 @@ class transfer_tools {
   static awaitable<transfer> move_through(local_environment& from, any_environment& to, std::string source,
                                           std::string through, std::string dest) {
     file_set set;
-    set.exactly(source).into(through);
+    set.exactly(source).into(through).at_most(most_moved);
     const transfer moved = co_await copy_files(from, to, std::move(set));
     require_all(moved);
     const std::size_t slash = dest.rfind('/');
@@ -59457,7 +59615,7 @@ class transfer_tools {
 
   static awaitable<transfer> copy_out(any_environment& from, local_environment& to, std::string path) {
     file_set set;
-    set.exactly(path);
+    set.exactly(path).at_most(most_moved);
     const std::size_t slash = path.rfind('/');
     if (slash != std::string::npos) set.into(path.substr(0, slash));
     transfer moved = co_await copy_files(from, to, std::move(set));

@@ -46,6 +46,22 @@ class file_header {
   std::optional<error> failure_;
 };
 
+/// A part of a regular file of this process's.
+class file_range {
+ public:
+  file_range(int descriptor, std::uint64_t offset, std::uint64_t size)
+      : descriptor_(descriptor), offset_(offset), size_(size) {}
+  /// Open for reading; somebody else's, who keeps it open.
+  int descriptor() const noexcept { return descriptor_; }
+  std::uint64_t offset() const noexcept { return offset_; }
+  std::uint64_t size() const noexcept { return size_; }
+
+ private:
+  int descriptor_;
+  std::uint64_t offset_;
+  std::uint64_t size_;
+};
+
 /// Files one after another, pulled by the side that writes them. Never more than one piece of one file in memory.
 class file_source {
  public:
@@ -59,6 +75,9 @@ class file_source {
   /// At most `most` bytes of the current file; empty at its end. Throws `error` where it cannot be read on: the file
   /// has failed, and `next()` goes on.
   virtual awaitable<bytes> read(std::size_t most) = 0;
+  /// Where all that is left of the current file lies in a descriptor, for who can send it from there; it counts as read,
+  /// and stays open until `next()`. Nothing where it does not lie in one. Throws as `read`.
+  virtual std::optional<file_range> take_range() { return std::nullopt; }
 };
 
 /// What to fetch, and under which name: for `get_files`.

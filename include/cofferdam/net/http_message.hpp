@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bulk_file_environment.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
@@ -162,6 +163,13 @@ class http_body {
     made.present_ = true;
     return made;
   }
+  /// A part of a file, which the caller keeps open likewise: a socket sends it without its passing through memory.
+  static http_body of_file(file_range part) {
+    http_body made;
+    made.file_ = part;
+    made.present_ = true;
+    return made;
+  }
   /// Pieces of unknown sum, sent chunked.
   explicit http_body(source pieces) : source_(std::move(pieces)), present_(true) {
     if (!source_) throw error(errc::invalid_argument, "http_body: the source of pieces is empty");
@@ -170,6 +178,8 @@ class http_body {
   http_body(source pieces, std::uint64_t size) : http_body(std::move(pieces)) { size_ = size; }
 
   bool present() const noexcept { return present_; }
+  /// The file, where it is one.
+  const std::optional<file_range>& file() const noexcept { return file_; }
   /// The bytes, where they were given whole.
   bytes_view content() const noexcept { return borrowed_ ? *borrowed_ : bytes_view(content_); }
   /// Makes the pieces; empty where there are none.
@@ -177,12 +187,14 @@ class http_body {
   /// Bytes in all; nothing where that is not known beforehand.
   std::optional<std::uint64_t> size() const noexcept {
     if (source_) return size_;
+    if (file_) return file_->size();
     return content().size();
   }
 
  private:
   bytes content_;
   std::optional<bytes_view> borrowed_;
+  std::optional<file_range> file_;
   source source_;
   std::optional<std::uint64_t> size_;
   bool present_ = false;

@@ -73,6 +73,10 @@ class file_reader {
   /// Permission bits, 0 to 0777.
   unsigned mode() const noexcept { return mode_; }
   const std::string& path() const noexcept { return path_; }
+  /// How much has been read.
+  std::uint64_t position() const noexcept { return position_; }
+  /// The file's descriptor, which this keeps.
+  int descriptor() const noexcept { return fd_.get(); }
 
   /// The next bytes, at most `most`; empty at the end of the file and only there (`most` is more than zero).
   /// \throws error{errc::io_error}.

@@ -4,17 +4,15 @@
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/without_sigpipe.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 
 #include <cerrno>
-#include <csignal>
-#include <ctime>
 #include <string>
 #include <system_error>
 #include <utility>
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -49,24 +47,7 @@ inline void set_nonblocking(const unique_fd& fd) {
 
 /// write(2) that answers EPIPE and raises no SIGPIPE, whatever the host program does with that signal.
 inline ssize_t write_without_sigpipe(int fd, bytes_view data) noexcept {
-  sigset_t broken;
-  sigset_t before;
-  sigset_t pending;
-  ::sigemptyset(&broken);
-  ::sigaddset(&broken, SIGPIPE);
-  ::sigpending(&pending);
-  const bool was_pending = ::sigismember(&pending, SIGPIPE) == 1;
-  ::pthread_sigmask(SIG_BLOCK, &broken, &before);
-  const ssize_t written = ::write(fd, data.data(), data.size());
-  const int number = errno;
-  if (written < 0 && number == EPIPE && !was_pending) {
-    const timespec now{};
-    while (::sigtimedwait(&broken, nullptr, &now) < 0 && errno == EINTR) {
-    }
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  errno = number;
-  return written;
+  return without_sigpipe([&] { return ::write(fd, data.data(), data.size()); });
 }
 
 }  // namespace detail

@@ -325,6 +325,16 @@ class host_source final : public file_source {
     co_return piece;
   }
 
+  std::optional<file_range> take_range() override {
+    if (!reader_ || reader_->size() <= reader_->position()) return std::nullopt;
+    const std::uint64_t size = reader_->size() - reader_->position();
+    if (size > left_)
+      throw error(errc::too_large, "upload " + shown_path(reader_->path()) +
+                                       ": it has grown past what at_most() leaves; allow more with at_most()");
+    left_ -= size;
+    return file_range(reader_->descriptor(), reader_->position(), size);
+  }
+
  private:
   const file_plan& plan_;
   std::uint64_t left_;

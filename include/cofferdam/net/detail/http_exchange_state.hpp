@@ -76,7 +76,7 @@ class http_outgoing {
       add("\r\n");
     }
     add("\r\n");
-    if (!body.pieces() && body.content().size() <= longest_inline) {
+    if (!body.pieces() && !body.file() && body.content().size() <= longest_inline) {
       add(as_text(body.content()));
       whole_ = true;
       begins_body_ = !body.content().empty();
@@ -200,7 +200,7 @@ class http_exchange_state {
   }
 
  private:
-  static constexpr std::size_t slice = 64 * 1024;
+  static constexpr std::size_t slice = 256 * 1024;  // each has a time limit of its own
   static constexpr std::size_t worth_reading_in_place = 16 * 1024;
 
   awaitable<void> exchange(const http_outgoing& request) {
@@ -243,6 +243,10 @@ class http_exchange_state {
   /// \return 1 where all of it was sent.
   awaitable<int> send_body(const http_outgoing& request) {
     const http_body& body = request.request().body();
+    if (body.file()) {
+      const bool sent = co_await send_file(*body.file());
+      co_return sent ? 1 : 0;
+    }
     if (!body.pieces()) {
       const bool sent = co_await send_sliced(body.content());
       co_return sent ? 1 : 0;
@@ -274,6 +278,24 @@ class http_exchange_state {
       lease_->limit.arm(limits_.head());
     }
     co_return true;
+  }
+
+  awaitable<bool> send_file(file_range part) {
+    bool taken = true;
+    std::uint64_t done = 0;
+    while (taken && done != part.size()) {
+      body_begun_ = true;
+      const std::uint64_t count = std::min<std::uint64_t>(part.size() - done, slice);
+      try {
+        co_await lease_->stream.send_file(part.descriptor(), part.offset() + done, count);
+      } catch (const error& failure) {
+        if (failure.code() != errc::io_error || lease_->limit.expired() || lease_->client_closed) throw;
+        taken = false;
+      }
+      done += count;
+      lease_->limit.arm(limits_.head());
+    }
+    co_return taken;
   }
 
   static void check_sum(const http_body& body, std::uint64_t total, bool more) {

@@ -4,6 +4,7 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/without_sigpipe.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/detail/stream_errors.hpp>
 
@@ -16,41 +17,16 @@
 
 #include <cerrno>
 #include <concepts>
-#include <csignal>
 #include <cstddef>
-#include <ctime>
 #include <span>
 #include <string>
 #include <system_error>
 #include <utility>
 
-#include <pthread.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 namespace cofferdam::inline v0::detail {
-
-/// write(2) that answers EPIPE and raises no SIGPIPE: Asio's own write to a descriptor would end a program whose peer has
-/// gone, and the disposition of that signal is the host program's.
-inline ssize_t write_to_pipe(int fd, bytes_view data) noexcept {
-  sigset_t broken;
-  sigset_t before;
-  sigset_t pending;
-  ::sigemptyset(&broken);
-  ::sigaddset(&broken, SIGPIPE);
-  ::sigpending(&pending);
-  ::pthread_sigmask(SIG_BLOCK, &broken, &before);
-  const ssize_t written = ::write(fd, data.data(), data.size());
-  const int number = errno;
-  if (written < 0 && number == EPIPE && ::sigismember(&pending, SIGPIPE) != 1) {
-    const timespec now{};
-    while (::sigtimedwait(&broken, nullptr, &now) < 0 && errno == EINTR) {
-    }
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  errno = number;
-  return written;
-}
 
 /// One end to read from and one to write to, and what has to live as long as they do.
 template <class Readable, class Writable, class Owner>
@@ -79,7 +55,8 @@ class pair_stream final : public byte_stream::implementation {
     std::error_code failure;
     if constexpr (is_descriptor<Writable>) {
       while (!data.empty() && !failure) {
-        const ssize_t written = write_to_pipe(writable_.native_handle(), data);
+        const ssize_t written =
+            without_sigpipe([&] { return ::write(writable_.native_handle(), data.data(), data.size()); });
         if (written >= 0) {
           data = data.subspan(static_cast<std::size_t>(written));
         } else if (errno == EAGAIN) {

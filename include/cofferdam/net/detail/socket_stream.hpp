@@ -4,6 +4,7 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/without_sigpipe.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/detail/stream_errors.hpp>
 
@@ -11,13 +12,18 @@
 #include <asio/error.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
-#include <asio/write.hpp>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <system_error>
 #include <utility>
+
+#include <sys/sendfile.h>
+#include <sys/types.h>
 
 namespace cofferdam::inline v0::detail {
 
@@ -38,10 +44,43 @@ class socket_stream final : public byte_stream::implementation {
   }
 
   awaitable<void> write(bytes_view data) override {
+    // asio::async_write takes 64 KiB at a time, and a turn of the loop for each.
+    constexpr std::size_t at_once = std::size_t{256} * 1024;
     std::error_code failure;
-    const asio::const_buffer content(data.data(), data.size());
-    co_await asio::async_write(socket_, content, asio::redirect_error(asio::use_awaitable, failure));
+    while (!data.empty()) {
+      const asio::const_buffer content(data.data(), std::min(data.size(), at_once));
+      const std::size_t count =
+          co_await socket_.async_write_some(content, asio::redirect_error(asio::use_awaitable, failure));
+      if (failure) throw stream_error(peer_, "writing", failure, closed_);
+      data = data.subspan(count);
+    }
+  }
+
+  awaitable<void> send_file(int file, std::uint64_t offset, std::uint64_t count) override {
+    constexpr std::uint64_t at_once = std::uint64_t{1024} * 1024;  // then others on this executor have their turn
+    std::error_code failure;
+    socket_.native_non_blocking(true, failure);
     if (failure) throw stream_error(peer_, "writing", failure, closed_);
+    while (count != 0) {
+      auto at = static_cast<off_t>(offset);
+      const auto size = static_cast<std::size_t>(std::min(count, at_once));
+      const int there = socket_.native_handle();
+      const ssize_t sent = without_sigpipe([&] { return ::sendfile(there, file, &at, size); });
+      const int number = errno;
+      if (sent == 0) throw file_is_shorter();
+      if (sent > 0) {
+        offset += static_cast<std::uint64_t>(sent);
+        count -= static_cast<std::uint64_t>(sent);
+      } else if (number == EINVAL || number == ENOSYS) {  // this file system has no such way
+        co_await send_by_pieces(file, offset, count);
+        co_return;
+      } else if (number != EAGAIN && number != EINTR) {
+        throw stream_error(peer_, "writing", std::error_code(number, std::system_category()), closed_);
+      }
+      // Also where all was taken: so that cancellation is seen, and nobody waits for the whole file.
+      co_await socket_.async_wait(Socket::wait_write, asio::redirect_error(asio::use_awaitable, failure));
+      if (failure) throw stream_error(peer_, "writing", failure, closed_);
+    }
   }
 
   awaitable<void> shutdown_send() override {

@@ -298,7 +298,9 @@ class envd : public std::enable_shared_from_this<envd> {
   /// Why a connection broke: asks whether the sandbox is still there.
   awaitable<error> explain(error reason, const char* doing) {
     if (lost_) co_return *lost_;
-    if (reason.code() == errc::too_large || reason.code() == errc::environment_closed) co_return reason;
+    // Of invalid_argument: a body of ours is not what it was to be; the sandbox has nothing to do with that.
+    for (const errc own : {errc::too_large, errc::environment_closed, errc::invalid_argument})
+      if (reason.code() == own) co_return reason;
     bool gone = false;
     std::string still = "the sandbox does not answer either";
     http_request what = request("GET", "/health");

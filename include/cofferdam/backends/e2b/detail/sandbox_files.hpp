@@ -124,6 +124,7 @@ class sandbox_files {
       co_return transferred_file(header.source(), clean, 0);
     }
     upload_pieces pieces(source);
+    if (place()->can().takes_raw_uploads()) pieces.take_range();
     std::string mode;
     for (int shift = 6; shift >= 0; shift -= 3) mode += static_cast<char>('0' + ((header.mode() >> shift) & 7U));
     co_await put(clean, pieces, std::move(mode));
@@ -240,6 +241,12 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     /// Bytes of the content so far.
     std::uint64_t size() const noexcept { return size_; }
     const std::optional<error>& failure() const noexcept { return failure_; }
+    /// Takes the content from where it lies, where it lies in a file.
+    void take_range() {
+      range_ = source_->take_range();
+      if (range_) size_ = range_->size();
+    }
+    const std::optional<file_range>& range() const noexcept { return range_; }
     /// The content, where that is bytes. What is sent of it is not counted then.
     bytes_view all() noexcept {
       size_ = content_.size();
@@ -274,6 +281,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
    private:
     bytes_view content_;
     file_source* source_ = nullptr;
+    std::optional<file_range> range_;
     std::string before_;
     std::string after_;
     std::uint64_t size_ = 0;
@@ -321,7 +329,9 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
       what.field("Content-Type", "multipart/form-data; boundary=" + boundary);
     }
     const http_body::source source = [&pieces] { return pieces.next(); };
-    if (const std::optional<std::uint64_t> size = pieces.announced()) {
+    if (pieces.range()) {
+      what.body(http_body::of_file(*pieces.range()));
+    } else if (const std::optional<std::uint64_t> size = pieces.announced()) {
       what.body(is_raw ? http_body::borrowed(pieces.all()) : http_body(source, *size));
     } else {
       what.body(http_body(source));

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// A file that goes into a stream, with and without the system's short way.
+
+#include <cofferdam/core/file_transfer.hpp>
+#include <cofferdam/net/http_client.hpp>
+#include <cofferdam/net/http_server.hpp>
+#include <cofferdam/net/listener.hpp>
+#include <cofferdam/net/tls.hpp>
+#include <cofferdam/net/tls_listener.hpp>
+#include <cofferdam/net/transport.hpp>
+#include <cofferdam/os/unique_fd.hpp>
+
+#include "net/certificates.hpp"
+#include "support/cancel_when_idle.hpp"
+#include "support/run.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <asio/co_spawn.hpp>
+#include <asio/post.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+namespace send_file_tests {
+
+using namespace cofferdam;
+
+std::string numbers(std::size_t size) {
+  std::string made;
+  made.reserve(size + 16);
+  for (std::uint32_t i = 0; made.size() < size; ++i) made += std::to_string(i * 2654435761U) + " ";
+  made.resize(size);
+  return made;
+}
+
+class sample {
+ public:
+  explicit sample(std::size_t size) : text(numbers(size)) {
+    path = folder.path() / "sample";
+    std::ofstream(path) << text;
+    fd.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  }
+  cofferdam_test::temporary_folder folder;
+  std::string text;
+  std::string path;
+  unique_fd fd;
+};
+
+/// What the other side of a connection reads, up to its end.
+awaitable<void> read_all(byte_stream from, std::string& into) {
+  std::array<std::byte, 65536> room;
+  for (;;) {
+    const std::size_t count = co_await from.read_some(room);
+    if (count == 0) co_return;
+    into += as_text(bytes_view(room).first(count));
+  }
+}
+
+TEST(SendFile, a_part_of_a_file_arrives_as_it_is_and_the_descriptor_stays_where_it_was) {
+  const sample file(5'000'011);
+  std::string heard;
+  cofferdam_test::run([&]() -> awaitable<void> {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    listener where = tcp_listener(executor, "127.0.0.1", 0);
+    connector there = tcp_connector("127.0.0.1", where.port());
+    byte_stream client = co_await there.connect(executor, std::chrono::seconds(20));
+    byte_stream server = co_await where.accept();
+    bool over = false;
+    asio::co_spawn(executor, read_all(std::move(server), heard), [&](const std::exception_ptr&) { over = true; });
+    EXPECT_EQ(::lseek(file.fd.get(), 7, SEEK_SET), 7);
+    co_await client.write(as_bytes("before "));
+    co_await client.send_file(file.fd.get(), 10, 5'000'000);
+    co_await client.write(as_bytes(" behind"));
+    co_await client.shutdown_send();
+    while (!over) co_await asio::post(executor, asio::use_awaitable);
+  });
+  EXPECT_TRUE(heard == "before " + file.text.substr(10, 5'000'000) + " behind") << heard.size();
+  EXPECT_EQ(::lseek(file.fd.get(), 0, SEEK_CUR), 7);
+}
+
+TEST(SendFile, a_file_that_is_too_short_and_a_peer_that_has_gone_are_errors_and_no_signal) {
+  const sample file(1'000'000);
+  ::signal(SIGPIPE, SIG_DFL);  // which would end this program
+  cofferdam_test::run([&]() -> awaitable<void> {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    listener where = tcp_listener(executor, "127.0.0.1", 0);
+    connector there = tcp_connector("127.0.0.1", where.port());
+    byte_stream client = co_await there.connect(executor, std::chrono::seconds(20));
+    byte_stream server = co_await where.accept();
+    errc code{};
+    try {
+      co_await client.send_file(file.fd.get(), 999'990, 11);
+    } catch (const error& reason) {
+      code = static_cast<errc>(reason.code().value());
+    }
+    EXPECT_EQ(code, errc::invalid_argument);
+    server.close();
+    code = errc{};
+    for (int i = 0; i < 100 && code == errc{}; ++i) {
+      try {
+        co_await client.send_file(file.fd.get(), 0, 1'000'000);
+      } catch (const error& reason) {
+        code = static_cast<errc>(reason.code().value());
+      }
+    }
+    EXPECT_EQ(code, errc::io_error);
+  });
+}
+
+TEST(SendFile, waits_for_who_does_not_read_until_it_is_cancelled) {
+  const sample file(64'000'000);
+  const std::exception_ptr failure = cofferdam_test::cancel_when_idle([&]() -> awaitable<void> {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    listener where = tcp_listener(executor, "127.0.0.1", 0);
+    connector there = tcp_connector("127.0.0.1", where.port());
+    byte_stream client = co_await there.connect(executor, std::chrono::seconds(20));
+    const byte_stream server = co_await where.accept();
+    co_await client.send_file(file.fd.get(), 0, 64'000'000);
+  });
+  std::string said = "nothing";
+  try {
+    if (failure) std::rethrow_exception(failure);
+  } catch (const error& reason) {
+    said = reason.code() == errc::cancelled ? "cancelled" : reason.what();
+  }
+  EXPECT_EQ(said, "cancelled");
+}
+
+/// A server that says how long a body was, and its end.
+std::string talk(const http_body& body, bool with_tls) {
+  std::string said;
+  const cofferdam_test::certificate authority("");
+  const cofferdam_test::certificate shown("DNS:localhost,IP:127.0.0.1", &authority);
+  cofferdam_test::run([&]() -> awaitable<void> {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    std::string heard;
+    const auto handle = [&heard](http_call& call) -> awaitable<void> {
+      heard.clear();
+      const bytes all = co_await call.read_all(16'000'000);
+      heard = as_text(all);
+      co_await call.reply(http_reply(200).content("text/plain", "taken"));
+    };
+    http_server server(executor, handle);
+    listener where = with_tls ? tls_listener(executor, "127.0.0.1", 0,
+                                             tls_server_settings().certificate(shown.pem(), shown.key_pem()))
+                              : tcp_listener(executor, "127.0.0.1", 0);
+    const std::uint16_t port = where.port();
+    server.listen(std::move(where));
+    asio::co_spawn(executor, server.run(), [](const std::exception_ptr&) {});
+    http_client client(executor, with_tls ? tls_connector("127.0.0.1", port, tls_settings().trust(authority.pem()))
+                                          : tcp_connector("127.0.0.1", port));
+    try {
+      http_request what("POST", "/");
+      what.body(body);
+      const http_response answer = co_await client.request(std::move(what));
+      said = std::string(answer.text()) + " " + heard;
+    } catch (const error& reason) {
+      said = std::string("error: ") + reason.what();
+    }
+    // Whatever became of that one, the next request is a good one.
+    const http_response next = co_await client.request(http_request("POST", "/").body(http_body("next")));
+    said += " " + heard;
+    co_await server.stop();
+  });
+  return said;
+}
+
+TEST(SendFile, a_request_carries_a_file_over_a_socket_and_over_tls) {
+  const sample file(1'500'000);
+  for (const bool with_tls : {false, true}) {
+    const std::string said = talk(http_body::of_file(file_range(file.fd.get(), 5, 1'400'000)), with_tls);
+    EXPECT_TRUE(said == "taken " + file.text.substr(5, 1'400'000) + " next") << with_tls << said.substr(0, 200);
+    const std::string none = talk(http_body::of_file(file_range(file.fd.get(), 5, 0)), with_tls);
+    EXPECT_EQ(none, "taken  next");
+    const std::string borrowed = talk(http_body::borrowed(as_bytes(file.text)), with_tls);
+    EXPECT_TRUE(borrowed == "taken " + file.text + " next") << with_tls;
+  }
+}
+
+TEST(SendFile, a_request_whose_file_is_too_short_fails_and_takes_its_connection_along) {
+  const sample file(100'000);
+  for (const bool with_tls : {false, true}) {
+    const std::string said = talk(http_body::of_file(file_range(file.fd.get(), 0, 100'001)), with_tls);
+    EXPECT_NE(said.find("error: "), std::string::npos) << said.substr(0, 100);
+    EXPECT_NE(said.find("become shorter"), std::string::npos) << said.substr(0, 200);
+    EXPECT_TRUE(said.ends_with(" next")) << said.substr(0, 200);
+  }
+}
+
+}  // namespace send_file_tests
