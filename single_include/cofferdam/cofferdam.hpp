@@ -34854,7 +34854,7 @@ class PyodideChannel(Channel):
         self.fetches = 0
         self.host = None
 
-    def send(self, letter, what):
+    def send(self, letter, what, waits=False):
         body = json.dumps(what, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
         self.host.send(letter.decode(), TO_JS(body))
 

@@ -23,6 +23,8 @@ try() {  # try FILE NAME COMMAND: what came of it goes into a file, since two ru
   fi
 }
 
+runs() { "$@" | grep -q ': ran$'; }
+
 # Bash leaves a function at once only where it is not tested: && throughout.
 include_path() {
   "$cxx" -std=c++20 -DASIO_STANDALONE -I"$source/include" "$here/core.cpp" -o core -pthread && runs ./core
