@@ -15,9 +15,6 @@
 
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -64,12 +61,6 @@ awaitable<nanoseconds> run_warm(Runner& runner, std::string code) {
   co_return taken;
 }
 
-/// What the one before has left behind, processes that are still being taken apart among it, is not the next one's to pay.
-awaitable<void> settle() {
-  asio::steady_timer timer(co_await asio::this_coro::executor, std::chrono::milliseconds(10));
-  co_await timer.async_wait(asio::use_awaitable);
-}
-
 /// By the peer's own clock, which leaves out what lies between it and us.
 nanoseconds asked(cofferdam_bench::peer& other, const std::string& line) {
   return std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double>(std::stod(other.ask(line))));
@@ -90,12 +81,9 @@ awaitable<void> plain(std::string interpreter, int rounds) {
   auto recipe = local().without_warning() | python().interpreter(interpreter);
   auto runner = co_await recipe.open();
   for (int i = -5; i < rounds; ++i) {
-    co_await settle();
     const nanoseconds ours = co_await run_warm(runner, "1+1");
-    co_await settle();
     const nanoseconds cold = cofferdam_bench::timed([&] { run_process({interpreter, "-c", "1+1"}); });
     nanoseconds theirs{};
-    co_await settle();
     if (kodeagent) theirs = asked(*kodeagent, "\"1+1\"");
     if (i < 0) continue;
     rows[0].add(ours);
@@ -119,9 +107,7 @@ awaitable<void> preloaded(std::string interpreter, std::string module, int round
   auto recipe = local().without_warning() | python().interpreter(interpreter).preload(module);
   auto runner = co_await recipe.open();
   for (int i = -3; i < rounds; ++i) {
-    co_await settle();
     const nanoseconds ours = co_await run_warm(runner, "import " + module + "\n" + module + ".__name__");
-    co_await settle();
     const nanoseconds cold = cofferdam_bench::timed([&] { run_process({interpreter, "-c", "import " + module}); });
     if (i < 0) continue;
     rows[0].add(ours);
@@ -146,9 +132,7 @@ awaitable<void> contained(int rounds) {
   auto inside = borrowed(environment) | python();
   auto runner = co_await inside.open();
   for (int i = -3; i < rounds; ++i) {
-    co_await settle();
     const nanoseconds ours = co_await run_warm(runner, "1+1");
-    co_await settle();
     const nanoseconds theirs = cofferdam_bench::timed([&] {
       run_process({"docker", "-H", address, "exec", container, "python3", "-c", "1+1"});
     });
