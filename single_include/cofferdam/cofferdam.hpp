@@ -8310,11 +8310,13 @@ class http_exchange_state {
     co_return parser_.head().status >= 300;
   }
 
+  awaitable<bool> send(bytes_view data) { return is_taken(lease_->stream.write(data)); }
+
   /// \return whether it was taken; if not, there may be an answer that says why.
-  awaitable<bool> send(bytes_view data) {
+  awaitable<bool> is_taken(awaitable<void> writing) {
     bool taken = true;
     try {
-      co_await lease_->stream.write(data);
+      co_await std::move(writing);
     } catch (const error& failure) {
       if (failure.code() != errc::io_error || lease_->limit.expired() || lease_->client_closed) throw;
       taken = false;
@@ -8363,21 +8365,15 @@ class http_exchange_state {
   }
 
   awaitable<bool> send_file(file_range part) {
-    bool taken = true;
-    std::uint64_t done = 0;
-    while (taken && done != part.size()) {
+    for (std::uint64_t done = 0; done != part.size();) {
       body_begun_ = true;
       const std::uint64_t count = std::min<std::uint64_t>(part.size() - done, slice);
-      try {
-        co_await lease_->stream.send_file(part.descriptor(), part.offset() + done, count);
-      } catch (const error& failure) {
-        if (failure.code() != errc::io_error || lease_->limit.expired() || lease_->client_closed) throw;
-        taken = false;
-      }
+      const bool sent = co_await is_taken(lease_->stream.send_file(part.descriptor(), part.offset() + done, count));
+      if (!sent) co_return false;
       done += count;
       lease_->limit.arm(limits_.head());
     }
-    co_return taken;
+    co_return true;
   }
 
   static void check_sum(const http_body& body, std::uint64_t total, bool more) {
@@ -26730,7 +26726,6 @@ class sandbox_files {
       co_return transferred_file(header.source(), clean, 0);
     }
     upload_pieces pieces(source);
-    if (place()->can().takes_raw_uploads()) pieces.take_range();
     std::string mode;
     for (int shift = 6; shift >= 0; shift -= 3) mode += static_cast<char>('0' + ((header.mode() >> shift) & 7U));
     co_await put(clean, pieces, std::move(mode));
@@ -26847,21 +26842,22 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     /// Bytes of the content so far.
     std::uint64_t size() const noexcept { return size_; }
     const std::optional<error>& failure() const noexcept { return failure_; }
-    /// Takes the content from where it lies, where it lies in a file.
-    void take_range() {
-      range_ = source_->take_range();
-      if (range_) size_ = range_->size();
-    }
-    const std::optional<file_range>& range() const noexcept { return range_; }
-    /// The content, where that is bytes. What is sent of it is not counted then.
-    bytes_view all() noexcept {
-      size_ = content_.size();
-      return content_;
-    }
-    /// Bytes that will be sent, where that is known.
-    std::optional<std::uint64_t> announced() const {
-      if (source_ != nullptr) return std::nullopt;
-      return before_.size() + content_.size() + after_.size();
+    /// What carries it; this stays until that is sent. With nothing around it, it is sent from where it lies.
+    http_body body() {
+      const bool is_bare = before_.empty();
+      if (is_bare && source_ == nullptr) {
+        size_ = content_.size();
+        return http_body::borrowed(content_);
+      }
+      if (is_bare) {
+        if (const std::optional<file_range> range = source_->take_range()) {
+          size_ = range->size();
+          return http_body::of_file(*range);
+        }
+      }
+      const http_body::source pieces = [this] { return next(); };
+      if (source_ != nullptr) return http_body(pieces);
+      return http_body(pieces, before_.size() + content_.size() + after_.size());
     }
 
     awaitable<bytes> next() {
@@ -26887,7 +26883,6 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
    private:
     bytes_view content_;
     file_source* source_ = nullptr;
-    std::optional<file_range> range_;
     std::string before_;
     std::string after_;
     std::uint64_t size_ = 0;
@@ -26923,8 +26918,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
 
   awaitable<void> upload(std::string name, upload_pieces& pieces, std::string clean) {
     http_request what = place()->file_request("POST", name);
-    const bool is_raw = place()->can().takes_raw_uploads();
-    if (is_raw) {
+    if (place()->can().takes_raw_uploads()) {
       what.field("Content-Type", "application/octet-stream");
     } else {
       const std::string boundary = "cofferdam-" + random_text() + random_text();
@@ -26934,14 +26928,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
                    "\r\n--" + boundary + "--\r\n");
       what.field("Content-Type", "multipart/form-data; boundary=" + boundary);
     }
-    const http_body::source source = [&pieces] { return pieces.next(); };
-    if (pieces.range()) {
-      what.body(http_body::of_file(*pieces.range()));
-    } else if (const std::optional<std::uint64_t> size = pieces.announced()) {
-      what.body(is_raw ? http_body::borrowed(pieces.all()) : http_body(source, *size));
-    } else {
-      what.body(http_body(source));
-    }
+    what.body(pieces.body());
     http_exchange answer = co_await envd::exchange(place(), std::move(what), "write a file", &pieces.failure());
     if (answer.status() == 200) {
       co_await answer.read_all(most_answer);
@@ -49692,6 +49679,13 @@ inline std::string random_characters(std::size_t count, std::string_view alphabe
   return text;
 }
 
+/// Nobody guesses it: 256 bits.
+inline std::string random_token() { return random_characters(64, "0123456789abcdef"); }
+/// So many small letters and digits, some five bits each.
+inline std::string random_name(std::size_t count) {
+  return random_characters(count, "abcdefghijklmnopqrstuvwxyz0123456789");
+}
+
 /// Compares in a time that does not depend on where they differ.
 inline bool same_secret(std::string_view a, std::string_view b) {
   const sha256_digest one = sha256_of(a);
@@ -49710,9 +49704,8 @@ inline bool same_secret(std::string_view a, std::string_view b) {
 
 namespace cofferdam::inline v0::detail {
 
-inline std::string gateway_token() { return random_characters(64, "0123456789abcdef"); }
 /// As E2B's own, which clients and proxies check to be small letters and digits.
-inline std::string gateway_sandbox_id() { return "i" + random_characters(20, "abcdefghijklmnopqrstuvwxyz0123456789"); }
+inline std::string gateway_sandbox_id() { return "i" + random_name(20); }
 
 /// What stands in a signed URL's `signature`. \par Source  specs/e2b.md 7.
 /// \param expiration  as it stands in the URL; empty where there is none.
@@ -51161,8 +51154,8 @@ class gateway_api {
     settings.template_name = template_of(*asked);
     const std::int64_t usual = is_v2 ? 300 : 15;
     const std::chrono::seconds life = checked_life(fields.number("timeout").value_or(usual));
-    if (is_v2 || fields.boolean("secure").value_or(false)) settings.token = gateway_token();
-    if (settings.token && !core_->options().ports().empty()) settings.traffic_token = gateway_token();
+    if (is_v2 || fields.boolean("secure").value_or(false)) settings.token = random_token();
+    if (settings.token && !core_->options().ports().empty()) settings.traffic_token = random_token();
     settings.metadata = fields.strings("metadata");
     settings.variables = fields.strings("envVars");
     for (const auto& [name, value] : settings.variables) static_cast<void>(command().variable(name, value));
@@ -55384,7 +55377,7 @@ class sealed_states {
     boost::json::object inside;
     inside["state"] = base64_encode(as_bytes(state));  // any bytes
     inside["until"] = now() + longest;
-    inside["once"] = cofferdam::detail::random_characters(22, "abcdefghijklmnopqrstuvwxyz0123456789");
+    inside["once"] = cofferdam::detail::random_name(22);
     const std::string text = boost::json::serialize(inside);
     return base64_encode(as_bytes(text), base64_alphabet::url) + "." + sign(purpose, text);
   }
@@ -55431,7 +55424,7 @@ class sealed_states {
     return base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), size), base64_alphabet::url);
   }
 
-  std::string key_ = cofferdam::detail::random_characters(64, "0123456789abcdef");
+  std::string key_ = cofferdam::detail::random_token();
   std::set<std::string> used_;
   std::deque<std::string> order_;
 };
@@ -55909,7 +55902,6 @@ class reporting {
 #include <chrono>
 #include <cstddef>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55926,7 +55918,7 @@ class python_contexts {
     if (all_.size() >= most)
       throw error(errc::too_large, "there are " + std::to_string(most) +
                                        " interpreters already; end one with close_python_context first");
-    std::string id = "ctx-" + cofferdam::detail::random_characters(26, "abcdefghijklmnopqrstuvwxyz0123456789");
+    std::string id = "ctx-" + cofferdam::detail::random_name(26);
     all_[id].used = now;
     return id;
   }
@@ -59383,6 +59375,7 @@ class standard_streams {
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -59537,8 +59530,7 @@ class transfer_tools {
 
    private:
     static awaitable<folder_aside> make(any_environment& inside) {
-      co_return folder_aside(
-          inside, ".upload-" + cofferdam::detail::random_characters(16, "abcdefghijklmnopqrstuvwxyz0123456789"));
+      co_return folder_aside(inside, ".upload-" + cofferdam::detail::random_name(16));
     }
     any_environment* inside_;
   };
@@ -59586,7 +59578,7 @@ class transfer_tools {
     facts["uri"] = uri;
     if (!type.empty()) facts["mime_type"] = boost::json::string(view(type));
     std::uint64_t size = what.size();
-    answer said;
+    std::optional<content> block;
     std::string text = one_line(path, 1000);
     if (deliver == "host") {
       const std::string& root = self->output_;
@@ -59598,19 +59590,19 @@ class transfer_tools {
       text += " is now " + one_line(where, 4095);
     }
     if (size <= most_digested) {
-      const bytes content = co_await inside->read_file(path, most_digested);
-      size = content.size();
-      facts["sha256"] = digest_of(content);
+      const bytes file = co_await inside->read_file(path, most_digested);
+      size = file.size();
+      facts["sha256"] = digest_of(file);
       if (deliver == "inline" && size <= most_inline)
-        said.add(content::resource(uri, type.empty() ? "application/octet-stream" : type, content));
+        block = content::resource(uri, type.empty() ? "application/octet-stream" : type, file);
     }
-    if (deliver == "link") said.add(content::link(uri, one_line(path, 200), type));
+    if (deliver == "link") block = content::link(uri, one_line(path, 200), type);
     facts["size_bytes"] = size;
     text += ", " + std::to_string(size) + " bytes\n";
-    answer whole(text);
-    for (const mcp::content& block : said.blocks()) whole.add(block);
-    whole.structured(std::move(facts));
-    co_return whole;
+    answer said(text);
+    if (block) said.add(std::move(*block));
+    said.structured(std::move(facts));
+    co_return said;
   }
 
   static awaitable<transfer> copy_out(any_environment& from, local_environment& to, std::string path) {

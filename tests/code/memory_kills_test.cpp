@@ -13,7 +13,6 @@
 #include "support/forked_host.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
-#include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 

@@ -62,6 +62,22 @@ class sample {
   unique_fd fd;
 };
 
+class connection {
+ public:
+  byte_stream client;
+  byte_stream server;
+};
+
+awaitable<connection> connected() {
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  listener where = tcp_listener(executor, "127.0.0.1", 0);
+  connector there = tcp_connector("127.0.0.1", where.port());
+  connection both;
+  both.client = co_await there.connect(executor, std::chrono::seconds(20));
+  both.server = co_await where.accept();
+  co_return both;
+}
+
 /// What the other side of a connection reads, up to its end.
 awaitable<void> read_all(byte_stream from, std::string& into) {
   std::array<std::byte, 65536> room;
@@ -76,13 +92,11 @@ TEST(SendFile, a_part_of_a_file_arrives_as_it_is_and_the_descriptor_stays_where_
   const sample file(5'000'011);
   std::string heard;
   cofferdam_test::run([&]() -> awaitable<void> {
-    const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    listener where = tcp_listener(executor, "127.0.0.1", 0);
-    connector there = tcp_connector("127.0.0.1", where.port());
-    byte_stream client = co_await there.connect(executor, std::chrono::seconds(20));
-    byte_stream server = co_await where.accept();
+    connection both = co_await connected();
+    byte_stream& client = both.client;
     bool over = false;
-    asio::co_spawn(executor, read_all(std::move(server), heard), [&](const std::exception_ptr&) { over = true; });
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    asio::co_spawn(executor, read_all(std::move(both.server), heard), [&](const std::exception_ptr&) { over = true; });
     EXPECT_EQ(::lseek(file.fd.get(), 7, SEEK_SET), 7);
     co_await client.write(as_bytes("before "));
     co_await client.send_file(file.fd.get(), 10, 5'000'000);
@@ -98,11 +112,8 @@ TEST(SendFile, a_file_that_is_too_short_and_a_peer_that_has_gone_are_errors_and_
   const sample file(1'000'000);
   ::signal(SIGPIPE, SIG_DFL);  // which would end this program
   cofferdam_test::run([&]() -> awaitable<void> {
-    const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    listener where = tcp_listener(executor, "127.0.0.1", 0);
-    connector there = tcp_connector("127.0.0.1", where.port());
-    byte_stream client = co_await there.connect(executor, std::chrono::seconds(20));
-    byte_stream server = co_await where.accept();
+    connection both = co_await connected();
+    byte_stream& client = both.client;
     errc code{};
     try {
       co_await client.send_file(file.fd.get(), 999'990, 11);
@@ -110,7 +121,7 @@ TEST(SendFile, a_file_that_is_too_short_and_a_peer_that_has_gone_are_errors_and_
       code = static_cast<errc>(reason.code().value());
     }
     EXPECT_EQ(code, errc::invalid_argument);
-    server.close();
+    both.server.close();
     code = errc{};
     for (int i = 0; i < 100 && code == errc{}; ++i) {
       try {
@@ -126,11 +137,8 @@ TEST(SendFile, a_file_that_is_too_short_and_a_peer_that_has_gone_are_errors_and_
 TEST(SendFile, waits_for_who_does_not_read_until_it_is_cancelled) {
   const sample file(64'000'000);
   const std::exception_ptr failure = cofferdam_test::cancel_when_idle([&]() -> awaitable<void> {
-    const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    listener where = tcp_listener(executor, "127.0.0.1", 0);
-    connector there = tcp_connector("127.0.0.1", where.port());
-    byte_stream client = co_await there.connect(executor, std::chrono::seconds(20));
-    const byte_stream server = co_await where.accept();
+    connection both = co_await connected();
+    byte_stream& client = both.client;
     co_await client.send_file(file.fd.get(), 0, 64'000'000);
   });
   std::string said = "nothing";

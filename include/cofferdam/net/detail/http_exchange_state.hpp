@@ -228,11 +228,13 @@ class http_exchange_state {
     co_return parser_.head().status >= 300;
   }
 
+  awaitable<bool> send(bytes_view data) { return is_taken(lease_->stream.write(data)); }
+
   /// \return whether it was taken; if not, there may be an answer that says why.
-  awaitable<bool> send(bytes_view data) {
+  awaitable<bool> is_taken(awaitable<void> writing) {
     bool taken = true;
     try {
-      co_await lease_->stream.write(data);
+      co_await std::move(writing);
     } catch (const error& failure) {
       if (failure.code() != errc::io_error || lease_->limit.expired() || lease_->client_closed) throw;
       taken = false;
@@ -281,21 +283,15 @@ class http_exchange_state {
   }
 
   awaitable<bool> send_file(file_range part) {
-    bool taken = true;
-    std::uint64_t done = 0;
-    while (taken && done != part.size()) {
+    for (std::uint64_t done = 0; done != part.size();) {
       body_begun_ = true;
       const std::uint64_t count = std::min<std::uint64_t>(part.size() - done, slice);
-      try {
-        co_await lease_->stream.send_file(part.descriptor(), part.offset() + done, count);
-      } catch (const error& failure) {
-        if (failure.code() != errc::io_error || lease_->limit.expired() || lease_->client_closed) throw;
-        taken = false;
-      }
+      const bool sent = co_await is_taken(lease_->stream.send_file(part.descriptor(), part.offset() + done, count));
+      if (!sent) co_return false;
       done += count;
       lease_->limit.arm(limits_.head());
     }
-    co_return taken;
+    co_return true;
   }
 
   static void check_sum(const http_body& body, std::uint64_t total, bool more) {

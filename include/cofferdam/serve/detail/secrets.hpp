@@ -41,6 +41,13 @@ inline std::string random_characters(std::size_t count, std::string_view alphabe
   return text;
 }
 
+/// Nobody guesses it: 256 bits.
+inline std::string random_token() { return random_characters(64, "0123456789abcdef"); }
+/// So many small letters and digits, some five bits each.
+inline std::string random_name(std::size_t count) {
+  return random_characters(count, "abcdefghijklmnopqrstuvwxyz0123456789");
+}
+
 /// Compares in a time that does not depend on where they differ.
 inline bool same_secret(std::string_view a, std::string_view b) {
   const sha256_digest one = sha256_of(a);

@@ -124,7 +124,6 @@ class sandbox_files {
       co_return transferred_file(header.source(), clean, 0);
     }
     upload_pieces pieces(source);
-    if (place()->can().takes_raw_uploads()) pieces.take_range();
     std::string mode;
     for (int shift = 6; shift >= 0; shift -= 3) mode += static_cast<char>('0' + ((header.mode() >> shift) & 7U));
     co_await put(clean, pieces, std::move(mode));
@@ -241,21 +240,22 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     /// Bytes of the content so far.
     std::uint64_t size() const noexcept { return size_; }
     const std::optional<error>& failure() const noexcept { return failure_; }
-    /// Takes the content from where it lies, where it lies in a file.
-    void take_range() {
-      range_ = source_->take_range();
-      if (range_) size_ = range_->size();
-    }
-    const std::optional<file_range>& range() const noexcept { return range_; }
-    /// The content, where that is bytes. What is sent of it is not counted then.
-    bytes_view all() noexcept {
-      size_ = content_.size();
-      return content_;
-    }
-    /// Bytes that will be sent, where that is known.
-    std::optional<std::uint64_t> announced() const {
-      if (source_ != nullptr) return std::nullopt;
-      return before_.size() + content_.size() + after_.size();
+    /// What carries it; this stays until that is sent. With nothing around it, it is sent from where it lies.
+    http_body body() {
+      const bool is_bare = before_.empty();
+      if (is_bare && source_ == nullptr) {
+        size_ = content_.size();
+        return http_body::borrowed(content_);
+      }
+      if (is_bare) {
+        if (const std::optional<file_range> range = source_->take_range()) {
+          size_ = range->size();
+          return http_body::of_file(*range);
+        }
+      }
+      const http_body::source pieces = [this] { return next(); };
+      if (source_ != nullptr) return http_body(pieces);
+      return http_body(pieces, before_.size() + content_.size() + after_.size());
     }
 
     awaitable<bytes> next() {
@@ -281,7 +281,6 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
    private:
     bytes_view content_;
     file_source* source_ = nullptr;
-    std::optional<file_range> range_;
     std::string before_;
     std::string after_;
     std::uint64_t size_ = 0;
@@ -317,8 +316,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
 
   awaitable<void> upload(std::string name, upload_pieces& pieces, std::string clean) {
     http_request what = place()->file_request("POST", name);
-    const bool is_raw = place()->can().takes_raw_uploads();
-    if (is_raw) {
+    if (place()->can().takes_raw_uploads()) {
       what.field("Content-Type", "application/octet-stream");
     } else {
       const std::string boundary = "cofferdam-" + random_text() + random_text();
@@ -328,14 +326,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
                    "\r\n--" + boundary + "--\r\n");
       what.field("Content-Type", "multipart/form-data; boundary=" + boundary);
     }
-    const http_body::source source = [&pieces] { return pieces.next(); };
-    if (pieces.range()) {
-      what.body(http_body::of_file(*pieces.range()));
-    } else if (const std::optional<std::uint64_t> size = pieces.announced()) {
-      what.body(is_raw ? http_body::borrowed(pieces.all()) : http_body(source, *size));
-    } else {
-      what.body(http_body(source));
-    }
+    what.body(pieces.body());
     http_exchange answer = co_await envd::exchange(place(), std::move(what), "write a file", &pieces.failure());
     if (answer.status() == 200) {
       co_await answer.read_all(most_answer);

@@ -98,8 +98,8 @@ class gateway_api {
     settings.template_name = template_of(*asked);
     const std::int64_t usual = is_v2 ? 300 : 15;
     const std::chrono::seconds life = checked_life(fields.number("timeout").value_or(usual));
-    if (is_v2 || fields.boolean("secure").value_or(false)) settings.token = gateway_token();
-    if (settings.token && !core_->options().ports().empty()) settings.traffic_token = gateway_token();
+    if (is_v2 || fields.boolean("secure").value_or(false)) settings.token = random_token();
+    if (settings.token && !core_->options().ports().empty()) settings.traffic_token = random_token();
     settings.metadata = fields.strings("metadata");
     settings.variables = fields.strings("envVars");
     for (const auto& [name, value] : settings.variables) static_cast<void>(command().variable(name, value));

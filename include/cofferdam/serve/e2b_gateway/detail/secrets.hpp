@@ -12,9 +12,8 @@
 
 namespace cofferdam::inline v0::detail {
 
-inline std::string gateway_token() { return random_characters(64, "0123456789abcdef"); }
 /// As E2B's own, which clients and proxies check to be small letters and digits.
-inline std::string gateway_sandbox_id() { return "i" + random_characters(20, "abcdefghijklmnopqrstuvwxyz0123456789"); }
+inline std::string gateway_sandbox_id() { return "i" + random_name(20); }
 
 /// What stands in a signed URL's `signature`. \par Source  specs/e2b.md 7.
 /// \param expiration  as it stands in the URL; empty where there is none.

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstddef>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,7 +24,7 @@ class python_contexts {
     if (all_.size() >= most)
       throw error(errc::too_large, "there are " + std::to_string(most) +
                                        " interpreters already; end one with close_python_context first");
-    std::string id = "ctx-" + cofferdam::detail::random_characters(26, "abcdefghijklmnopqrstuvwxyz0123456789");
+    std::string id = "ctx-" + cofferdam::detail::random_name(26);
     all_[id].used = now;
     return id;
   }

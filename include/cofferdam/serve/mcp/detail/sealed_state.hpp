@@ -31,7 +31,7 @@ class sealed_states {
     boost::json::object inside;
     inside["state"] = base64_encode(as_bytes(state));  // any bytes
     inside["until"] = now() + longest;
-    inside["once"] = cofferdam::detail::random_characters(22, "abcdefghijklmnopqrstuvwxyz0123456789");
+    inside["once"] = cofferdam::detail::random_name(22);
     const std::string text = boost::json::serialize(inside);
     return base64_encode(as_bytes(text), base64_alphabet::url) + "." + sign(purpose, text);
   }
@@ -78,7 +78,7 @@ class sealed_states {
     return base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), size), base64_alphabet::url);
   }
 
-  std::string key_ = cofferdam::detail::random_characters(64, "0123456789abcdef");
+  std::string key_ = cofferdam::detail::random_token();
   std::set<std::string> used_;
   std::deque<std::string> order_;
 };

@@ -34,6 +34,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -188,8 +189,7 @@ class transfer_tools {
 
    private:
     static awaitable<folder_aside> make(any_environment& inside) {
-      co_return folder_aside(
-          inside, ".upload-" + cofferdam::detail::random_characters(16, "abcdefghijklmnopqrstuvwxyz0123456789"));
+      co_return folder_aside(inside, ".upload-" + cofferdam::detail::random_name(16));
     }
     any_environment* inside_;
   };
@@ -237,7 +237,7 @@ class transfer_tools {
     facts["uri"] = uri;
     if (!type.empty()) facts["mime_type"] = boost::json::string(view(type));
     std::uint64_t size = what.size();
-    answer said;
+    std::optional<content> block;
     std::string text = one_line(path, 1000);
     if (deliver == "host") {
       const std::string& root = self->output_;
@@ -249,19 +249,19 @@ class transfer_tools {
       text += " is now " + one_line(where, 4095);
     }
     if (size <= most_digested) {
-      const bytes content = co_await inside->read_file(path, most_digested);
-      size = content.size();
-      facts["sha256"] = digest_of(content);
+      const bytes file = co_await inside->read_file(path, most_digested);
+      size = file.size();
+      facts["sha256"] = digest_of(file);
       if (deliver == "inline" && size <= most_inline)
-        said.add(content::resource(uri, type.empty() ? "application/octet-stream" : type, content));
+        block = content::resource(uri, type.empty() ? "application/octet-stream" : type, file);
     }
-    if (deliver == "link") said.add(content::link(uri, one_line(path, 200), type));
+    if (deliver == "link") block = content::link(uri, one_line(path, 200), type);
     facts["size_bytes"] = size;
     text += ", " + std::to_string(size) + " bytes\n";
-    answer whole(text);
-    for (const mcp::content& block : said.blocks()) whole.add(block);
-    whole.structured(std::move(facts));
-    co_return whole;
+    answer said(text);
+    if (block) said.add(std::move(*block));
+    said.structured(std::move(facts));
+    co_return said;
   }
 
   static awaitable<transfer> copy_out(any_environment& from, local_environment& to, std::string path) {
