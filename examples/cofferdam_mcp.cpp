@@ -94,7 +94,8 @@ WHO IS SERVED
                       line says too, holds; lists are joined.
 
 The tools: code_exec, start_command, read_output, signal_command, list_commands, read_file, write_file, list_files,
-view_image, download_file, upload_file (with --input), run_python, create_python_context, close_python_context. Each client's environment is made when a tool first needs it and removed when the client goes.
+view_image, download_file, upload_file (with --input), run_python, create_python_context, close_python_context. Each
+client's environment is made when a tool first needs it and removed when the client goes.
 )";
 
 struct settings {
