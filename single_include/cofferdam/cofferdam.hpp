@@ -29869,7 +29869,7 @@ namespace cofferdam::inline v0 {
 /// A parameter of a host function.
 class host_parameter {
  public:
-  /// \param name  a Python identifier.
+  /// \param name  a Python identifier, no keyword.
   /// \param type  "str", "int", "float", "bool", "list", "dict", "bytes", or empty for any.
   host_parameter(std::string name, std::string type) : name_(std::move(name)), type_(std::move(type)) {}
   host_parameter(std::string name, std::string type, boost::json::value default_value)
@@ -29900,7 +29900,7 @@ class host_function {
  public:
   using handler = std::function<awaitable<boost::json::value>(boost::json::object arguments)>;
 
-  /// \param name  a Python identifier, ASCII, 1 to 100 characters.
+  /// \param name  a Python identifier, ASCII, 1 to 100 characters, no keyword.
   /// \throws error{errc::invalid_argument}
   host_function(std::string name, handler call) : name_(require_name(std::move(name))), call_(std::move(call)) {
     if (!call_) throw error(errc::invalid_argument, "host_function: '" + name_ + "' has no handler");
@@ -29935,6 +29935,14 @@ class host_function {
       throw error(
           errc::invalid_argument,
           "host_function: functions and parameters are called by letters, digits and '_', not by a digit first");
+    for (const std::string_view word :
+         {"False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+          "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+          "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+          "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",    "__debug__"})
+      if (name == word)
+        throw error(errc::invalid_argument,
+                    "host_function: '" + name + "' is a word of Python's own; choose another name");
     return name;
   }
   static std::string require_type(std::string type) {
@@ -35213,6 +35221,13 @@ def prctl(option, value):
 libc = None
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 1, 4, 36
 
+def give_back():
+    """Memory that was freed goes back to the kernel: a fork copies what it says of it, an end takes that down."""
+    try:
+        libc.malloc_trim(0)
+    except Exception:  # no libc, or not GNU's
+        pass
+
 def memory_events():
     """The file that says how often the kernel has ended something in this container for want of memory; or None."""
     for path in ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"):
@@ -35309,6 +35324,7 @@ class Nursery:
         warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
         gc.collect()
         gc.freeze()
+        give_back()
         wake, woken = os.pipe()
         os.set_blocking(wake, False)
         os.set_blocking(woken, False)
@@ -35354,14 +35370,14 @@ class Nursery:
         else:
             pid = self.pids.get(order.get("kill", order.get("interrupt")))
             if "kill" in order:
-                if pid is not None:
+)driver_ends";
+inline constexpr std::string_view python_driver_2 = R"driver_ends(                if pid is not None:
                     self.kill(pid)
             elif pid is not None:
                 os.kill(pid, signal.SIGINT)  # the keeper passes it on, and says so
             else:
                 self.say(interrupted=order["interrupt"])
-)driver_ends";
-inline constexpr std::string_view python_driver_2 = R"driver_ends(        return True
+        return True
 
     def fork(self, number, descriptors, is_context):
         try:
@@ -35535,7 +35551,7 @@ def preload(config):
         sys.path.insert(0, os.path.abspath(config["packages"]))
     if config["helpers"]:
         sys.meta_path.insert(0, HelperFinder(config["helpers"]))
-    own = ["ast", "atexit", "inspect", "io", "keyword", "linecache", "reprlib", "resource", "threading", "traceback"]
+    own = ["_ast", "atexit", "io", "keyword", "linecache", "reprlib", "resource", "threading", "traceback"]
     for name in own + config["preload"]:
         try:
             __import__(name)
@@ -35567,7 +35583,8 @@ class Encoder:
             return self.one(value, 0)
         except (TooLarge, RecursionError):
             self.left = 1 << 17
-            return self.text(value, "too large or too deep")
+)driver_ends";
+inline constexpr std::string_view python_driver_3 = R"driver_ends(            return self.text(value, "too large or too deep")
 
     def spend(self, count):
         self.left -= count
@@ -35578,8 +35595,7 @@ class Encoder:
         kind = type(value)
         self.spend(8)
         if depth > 100:
-)driver_ends";
-inline constexpr std::string_view python_driver_3 = R"driver_ends(            raise TooLarge()
+            raise TooLarge()
         if value is None or kind is bool:
             return value
         if kind is int:
@@ -35761,7 +35777,8 @@ class Channel:
         body = json.dumps(what, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
         with self.lock:
             text = self.waiting + struct.pack(">I", len(body) + 1) + letter + body
-            self.waiting = text if waits else b""
+)driver_ends";
+inline constexpr std::string_view python_driver_4 = R"driver_ends(            self.waiting = text if waits else b""
             if not waits:
                 self.write(text)
 
@@ -35771,8 +35788,7 @@ class Channel:
     def receive(self):
         """The next message of the driver; None at the end."""
         size = read_exactly(self.descriptor, 4)
-)driver_ends";
-inline constexpr std::string_view python_driver_4 = R"driver_ends(        body = size and read_exactly(self.descriptor, struct.unpack(">I", size)[0])
+        body = size and read_exactly(self.descriptor, struct.unpack(">I", size)[0])
         return json.loads(body) if body else None
 
     def call(self, name, arguments):
@@ -35805,33 +35821,27 @@ class Silence(Channel):
 TYPES = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict, "bytes": bytes}
 
 def make_function(channel, about):
-    import inspect
-    parameters, later = [], False
+    """A function of the host, with the very signature: Python itself checks and names the arguments."""
+    names, only_by_name, defaults, kinds = [], [], [], {}
     for one in about["parameters"]:
-        default = decode(one["default"]) if "default" in one else inspect.Parameter.empty
-        later = later or "default" in one
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        if later and "default" not in one:
-            kind = inspect.Parameter.KEYWORD_ONLY
-            later = True
-        parameters.append(inspect.Parameter(one["name"], kind, default=default,
-                                            annotation=TYPES.get(one.get("type"), inspect.Parameter.empty)))
-    parameters.sort(key=lambda one: one.kind)
-    signature = inspect.Signature(parameters)
-    name = about["name"]
-
-    def function(*args, **kwargs):
-        try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError as failure:
-            raise TypeError("%s%s: %s" % (name, signature, failure)) from None
-        bound.apply_defaults()
-        return channel.call(name, dict(bound.arguments))
-
-    function.__name__ = function.__qualname__ = name
+        if "default" in one:
+            defaults.append(decode(one["default"]))
+        (only_by_name if defaults and "default" not in one else names).append(one["name"])
+        if one.get("type") in TYPES:
+            kinds[one["name"]] = TYPES[one["type"]]
+    given = names + only_by_name
+    call = "call"
+    while call in given or call == about["name"]:
+        call += "_"
+    source = "def %s(%s):\n    return %s(%r, {%s})\n" % (
+        about["name"], ", ".join(names + (["*"] if only_by_name else []) + only_by_name), call, about["name"],
+        ", ".join("%r: %s" % (name, name) for name in given))
+    made = {"__name__": "__main__", call: channel.call}
+    exec(compile(source, DRIVER, "exec"), made)
+    function = made[about["name"]]
+    function.__defaults__ = tuple(defaults)
+    function.__annotations__ = kinds
     function.__doc__ = about.get("doc") or None
-    function.__signature__ = signature
-    function.__module__ = "__main__"
     return function
 
 FORMATS = [("_repr_html_", "text/html"), ("_repr_markdown_", "text/markdown"), ("_repr_svg_", "image/svg+xml"),
@@ -35955,13 +35965,13 @@ class Interpreter:
                 if missing:
                     raise TypeError("%s: %s missing" % (name, ", ".join(missing)))
             elif len(args) == 1 and not kwargs:
-                values = {"output": args[0]}
+)driver_ends";
+inline constexpr std::string_view python_driver_5 = R"driver_ends(                values = {"output": args[0]}
             elif kwargs and not args:
                 values = kwargs
             else:
                 raise TypeError("%s takes one value, or named ones" % name)
-)driver_ends";
-inline constexpr std::string_view python_driver_5 = R"driver_ends(            self.final = values
+            self.final = values
             self.has_final = True
             raise Final()
 
@@ -36007,7 +36017,7 @@ inline constexpr std::string_view python_driver_5 = R"driver_ends(            se
 
     def execute(self, source, filename):
         """The value of the last statement where it is an expression."""
-        import ast
+        import _ast as ast  # where ast has these from, which costs every fork
         remember_source(filename, source)
         flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         tree = compile(source, filename, "exec", ast.PyCF_ONLY_AST | flags, True)
@@ -36146,7 +36156,8 @@ def describe(failure, filename, quiet=False):
             todo += [one.__cause__, one.__context__, *(getattr(one, "exceptions", None) or [])]
     text = clean("".join(whole.format()))
     if len(text) > 65536:
-        text = text[:32768] + "\n... (left out) ...\n" + text[-32768:]
+)driver_ends";
+inline constexpr std::string_view python_driver_6 = R"driver_ends(        text = text[:32768] + "\n... (left out) ...\n" + text[-32768:]
     try:
         message = clean(str(failure))
     except Exception:
@@ -36155,8 +36166,7 @@ def describe(failure, filename, quiet=False):
         if not quiet:
             sys.stderr.write(text)
     except Exception:
-)driver_ends";
-inline constexpr std::string_view python_driver_6 = R"driver_ends(        try:
+        try:
             write_all(2, text.encode("utf-8"))
         except OSError:
             pass
@@ -36309,7 +36319,7 @@ class Driver:
         self.flush_at = None
         self.spare = None
         self.memory_events = memory_events()
-        self.memory_kills = memory_kills(self.memory_events)
+        self.memory_kills = 0
 
     @staticmethod
     def frame(header, *body):
@@ -36348,12 +36358,13 @@ class Driver:
     def main(self):
         self.adopts = prctl(PR_SET_CHILD_SUBREAPER, 1)  # where the nursery can, too
         prctl(PR_SET_DUMPABLE, 0)
+        give_back()  # what compiling this took
         if not self.start():
             return 1
         self.selector.register(self.host_in, selectors.EVENT_READ, (self.from_host, None))
         self.selector.register(self.nursery, selectors.EVENT_READ, (self.from_nursery, None))
         self.over = False
-        self.spare = self.make_child(None)
+        self.get_ready()
         while not self.over:
             for key, events in self.selector.select(self.patience()):
                 handler, about = key.data
@@ -36374,21 +36385,27 @@ class Driver:
         times += [child.deaf for child in self.children.values() if child.deaf is not None]
         if self.flush_at is not None:
             times.append(self.flush_at)
-        return max(0, min(times) - time.monotonic()) if times else None
+)driver_ends";
+inline constexpr std::string_view python_driver_7 = R"driver_ends(        return max(0, min(times) - time.monotonic()) if times else None
 
     def look_at_clock(self):
         now = time.monotonic()
         if self.flush_at is not None and self.flush_at <= now:
             self.flush_at = None
             for run in self.runs.values():
-)driver_ends";
-inline constexpr std::string_view python_driver_7 = R"driver_ends(                self.send_heads(run)
+                self.send_heads(run)
         for run in [run for run in self.runs.values() if run.deadline is not None and run.deadline <= now]:
             self.stop(run, "timeout")
         for child in [child for child in self.children.values() if child.deaf is not None and child.deaf <= now]:
             self.kill(child)
         for child in [child for child in self.children.values() if child.linger is not None and child.linger <= now]:
             self.finish_child(child)
+
+    def get_ready(self):
+        """For the next run."""
+        self.memory_kills = memory_kills(self.memory_events)
+        if self.spare is None:
+            self.spare = self.make_child(None)
 
     def send_heads(self, run):
         for index in (0, 1):
@@ -36570,7 +36587,8 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(              
                 self.flush_at = time.monotonic() + 0.1
         return True
 
-    def drain(self, child):
+)driver_ends";
+inline constexpr std::string_view python_driver_8 = R"driver_ends(    def drain(self, child):
         """What its outputs hold now, and no more: whoever writes on is not waited for."""
         for index in (0, 1):
             for _ in range(16):
@@ -36583,8 +36601,7 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(              
         if not events & selectors.EVENT_READ or child.link is None:
             return
         try:
-)driver_ends";
-inline constexpr std::string_view python_driver_8 = R"driver_ends(            data = child.link.recv(1 << 18)
+            data = child.link.recv(1 << 18)
         except BlockingIOError:
             return
         except OSError:
@@ -36723,10 +36740,8 @@ inline constexpr std::string_view python_driver_8 = R"driver_ends(            da
         header["totals"] = [output.total for output in run.outputs]
         header["pieces"] = [len(piece) for piece in pieces]
         write_all(self.host_out, run.said_last + self.frame(header, *pieces, run.report))
-        if self.spare is None:  # no earlier: it would take the processor from the run
-            self.spare = self.make_child(None)
-        if self.memory_events:
-            self.memory_kills = memory_kills(self.memory_events)
+        os.sched_yield()  # to who reads the answer, who else may wait until all this has been forked
+        self.get_ready()
 
 def start():
     """Standard input and output become the host's alone; nothing that runs ever sees them."""

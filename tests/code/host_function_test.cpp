@@ -84,6 +84,32 @@ TEST(HostFunction, wrong_calls_are_type_errors_and_failures_are_exceptions) {
   });
 }
 
+TEST(HostFunction, any_name_and_any_order_of_defaults) {
+  with_python(python(), [](python_here& runner) -> awaitable<void> {
+    const auto named = [](std::string name) {
+      return host_function(std::move(name), echo)
+          .parameter("call", "str")
+          .parameter("made", "int", 2)
+          .parameter("last", "int")
+          .parameter("call_", "int", 3);
+    };
+    for (const char* const name : {"call", "call__", "echo"}) {
+      const std::string code = std::string(name) + "('a', last=1), " + name + "('b', 5, 6, last=7), " + name;
+      code_result called = co_await runner.run_code(
+          code_request("*said, f = " + code + "\nimport inspect\nsaid + [str(inspect.signature(f)), f.__module__]")
+              .function(named(name)));
+      EXPECT_EQ(value_of(called),
+                R"j([{"call":"a","made":2,"last":1,"call_":3},{"call":"b","made":5,"last":7,"call_":6},)j"
+                R"j("(call: str, made: int = 2, call_: int = 3, *, last: int)","__main__"])j")
+          << name << all_of(called);
+    }
+  });
+  for (const char* const word : {"class", "from", "None", "__debug__", "1a", "a b", ""}) {
+    EXPECT_THROW(host_function(word, echo), cofferdam::error) << word;
+    EXPECT_THROW(host_function("f", echo).parameter(word, "str"), cofferdam::error) << word;
+  }
+}
+
 TEST(HostFunction, exact_values_go_through) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
     code_result called = co_await runner.run_code(

@@ -21,7 +21,7 @@ namespace cofferdam::inline v0 {
 /// A parameter of a host function.
 class host_parameter {
  public:
-  /// \param name  a Python identifier.
+  /// \param name  a Python identifier, no keyword.
   /// \param type  "str", "int", "float", "bool", "list", "dict", "bytes", or empty for any.
   host_parameter(std::string name, std::string type) : name_(std::move(name)), type_(std::move(type)) {}
   host_parameter(std::string name, std::string type, boost::json::value default_value)
@@ -52,7 +52,7 @@ class host_function {
  public:
   using handler = std::function<awaitable<boost::json::value>(boost::json::object arguments)>;
 
-  /// \param name  a Python identifier, ASCII, 1 to 100 characters.
+  /// \param name  a Python identifier, ASCII, 1 to 100 characters, no keyword.
   /// \throws error{errc::invalid_argument}
   host_function(std::string name, handler call) : name_(require_name(std::move(name))), call_(std::move(call)) {
     if (!call_) throw error(errc::invalid_argument, "host_function: '" + name_ + "' has no handler");
@@ -87,6 +87,14 @@ class host_function {
       throw error(
           errc::invalid_argument,
           "host_function: functions and parameters are called by letters, digits and '_', not by a digit first");
+    for (const std::string_view word :
+         {"False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+          "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+          "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+          "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",    "__debug__"})
+      if (name == word)
+        throw error(errc::invalid_argument,
+                    "host_function: '" + name + "' is a word of Python's own; choose another name");
     return name;
   }
   static std::string require_type(std::string type) {

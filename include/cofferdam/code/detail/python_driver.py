@@ -53,6 +53,14 @@ libc = None
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 1, 4, 36
 
 
+def give_back():
+    """Memory that was freed goes back to the kernel: a fork copies what it says of it, an end takes that down."""
+    try:
+        libc.malloc_trim(0)
+    except Exception:  # no libc, or not GNU's
+        pass
+
+
 def memory_events():
     """The file that says how often the kernel has ended something in this container for want of memory; or None."""
     for path in ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"):
@@ -157,6 +165,7 @@ class Nursery:
         warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
         gc.collect()
         gc.freeze()
+        give_back()
         wake, woken = os.pipe()
         os.set_blocking(wake, False)
         os.set_blocking(woken, False)
@@ -384,7 +393,7 @@ def preload(config):
         sys.path.insert(0, os.path.abspath(config["packages"]))
     if config["helpers"]:
         sys.meta_path.insert(0, HelperFinder(config["helpers"]))
-    own = ["ast", "atexit", "inspect", "io", "keyword", "linecache", "reprlib", "resource", "threading", "traceback"]
+    own = ["_ast", "atexit", "io", "keyword", "linecache", "reprlib", "resource", "threading", "traceback"]
     for name in own + config["preload"]:
         try:
             __import__(name)
@@ -668,33 +677,27 @@ TYPES = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "di
 
 
 def make_function(channel, about):
-    import inspect
-    parameters, later = [], False
+    """A function of the host, with the very signature: Python itself checks and names the arguments."""
+    names, only_by_name, defaults, kinds = [], [], [], {}
     for one in about["parameters"]:
-        default = decode(one["default"]) if "default" in one else inspect.Parameter.empty
-        later = later or "default" in one
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        if later and "default" not in one:
-            kind = inspect.Parameter.KEYWORD_ONLY
-            later = True
-        parameters.append(inspect.Parameter(one["name"], kind, default=default,
-                                            annotation=TYPES.get(one.get("type"), inspect.Parameter.empty)))
-    parameters.sort(key=lambda one: one.kind)
-    signature = inspect.Signature(parameters)
-    name = about["name"]
-
-    def function(*args, **kwargs):
-        try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError as failure:
-            raise TypeError("%s%s: %s" % (name, signature, failure)) from None
-        bound.apply_defaults()
-        return channel.call(name, dict(bound.arguments))
-
-    function.__name__ = function.__qualname__ = name
+        if "default" in one:
+            defaults.append(decode(one["default"]))
+        (only_by_name if defaults and "default" not in one else names).append(one["name"])
+        if one.get("type") in TYPES:
+            kinds[one["name"]] = TYPES[one["type"]]
+    given = names + only_by_name
+    call = "call"
+    while call in given or call == about["name"]:
+        call += "_"
+    source = "def %s(%s):\n    return %s(%r, {%s})\n" % (
+        about["name"], ", ".join(names + (["*"] if only_by_name else []) + only_by_name), call, about["name"],
+        ", ".join("%r: %s" % (name, name) for name in given))
+    made = {"__name__": "__main__", call: channel.call}
+    exec(compile(source, DRIVER, "exec"), made)
+    function = made[about["name"]]
+    function.__defaults__ = tuple(defaults)
+    function.__annotations__ = kinds
     function.__doc__ = about.get("doc") or None
-    function.__signature__ = signature
-    function.__module__ = "__main__"
     return function
 
 
@@ -874,7 +877,7 @@ class Interpreter:
 
     def execute(self, source, filename):
         """The value of the last statement where it is an expression."""
-        import ast
+        import _ast as ast  # where ast has these from, which costs every fork
         remember_source(filename, source)
         flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         tree = compile(source, filename, "exec", ast.PyCF_ONLY_AST | flags, True)
@@ -1186,7 +1189,7 @@ class Driver:
         self.flush_at = None
         self.spare = None
         self.memory_events = memory_events()
-        self.memory_kills = memory_kills(self.memory_events)
+        self.memory_kills = 0
 
     @staticmethod
     def frame(header, *body):
@@ -1225,12 +1228,13 @@ class Driver:
     def main(self):
         self.adopts = prctl(PR_SET_CHILD_SUBREAPER, 1)  # where the nursery can, too
         prctl(PR_SET_DUMPABLE, 0)
+        give_back()  # what compiling this took
         if not self.start():
             return 1
         self.selector.register(self.host_in, selectors.EVENT_READ, (self.from_host, None))
         self.selector.register(self.nursery, selectors.EVENT_READ, (self.from_nursery, None))
         self.over = False
-        self.spare = self.make_child(None)
+        self.get_ready()
         while not self.over:
             for key, events in self.selector.select(self.patience()):
                 handler, about = key.data
@@ -1265,6 +1269,12 @@ class Driver:
             self.kill(child)
         for child in [child for child in self.children.values() if child.linger is not None and child.linger <= now]:
             self.finish_child(child)
+
+    def get_ready(self):
+        """For the next run."""
+        self.memory_kills = memory_kills(self.memory_events)
+        if self.spare is None:
+            self.spare = self.make_child(None)
 
     def send_heads(self, run):
         for index in (0, 1):
@@ -1598,10 +1608,8 @@ class Driver:
         header["totals"] = [output.total for output in run.outputs]
         header["pieces"] = [len(piece) for piece in pieces]
         write_all(self.host_out, run.said_last + self.frame(header, *pieces, run.report))
-        if self.spare is None:  # no earlier: it would take the processor from the run
-            self.spare = self.make_child(None)
-        if self.memory_events:
-            self.memory_kills = memory_kills(self.memory_events)
+        os.sched_yield()  # to who reads the answer, who else may wait until all this has been forked
+        self.get_ready()
 
 
 def start():
