@@ -75,6 +75,7 @@
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_transfer.hpp>
 #include <cofferdam/core/format_result.hpp>
+#include <cofferdam/core/hexadecimal.hpp>
 #include <cofferdam/core/large_block.hpp>
 #include <cofferdam/core/layer.hpp>
 #include <cofferdam/core/listing_environment.hpp>
@@ -138,6 +139,7 @@
 #include <cofferdam/net/percent_encoding.hpp>
 #include <cofferdam/net/port_number.hpp>
 #include <cofferdam/net/proxy.hpp>
+#include <cofferdam/net/sha256.hpp>
 #include <cofferdam/net/sse_reader.hpp>
 #include <cofferdam/net/tar_entry.hpp>
 #include <cofferdam/net/tar_names.hpp>
@@ -158,6 +160,7 @@
 #include <cofferdam/os/machine.hpp>
 #include <cofferdam/os/path_error.hpp>
 #include <cofferdam/os/pipe.hpp>
+#include <cofferdam/os/random_text.hpp>
 #include <cofferdam/os/reaper.hpp>
 #include <cofferdam/os/running_command.hpp>
 #include <cofferdam/os/spawn.hpp>

@@ -6117,12 +6117,58 @@ inline std::optional<boost::json::object> read_config(const host_view& host) {
 
 }  // namespace cofferdam::inline v0::docker::detail
 
+// ---- cofferdam/core/hexadecimal.hpp ----
+
+
+#include <span>
+#include <string>
+
+namespace cofferdam::inline v0::detail {
+
+/// Two small digits for each byte.
+inline std::string hexadecimal(std::span<const unsigned char> content) {
+  std::string text;
+  text.reserve(2 * content.size());
+  for (const unsigned char one : content) {
+    text += "0123456789abcdef"[one >> 4U];
+    text += "0123456789abcdef"[one & 15U];
+  }
+  return text;
+}
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/net/sha256.hpp ----
+
+
+#include <openssl/evp.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline v0::detail {
+
+using sha256_digest = std::array<unsigned char, 32>;
+
+/// \throws error{errc::io_error}  where OpenSSL has none.
+inline sha256_digest sha256_of(std::string_view text) {
+  sha256_digest digest{};
+  unsigned size = 0;
+  if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1)
+    throw error(errc::io_error, "OpenSSL cannot make a SHA-256 digest");
+  return digest;
+}
+
+/// The same as 64 digits.
+inline std::string sha256_digits(std::string_view text) { return hexadecimal(sha256_of(text)); }
+
+}  // namespace cofferdam::inline v0::detail
+
 // ---- cofferdam/backends/docker/find_daemon.hpp ----
 
 
 #include <boost/json/object.hpp>
-
-#include <openssl/evp.h>
 
 #include <algorithm>
 #include <array>
@@ -6199,20 +6245,6 @@ class daemon_search {
 
 namespace detail {
 
-inline std::string sha256_hex(std::string_view text) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  if (::EVP_Digest(text.data(), text.size(), digest.data(), &size, ::EVP_sha256(), nullptr) != 1)
-    throw error(errc::provider_failed, "docker: OpenSSL has no SHA-256 here");
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string hex;
-  for (unsigned i = 0; i < size; ++i) {
-    hex += digits[digest[i] >> 4U];
-    hex += digits[digest[i] & 15U];
-  }
-  return hex;
-}
-
 class daemon_finder {
  public:
   daemon_finder(const host_view& host, const daemon_choice& choice)
@@ -6281,7 +6313,7 @@ class daemon_finder {
     if (folder_.empty())
       throw error(errc::provider_failed, "docker: the context " + quoted(name) + " (from " + said_by +
                                              ") cannot be looked up: set HOME or DOCKER_CONFIG");
-    const std::string id = sha256_hex(name);
+    const std::string id = cofferdam::detail::sha256_digits(name);
     const std::string meta = folder_ + "/contexts/meta/" + id + "/meta.json";
     const std::optional<std::string> text = host_.read(meta);
     if (!text)
@@ -13133,49 +13165,6 @@ inline awaitable<image> ensure_image(std::shared_ptr<engine> api, image_name nam
 
 }  // namespace cofferdam::inline v0::docker::detail
 
-// ---- cofferdam/backends/docker/detail/random_name.hpp ----
-
-
-#include <array>
-#include <cerrno>
-#include <cstddef>
-#include <string>
-#include <system_error>
-
-#include <sys/random.h>
-#include <unistd.h>
-
-namespace cofferdam::inline v0::docker::detail {
-
-/// 16 hexadecimal digits that nobody else has.
-inline std::string random_name() {
-  std::array<unsigned char, 8> raw{};
-  std::size_t have = 0;
-  while (have < raw.size()) {
-    const ssize_t got = ::getrandom(raw.data() + have, raw.size() - have, 0);
-    if (got > 0)
-      have += static_cast<std::size_t>(got);
-    else if (errno != EINTR)
-      throw error(errc::provider_failed, "docker: the system has no random numbers",
-                  std::error_code(errno, std::system_category()));
-  }
-  std::string text;
-  for (const unsigned char each : raw) {
-    text += "0123456789abcdef"[each >> 4U];
-    text += "0123456789abcdef"[each & 15U];
-  }
-  return text;
-}
-
-/// What this machine is called.
-inline std::string host_name() {
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0) return {};
-  return name.data();
-}
-
-}  // namespace cofferdam::inline v0::docker::detail
-
 // ---- cofferdam/backends/docker/detail/remove_container.hpp ----
 
 
@@ -13247,6 +13236,68 @@ inline awaitable<void> remove_container(std::shared_ptr<engine> api, std::string
 
 }  // namespace cofferdam::inline v0::docker::detail
 
+// ---- cofferdam/os/random_text.hpp ----
+
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <sys/random.h>
+#include <sys/types.h>
+
+// What nobody guesses: all of it is the kernel's, getrandom(2).
+
+namespace cofferdam::inline v0::detail {
+
+/// \throws error{errc::io_error}
+inline void fill_random(std::span<unsigned char> room) {
+  while (!room.empty()) {
+    const ssize_t got = ::getrandom(room.data(), room.size(), 0);
+    if (got > 0)
+      room = room.subspan(static_cast<std::size_t>(got));
+    else if (errno != EINTR)
+      throw error(errc::io_error, "the system has no random numbers", std::error_code(errno, std::system_category()));
+  }
+}
+
+inline std::uint64_t random_number() {
+  std::array<unsigned char, 8> raw{};
+  fill_random(raw);
+  std::uint64_t all = 0;
+  for (const unsigned char each : raw) all = all << 8U | each;
+  return all;
+}
+
+/// So many characters of `alphabet`, of which there are at most 256, each as likely as any other.
+inline std::string random_characters(std::size_t count, std::string_view alphabet) {
+  std::string text;
+  const std::size_t fair = 256 / alphabet.size() * alphabet.size();
+  while (text.size() < count) {
+    std::array<unsigned char, 64> raw{};
+    fill_random(raw);
+    for (const unsigned char one : raw)
+      if (one < fair && text.size() < count) text += alphabet[one % alphabet.size()];
+  }
+  return text;
+}
+
+/// So many hexadecimal digits, four bits each; 16, where another of the same would only be a nuisance.
+inline std::string random_digits(std::size_t count = 16) { return random_characters(count, "0123456789abcdef"); }
+/// So many small letters and digits, some five bits each.
+inline std::string random_name(std::size_t count) {
+  return random_characters(count, "abcdefghijklmnopqrstuvwxyz0123456789");
+}
+/// A secret: 256 bits.
+inline std::string random_token() { return random_digits(64); }
+
+}  // namespace cofferdam::inline v0::detail
+
 // ---- cofferdam/backends/docker/detail/scratch_container.hpp ----
 
 
@@ -13269,7 +13320,7 @@ namespace cofferdam::inline v0::docker::detail {
 inline awaitable<void> with_scratch_container(std::shared_ptr<engine> api, std::string image, owner here,
                                               boost::json::object host_config,
                                               std::function<awaitable<void>(std::string)> work) {
-  const std::string name = "cofferdam-" + random_name();
+  const std::string name = "cofferdam-" + cofferdam::detail::random_digits();
   boost::json::object body;
   boost::json::array entry;
   entry.emplace_back("/never-started");
@@ -18545,7 +18596,7 @@ class atomic_file {
     if (data_) return;
     if (errno == EACCES || errno == ENOSPC || errno == EROFS || errno == EDQUOT) throw failure(errno);
     for (int i = 0; i < most_tries && !data_; ++i) {
-      std::string temporary = random_name();
+      std::string temporary = ".cofferdam-" + detail::random_digits(24);
       data_.reset(detail::open_retried(workplace(), temporary.c_str(), O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW, 0600));
       if (data_)
         temporary_ = std::move(temporary);
@@ -18642,7 +18693,7 @@ class atomic_file {
 
   void give_temporary_name() {
     for (int i = 0; i < most_tries; ++i) {
-      std::string temporary = random_name();
+      std::string temporary = ".cofferdam-" + detail::random_digits(24);
       if (link_to(workplace(), temporary)) {
         temporary_ = std::move(temporary);
         return;
@@ -18650,19 +18701,6 @@ class atomic_file {
       if (errno != EEXIST) break;
     }
     throw failure(errno);
-  }
-
-  static std::string random_name() {
-    std::array<unsigned char, 12> random{};
-    if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size()))
-      throw error(errc::io_error, "the system gave no random bytes for a temporary name",
-                  std::error_code(errno, std::system_category()));
-    std::string name = ".cofferdam-";
-    for (const unsigned char byte : random) {
-      name += "0123456789abcdef"[byte >> 4];
-      name += "0123456789abcdef"[byte & 15];
-    }
-    return name;
   }
 
   unique_fd parent_;
@@ -20632,7 +20670,7 @@ inline awaitable<warden_session> bring_warden(std::shared_ptr<exec_place> place,
   for (const bool by_archive : {true, false}) {
     for (const std::string& above : folders) {
       if (by_archive && !there.reaches(above)) continue;
-      const std::string folder = ".cofferdam-" + random_name();
+      const std::string folder = ".cofferdam-" + cofferdam::detail::random_digits();
       bool is_there = false;
       try {
         is_there = co_await put_warden(place, there, warden, ids, above, folder, by_archive);
@@ -21278,10 +21316,10 @@ class exec_keeper final : public cofferdam::detail::command_keeper {
     if (c.is_shell()) words.front() = request.candidates.front();
     std::string size;
     if (c.terminal()) size = std::to_string(c.terminal()->rows()) + " " + std::to_string(c.terminal()->columns());
-    const std::string mark = "\x1e" + random_name() + random_name();
+    const std::string mark = "\x1e" + cofferdam::detail::random_digits(32);
     std::string tag;
     if (!place_->has_lease()) {
-      tag = "COFFERDAM_COMMAND=" + random_name();
+      tag = "COFFERDAM_COMMAND=" + cofferdam::detail::random_digits();
       request.variables.push_back(tag);
     }
     exec_order order(mark, request.directory_path, size, seconds(limits.linger), request.variables, words);
@@ -21387,7 +21425,7 @@ class exec_files {
                                    std::string(write_script),
                                    "sh",
                                    "./" + clean,
-                                   ".cofferdam-" + random_name(),
+                                   ".cofferdam-" + cofferdam::detail::random_digits(),
                                    std::to_string(content.size())};
     command put = argv(std::move(words));
     put.input(bytes(content.begin(), content.end()));
@@ -21641,7 +21679,7 @@ class host_link {
     std::error_code failure;
     const std::filesystem::path temporary = std::filesystem::temp_directory_path(failure);
     if (failure || !temporary.is_absolute()) return nullptr;
-    std::string home = (temporary / (name_of(here) + "-" + random_name())).string();
+    std::string home = (temporary / (name_of(here) + "-" + cofferdam::detail::random_digits())).string();
     auto made = std::make_shared<host_link>(executor, std::move(home));
     return made->listen() ? made : nullptr;
   }
@@ -22627,7 +22665,7 @@ inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_requ
   // One name a recipe, so that a new build takes the place of the old one.
   std::string key = wanted.context().string() + "\n" + wanted.dockerfile().string() + "\n" + wanted.target();
   key += "\n" + boost::json::serialize(arguments);
-  const std::string name = "cofferdam-build:" + sha256_hex(key).substr(0, 32);
+  const std::string name = "cofferdam-build:" + cofferdam::detail::sha256_digits(key).substr(0, 32);
   std::string path =
       "/build?rm=1&forcerm=1&t=" + percent_encoded(name) + "&dockerfile=" + percent_encoded(context->dockerfile());
   path += "&buildargs=" + percent_encoded(boost::json::serialize(arguments));
@@ -22786,6 +22824,7 @@ enum class way {
 
 #include <boost/json.hpp>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -22801,7 +22840,16 @@ enum class way {
 #include <variant>
 #include <vector>
 
+#include <unistd.h>
+
 namespace cofferdam::inline v0::docker::detail {
+
+/// What this machine is called.
+inline std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return {};
+  return name.data();
+}
 
 /// What a recipe says.
 class sandbox_settings {
@@ -22933,7 +22981,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     const bool by_warden = takes_warden(image_->architecture);
     const warden_image warden = warden_image_for(image_->architecture);
     const boost::json::object info = co_await api_->get("/info", api_->call("ask the daemon what it can do"));
-    name_ = "cofferdam-" + random_name();
+    name_ = "cofferdam-" + cofferdam::detail::random_digits();
     std::vector<std::string> first{std::string(warden_at), std::string(host_link::socket_at)};
     if (!by_warden) first = {"/bin/sh", "-c", std::string(lease_script)};
     create_request wanted(image_->id, name_, std::move(first), settings_->options);
@@ -24362,47 +24410,6 @@ inline error failed_call_error(std::string_view doing, connect_code which, std::
 
 }  // namespace cofferdam::inline v0::e2b
 
-// ---- cofferdam/backends/e2b/detail/random_text.hpp ----
-
-
-#include <array>
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <system_error>
-
-#include <sys/random.h>
-#include <sys/types.h>
-
-namespace cofferdam::inline v0::e2b::detail {
-
-inline std::uint64_t random_number() {
-  std::array<unsigned char, 8> raw{};
-  std::size_t have = 0;
-  while (have < raw.size()) {
-    const ssize_t got = ::getrandom(raw.data() + have, raw.size() - have, 0);
-    if (got > 0)
-      have += static_cast<std::size_t>(got);
-    else if (errno != EINTR)
-      throw error(errc::provider_failed, "e2b: the system has no random numbers",
-                  std::error_code(errno, std::system_category()));
-  }
-  std::uint64_t all = 0;
-  for (const unsigned char each : raw) all = all << 8U | each;
-  return all;
-}
-
-/// 16 hexadecimal digits that nobody else has.
-inline std::string random_text() {
-  std::uint64_t number = random_number();
-  std::string text;
-  for (int i = 0; i < 16; ++i, number >>= 4U) text += "0123456789abcdef"[number & 15U];
-  return text;
-}
-
-}  // namespace cofferdam::inline v0::e2b::detail
-
 // ---- cofferdam/backends/e2b/sandbox_info.hpp ----
 
 
@@ -24532,8 +24539,6 @@ class sandbox_log_line {
 // ---- cofferdam/backends/e2b/signed_url.hpp ----
 
 
-#include <openssl/evp.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -24561,11 +24566,8 @@ inline std::string file_signature(std::string_view path, file_access access, std
   add(":");
   add(token.reveal());
   if (expiration) add(":" + std::to_string(*expiration));
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  if (EVP_Digest(raw.data(), raw.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1)
-    throw error(errc::io_error, "e2b: SHA-256 is not available in OpenSSL");
-  std::string text = base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), size));
+  const auto digest = cofferdam::detail::sha256_of(std::string_view(raw.data(), raw.size()));
+  std::string text = base64_encode(std::as_bytes(std::span(digest)));
   while (text.ends_with('=')) text.pop_back();
   return "v1_" + text;
 }
@@ -24647,8 +24649,8 @@ class back_off {
     if (++tries_ > most_tries) return std::nullopt;
     // Between half of the pause and all of it, so that many clients do not come back at once.
     const auto half = std::max<std::chrono::milliseconds::rep>(pause_.count() / 2, 0);
-    const auto jitter =
-        static_cast<std::chrono::milliseconds::rep>(random_number() % (static_cast<std::uint64_t>(half) + 1));
+    const auto jitter = static_cast<std::chrono::milliseconds::rep>(cofferdam::detail::random_number() %
+                                                                    (static_cast<std::uint64_t>(half) + 1));
     std::chrono::milliseconds wait(pause_.count() - half + jitter);
     if (asked) wait = *asked + std::chrono::milliseconds(jitter);
     pause_ *= 2;
@@ -26550,8 +26552,8 @@ class envd_keeper final : public cofferdam::detail::command_keeper {
     if (c.is_shell()) words.front() = request.candidates.front();
     std::string size;
     if (c.terminal()) size = std::to_string(c.terminal()->rows()) + " " + std::to_string(c.terminal()->columns());
-    const std::string mark = "\x1e" + random_text() + random_text();
-    const std::string tag = "COFFERDAM_COMMAND=" + random_text();
+    const std::string mark = "\x1e" + cofferdam::detail::random_digits(32);
+    const std::string tag = "COFFERDAM_COMMAND=" + cofferdam::detail::random_digits();
     request.variables.push_back(tag);
     const cofferdam::detail::exec_order order(mark, request.directory_path, size, seconds(limits.linger),
                                               request.variables, words);
@@ -26891,7 +26893,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
 
   /// Uploads beside the workspace, then moves it there in one step.
   awaitable<void> put(std::string clean, upload_pieces& pieces, std::string mode) {
-    const std::string name = ".cofferdam/" + random_text();
+    const std::string name = ".cofferdam/" + cofferdam::detail::random_digits();
     std::exception_ptr failure;
     try {
       co_await upload(name, pieces, clean);
@@ -26921,7 +26923,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     if (place()->can().takes_raw_uploads()) {
       what.field("Content-Type", "application/octet-stream");
     } else {
-      const std::string boundary = "cofferdam-" + random_text() + random_text();
+      const std::string boundary = "cofferdam-" + cofferdam::detail::random_digits(32);
       pieces.frame("--" + boundary +
                        "\r\nContent-Disposition: form-data; name=\"file\"; filename=\"upload\"\r\n"
                        "Content-Type: application/octet-stream\r\n\r\n",
@@ -27310,7 +27312,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     if (!settings_->connect_to.empty()) {
       info_ = co_await service_->connect(settings_->connect_to, settings_->create.seconds());
     } else {
-      tag_ = random_text();
+      tag_ = cofferdam::detail::random_digits();
       is_ours_ = true;
       // Not cancelled: the service would make it all the same, and nobody would know.
       const auto self = shared_from_this();
@@ -43331,7 +43333,6 @@ inline std::string complaint_sentence(const std::string& peer, int status, chat_
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <random>
 #include <set>
 #include <string>
 #include <string_view>
@@ -43354,12 +43355,7 @@ inline chat_usage read_usage(const boost::json::object& usage) {
 }
 
 /// An id for a call that came without one.
-inline std::string made_up_id() {
-  std::random_device source;
-  std::string id = "call_";
-  for (int i = 0; i < 16; ++i) id += "0123456789abcdef"[source() % 16U];
-  return id;
-}
+inline std::string made_up_id() { return "call_" + random_digits(); }
 
 /// Puts an answer together: from the chunks of a stream, or from one whole message, which is one chunk in effect.
 class completion_assembly {
@@ -43828,7 +43824,6 @@ class sse_reader {
 #include <exception>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -44083,7 +44078,7 @@ inline awaitable<chat_reply> ask_completion(std::shared_ptr<completions_core> co
     if (!result.may_repeat || number >= options.max_retries()) throw error(*result.failure);
     std::chrono::milliseconds pause =
         std::min(options.retry_pause() * (1U << std::min(number, 10U)), std::chrono::milliseconds(8000));
-    pause -= pause * (std::random_device()() % 25U) / 100;
+    pause -= pause * static_cast<long>(random_number() % 25U) / 100;
     if (result.wait) pause = *result.wait;
     if (pause > options.longest_wait())
       throw error(static_cast<errc>(result.failure->code().value()),
@@ -44535,9 +44530,6 @@ inline std::optional<review_verdict> review_verdict::read(const chat_reply& repl
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
-#include <openssl/evp.h>
-#include <openssl/rand.h>
-
 #include <array>
 #include <chrono>
 #include <concepts>
@@ -44558,23 +44550,9 @@ namespace cofferdam::inline v0 {
 
 namespace detail {
 
-inline std::string review_sha256(std::string_view text) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  if (::EVP_Digest(text.data(), text.size(), digest.data(), &size, ::EVP_sha256(), nullptr) != 1)
-    throw error(errc::provider_failed, "llm_review: OpenSSL has no SHA-256 here");
-  std::string hex;
-  for (unsigned i = 0; i < size; ++i) {
-    hex += "0123456789abcdef"[digest[i] >> 4U];
-    hex += "0123456789abcdef"[digest[i] & 15U];
-  }
-  return hex;
-}
-
 inline std::string review_nonce() {
   std::array<unsigned char, 16> raw{};
-  if (::RAND_bytes(raw.data(), static_cast<int>(raw.size())) != 1)
-    throw error(errc::provider_failed, "llm_review: OpenSSL has no random numbers here");
+  fill_random(raw);
   return base64_encode(std::as_bytes(std::span(raw)), base64_alphabet::url);
 }
 
@@ -44696,7 +44674,7 @@ class reviewer {
 
   /// \throws error{errc::cancelled}.
   static awaitable<review_verdict> judge(std::shared_ptr<reviewer> self, const std::string& code) {
-    const std::string sha256 = review_sha256(code);
+    const std::string sha256 = cofferdam::detail::sha256_digits(code);
     std::string reason = refuse_before_review(code, self->settings.longest);
     if (!reason.empty()) co_return review_verdict::refused("local", sha256, std::move(reason));
     const std::string key = self->key_of(sha256);
@@ -44708,7 +44686,7 @@ class reviewer {
       co_return verdict;
     }
     const std::string blanked = blanked_source(code);
-    const std::string blanked_sha256 = review_sha256(blanked);
+    const std::string blanked_sha256 = cofferdam::detail::sha256_digits(blanked);
     review_verdict second = co_await ask(self, blanked, blanked_sha256);
     if (!second.allowed()) co_return second;
     self->cache_.keep(key);
@@ -44717,8 +44695,9 @@ class reviewer {
 
  private:
   std::string key_of(const std::string& sha256) const {
-    return review_sha256("1\n" + settings.language + "\n" + boost::json::serialize(settings.context) + "\n" + sha256 +
-                         (settings.second_look ? "\n2" : "\n1") + std::to_string(settings.most_risk));
+    return cofferdam::detail::sha256_digits(
+        "1\n" + settings.language + "\n" + boost::json::serialize(settings.context) + "\n" + sha256 +
+        (settings.second_look ? "\n2" : "\n1") + std::to_string(settings.most_risk));
   }
 
   static review_verdict known(const std::string& sha256) { return review_verdict::known(sha256); }
@@ -44825,7 +44804,8 @@ class llm_review_layer : public code_layer<llm_review_layer<Inner>, Inner> {
   static awaitable<std::optional<code_result>> decide(std::shared_ptr<detail::reviewer> asks,
                                                       const code_request& request) {
     review_verdict verdict = co_await detail::reviewer::judge(asks, request.source());
-    const bool same = verdict.word() != "allow" || verdict.code_sha256() == detail::review_sha256(request.source());
+    const bool same =
+        verdict.word() != "allow" || verdict.code_sha256() == cofferdam::detail::sha256_digits(request.source());
     if (asks->settings.on_verdict) asks->settings.on_verdict(verdict);
     std::optional<code_result> refusal;
     if (!verdict.allowed() || !same) refusal = code_result::refused(error_kind::security_violation, told(verdict));
@@ -49654,62 +49634,6 @@ class gateway_router {
 
 }  // namespace cofferdam::inline v0::detail
 
-// ---- cofferdam/serve/detail/secrets.hpp ----
-
-
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/rand.h>
-
-#include <array>
-#include <cstddef>
-#include <string>
-#include <string_view>
-
-// What servers hand out and are shown again: ids, tokens, signatures.
-
-namespace cofferdam::inline v0::detail {
-
-using sha256_digest = std::array<unsigned char, 32>;
-
-inline sha256_digest sha256_of(std::string_view text) {
-  sha256_digest digest{};
-  unsigned size = 0;
-  if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1)
-    throw error(errc::io_error, "OpenSSL cannot make a SHA-256 digest");
-  return digest;
-}
-
-/// So many characters of `alphabet`, of which there are at most 256, each as likely as any other.
-inline std::string random_characters(std::size_t count, std::string_view alphabet) {
-  std::string text;
-  const std::size_t fair = 256 / alphabet.size() * alphabet.size();
-  while (text.size() < count) {
-    std::array<unsigned char, 64> raw{};
-    if (RAND_bytes(raw.data(), static_cast<int>(raw.size())) != 1)
-      throw error(errc::io_error, "OpenSSL has no random numbers");
-    for (const unsigned char one : raw)
-      if (one < fair && text.size() < count) text += alphabet[one % alphabet.size()];
-  }
-  return text;
-}
-
-/// Nobody guesses it: 256 bits.
-inline std::string random_token() { return random_characters(64, "0123456789abcdef"); }
-/// So many small letters and digits, some five bits each.
-inline std::string random_name(std::size_t count) {
-  return random_characters(count, "abcdefghijklmnopqrstuvwxyz0123456789");
-}
-
-/// Compares in a time that does not depend on where they differ.
-inline bool same_secret(std::string_view a, std::string_view b) {
-  const sha256_digest one = sha256_of(a);
-  const sha256_digest other = sha256_of(b);
-  return CRYPTO_memcmp(one.data(), other.data(), one.size()) == 0;
-}
-
-}  // namespace cofferdam::inline v0::detail
-
 // ---- cofferdam/serve/e2b_gateway/detail/secrets.hpp ----
 
 
@@ -50838,6 +50762,24 @@ class gateway_core : public std::enable_shared_from_this<gateway_core> {
   std::uint64_t made_ = 0;
   bool is_over_ = false;
 };
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/serve/detail/secrets.hpp ----
+
+
+#include <openssl/crypto.h>
+
+#include <string_view>
+
+namespace cofferdam::inline v0::detail {
+
+/// Compares in a time that does not depend on where they differ.
+inline bool same_secret(std::string_view a, std::string_view b) {
+  const sha256_digest one = sha256_of(a);
+  const sha256_digest other = sha256_of(b);
+  return CRYPTO_memcmp(one.data(), other.data(), one.size()) == 0;
+}
 
 }  // namespace cofferdam::inline v0::detail
 
@@ -53852,7 +53794,7 @@ class interpreter_service final : public e2b_port_service {
   context_pointer add_context(std::string directory) {
     if (contexts_.size() >= settings_->contexts)
       throw gateway_refusal(429, "There are " + std::to_string(contexts_.size()) + " contexts, and no more are given");
-    const std::string id = random_characters(32, "0123456789abcdef");
+    const std::string id = random_digits(32);
     contexts_.push_back(std::make_shared<interpreter_context>(executor_, id, std::move(directory)));
     return contexts_.back();
   }
@@ -59607,7 +59549,7 @@ class transfer_tools {
     if (size <= most_digested) {
       const bytes file = co_await inside->read_file(path, most_digested);
       size = file.size();
-      facts["sha256"] = digest_of(file);
+      facts["sha256"] = cofferdam::detail::sha256_digits(as_text(file));
       if (deliver == "inline" && size <= most_inline)
         block = content::resource(uri, type.empty() ? "application/octet-stream" : type, file);
     }
@@ -59630,15 +59572,6 @@ class transfer_tools {
     co_return moved;
   }
 
-  static std::string digest_of(bytes_view content) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string made;
-    for (const unsigned char one : cofferdam::detail::sha256_of(as_text(content))) {
-      made += digits[one >> 4U];
-      made += digits[one & 15U];
-    }
-    return made;
-  }
   static std::string last_part(std::string_view path) {
     while (path.ends_with('/')) path.remove_suffix(1);
     return std::string(path.substr(path.rfind('/') + 1));

@@ -17,6 +17,7 @@
 #include <cofferdam/net/http_client.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/net/sse_reader.hpp>
+#include <cofferdam/os/random_text.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/co_spawn.hpp>
@@ -37,7 +38,6 @@
 #include <exception>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -292,7 +292,7 @@ inline awaitable<chat_reply> ask_completion(std::shared_ptr<completions_core> co
     if (!result.may_repeat || number >= options.max_retries()) throw error(*result.failure);
     std::chrono::milliseconds pause =
         std::min(options.retry_pause() * (1U << std::min(number, 10U)), std::chrono::milliseconds(8000));
-    pause -= pause * (std::random_device()() % 25U) / 100;
+    pause -= pause * static_cast<long>(random_number() % 25U) / 100;
     if (result.wait) pause = *result.wait;
     if (pause > options.longest_wait())
       throw error(static_cast<errc>(result.failure->code().value()),

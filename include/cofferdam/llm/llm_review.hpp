@@ -17,6 +17,8 @@
 #include <cofferdam/llm/chat_model.hpp>
 #include <cofferdam/llm/detail/blanked_source.hpp>
 #include <cofferdam/llm/review_verdict.hpp>
+#include <cofferdam/net/sha256.hpp>
+#include <cofferdam/os/random_text.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/bind_cancellation_slot.hpp>
@@ -34,9 +36,6 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
-
-#include <openssl/evp.h>
-#include <openssl/rand.h>
 
 #include <array>
 #include <chrono>
@@ -58,23 +57,9 @@ namespace cofferdam::inline v0 {
 
 namespace detail {
 
-inline std::string review_sha256(std::string_view text) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  if (::EVP_Digest(text.data(), text.size(), digest.data(), &size, ::EVP_sha256(), nullptr) != 1)
-    throw error(errc::provider_failed, "llm_review: OpenSSL has no SHA-256 here");
-  std::string hex;
-  for (unsigned i = 0; i < size; ++i) {
-    hex += "0123456789abcdef"[digest[i] >> 4U];
-    hex += "0123456789abcdef"[digest[i] & 15U];
-  }
-  return hex;
-}
-
 inline std::string review_nonce() {
   std::array<unsigned char, 16> raw{};
-  if (::RAND_bytes(raw.data(), static_cast<int>(raw.size())) != 1)
-    throw error(errc::provider_failed, "llm_review: OpenSSL has no random numbers here");
+  fill_random(raw);
   return base64_encode(std::as_bytes(std::span(raw)), base64_alphabet::url);
 }
 
@@ -196,7 +181,7 @@ class reviewer {
 
   /// \throws error{errc::cancelled}.
   static awaitable<review_verdict> judge(std::shared_ptr<reviewer> self, const std::string& code) {
-    const std::string sha256 = review_sha256(code);
+    const std::string sha256 = cofferdam::detail::sha256_digits(code);
     std::string reason = refuse_before_review(code, self->settings.longest);
     if (!reason.empty()) co_return review_verdict::refused("local", sha256, std::move(reason));
     const std::string key = self->key_of(sha256);
@@ -208,7 +193,7 @@ class reviewer {
       co_return verdict;
     }
     const std::string blanked = blanked_source(code);
-    const std::string blanked_sha256 = review_sha256(blanked);
+    const std::string blanked_sha256 = cofferdam::detail::sha256_digits(blanked);
     review_verdict second = co_await ask(self, blanked, blanked_sha256);
     if (!second.allowed()) co_return second;
     self->cache_.keep(key);
@@ -217,8 +202,9 @@ class reviewer {
 
  private:
   std::string key_of(const std::string& sha256) const {
-    return review_sha256("1\n" + settings.language + "\n" + boost::json::serialize(settings.context) + "\n" + sha256 +
-                         (settings.second_look ? "\n2" : "\n1") + std::to_string(settings.most_risk));
+    return cofferdam::detail::sha256_digits(
+        "1\n" + settings.language + "\n" + boost::json::serialize(settings.context) + "\n" + sha256 +
+        (settings.second_look ? "\n2" : "\n1") + std::to_string(settings.most_risk));
   }
 
   static review_verdict known(const std::string& sha256) { return review_verdict::known(sha256); }
@@ -325,7 +311,8 @@ class llm_review_layer : public code_layer<llm_review_layer<Inner>, Inner> {
   static awaitable<std::optional<code_result>> decide(std::shared_ptr<detail::reviewer> asks,
                                                       const code_request& request) {
     review_verdict verdict = co_await detail::reviewer::judge(asks, request.source());
-    const bool same = verdict.word() != "allow" || verdict.code_sha256() == detail::review_sha256(request.source());
+    const bool same =
+        verdict.word() != "allow" || verdict.code_sha256() == cofferdam::detail::sha256_digits(request.source());
     if (asks->settings.on_verdict) asks->settings.on_verdict(verdict);
     std::optional<code_result> refusal;
     if (!verdict.allowed() || !same) refusal = code_result::refused(error_kind::security_violation, told(verdict));

@@ -5,6 +5,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/os/detail/beneath.hpp>
+#include <cofferdam/os/random_text.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 
 #include <array>
@@ -65,7 +66,7 @@ class atomic_file {
     if (data_) return;
     if (errno == EACCES || errno == ENOSPC || errno == EROFS || errno == EDQUOT) throw failure(errno);
     for (int i = 0; i < most_tries && !data_; ++i) {
-      std::string temporary = random_name();
+      std::string temporary = ".cofferdam-" + detail::random_digits(24);
       data_.reset(detail::open_retried(workplace(), temporary.c_str(), O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW, 0600));
       if (data_)
         temporary_ = std::move(temporary);
@@ -162,7 +163,7 @@ class atomic_file {
 
   void give_temporary_name() {
     for (int i = 0; i < most_tries; ++i) {
-      std::string temporary = random_name();
+      std::string temporary = ".cofferdam-" + detail::random_digits(24);
       if (link_to(workplace(), temporary)) {
         temporary_ = std::move(temporary);
         return;
@@ -170,19 +171,6 @@ class atomic_file {
       if (errno != EEXIST) break;
     }
     throw failure(errno);
-  }
-
-  static std::string random_name() {
-    std::array<unsigned char, 12> random{};
-    if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size()))
-      throw error(errc::io_error, "the system gave no random bytes for a temporary name",
-                  std::error_code(errno, std::system_category()));
-    std::string name = ".cofferdam-";
-    for (const unsigned char byte : random) {
-      name += "0123456789abcdef"[byte >> 4];
-      name += "0123456789abcdef"[byte & 15];
-    }
-    return name;
   }
 
   unique_fd parent_;

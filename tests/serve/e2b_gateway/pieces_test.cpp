@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/serve/detail/secrets.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/api_objects.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/multipart_reader.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/paths.hpp>

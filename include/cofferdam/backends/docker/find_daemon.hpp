@@ -9,10 +9,9 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/net/sha256.hpp>
 
 #include <boost/json/object.hpp>
-
-#include <openssl/evp.h>
 
 #include <algorithm>
 #include <array>
@@ -89,20 +88,6 @@ class daemon_search {
 
 namespace detail {
 
-inline std::string sha256_hex(std::string_view text) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  if (::EVP_Digest(text.data(), text.size(), digest.data(), &size, ::EVP_sha256(), nullptr) != 1)
-    throw error(errc::provider_failed, "docker: OpenSSL has no SHA-256 here");
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string hex;
-  for (unsigned i = 0; i < size; ++i) {
-    hex += digits[digest[i] >> 4U];
-    hex += digits[digest[i] & 15U];
-  }
-  return hex;
-}
-
 class daemon_finder {
  public:
   daemon_finder(const host_view& host, const daemon_choice& choice)
@@ -171,7 +156,7 @@ class daemon_finder {
     if (folder_.empty())
       throw error(errc::provider_failed, "docker: the context " + quoted(name) + " (from " + said_by +
                                              ") cannot be looked up: set HOME or DOCKER_CONFIG");
-    const std::string id = sha256_hex(name);
+    const std::string id = cofferdam::detail::sha256_digits(name);
     const std::string meta = folder_ + "/contexts/meta/" + id + "/meta.json";
     const std::optional<std::string> text = host_.read(meta);
     if (!text)

@@ -8,8 +8,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/net/percent_encoding.hpp>
-
-#include <openssl/evp.h>
+#include <cofferdam/net/sha256.hpp>
 
 #include <array>
 #include <cstddef>
@@ -38,11 +37,8 @@ inline std::string file_signature(std::string_view path, file_access access, std
   add(":");
   add(token.reveal());
   if (expiration) add(":" + std::to_string(*expiration));
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  if (EVP_Digest(raw.data(), raw.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1)
-    throw error(errc::io_error, "e2b: SHA-256 is not available in OpenSSL");
-  std::string text = base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), size));
+  const auto digest = cofferdam::detail::sha256_of(std::string_view(raw.data(), raw.size()));
+  std::string text = base64_encode(std::as_bytes(std::span(digest)));
   while (text.ends_with('=')) text.pop_back();
   return "v1_" + text;
 }

@@ -8,6 +8,7 @@
 #include <cofferdam/llm/chat_message.hpp>
 #include <cofferdam/llm/chat_model.hpp>
 #include <cofferdam/llm/detail/json_fields.hpp>
+#include <cofferdam/os/random_text.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -16,7 +17,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <random>
 #include <set>
 #include <string>
 #include <string_view>
@@ -39,12 +39,7 @@ inline chat_usage read_usage(const boost::json::object& usage) {
 }
 
 /// An id for a call that came without one.
-inline std::string made_up_id() {
-  std::random_device source;
-  std::string id = "call_";
-  for (int i = 0; i < 16; ++i) id += "0123456789abcdef"[source() % 16U];
-  return id;
-}
+inline std::string made_up_id() { return "call_" + random_digits(); }
 
 /// Puts an answer together: from the chunks of a stream, or from one whole message, which is one chunk in effect.
 class completion_assembly {

@@ -8,7 +8,6 @@
 #include <cofferdam/backends/docker/detail/guest_user.hpp>
 #include <cofferdam/backends/docker/detail/images.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
-#include <cofferdam/backends/docker/detail/random_name.hpp>
 #include <cofferdam/backends/docker/detail/small_archive.hpp>
 #include <cofferdam/backends/docker/detail/warden_volume.hpp>
 #include <cofferdam/core/asio.hpp>
@@ -19,6 +18,7 @@
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/percent_encoding.hpp>
 #include <cofferdam/net/tar_entry.hpp>
+#include <cofferdam/os/random_text.hpp>
 #include <cofferdam/warden/image.hpp>
 #include <cofferdam/warden/session.hpp>
 
@@ -193,7 +193,7 @@ inline awaitable<warden_session> bring_warden(std::shared_ptr<exec_place> place,
   for (const bool by_archive : {true, false}) {
     for (const std::string& above : folders) {
       if (by_archive && !there.reaches(above)) continue;
-      const std::string folder = ".cofferdam-" + random_name();
+      const std::string folder = ".cofferdam-" + cofferdam::detail::random_digits();
       bool is_there = false;
       try {
         is_there = co_await put_warden(place, there, warden, ids, above, folder, by_archive);

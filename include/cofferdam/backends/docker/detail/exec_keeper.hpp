@@ -5,13 +5,13 @@
 #include <cofferdam/backends/docker/detail/exec_command.hpp>
 #include <cofferdam/backends/docker/detail/exec_place.hpp>
 #include <cofferdam/backends/docker/detail/exec_script.hpp>
-#include <cofferdam/backends/docker/detail/random_name.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/utf8.hpp>
 #include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
+#include <cofferdam/os/random_text.hpp>
 #include <cofferdam/os/spawn.hpp>
 
 #include <algorithm>
@@ -81,10 +81,10 @@ class exec_keeper final : public cofferdam::detail::command_keeper {
     if (c.is_shell()) words.front() = request.candidates.front();
     std::string size;
     if (c.terminal()) size = std::to_string(c.terminal()->rows()) + " " + std::to_string(c.terminal()->columns());
-    const std::string mark = "\x1e" + random_name() + random_name();
+    const std::string mark = "\x1e" + cofferdam::detail::random_digits(32);
     std::string tag;
     if (!place_->has_lease()) {
-      tag = "COFFERDAM_COMMAND=" + random_name();
+      tag = "COFFERDAM_COMMAND=" + cofferdam::detail::random_digits();
       request.variables.push_back(tag);
     }
     exec_order order(mark, request.directory_path, size, seconds(limits.linger), request.variables, words);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cofferdam/backends/docker/detail/exec_keeper.hpp>
-#include <cofferdam/backends/docker/detail/random_name.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bulk_file_environment.hpp>
 #include <cofferdam/core/bytes.hpp>
@@ -19,6 +18,7 @@
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/path_error.hpp>
+#include <cofferdam/os/random_text.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/warden/session.hpp>
 
@@ -80,7 +80,7 @@ class exec_files {
                                    std::string(write_script),
                                    "sh",
                                    "./" + clean,
-                                   ".cofferdam-" + random_name(),
+                                   ".cofferdam-" + cofferdam::detail::random_digits(),
                                    std::to_string(content.size())};
     command put = argv(std::move(words));
     put.input(bytes(content.begin(), content.end()));

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cofferdam/backends/docker/detail/attached_stream.hpp>
-#include <cofferdam/backends/docker/detail/random_name.hpp>
 #include <cofferdam/backends/docker/owner.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/os/pipe.hpp>
+#include <cofferdam/os/random_text.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -49,7 +49,7 @@ class host_link {
     std::error_code failure;
     const std::filesystem::path temporary = std::filesystem::temp_directory_path(failure);
     if (failure || !temporary.is_absolute()) return nullptr;
-    std::string home = (temporary / (name_of(here) + "-" + random_name())).string();
+    std::string home = (temporary / (name_of(here) + "-" + cofferdam::detail::random_digits())).string();
     auto made = std::make_shared<host_link>(executor, std::move(home));
     return made->listen() ? made : nullptr;
   }

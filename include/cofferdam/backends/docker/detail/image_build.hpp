@@ -14,6 +14,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/net/percent_encoding.hpp>
+#include <cofferdam/net/sha256.hpp>
 #include <cofferdam/net/tar_entry.hpp>
 #include <cofferdam/net/tar_writer.hpp>
 #include <cofferdam/os/file_reader.hpp>
@@ -132,7 +133,7 @@ inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_requ
   // One name a recipe, so that a new build takes the place of the old one.
   std::string key = wanted.context().string() + "\n" + wanted.dockerfile().string() + "\n" + wanted.target();
   key += "\n" + boost::json::serialize(arguments);
-  const std::string name = "cofferdam-build:" + sha256_hex(key).substr(0, 32);
+  const std::string name = "cofferdam-build:" + cofferdam::detail::sha256_digits(key).substr(0, 32);
   std::string path =
       "/build?rm=1&forcerm=1&t=" + percent_encoded(name) + "&dockerfile=" + percent_encoded(context->dockerfile());
   path += "&buildargs=" + percent_encoded(boost::json::serialize(arguments));

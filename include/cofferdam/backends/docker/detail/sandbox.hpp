@@ -43,6 +43,7 @@
 
 #include <boost/json.hpp>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -58,7 +59,16 @@
 #include <variant>
 #include <vector>
 
+#include <unistd.h>
+
 namespace cofferdam::inline v0::docker::detail {
+
+/// What this machine is called.
+inline std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return {};
+  return name.data();
+}
 
 /// What a recipe says.
 class sandbox_settings {
@@ -190,7 +200,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     const bool by_warden = takes_warden(image_->architecture);
     const warden_image warden = warden_image_for(image_->architecture);
     const boost::json::object info = co_await api_->get("/info", api_->call("ask the daemon what it can do"));
-    name_ = "cofferdam-" + random_name();
+    name_ = "cofferdam-" + cofferdam::detail::random_digits();
     std::vector<std::string> first{std::string(warden_at), std::string(host_link::socket_at)};
     if (!by_warden) first = {"/bin/sh", "-c", std::string(lease_script)};
     create_request wanted(image_->id, name_, std::move(first), settings_->options);

@@ -5,12 +5,12 @@
 #include <cofferdam/backends/docker/create_request.hpp>
 #include <cofferdam/backends/docker/detail/engine.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
-#include <cofferdam/backends/docker/detail/random_name.hpp>
 #include <cofferdam/backends/docker/detail/remove_container.hpp>
 #include <cofferdam/backends/docker/owner.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/shielded.hpp>
+#include <cofferdam/os/random_text.hpp>
 
 #include <asio/this_coro.hpp>
 
@@ -31,7 +31,7 @@ namespace cofferdam::inline v0::docker::detail {
 inline awaitable<void> with_scratch_container(std::shared_ptr<engine> api, std::string image, owner here,
                                               boost::json::object host_config,
                                               std::function<awaitable<void>(std::string)> work) {
-  const std::string name = "cofferdam-" + random_name();
+  const std::string name = "cofferdam-" + cofferdam::detail::random_digits();
   boost::json::object body;
   boost::json::array entry;
   entry.emplace_back("/never-started");

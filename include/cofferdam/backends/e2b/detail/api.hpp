@@ -6,7 +6,6 @@
 #include <cofferdam/backends/e2b/account.hpp>
 #include <cofferdam/backends/e2b/api_error.hpp>
 #include <cofferdam/backends/e2b/create_options.hpp>
-#include <cofferdam/backends/e2b/detail/random_text.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
 #include <cofferdam/backends/e2b/secret.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>
@@ -16,6 +15,7 @@
 #include <cofferdam/net/http_limits.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/net/percent_encoding.hpp>
+#include <cofferdam/os/random_text.hpp>
 #include <cofferdam/version.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -76,8 +76,8 @@ class back_off {
     if (++tries_ > most_tries) return std::nullopt;
     // Between half of the pause and all of it, so that many clients do not come back at once.
     const auto half = std::max<std::chrono::milliseconds::rep>(pause_.count() / 2, 0);
-    const auto jitter =
-        static_cast<std::chrono::milliseconds::rep>(random_number() % (static_cast<std::uint64_t>(half) + 1));
+    const auto jitter = static_cast<std::chrono::milliseconds::rep>(cofferdam::detail::random_number() %
+                                                                    (static_cast<std::uint64_t>(half) + 1));
     std::chrono::milliseconds wait(pause_.count() - half + jitter);
     if (asked) wait = *asked + std::chrono::milliseconds(jitter);
     pause_ *= 2;

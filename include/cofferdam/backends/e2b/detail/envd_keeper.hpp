@@ -5,13 +5,13 @@
 #include <cofferdam/backends/detail/marked_script.hpp>
 #include <cofferdam/backends/e2b/detail/envd.hpp>
 #include <cofferdam/backends/e2b/detail/envd_command.hpp>
-#include <cofferdam/backends/e2b/detail/random_text.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/utf8.hpp>
 #include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
+#include <cofferdam/os/random_text.hpp>
 #include <cofferdam/os/spawn.hpp>
 
 #include <boost/json/array.hpp>
@@ -97,8 +97,8 @@ class envd_keeper final : public cofferdam::detail::command_keeper {
     if (c.is_shell()) words.front() = request.candidates.front();
     std::string size;
     if (c.terminal()) size = std::to_string(c.terminal()->rows()) + " " + std::to_string(c.terminal()->columns());
-    const std::string mark = "\x1e" + random_text() + random_text();
-    const std::string tag = "COFFERDAM_COMMAND=" + random_text();
+    const std::string mark = "\x1e" + cofferdam::detail::random_digits(32);
+    const std::string tag = "COFFERDAM_COMMAND=" + cofferdam::detail::random_digits();
     request.variables.push_back(tag);
     const cofferdam::detail::exec_order order(mark, request.directory_path, size, seconds(limits.linger),
                                               request.variables, words);

@@ -7,7 +7,6 @@
 #include <cofferdam/backends/e2b/detail/api.hpp>
 #include <cofferdam/backends/e2b/detail/envd.hpp>
 #include <cofferdam/backends/e2b/detail/envd_keeper.hpp>
-#include <cofferdam/backends/e2b/detail/random_text.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox_files.hpp>
 #include <cofferdam/backends/e2b/process_event.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
@@ -23,6 +22,7 @@
 #include <cofferdam/core/warning.hpp>
 #include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
+#include <cofferdam/os/random_text.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/co_spawn.hpp>
@@ -243,7 +243,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     if (!settings_->connect_to.empty()) {
       info_ = co_await service_->connect(settings_->connect_to, settings_->create.seconds());
     } else {
-      tag_ = random_text();
+      tag_ = cofferdam::detail::random_digits();
       is_ours_ = true;
       // Not cancelled: the service would make it all the same, and nobody would know.
       const auto self = shared_from_this();

@@ -5,7 +5,6 @@
 #include <cofferdam/backends/e2b/api_error.hpp>
 #include <cofferdam/backends/e2b/detail/envd.hpp>
 #include <cofferdam/backends/e2b/detail/envd_keeper.hpp>
-#include <cofferdam/backends/e2b/detail/random_text.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bulk_file_environment.hpp>
 #include <cofferdam/core/bytes.hpp>
@@ -23,6 +22,7 @@
 #include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/path_error.hpp>
+#include <cofferdam/os/random_text.hpp>
 #include <cofferdam/os/spawn.hpp>
 
 #include <asio/this_coro.hpp>
@@ -289,7 +289,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
 
   /// Uploads beside the workspace, then moves it there in one step.
   awaitable<void> put(std::string clean, upload_pieces& pieces, std::string mode) {
-    const std::string name = ".cofferdam/" + random_text();
+    const std::string name = ".cofferdam/" + cofferdam::detail::random_digits();
     std::exception_ptr failure;
     try {
       co_await upload(name, pieces, clean);
@@ -319,7 +319,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     if (place()->can().takes_raw_uploads()) {
       what.field("Content-Type", "application/octet-stream");
     } else {
-      const std::string boundary = "cofferdam-" + random_text() + random_text();
+      const std::string boundary = "cofferdam-" + cofferdam::detail::random_digits(32);
       pieces.frame("--" + boundary +
                        "\r\nContent-Disposition: form-data; name=\"file\"; filename=\"upload\"\r\n"
                        "Content-Type: application/octet-stream\r\n\r\n",

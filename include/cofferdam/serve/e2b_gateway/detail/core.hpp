@@ -8,6 +8,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/net_error.hpp>
+#include <cofferdam/net/sha256.hpp>
 #include <cofferdam/serve/detail/tasks.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/opened.hpp>

@@ -5,8 +5,8 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/os/random_text.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/rpc.hpp>
-#include <cofferdam/serve/e2b_gateway/detail/secrets.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/served_sandbox.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/watch.hpp>
 

@@ -15,12 +15,12 @@
 #include <cofferdam/core/shielded.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
+#include <cofferdam/os/random_text.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/interpreter_lines.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/interpreter_run.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/paths.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/routing.hpp>
-#include <cofferdam/serve/e2b_gateway/detail/secrets.hpp>
 #include <cofferdam/serve/e2b_gateway/port_service.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -233,7 +233,7 @@ class interpreter_service final : public e2b_port_service {
   context_pointer add_context(std::string directory) {
     if (contexts_.size() >= settings_->contexts)
       throw gateway_refusal(429, "There are " + std::to_string(contexts_.size()) + " contexts, and no more are given");
-    const std::string id = random_characters(32, "0123456789abcdef");
+    const std::string id = random_digits(32);
     contexts_.push_back(std::make_shared<interpreter_context>(executor_, id, std::move(directory)));
     return contexts_.back();
   }

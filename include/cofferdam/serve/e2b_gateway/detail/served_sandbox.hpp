@@ -6,10 +6,10 @@
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/net/sha256.hpp>
 #include <cofferdam/serve/detail/tasks.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/opened.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/paths.hpp>
-#include <cofferdam/serve/e2b_gateway/detail/secrets.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/served_process.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/watch.hpp>
 #include <cofferdam/serve/e2b_gateway/options.hpp>

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/serve/detail/secrets.hpp>
+#include <cofferdam/os/random_text.hpp>
 #include <cofferdam/serve/mcp/detail/event_stream.hpp>
 #include <cofferdam/serve/mcp/detail/session.hpp>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/serve/detail/secrets.hpp>
+#include <cofferdam/os/random_text.hpp>
 
 #include <chrono>
 #include <cstddef>

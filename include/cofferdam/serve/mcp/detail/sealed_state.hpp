@@ -5,6 +5,7 @@
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/os/random_text.hpp>
 #include <cofferdam/serve/detail/secrets.hpp>
 #include <cofferdam/serve/mcp/detail/json_rpc.hpp>
 

@@ -16,7 +16,8 @@
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/files/copy_files.hpp>
 #include <cofferdam/files/file_set.hpp>
-#include <cofferdam/serve/detail/secrets.hpp>
+#include <cofferdam/net/sha256.hpp>
+#include <cofferdam/os/random_text.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/content.hpp>
 #include <cofferdam/serve/mcp/definitions.hpp>
@@ -251,7 +252,7 @@ class transfer_tools {
     if (size <= most_digested) {
       const bytes file = co_await inside->read_file(path, most_digested);
       size = file.size();
-      facts["sha256"] = digest_of(file);
+      facts["sha256"] = cofferdam::detail::sha256_digits(as_text(file));
       if (deliver == "inline" && size <= most_inline)
         block = content::resource(uri, type.empty() ? "application/octet-stream" : type, file);
     }
@@ -274,15 +275,6 @@ class transfer_tools {
     co_return moved;
   }
 
-  static std::string digest_of(bytes_view content) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string made;
-    for (const unsigned char one : cofferdam::detail::sha256_of(as_text(content))) {
-      made += digits[one >> 4U];
-      made += digits[one & 15U];
-    }
-    return made;
-  }
   static std::string last_part(std::string_view path) {
     while (path.ends_with('/')) path.remove_suffix(1);
     return std::string(path.substr(path.rfind('/') + 1));

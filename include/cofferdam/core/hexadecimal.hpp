@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/version.hpp>
+
+#include <span>
+#include <string>
+
+namespace cofferdam::inline v0::detail {
+
+/// Two small digits for each byte.
+inline std::string hexadecimal(std::span<const unsigned char> content) {
+  std::string text;
+  text.reserve(2 * content.size());
+  for (const unsigned char one : content) {
+    text += "0123456789abcdef"[one >> 4U];
+    text += "0123456789abcdef"[one & 15U];
+  }
+  return text;
+}
+
+}  // namespace cofferdam::inline v0::detail
