@@ -9989,6 +9989,7 @@ class engine {
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -10215,16 +10216,20 @@ inline std::string escaped_word(std::string_view word) {
 class exec_order {
  public:
   /// \param mark       as `marked_output` has it.
-  /// \param size       "ROWS COLUMNS", or empty.
-  /// \param linger     seconds.
+  /// \param size       of its terminal, where it has one.
+  /// \param linger     how long what it leaves behind may go on.
   /// \param variables  `NAME=value`.
-  exec_order(const std::string& mark, const std::string& directory, const std::string& size, const std::string& linger,
-             const std::vector<std::string>& variables, const std::vector<std::string>& command) {
+  exec_order(const std::string& mark, const std::string& directory, const std::optional<terminal_size>& size,
+             std::chrono::milliseconds linger, const std::vector<std::string>& variables,
+             const std::vector<std::string>& command) {
     std::vector<std::string> late;  // set by the script
     for (const std::string& each : variables) (is_valid_utf8(each) ? variables_ : late).push_back(each);
     const bool escapes = !late.empty() || !std::all_of(command.begin(), command.end(),
                                                        [](const auto& one) { return is_valid_utf8(one); });
-    words_ = {"/bin/sh", "-c", std::string(exec_script), "sh", mark, directory, size, linger};
+    words_ = {"/bin/sh", "-c", std::string(exec_script), "sh", mark, directory};
+    words_.push_back(size ? std::to_string(size->rows()) + " " + std::to_string(size->columns()) : "");
+    const std::string thousandths = std::to_string(1000 + linger.count() % 1000).substr(1);
+    words_.push_back(std::to_string(linger.count() / 1000) + "." + thousandths);
     words_.push_back(escapes ? "1" : "");
     words_.push_back(std::to_string(late.size()));
     for (const std::vector<std::string>* list : {&std::as_const(late), &command})
@@ -10234,7 +10239,34 @@ class exec_order {
   const std::vector<std::string>& words() const noexcept { return words_; }
   const std::vector<std::string>& variables() const noexcept { return variables_; }
 
+  /// More than Linux lets a program be called with, which would not say a word of it.
+  bool is_too_long() const {
+    constexpr std::size_t most = std::size_t{2} * 1024 * 1024 - 64 * 1024;
+    std::size_t all = 0;
+    for (const std::vector<std::string>* list : {&words_, &variables_})
+      for (const std::string& each : *list) {
+        all += each.size() + 1;
+        if (each.size() >= command::longest_string) return true;
+      }
+    return all >= most;
+  }
+
+  /// A shell sets the variables whose values are not UTF-8, so it must be able to name them.
+  /// \param variables  `NAME=value`.
+  static bool can_set(const std::vector<std::string>& variables) {
+    return std::all_of(variables.begin(), variables.end(), [](const std::string& each) {
+      return is_valid_utf8(each) || is_identifier(each.substr(0, each.find('=')));
+    });
+  }
+
  private:
+  static bool is_identifier(std::string_view name) {
+    return !name.empty() && !(name.front() >= '0' && name.front() <= '9') &&
+           std::all_of(name.begin(), name.end(), [](char c) {
+             return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+           });
+  }
+
   std::vector<std::string> words_;
   std::vector<std::string> variables_;
 };
@@ -20768,21 +20800,371 @@ class carried_input final : public input_end {
 
 }  // namespace cofferdam::inline v0::detail
 
+// ---- cofferdam/backends/detail/marked_command.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+/// A command inside `exec_script`, whose marks say when it has begun and how it has ended. One coroutine carries its output,
+/// one its input, one ends it. By which streams and calls they do is for the derived class.
+class marked_command : public running_command {
+ public:
+  /// Begins all of it.
+  /// \param content  what the input is to hold first.
+  void begin(bytes content) {
+    const auto self = kept();
+    if (limits().timeout) {
+      limit_.expires_after(*limits().timeout);
+      limit_.async_wait([self](std::error_code failure) {
+        if (!failure && !self->finished()) self->end(end_reason::timeout);
+      });
+    }
+    auto ended = [self](std::exception_ptr failure) { self->carried(failure); };
+    asio::co_spawn(executor_, live(), std::move(ended));
+    begin_input(std::move(content));
+  }
+
+  void send(int number) noexcept override {
+    if (concluded_ || !begun_) return;
+    try {
+      const auto self = kept();
+      auto sent = [self](std::exception_ptr) {};  // as a signal that came too late
+      asio::co_spawn(executor_, signal(number, limits().terminal ? 't' : 'g'), std::move(sent));
+    } catch (const std::exception&) {
+    }
+  }
+
+  void end(end_reason reason) override {
+    if (concluded_ || ended_by() != end_reason::none) return;
+    if (!finished()) ended_by(reason);
+    begin_end();
+  }
+
+  void kill() noexcept override {
+    if (concluded_) return;
+    at_once_ = true;
+    try {
+      begin_end();
+    } catch (const std::exception&) {  // its limit ends it, or the end of its place
+    }
+    moved_.cancel();
+  }
+
+  /// The place is gone, or about to go.
+  void lose(const error& reason) {
+    if (concluded_) return;
+    take_what_is_there();
+    fail(reason.with_partial(partial()));
+    stop_stream();
+    room_.cancel();
+    moved_.cancel();
+    conclude_all();
+  }
+
+ protected:
+  using clock = std::chrono::steady_clock;
+  enum class ender { none, works, done };
+
+  static constexpr clock::time_point never = clock::time_point::max();
+  /// Bytes of output that wait to be read before no more is taken in.
+  static constexpr std::size_t window = 64 * 1024;
+
+  /// \param mark     the script's.
+  /// \param program  for sentences.
+  marked_command(const asio::any_io_executor& executor, std::shared_ptr<command_registry> registry,
+                 const command_limits& limits, const std::string& mark, std::string program, bool has_input)
+      : running_command(executor, std::move(registry), limits, clock::now()),
+        fed_(executor, never),
+        room_(executor, never),
+        moved_(executor, never),
+        executor_(executor),
+        program_(std::move(program)),
+        has_input_(has_input || limits.terminal),
+        filters_{marked_output(mark), marked_output(mark)},
+        limit_(executor) {
+    auto in = std::make_unique<carried_input>(fed_, has_input_);
+    auto out = std::make_unique<carried_output>(executor, room_);
+    std::unique_ptr<carried_output> err;  // a terminal has one output
+    if (!limits.terminal) err = std::make_unique<carried_output>(executor, room_);
+    in_ = in.get();
+    outputs_[0] = out.get();
+    outputs_[1] = err.get();
+    connect(std::move(in), std::move(out), std::move(err));
+  }
+
+  /// Starts it and carries its output, until nothing of it is left.
+  virtual awaitable<void> live() = 0;
+  /// SIGTERM, the grace, and then everything that is left.
+  virtual awaitable<void> finish_off() = 0;
+  /// \param scope  as `signal_script` has it.
+  virtual awaitable<void> signal(int number, char scope) = 0;
+  /// Gives input to it, as fast as it reads.
+  virtual awaitable<void> write(bytes_view data) = 0;
+  virtual awaitable<void> end_input() = 0;
+  /// No output is taken any more. May be called more than once.
+  virtual void stop_stream() = 0;
+  /// Before `finish_off`, and after it.
+  virtual void on_ending() {}
+  virtual void on_end_over(const std::exception_ptr& /*failure*/) {}
+  /// Both outputs have said how it has ended.
+  virtual void on_end_marked() {}
+  /// Nothing of it is left.
+  virtual void on_over() {}
+  /// What those who await it are told of a failure of `live`.
+  virtual error lost_by(const std::exception_ptr& failure) const = 0;
+  /// Where it has used too much memory.
+  virtual std::string more_memory() const = 0;
+
+  static awaitable<void> woken(asio::steady_timer& by) {
+    std::error_code ignored;
+    co_await by.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+  }
+  awaitable<void> until(clock::time_point limit) {
+    moved_.expires_at(limit);
+    co_await woken(moved_);
+    moved_.expires_at(never);
+  }
+  awaitable<void> until_ended() {
+    while (ender_ == ender::works && !concluded_) co_await woken(moved_);
+  }
+  /// Its output is still on its way after its end. Not for long.
+  awaitable<void> until_stream_over(clock::duration longest) {
+    const auto limit = clock::now() + longest;
+    while (!stream_over_ && !concluded_ && held() < window && clock::now() < limit) co_await until(limit);
+  }
+  /// The time between SIGTERM and SIGKILL, or until that is not needed.
+  awaitable<void> until_grace_over() {
+    const auto limit = clock::now() + limits().grace;
+    while (!at_once_ && !stream_over_ && !concluded_ && clock::now() < limit) co_await until(limit);
+  }
+
+  /// What its output holds that nobody has read.
+  std::size_t held() const {
+    std::size_t all = outputs_[0]->waiting();
+    if (outputs_[1] != nullptr) all += outputs_[1]->waiting();
+    return all;
+  }
+
+  /// Output with marks in it.
+  void filter(std::size_t index, std::string_view content) {
+    filters_[index].feed(
+        content, [&](std::string_view own) { take(index, own); }, [&](const exec_mark& mark) { noted(index, mark); });
+  }
+  void stream_ended() {
+    stream_over_ = true;
+    moved_.cancel();
+    for (std::size_t index = 0; index < 2; ++index)
+      filters_[index].finish([&](std::string_view own) { take(index, own); });
+    close_input();
+  }
+
+  /// All input, until there is no more. \param self  keeps it.
+  static awaitable<void> feed(std::shared_ptr<marked_command> self) {
+    bool line_start = true;
+    for (;;) {
+      const bytes going = self->in_->take();
+      if (self->concluded_ || self->stream_over_) co_return;
+      if (!going.empty()) {
+        co_await self->write(going);
+        line_start = going.back() == std::byte{'\n'};
+        continue;
+      }
+      if (!self->in_->empty()) continue;
+      if (!self->in_->is_open()) break;
+      co_await woken(self->fed_);
+    }
+    if (!self->limits().terminal) {
+      co_await self->end_input();
+      co_return;
+    }
+    // In the middle of a line the first ^D only hands the line over.
+    std::string_view ends = "\x04\x04";
+    if (line_start) ends.remove_prefix(1);
+    co_await self->write(as_bytes(ends));
+  }
+
+  void begin_end() {
+    if (ender_ != ender::none) return;
+    ender_ = ender::works;
+    on_ending();
+    const auto self = kept();
+    auto finished = [self](std::exception_ptr failure) {
+      self->ender_ = ender::done;
+      self->on_end_over(failure);
+      if (!self->stream_over_) self->stop_stream();
+      self->room_.cancel();
+      self->moved_.cancel();
+    };
+    asio::co_spawn(executor_, finish_off(), std::move(finished));
+  }
+
+  void conclude_all() {
+    if (std::exchange(concluded_, true)) return;
+    stream_over_ = true;
+    limit_.cancel();
+    moved_.cancel();
+    room_.cancel();
+    close_input();
+    on_over();
+    for (carried_output* each : outputs_)
+      if (each != nullptr) each->end();
+    conclude();
+  }
+
+  void set_status(int number, bool signaled, bool out_of_memory) {
+    status_known_ = true;
+    command_result& all = mutable_result();
+    if (signaled)
+      all.term_signal(number - 128);
+    else
+      all.exit_code(number);
+    if (out_of_memory) {
+      all.kind(error_kind::out_of_memory);
+      all.reason("The command was ended because it used more memory than there is for it");
+      all.advice(more_memory());
+    }
+  }
+
+  /// \param reason  as the script has it; "l": its words are too long.
+  void unstarted(std::string_view reason) {
+    status_known_ = true;
+    int number = EACCES;
+    if (reason == "n" || reason == "dn") number = ENOENT;
+    if (reason == "g") number = ENOEXEC;
+    if (reason == "l") number = E2BIG;
+    const spawn_stage stage = reason.starts_with('d') ? spawn_stage::directory : spawn_stage::exec;
+    mutable_result() = refuse_unstarted(program_, stage, std::error_code(number, std::system_category()));
+  }
+  /// There was not even a script: `said()` tells why.
+  void unstarted_by(std::string reason, std::string advice) {
+    status_known_ = true;
+    mutable_result() = command_result::refused(error_kind::execution_error, std::move(reason), std::move(advice));
+  }
+
+  const asio::any_io_executor& executor() const noexcept { return executor_; }
+  const std::string& program() const noexcept { return program_; }
+  bool has_input() const noexcept { return has_input_; }
+  /// The script's process; 0 before it has begun.
+  long script() const noexcept { return script_; }
+  bool has_begun() const noexcept { return begun_; }
+  /// And its end is known.
+  bool has_ended() const noexcept { return has_ended_; }
+  /// What was in its output before it had begun: words of whoever starts it.
+  const std::string& said() const noexcept { return said_; }
+  /// No output comes any more.
+  bool stream_over() const noexcept { return stream_over_; }
+  /// Nobody waits for a grace.
+  bool at_once() const noexcept { return at_once_; }
+  void at_once(bool said) noexcept { at_once_ = said; }
+  bool concluded() const noexcept { return concluded_; }
+  ender ending() const noexcept { return ender_; }
+
+  // They never expire; cancelling them wakes whoever waits.
+  asio::steady_timer fed_;    // there is input
+  asio::steady_timer room_;   // output was read
+  asio::steady_timer moved_;  // anything else
+
+ private:
+  static constexpr std::size_t most_said = 4096;
+
+  std::shared_ptr<marked_command> kept() { return std::static_pointer_cast<marked_command>(shared_from_this()); }
+
+  void take(std::size_t index, std::string_view own) {
+    if (!seen_begin_[index]) {
+      if (said_.size() < most_said) said_.append(own.substr(0, most_said - said_.size()));
+    } else if (!seen_end_[index] && outputs_[index] != nullptr) {
+      outputs_[index]->arrived(as_bytes(own));
+    }
+  }
+
+  void noted(std::size_t index, const exec_mark& mark) {
+    if (mark.what == exec_mark::kind::begun) {
+      seen_begin_[index] = true;
+      if (!std::exchange(begun_, true)) script_ = mark.number;
+      moved_.cancel();
+      return;
+    }
+    if (std::exchange(seen_end_[index], true)) return;
+    if (!last_) last_ = mark;
+    if (limits().terminal) seen_end_[1] = true;
+    if (!seen_end_[0] || !seen_end_[1] || std::exchange(has_ended_, true)) return;
+    if (last_->what == exec_mark::kind::failed)
+      unstarted(last_->reason);
+    else
+      set_status(static_cast<int>(last_->number), last_->signaled, last_->out_of_memory);
+    on_end_marked();
+  }
+
+  /// `live` has ended.
+  void carried(const std::exception_ptr& failure) {
+    if (concluded_) return;
+    if (failure) {
+      const error reason = lost_by(failure);
+      take_what_is_there();
+      fail(reason.with_partial(partial()));
+    }
+    conclude_all();
+  }
+
+  void outputs_changed() override {
+    if (concluded_ && outputs_ended()) conclude();
+  }
+  void on_finished() noexcept override {}
+  void describe_unknown_status(command_result& result) override {
+    result.kind(error_kind::execution_error);
+    result.reason("The command killed the process that watched it, so nobody knows how it ended");
+    result.advice("Do not kill processes that you have not started.");
+  }
+
+  asio::any_io_executor executor_;
+  std::string program_;
+  bool has_input_;
+  std::array<marked_output, 2> filters_;
+  asio::steady_timer limit_;
+  std::string said_;
+  carried_input* in_ = nullptr;
+  std::array<carried_output*, 2> outputs_{};
+  std::array<bool, 2> seen_begin_{};
+  std::array<bool, 2> seen_end_{};
+  std::optional<exec_mark> last_;
+  long script_ = 0;
+  ender ender_ = ender::none;
+  bool begun_ = false;
+  bool has_ended_ = false;
+  bool stream_over_ = false;
+  bool at_once_ = false;
+  bool concluded_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
 // ---- cofferdam/backends/docker/detail/exec_command.hpp ----
 
 
 #include <asio/any_io_executor.hpp>
 #include <asio/co_spawn.hpp>
-#include <asio/post.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
 
-#include <boost/json.hpp>
+#include <boost/json/object.hpp>
 
-#include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
@@ -20795,115 +21177,48 @@ class carried_input final : public input_end {
 #include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 namespace cofferdam::inline v0::docker::detail {
 
-using exec_output = cofferdam::detail::carried_output;
-using exec_input = cofferdam::detail::carried_input;
-
-/// A command that is an exec of its own. One coroutine carries its output, one its input, one ends it.
+/// A command that is an exec of its own.
 ///
 /// What it is told by marks (see `exec_script`) is known at once; the daemon itself says when the stream ends, which takes
 /// 2 s where something outside the command's session still holds an output.
-class exec_command final : public cofferdam::detail::running_command {
+class exec_command final : public cofferdam::detail::marked_command {
  public:
-  using end_reason = cofferdam::detail::end_reason;
-
+  /// \param tag      `NAME=value`, which is in the variables of all that it starts; or empty.
   /// \param program  for sentences.
   exec_command(const asio::any_io_executor& executor, std::shared_ptr<cofferdam::detail::command_registry> registry,
                const cofferdam::detail::command_limits& limits, std::shared_ptr<exec_place> place, exec_order order,
                const std::string& mark, std::string tag, std::string program, bool has_input)
-      : running_command(executor, std::move(registry), limits, std::chrono::steady_clock::now()),
-        executor_(executor),
+      : marked_command(executor, std::move(registry), limits, mark, std::move(program), has_input),
         place_(std::move(place)),
         order_(std::move(order)),
-        tag_(std::move(tag)),
-        program_(std::move(program)),
-        has_input_(has_input || limits.terminal),
-        filters_{marked_output(mark), marked_output(mark)},
-        limit_(executor),
-        room_(executor, never),
-        fed_(executor, never),
-        moved_(executor, never) {
-    auto in = std::make_unique<exec_input>(fed_, has_input_);
-    auto out = std::make_unique<exec_output>(executor, room_);
-    std::unique_ptr<exec_output> err;  // a terminal has one output
-    if (!limits.terminal) err = std::make_unique<exec_output>(executor, room_);
-    in_ = in.get();
-    outputs_[0] = out.get();
-    outputs_[1] = err.get();
-    connect(std::move(in), std::move(out), std::move(err));
-  }
-
-  /// Begins all of it.
-  void begin(bytes content) {
-    const auto self = shared();
-    if (limits().timeout) {
-      limit_.expires_after(*limits().timeout);
-      limit_.async_wait([self](std::error_code failure) {
-        if (!failure && !self->finished()) self->end(end_reason::timeout);
-      });
-    }
-    auto ended = [self](std::exception_ptr failure) { self->carried(failure); };
-    asio::co_spawn(executor_, live(self), std::move(ended));
-    begin_input(std::move(content));
-  }
-
-  void send(int number) noexcept override {
-    if (over_ || !begun_) return;
-    try {
-      const auto self = shared();
-      const char scope = limits().terminal ? 't' : 'g';
-      auto sent = [self](std::exception_ptr) {};  // as a signal that came too late
-      asio::co_spawn(executor_, exec_place::signal(place_, number, process_, scope, std::string()), std::move(sent));
-    } catch (const std::exception&) {
-    }
-  }
-
-  void end(end_reason reason) override {
-    if (over_ || ended_by() != end_reason::none) return;
-    if (!finished()) ended_by(reason);
-    begin_end();
-  }
-
-  void kill() noexcept override {
-    if (over_) return;
-    at_once_ = true;
-    try {
-      begin_end();
-    } catch (const std::exception&) {  // its limit ends it, or the end of the container
-    }
-    moved_.cancel();
-  }
-
-  /// The container is gone.
-  void lose(const error& reason) {
-    if (over_) return;
-    take_what_is_there();
-    fail(reason.with_partial(partial()));
-    stream_.close();
-    room_.cancel();
-    moved_.cancel();
-    conclude_all();
-  }
+        tag_(std::move(tag)) {}
 
  private:
-  static constexpr std::chrono::steady_clock::time_point never = std::chrono::steady_clock::time_point::max();
-  static constexpr std::size_t window = 64 * 1024;
-
   std::shared_ptr<exec_command> shared() { return std::static_pointer_cast<exec_command>(shared_from_this()); }
 
-  static awaitable<void> woken(asio::steady_timer& by) {
-    std::error_code ignored;
-    co_await by.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+  awaitable<void> live() override { return run(shared()); }
+  awaitable<void> finish_off() override { return end_all(shared()); }
+  awaitable<void> signal(int number, char scope) override {
+    return exec_place::signal(place_, number, script(), scope, std::string());
   }
+  awaitable<void> write(bytes_view data) override { co_await stream_.write(data); }
+  awaitable<void> end_input() override { co_await stream_.shutdown_send(); }
+  void stop_stream() override { stream_.close(); }
+  void on_ending() override { place_->expect_end(); }
+  void on_end_over(const std::exception_ptr& failure) override {
+    place_->end_expected();
+    if (failure && !concluded()) place_->lose(lost_by(failure));
+  }
+  std::string more_memory() const override { return "Work on less data at a time, or allow more memory."; }
 
-  static awaitable<void> live(std::shared_ptr<exec_command> self) {
+  static awaitable<void> run(std::shared_ptr<exec_command> self) {
     co_await exec_place::until_may_begin(self->place_);
-    if (self->over_) co_return;
-    if (self->ender_ != ender::none) {  // it was over before it began
-      self->stream_over_ = true;
+    if (self->concluded()) co_return;
+    if (self->ending() != ender::none) {  // it was over before it began
+      self->stream_ended();
       co_await self->until_ended();
       self->conclude_all();
       co_return;
@@ -20913,29 +21228,26 @@ class exec_command final : public cofferdam::detail::running_command {
     self->place_->nudge();
     const bool terminal = self->limits().terminal;
     self->exec_ = co_await exec_place::create(self->place_, self->order_.words(), self->order_.variables(),
-                                              self->has_input_, terminal);
+                                              self->has_input(), terminal);
     byte_stream stream = co_await exec_place::start(self->place_, self->exec_, terminal);
-    if (self->over_) co_return;
+    if (self->concluded()) co_return;
     self->stream_ = std::move(stream);
     auto fed = [self](std::exception_ptr) { self->close_input(); };
-    if (self->has_input_) asio::co_spawn(self->executor_, feed(self), std::move(fed));
+    if (self->has_input()) asio::co_spawn(self->executor(), feed(self), std::move(fed));
     std::exception_ptr failure;
     try {
       co_await self->carry();
     } catch (const error&) {
       failure = std::current_exception();
     }
-    if (self->over_) co_return;
-    self->stream_over_ = true;
-    self->moved_.cancel();
-    self->finish_filters();
-    self->close_input();
-    if (!self->has_ended_) {
-      const bool known = self->ended_by() != end_reason::none || self->ender_ != ender::none;
+    if (self->concluded()) co_return;
+    self->stream_ended();
+    if (!self->has_ended()) {
+      const bool known = self->ended_by() != cofferdam::detail::end_reason::none || self->ending() != ender::none;
       if (failure && !known) std::rethrow_exception(failure);
       if (!known) co_await self->ask_daemon();
     }
-    if (self->over_) co_return;
+    if (self->concluded()) co_return;
     self->stream_.close();
     co_await self->until_ended();
     self->conclude_all();
@@ -20944,25 +21256,19 @@ class exec_command final : public cofferdam::detail::running_command {
   /// Takes the output in, as fast as it is read.
   awaitable<void> carry() {
     const auto buffer = std::make_unique<std::array<std::byte, 64 * 1024>>();
-    while (!has_ended_ && ender_ != ender::done) {
+    while (!has_ended() && ending() != ender::done) {
       if (held() >= window) {
         co_await woken(room_);
         continue;
       }
       const std::size_t got = co_await stream_.read_some(std::span(*buffer));
-      if (over_) co_return;
+      if (concluded()) co_return;
       if (got == 0) {
         if (!limits().terminal) frames_.finish();
         co_return;
       }
       arrived(as_text(bytes_view(buffer->data(), got)));
     }
-  }
-
-  std::size_t held() const {
-    std::size_t all = outputs_[0]->waiting();
-    if (outputs_[1] != nullptr) all += outputs_[1]->waiting();
-    return all;
   }
 
   void arrived(std::string_view content) {
@@ -20974,101 +21280,36 @@ class exec_command final : public cofferdam::detail::running_command {
       filter(piece->channel() == stream_channel::output ? 0 : 1, piece->content());
   }
 
-  void filter(std::size_t index, std::string_view content) {
-    filters_[index].feed(
-        content, [&](std::string_view own) { take(index, own); }, [&](const exec_mark& mark) { noted(index, mark); });
-  }
-
-  void finish_filters() {
-    for (std::size_t index = 0; index < 2; ++index)
-      filters_[index].finish([&](std::string_view own) { take(index, own); });
-  }
-
-  void take(std::size_t index, std::string_view own) {
-    if (!seen_begin_[index]) {  // before the command: the daemon's own words
-      if (said_.size() < most_said) said_.append(own.substr(0, most_said - said_.size()));
-    } else if (!seen_end_[index] && outputs_[index] != nullptr) {
-      outputs_[index]->arrived(as_bytes(own));
-    }
-  }
-
-  void noted(std::size_t index, const exec_mark& mark) {
-    if (mark.what == exec_mark::kind::begun) {
-      seen_begin_[index] = true;
-      if (!std::exchange(begun_, true)) process_ = mark.number;
-      moved_.cancel();
-      return;
-    }
-    if (std::exchange(seen_end_[index], true)) return;
-    if (!last_) last_ = mark;
-    if (limits().terminal) seen_end_[1] = true;
-    if (!seen_end_[0] || !seen_end_[1]) return;
-    has_ended_ = true;
-    status_known_ = true;
-    if (last_->what == exec_mark::kind::failed)
-      unstarted(last_->reason);
-    else
-      set_status(static_cast<int>(last_->number), last_->signaled, last_->out_of_memory);
-  }
-
-  void set_status(int number, bool signaled, bool out_of_memory) {
-    command_result& all = mutable_result();
-    if (signaled)
-      all.term_signal(number - 128);
-    else
-      all.exit_code(number);
-    if (out_of_memory) {
-      all.kind(error_kind::out_of_memory);
-      all.reason("The command was ended because it used more memory than there is for it");
-      all.advice("Work on less data at a time, or allow more memory.");
-    }
-  }
-
-  void unstarted(std::string_view reason) {
-    int number = EACCES;
-    if (reason == "n" || reason == "dn") number = ENOENT;
-    if (reason == "g") number = ENOEXEC;
-    if (reason == "l") number = E2BIG;
-    const spawn_stage stage = reason.starts_with('d') ? spawn_stage::directory : spawn_stage::exec;
-    mutable_result() = cofferdam::refuse_unstarted(program_, stage, std::error_code(number, std::system_category()));
-  }
-
   /// The stream has ended, and nothing has told why.
   awaitable<void> ask_daemon() {
     const std::optional<boost::json::object> seen = co_await exec_place::inspect(place_, exec_);
-    if (over_) co_return;
+    if (concluded()) co_return;
     if (place_->ends() != ends_before_) {
       ended_with_another();
       co_return;
     }
     const bool runs = co_await exec_place::is_running(place_);
-    if (over_) co_return;
+    if (concluded()) co_return;
     if (!runs || !seen) {
       place_->lose(error(errc::provider_lost, "docker: the container " + place_->name() +
                                                   " is gone, or nobody knows of the command any more"));
       co_return;
     }
     const std::optional<std::int64_t> code = number_at(*seen, "ExitCode");
-    if (!begun_) {
+    if (!has_begun()) {
       refuse(code.value_or(-1));
     } else if (limits().terminal && code && *code >= 0 && *code <= 255) {
-      status_known_ = true;
       set_status(static_cast<int>(*code), false, false);
     }
   }
 
   /// The daemon could not start it; what it wrote says why.
   void refuse(std::int64_t code) {
-    status_known_ = true;
-    command_result& all = mutable_result();
-    std::string why = said_.empty() ? "exit code " + std::to_string(code) : one_line(said_, 400);
-    if (said_.find("argument list too long") != std::string::npos) {
-      unstarted("l");
-      return;
-    }
-    const bool no_shell = said_.find("\"/bin/sh\"") != std::string::npos;
-    all = command_result::refused(error_kind::execution_error, "The daemon could not run " + program_ + ": " + why,
-                                  no_shell ? "Without a warden, commands need a /bin/sh in the container." : "");
+    if (said().find("argument list too long") != std::string::npos) return unstarted("l");
+    const std::string why = said().empty() ? "exit code " + std::to_string(code) : one_line(said(), 400);
+    const bool no_shell = said().find("\"/bin/sh\"") != std::string::npos;
+    unstarted_by("The daemon could not run " + program() + ": " + why,
+                 no_shell ? "Without a warden, commands need a /bin/sh in the container." : "");
   }
 
   /// USR1 spares nobody.
@@ -21082,86 +21323,26 @@ class exec_command final : public cofferdam::detail::running_command {
     all.cause(std::make_error_code(std::errc::interrupted));
   }
 
-  static awaitable<void> feed(std::shared_ptr<exec_command> self) {
-    bool line_start = true;
-    for (;;) {
-      const bytes going = self->in_->take();
-      if (self->over_ || self->stream_over_) co_return;
-      if (!going.empty()) {
-        co_await self->stream_.write(going);
-        line_start = going.back() == std::byte{'\n'};
-        continue;
-      }
-      if (!self->in_->empty()) continue;
-      if (!self->in_->is_open()) break;
-      co_await woken(self->fed_);
-    }
-    if (self->limits().terminal) {
-      // In the middle of a line the first ^D only hands the line over.
-      std::string_view ends = "\x04\x04";
-      if (line_start) ends.remove_prefix(1);
-      co_await self->stream_.write(as_bytes(ends));
-    } else {
-      co_await self->stream_.shutdown_send();
-    }
-  }
-
-  // ---- the end ----
-
-  enum class ender { none, works, done };
-
-  void begin_end() {
-    if (ender_ != ender::none) return;
-    ender_ = ender::works;
-    place_->expect_end();
-    const auto self = shared();
-    auto finished = [self](std::exception_ptr failure) {
-      self->place_->end_expected();
-      self->ender_ = ender::done;
-      if (failure && !self->over_) self->place_->lose(lost_by(failure));
-      if (!self->stream_over_) self->stream_.close();
-      self->room_.cancel();
-      self->moved_.cancel();
-    };
-    asio::co_spawn(executor_, finish_off(self), std::move(finished));
-  }
-
-  /// SIGTERM, the grace, and then everything that is left.
-  static awaitable<void> finish_off(std::shared_ptr<exec_command> self) {
-    while (!self->begun_ && !self->stream_over_ && !self->over_) {
+  static awaitable<void> end_all(std::shared_ptr<exec_command> self) {
+    while (!self->has_begun() && !self->stream_over() && !self->concluded()) {
       if (!self->has_left_) co_return;  // it still waits for its turn, and will not take it
       co_await woken(self->moved_);
     }
-    if (!self->begun_ || self->over_) co_return;
-    const char scope = self->limits().terminal ? 't' : 's';
-    if (!self->at_once_ && !self->stream_over_) {
-      co_await exec_place::signal(self->place_, SIGTERM, self->process_, scope, std::string());
-      const auto limit = std::chrono::steady_clock::now() + self->limits().grace;
-      while (!self->at_once_ && !self->stream_over_ && !self->over_ && std::chrono::steady_clock::now() < limit) {
-        self->moved_.expires_at(limit);
-        co_await woken(self->moved_);
-      }
-      self->moved_.expires_at(never);
+    if (!self->has_begun() || self->concluded()) co_return;
+    if (!self->at_once() && !self->stream_over()) {
+      const char scope = self->limits().terminal ? 't' : 's';
+      co_await self->signal(SIGTERM, scope);
+      co_await self->until_grace_over();
     }
-    if (self->over_) co_return;
+    if (self->concluded()) co_return;
     if (self->place_->has_lease())
       co_await exec_place::end_everything(self->place_);
     else
-      co_await exec_place::signal(self->place_, SIGKILL, self->process_, 'a', self->tag_);
-    // What it had written is still on its way.
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(3);
-    while (!self->stream_over_ && !self->over_ && self->held() < window && std::chrono::steady_clock::now() < limit) {
-      self->moved_.expires_at(limit);
-      co_await woken(self->moved_);
-    }
-    self->moved_.expires_at(never);
+      co_await exec_place::signal(self->place_, SIGKILL, self->script(), 'a', self->tag_);
+    co_await self->until_stream_over(std::chrono::seconds(3));
   }
 
-  awaitable<void> until_ended() {
-    while (ender_ == ender::works && !over_) co_await woken(moved_);
-  }
-
-  static error lost_by(const std::exception_ptr& failure) {
+  error lost_by(const std::exception_ptr& failure) const override {
     try {
       std::rethrow_exception(failure);
     } catch (const error& reason) {
@@ -21172,76 +21353,21 @@ class exec_command final : public cofferdam::detail::running_command {
     }
   }
 
-  /// The coroutine that carries it has ended.
-  void carried(const std::exception_ptr& failure) {
-    if (over_) return;
-    if (failure) {
-      const error reason = lost_by(failure);
-      take_what_is_there();
-      fail(reason.with_partial(partial()));
-    }
-    conclude_all();
-  }
-
-  void conclude_all() {
-    if (std::exchange(over_, true)) return;
-    stream_over_ = true;
-    limit_.cancel();
-    moved_.cancel();
-    close_input();
-    for (exec_output* each : outputs_)
-      if (each != nullptr) each->end();
-    conclude();
-  }
-
   void send_size(terminal_size size) override {
-    if (exec_.empty() || over_) return;
+    if (exec_.empty() || concluded()) return;
     const auto self = shared();
     auto resized = [self](std::exception_ptr) {};  // as one that came too late
-    asio::co_spawn(executor_, exec_place::resize(place_, exec_, size.rows(), size.columns()), std::move(resized));
+    asio::co_spawn(executor(), exec_place::resize(place_, exec_, size.rows(), size.columns()), std::move(resized));
   }
 
-  void outputs_changed() override {
-    if (over_ && outputs_ended()) conclude();
-  }
-  void on_finished() noexcept override {}
-  void describe_unknown_status(command_result& result) override {
-    result.kind(error_kind::execution_error);
-    result.reason("The command killed the process that watched it, so nobody knows how it ended");
-    result.advice("Do not kill processes that you have not started.");
-  }
-
-  static constexpr std::size_t most_said = 4096;
-
-  asio::any_io_executor executor_;
   std::shared_ptr<exec_place> place_;
   exec_order order_;
   std::string tag_;
-  std::string program_;
-  bool has_input_;
-  std::array<marked_output, 2> filters_;
   multiplexed_stream frames_;
-  asio::steady_timer limit_;
-  asio::steady_timer room_;  // never expire; cancelling them wakes whoever waits
-  asio::steady_timer fed_;
-  asio::steady_timer moved_;
   byte_stream stream_;
   std::string exec_;
-  std::string said_;
-  exec_input* in_ = nullptr;
-  std::array<exec_output*, 2> outputs_{};
-  std::array<bool, 2> seen_begin_{};
-  std::array<bool, 2> seen_end_{};
-  std::optional<exec_mark> last_;
-  long process_ = 0;
   int ends_before_ = 0;
-  ender ender_ = ender::none;
-  bool has_left_ = false;     // for the daemon
-  bool begun_ = false;        // its own process says so
-  bool has_ended_ = false;    // and how it has ended
-  bool stream_over_ = false;  // no output comes any more
-  bool at_once_ = false;
-  bool over_ = false;
+  bool has_left_ = false;  // for the daemon
 };
 
 }  // namespace cofferdam::inline v0::docker::detail
@@ -21249,14 +21375,10 @@ class exec_command final : public cofferdam::detail::running_command {
 // ---- cofferdam/backends/docker/detail/exec_keeper.hpp ----
 
 
-#include <algorithm>
 #include <cerrno>
-#include <chrono>
-#include <cstddef>
 #include <exception>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -21305,34 +21427,21 @@ class exec_keeper final : public cofferdam::detail::command_keeper {
           "docker: without a warden, what a command leaves running cannot be kept; start it as a command of its "
           "own, or use an image that there is a warden for");
     launched outcome;
-    // Names that no shell could set.
-    for (const std::string& each : request.variables)
-      if (!is_valid_utf8(each) && !is_identifier(each.substr(0, each.find('='))))
-        throw error(errc::invalid_argument,
-                    "docker: without a warden, a variable whose value is not UTF-8 needs a plain "
-                    "name of letters, digits and '_'");
+    if (!exec_order::can_set(request.variables))
+      throw error(errc::invalid_argument,
+                  "docker: without a warden, a variable whose value is not UTF-8 needs a plain name of letters, digits "
+                  "and '_'");
     const auto limits = limits_of(c);
     std::vector<std::string> words = request.words;
     if (c.is_shell()) words.front() = request.candidates.front();
-    std::string size;
-    if (c.terminal()) size = std::to_string(c.terminal()->rows()) + " " + std::to_string(c.terminal()->columns());
     const std::string mark = "\x1e" + cofferdam::detail::random_digits(32);
     std::string tag;
     if (!place_->has_lease()) {
       tag = "COFFERDAM_COMMAND=" + cofferdam::detail::random_digits();
       request.variables.push_back(tag);
     }
-    exec_order order(mark, request.directory_path, size, seconds(limits.linger), request.variables, words);
-    std::size_t all = 0;
-    for (const std::string& each : order.words()) {
-      all += each.size() + 1;
-      if (each.size() >= command::longest_string) all = most_words;  // Linux would not say a word
-    }
-    for (const std::string& each : order.variables()) {
-      all += each.size() + 1;
-      if (each.size() >= command::longest_string) all = most_words;
-    }
-    if (all >= most_words) {
+    exec_order order(mark, request.directory_path, c.terminal(), limits.linger, request.variables, words);
+    if (order.is_too_long()) {
       outcome.refusal =
           refuse_unstarted(shown_program(c), spawn_stage::exec, std::error_code(E2BIG, std::system_category()));
       return outcome;
@@ -21343,20 +21452,6 @@ class exec_keeper final : public cofferdam::detail::command_keeper {
     one->begin(c.take_input());
     outcome.running = std::move(one);
     return outcome;
-  }
-
-  static constexpr std::size_t most_words = std::size_t{2} * 1024 * 1024 - 64 * 1024;
-
-  static bool is_identifier(std::string_view name) {
-    return !name.empty() && !(name.front() >= '0' && name.front() <= '9') &&
-           std::all_of(name.begin(), name.end(), [](char c) {
-             return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-           });
-  }
-
-  static std::string seconds(std::chrono::milliseconds time) {
-    const std::string rest = std::to_string(1000 + time.count() % 1000).substr(1);
-    return std::to_string(time.count() / 1000) + "." + rest;
   }
 
   std::shared_ptr<exec_place> place_;
@@ -25895,17 +25990,13 @@ class envd : public std::enable_shared_from_this<envd> {
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/post.hpp>
-#include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
 
 #include <boost/json/object.hpp>
 
-#include <array>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -25918,14 +26009,12 @@ class envd : public std::enable_shared_from_this<envd> {
 
 namespace cofferdam::inline v0::e2b::detail {
 
-/// A command, as a process of the sandbox's daemon. One coroutine carries its output, one its input, one ends it.
+/// A command, as a process of the sandbox's daemon.
 ///
 /// How it ends, the marks of its script tell (see `exec_script`), since the daemon itself says so only when nobody has the
 /// outputs open any more; with a terminal the daemon's word is all there is.
-class envd_command final : public cofferdam::detail::running_command {
+class envd_command final : public cofferdam::detail::marked_command {
  public:
-  using end_reason = cofferdam::detail::end_reason;
-
   /// \param message  for `Start`.
   /// \param tag      `NAME=value`, which is in the variables of all that it starts.
   /// \param program  for sentences.
@@ -25933,100 +26022,30 @@ class envd_command final : public cofferdam::detail::running_command {
                const cofferdam::detail::command_limits& limits, std::shared_ptr<envd> place,
                boost::json::object message, const std::string& mark, std::string tag, std::string program,
                bool has_input)
-      : running_command(executor, std::move(registry), limits, std::chrono::steady_clock::now()),
-        executor_(executor),
+      : marked_command(executor, std::move(registry), limits, mark, std::move(program), has_input),
         place_(std::move(place)),
         message_(std::move(message)),
         tag_(std::move(tag)),
-        program_(std::move(program)),
-        has_input_(has_input || limits.terminal),
-        filters_{cofferdam::detail::marked_output(mark), cofferdam::detail::marked_output(mark)},
-        limit_(executor),
-        tail_(executor),
-        room_(executor, never),
-        fed_(executor, never),
-        moved_(executor, never) {
-    auto in = std::make_unique<cofferdam::detail::carried_input>(fed_, has_input_);
-    auto out = std::make_unique<cofferdam::detail::carried_output>(executor, room_);
-    std::unique_ptr<cofferdam::detail::carried_output> err;  // a terminal has one output
-    if (!limits.terminal) err = std::make_unique<cofferdam::detail::carried_output>(executor, room_);
-    in_ = in.get();
-    outputs_[0] = out.get();
-    outputs_[1] = err.get();
-    connect(std::move(in), std::move(out), std::move(err));
-  }
-
-  /// Begins all of it.
-  void begin(bytes content) {
-    const auto self = shared();
-    if (limits().timeout) {
-      limit_.expires_after(*limits().timeout);
-      limit_.async_wait([self](std::error_code failure) {
-        if (!failure && !self->finished()) self->end(end_reason::timeout);
-      });
-    }
-    auto ended = [self](std::exception_ptr failure) { self->carried(failure); };
-    asio::co_spawn(executor_, live(self), std::move(ended));
-    if (has_input_) start_feeding();
-    begin_input(std::move(content));
-  }
-
-  void send(int number) noexcept override {
-    if (over_ || !begun_) return;
-    try {
-      const auto self = shared();
-      auto sent = [self](std::exception_ptr) {};  // as a signal that came too late
-      asio::co_spawn(executor_, signal(self, number, limits().terminal ? "t" : "g"), std::move(sent));
-    } catch (const std::exception&) {
-    }
-  }
-
-  void end(end_reason reason) override {
-    if (over_ || ended_by() != end_reason::none) return;
-    if (!finished()) ended_by(reason);
-    begin_end();
-  }
-
-  void kill() noexcept override {
-    if (over_) return;
-    at_once_ = true;
-    try {
-      begin_end();
-    } catch (const std::exception&) {  // its limit ends it, or the end of the sandbox
-    }
-    moved_.cancel();
-  }
-
-  /// The sandbox is gone, or about to go.
-  void lose(const error& reason) {
-    if (over_) return;
-    take_what_is_there();
-    fail(reason.with_partial(partial()));
-    stop_carrying();
-    room_.cancel();
-    moved_.cancel();
-    conclude_all();
-  }
+        tail_(executor) {}
 
  private:
-  static constexpr std::chrono::steady_clock::time_point never = std::chrono::steady_clock::time_point::max();
-  static constexpr std::size_t window = 64 * 1024;
-  static constexpr std::size_t most_said = 4096;
   static constexpr std::chrono::milliseconds tail_limit{200};
   static constexpr std::chrono::seconds begin_limit{5};
   static constexpr std::chrono::seconds end_limit{3};
 
   std::shared_ptr<envd_command> shared() { return std::static_pointer_cast<envd_command>(shared_from_this()); }
 
-  static awaitable<void> woken(asio::steady_timer& by) {
-    std::error_code ignored;
-    co_await by.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+  awaitable<void> live() override { return run(shared()); }
+  awaitable<void> finish_off() override { return end_all(shared()); }
+  awaitable<void> signal(int number, char scope) override { return signal_all(shared(), number, scope); }
+  std::string more_memory() const override {
+    return "Work on less data at a time, or use a template with more memory.";
   }
 
-  static awaitable<void> live(std::shared_ptr<envd_command> self) {
+  static awaitable<void> run(std::shared_ptr<envd_command> self) {
     std::optional<error> failure;
     try {
-      co_await asio::co_spawn(self->executor_, carry(self),
+      co_await asio::co_spawn(self->executor(), carry(self),
                               asio::bind_cancellation_slot(self->stop_.slot(), asio::use_awaitable));
     } catch (const error& reason) {
       failure = reason;
@@ -26034,28 +26053,26 @@ class envd_command final : public cofferdam::detail::running_command {
       failure = error(errc::provider_lost, std::string("e2b: ") + reason.what(), reason.code());
     }
     self->tail_.cancel();
-    if (self->over_) co_return;
-    self->stream_over_ = true;
-    self->moved_.cancel();
-    self->finish_filters();
-    self->close_input();
-    const bool is_known = self->has_ended_ || self->ended_by() != end_reason::none || self->ender_ != ender::none;
+    if (self->concluded()) co_return;
+    self->stream_ended();
+    const bool is_known =
+        self->has_ended() || self->ended_by() != cofferdam::detail::end_reason::none || self->ending() != ender::none;
     if (!is_known && !failure && !self->process_ended_)
-      failure = error(errc::provider_lost, "e2b: the stream of " + self->program_ + " ended before the command did");
+      failure = error(errc::provider_lost, "e2b: the stream of " + self->program() + " ended before the command did");
     if (!is_known && failure && self->may_run_) {
       // Nobody will hear of it any more, so it must not go on.
-      self->at_once_ = true;
+      self->at_once(true);
       self->begin_end();
     }
-    if (self->has_ended_ && self->stopped_ && self->ender_ == ender::none) {
+    if (self->has_ended() && self->stopped_ && self->ending() == ender::none) {
       // Something has its output open that has left its session, or it only pretends to have ended.
-      self->at_once_ = true;
+      self->at_once(true);
       self->begin_end();
     }
     co_await self->until_ended();
-    if (self->over_) co_return;
+    if (self->concluded()) co_return;
     if (!is_known && failure) throw *failure;
-    if (!self->has_ended_) self->judge();
+    if (!self->has_ended()) self->judge();
     self->conclude_all();
   }
 
@@ -26075,7 +26092,7 @@ class envd_command final : public cofferdam::detail::running_command {
       self->may_run_ = leaves_in_doubt(reason);
       throw;
     }
-    while (self->ender_ != ender::done) {
+    while (self->ending() != ender::done) {
       if (self->held() >= window) {
         co_await woken(self->room_);
         continue;
@@ -26086,33 +26103,34 @@ class envd_command final : public cofferdam::detail::running_command {
       } catch (const error& reason) {
         self->broken_ = reason;
       }
-      if (self->over_) co_return;
+      if (self->concluded()) co_return;
       if (self->broken_ && self->broken_->code() == errc::cancelled) co_return;
       if (self->broken_) break;
       if (!message) break;
       self->take_event(process_event::parse(*message));
     }
-    if (self->broken_ && !self->has_ended_ && !self->process_ended_) {
+    if (self->broken_ && !self->has_ended() && !self->process_ended_) {
       const error why = co_await self->place_->explain(*self->broken_, "read the output of a command");
       throw why;
     }
-    if (stream.failure() && !self->has_ended_ && !self->process_ended_) {
+    if (stream.failure() && !self->has_ended() && !self->process_ended_) {
       const connect_failure said = *stream.failure();
-      if (!self->begun_) self->may_run_ = false;
+      if (!self->has_begun()) self->may_run_ = false;
       throw self->place_->refusal(said, "run a command");
     }
   }
 
   /// Not at once: this may be called while the loop, with the sockets that wait there, is being destroyed.
-  void stop_carrying() {
+  void stop_stream() override {
     if (!carrying_ || std::exchange(stopped_, true)) return;
-    asio::post(executor_, [self = shared()] {
+    asio::post(executor(), [self = shared()] {
       if (self->carrying_) self->stop_.emit(asio::cancellation_type::terminal);
     });
   }
-  void stop_feeding() {
+  void on_over() override {
+    tail_.cancel();
     if (!feeding_) return;
-    asio::post(executor_, [self = shared()] {
+    asio::post(executor(), [self = shared()] {
       if (self->feeding_) self->stop_feeding_.emit(asio::cancellation_type::terminal);
     });
   }
@@ -26129,17 +26147,10 @@ class envd_command final : public cofferdam::detail::running_command {
     bool& running_;
   };
 
-  std::size_t held() const {
-    std::size_t all = outputs_[0]->waiting();
-    if (outputs_[1] != nullptr) all += outputs_[1]->waiting();
-    return all;
-  }
-
   void take_event(const process_event& event) {
     switch (event.what) {
       case process_event::kind::start:
-        pid_ = event.pid;
-        fed_.cancel();
+        if (std::exchange(pid_, event.pid) == 0 && has_input()) start_feeding();
         break;
       case process_event::kind::out: filter(0, as_text(event.data)); break;
       case process_event::kind::err: filter(limits().terminal ? 0 : 1, as_text(event.data)); break;
@@ -26152,83 +26163,22 @@ class envd_command final : public cofferdam::detail::running_command {
     }
   }
 
-  void filter(std::size_t index, std::string_view content) {
-    filters_[index].feed(
-        content, [&](std::string_view own) { take(index, own); },
-        [&](const cofferdam::detail::exec_mark& mark) { noted(index, mark); });
-  }
-
-  void finish_filters() {
-    for (std::size_t index = 0; index < 2; ++index)
-      filters_[index].finish([&](std::string_view own) { take(index, own); });
-  }
-
-  void take(std::size_t index, std::string_view own) {
-    if (!seen_begin_[index]) {  // before the command: the daemon's own words
-      if (said_.size() < most_said) said_.append(own.substr(0, most_said - said_.size()));
-    } else if (!seen_end_[index] && outputs_[index] != nullptr) {
-      outputs_[index]->arrived(as_bytes(own));
-    }
-  }
-
-  void noted(std::size_t index, const cofferdam::detail::exec_mark& mark) {
-    using cofferdam::detail::exec_mark;
-    if (mark.what == exec_mark::kind::begun) {
-      seen_begin_[index] = true;
-      if (!std::exchange(begun_, true)) process_ = mark.number;
-      moved_.cancel();
-      return;
-    }
-    if (std::exchange(seen_end_[index], true)) return;
-    if (!last_) last_ = mark;
-    if (limits().terminal) seen_end_[1] = true;
-    if (!seen_end_[0] || !seen_end_[1] || has_ended_) return;
-    has_ended_ = true;
-    status_known_ = true;
-    if (last_->what == exec_mark::kind::failed)
-      unstarted(last_->reason);
-    else
-      set_status(static_cast<int>(last_->number), last_->signaled, last_->out_of_memory);
-    // The end of the stream is a moment away, unless something outside the session holds it open.
+  /// The end of the stream is a moment away, unless something outside the session holds it open.
+  void on_end_marked() override {
     tail_.expires_after(tail_limit);
     tail_.async_wait([self = shared()](std::error_code failure) {
-      if (!failure) self->stop_carrying();
+      if (!failure) self->stop_stream();
     });
-  }
-
-  void set_status(int number, bool signaled, bool out_of_memory) {
-    command_result& all = mutable_result();
-    if (signaled)
-      all.term_signal(number - 128);
-    else
-      all.exit_code(number);
-    if (out_of_memory) {
-      all.kind(error_kind::out_of_memory);
-      all.reason("The command was ended because it used more memory than there is for it");
-      all.advice("Work on less data at a time, or use a template with more memory.");
-    }
-  }
-
-  void unstarted(std::string_view reason) {
-    int number = EACCES;
-    if (reason == "n" || reason == "dn") number = ENOENT;
-    if (reason == "g") number = ENOEXEC;
-    if (reason == "l") number = E2BIG;
-    const spawn_stage stage = reason.starts_with('d') ? spawn_stage::directory : spawn_stage::exec;
-    mutable_result() = cofferdam::refuse_unstarted(program_, stage, std::error_code(number, std::system_category()));
   }
 
   /// The stream has ended without a mark: what the daemon says is all there is.
   void judge() {
     if (!process_ended_) return;
-    if (!begun_) {
-      status_known_ = true;
-      const std::string why = said_.empty() ? "it says nothing" : one_line(place_->redact().clean(said_), 400);
-      mutable_result() =
-          command_result::refused(error_kind::execution_error, "The sandbox could not run " + program_ + ": " + why,
-                                  "Commands need a /bin/sh in the sandbox.");
-      if (said_.find("rgument list too long") != std::string::npos) unstarted("l");
-      return;
+    if (!has_begun()) {
+      if (said().find("rgument list too long") != std::string::npos) return unstarted("l");
+      const std::string why = said().empty() ? "it says nothing" : one_line(place_->redact().clean(said()), 400);
+      return unstarted_by("The sandbox could not run " + program() + ": " + why,
+                          "Commands need a /bin/sh in the sandbox.");
     }
     if (!limits().terminal || process_ended_->signal < 0) return;
     status_known_ = true;
@@ -26238,43 +26188,21 @@ class envd_command final : public cofferdam::detail::running_command {
       mutable_result().exit_code(process_ended_->exit_code);
   }
 
-  // ---- input ----
-
-  static awaitable<void> feed(std::shared_ptr<envd_command> self) {
+  static awaitable<void> give_input(std::shared_ptr<envd_command> self) {
     const ends guard(self->feeding_);
-    bool line_start = true;
-    while (self->pid_ == 0) {
-      if (self->over_ || self->stream_over_) co_return;
-      co_await woken(self->fed_);
-    }
-    for (;;) {
-      const bytes going = self->in_->take();
-      if (self->over_ || self->stream_over_) co_return;
-      if (!going.empty()) {
-        co_await self->write(as_text(going));
-        line_start = going.back() == std::byte{'\n'};
-        continue;
-      }
-      if (!self->in_->empty()) continue;
-      if (!self->in_->is_open()) break;
-      co_await woken(self->fed_);
-    }
-    if (self->limits().terminal) {
-      // In the middle of a line the first ^D only hands the line over.
-      std::string_view ends = "\x04\x04";
-      if (line_start) ends.remove_prefix(1);
-      co_await self->write(ends);
-      co_return;
-    }
-    connect_answer answer = co_await envd::call(self->place_, "/process.Process/CloseStdin", self->selected(),
+    co_await feed(self);
+  }
+
+  awaitable<void> end_input() override {
+    connect_answer answer = co_await envd::call(place_, "/process.Process/CloseStdin", selected(),
                                                 "end the input of a command", std::nullopt, true);
-    self->place_->require_ok(answer, "end the input of a command");
+    place_->require_ok(answer, "end the input of a command");
   }
 
   /// Waits as long as the command does not read; its end ends that too.
-  awaitable<void> write(std::string_view data) {
+  awaitable<void> write(bytes_view data) override {
     boost::json::object input;
-    const std::string coded = base64_encode(as_bytes(data));
+    const std::string coded = base64_encode(data);
     input[limits().terminal ? "pty" : "stdin"] = cofferdam::detail::json_text(coded);
     boost::json::object message = selected();
     message["input"] = std::move(input);
@@ -26294,115 +26222,61 @@ class envd_command final : public cofferdam::detail::running_command {
   void start_feeding() {
     const auto self = shared();
     auto fed = [self](std::exception_ptr) { self->close_input(); };
-    asio::co_spawn(executor_, feed(self), asio::bind_cancellation_slot(stop_feeding_.slot(), std::move(fed)));
+    asio::co_spawn(executor(), give_input(self), asio::bind_cancellation_slot(stop_feeding_.slot(), std::move(fed)));
   }
-
-  // ---- the end ----
-
-  enum class ender { none, works, done };
 
   /// Signals what it has started, as `signal_script` has it. Where one command may not signal another, the daemon can, if it
   /// is one of the two signals that it knows.
-  static awaitable<void> signal(std::shared_ptr<envd_command> self, int number, std::string scope) {
+  static awaitable<void> signal_all(std::shared_ptr<envd_command> self, int number, char scope) {
     std::string process = "none";
-    if (self->begun_) process = std::to_string(self->process_);
+    if (self->has_begun()) process = std::to_string(self->script());
     std::vector<std::string> words{"-c", std::string(cofferdam::detail::signal_script), "sh", std::to_string(number)};
     words.push_back(std::move(process));
-    words.push_back(std::move(scope));
+    words.emplace_back(1, scope);
     words.push_back(self->tag_);
     const bool done = co_await envd::run_script(self->place_, std::move(words), number == SIGKILL, "signal a command");
     if (!done && (number == SIGTERM || number == SIGKILL)) co_await send_by_daemon(self, number);
   }
 
   static awaitable<void> send_by_daemon(std::shared_ptr<envd_command> self, int number) {
-    if (self->pid_ == 0 || self->stream_over_) co_return;
+    if (self->pid_ == 0 || self->stream_over()) co_return;
     boost::json::object message = self->selected();
     message["signal"] = number == SIGTERM ? "SIGNAL_SIGTERM" : "SIGNAL_SIGKILL";
     co_await envd::call(self->place_, "/process.Process/SendSignal", std::move(message), "signal a command",
                         self->place_->request_timeout(), true);
   }
 
-  void begin_end() {
-    if (ender_ != ender::none) return;
-    ender_ = ender::works;
-    const auto self = shared();
-    auto finished = [self](std::exception_ptr) {  // the sandbox's end is its end then
-      self->ender_ = ender::done;
-      self->stop_carrying();
-      self->room_.cancel();
-      self->moved_.cancel();
-    };
-    asio::co_spawn(executor_, finish_off(self), std::move(finished));
-  }
-
-  awaitable<void> until(std::chrono::steady_clock::time_point limit) {
-    moved_.expires_at(limit);
-    co_await woken(moved_);
-    moved_.expires_at(never);
-  }
-
-  /// SIGTERM, the grace, and then everything that is left.
-  static awaitable<void> finish_off(std::shared_ptr<envd_command> self) {
-    using clock = std::chrono::steady_clock;
+  static awaitable<void> end_all(std::shared_ptr<envd_command> self) {
     const auto begins = clock::now() + begin_limit;
-    while (!self->begun_ && !self->stream_over_ && !self->over_ && clock::now() < begins) co_await self->until(begins);
-    if (self->over_ || (!self->begun_ && !self->may_run_)) co_return;
-    if (!self->at_once_ && !self->stream_over_ && self->begun_) {
-      std::string scope = "s";
-      if (self->limits().terminal) scope = "t";
-      co_await signal(self, SIGTERM, std::move(scope));
-      const auto limit = clock::now() + self->limits().grace;
-      while (!self->at_once_ && !self->stream_over_ && !self->over_ && clock::now() < limit)
-        co_await self->until(limit);
+    while (!self->has_begun() && !self->stream_over() && !self->concluded() && clock::now() < begins)
+      co_await self->until(begins);
+    if (self->concluded() || (!self->has_begun() && !self->may_run_)) co_return;
+    if (!self->at_once() && !self->stream_over() && self->has_begun()) {
+      const char scope = self->limits().terminal ? 't' : 's';
+      co_await signal_all(self, SIGTERM, scope);
+      co_await self->until_grace_over();
     }
-    if (self->over_) co_return;
+    if (self->concluded()) co_return;
     // What it would still say, nobody will hear, so the quicker way first; it reaches one process, or one group.
-    if (self->at_once_) co_await send_by_daemon(self, SIGKILL);
-    co_await signal(self, SIGKILL, "a");
-    // What it had written is still on its way.
-    const auto limit = clock::now() + end_limit;
-    while (!self->stream_over_ && !self->over_ && self->held() < window && clock::now() < limit)
-      co_await self->until(limit);
-    if (self->stream_over_ || self->over_ || self->pid_ == 0) co_return;
+    if (self->at_once()) co_await send_by_daemon(self, SIGKILL);
+    co_await signal_all(self, SIGKILL, 'a');
+    co_await self->until_stream_over(end_limit);
+    if (self->stream_over() || self->concluded() || self->pid_ == 0) co_return;
     co_await send_by_daemon(self, SIGKILL);
   }
 
-  awaitable<void> until_ended() {
-    while (ender_ == ender::works && !over_) co_await woken(moved_);
-  }
-
-  /// The coroutine that carries it has ended.
-  void carried(const std::exception_ptr& failure) {
-    if (over_) return;
-    if (failure) {
-      take_what_is_there();
-      try {
-        std::rethrow_exception(failure);
-      } catch (const error& reason) {
-        fail(reason.with_partial(partial()));
-      } catch (const std::exception& reason) {
-        fail(error(errc::provider_lost, std::string("e2b: ") + reason.what()).with_partial(partial()));
-      }
+  error lost_by(const std::exception_ptr& failure) const override {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const error& reason) {
+      return reason;
+    } catch (const std::exception& reason) {
+      return error(errc::provider_lost, std::string("e2b: ") + reason.what());
     }
-    conclude_all();
-  }
-
-  void conclude_all() {
-    if (std::exchange(over_, true)) return;
-    stream_over_ = true;
-    limit_.cancel();
-    tail_.cancel();
-    moved_.cancel();
-    room_.cancel();
-    close_input();
-    stop_feeding();
-    for (cofferdam::detail::carried_output* each : outputs_)
-      if (each != nullptr) each->end();
-    conclude();
   }
 
   void send_size(terminal_size size) override {
-    if (pid_ == 0 || over_) return;
+    if (pid_ == 0 || concluded()) return;
     boost::json::object dimensions;
     dimensions["cols"] = size.columns();
     dimensions["rows"] = size.rows();
@@ -26412,56 +26286,25 @@ class envd_command final : public cofferdam::detail::running_command {
     message["pty"] = std::move(pty);
     const auto self = shared();
     auto resized = [self](std::exception_ptr, connect_answer) {};  // as one that came too late
-    asio::co_spawn(executor_,
+    asio::co_spawn(executor(),
                    envd::call(place_, "/process.Process/Update", std::move(message), "resize a terminal",
                               place_->request_timeout(), true),
                    std::move(resized));
   }
 
-  void outputs_changed() override {
-    if (over_ && outputs_ended()) conclude();
-  }
-  void on_finished() noexcept override {}
-  void describe_unknown_status(command_result& result) override {
-    result.kind(error_kind::execution_error);
-    result.reason("The command killed the process that watched it, so nobody knows how it ended");
-    result.advice("Do not kill processes that you have not started.");
-  }
-
-  asio::any_io_executor executor_;
   std::shared_ptr<envd> place_;
   boost::json::object message_;
   std::string tag_;
-  std::string program_;
-  bool has_input_;
-  std::array<cofferdam::detail::marked_output, 2> filters_;
-  asio::steady_timer limit_;
   asio::steady_timer tail_;
-  asio::steady_timer room_;  // never expire; cancelling them wakes whoever waits
-  asio::steady_timer fed_;
-  asio::steady_timer moved_;
   asio::cancellation_signal stop_;
   asio::cancellation_signal stop_feeding_;
-  std::string said_;
-  cofferdam::detail::carried_input* in_ = nullptr;
-  std::array<cofferdam::detail::carried_output*, 2> outputs_{};
-  std::array<bool, 2> seen_begin_{};
-  std::array<bool, 2> seen_end_{};
-  std::optional<cofferdam::detail::exec_mark> last_;
   std::optional<process_end> process_ended_;  // as the daemon says
   std::optional<error> broken_;               // the connection of its stream
   std::int64_t pid_ = 0;                      // for the daemon
-  long process_ = 0;                          // of the script
-  ender ender_ = ender::none;
-  bool may_run_ = false;      // the daemon may have started it
-  bool begun_ = false;        // its own process says so
-  bool has_ended_ = false;    // and how it has ended
-  bool stream_over_ = false;  // no output comes any more
+  bool may_run_ = false;                      // the daemon may have started it
   bool carrying_ = false;
   bool stopped_ = false;
   bool feeding_ = false;
-  bool at_once_ = false;
-  bool over_ = false;
 };
 
 }  // namespace cofferdam::inline v0::e2b::detail
@@ -26472,11 +26315,8 @@ class envd_command final : public cofferdam::detail::running_command {
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
-#include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstddef>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -26537,10 +26377,9 @@ class envd_keeper final : public cofferdam::detail::command_keeper {
           errc::unsupported,
           "e2b: what a command leaves running is not kept apart; start it as a command of its own, which goes on "
           "until it is ended");
-    for (const std::string& each : request.variables)
-      if (!is_valid_utf8(each) && !is_identifier(each.substr(0, each.find('='))))
-        throw error(errc::invalid_argument,
-                    "e2b: a variable whose value is not UTF-8 needs a plain name of letters, digits and '_'");
+    if (!cofferdam::detail::exec_order::can_set(request.variables))
+      throw error(errc::invalid_argument,
+                  "e2b: a variable whose value is not UTF-8 needs a plain name of letters, digits and '_'");
     const bool has_input = c.input() || c.has_open_input() || c.terminal().has_value();
     if (has_input && !c.terminal() && !place_->can().closes_input())
       throw error(
@@ -26550,15 +26389,13 @@ class envd_keeper final : public cofferdam::detail::command_keeper {
     const auto limits = limits_of(c);
     std::vector<std::string> words = request.words;
     if (c.is_shell()) words.front() = request.candidates.front();
-    std::string size;
-    if (c.terminal()) size = std::to_string(c.terminal()->rows()) + " " + std::to_string(c.terminal()->columns());
     const std::string mark = "\x1e" + cofferdam::detail::random_digits(32);
     const std::string tag = "COFFERDAM_COMMAND=" + cofferdam::detail::random_digits();
     request.variables.push_back(tag);
-    const cofferdam::detail::exec_order order(mark, request.directory_path, size, seconds(limits.linger),
+    const cofferdam::detail::exec_order order(mark, request.directory_path, c.terminal(), limits.linger,
                                               request.variables, words);
     launched outcome;
-    if (is_too_long(order)) {
+    if (order.is_too_long()) {
       outcome.refusal =
           refuse_unstarted(shown_program(c), spawn_stage::exec, std::error_code(E2BIG, std::system_category()));
       return outcome;
@@ -26593,30 +26430,6 @@ class envd_keeper final : public cofferdam::detail::command_keeper {
       message.erase("stdin");
     }
     return message;
-  }
-
-  static bool is_too_long(const cofferdam::detail::exec_order& order) {
-    constexpr std::size_t most_words = std::size_t{2} * 1024 * 1024 - 64 * 1024;
-    std::size_t all = 0;
-    for (const auto* list : {&order.words(), &order.variables()}) {
-      for (const std::string& each : *list) {
-        all += each.size() + 1;
-        if (each.size() >= command::longest_string) return true;  // Linux would not say a word
-      }
-    }
-    return all >= most_words;
-  }
-
-  static bool is_identifier(std::string_view name) {
-    return !name.empty() && !(name.front() >= '0' && name.front() <= '9') &&
-           std::all_of(name.begin(), name.end(), [](char c) {
-             return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-           });
-  }
-
-  static std::string seconds(std::chrono::milliseconds time) {
-    const std::string rest = std::to_string(1000 + time.count() % 1000).substr(1);
-    return std::to_string(time.count() / 1000) + "." + rest;
   }
 
   std::shared_ptr<envd> place_;

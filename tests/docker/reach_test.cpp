@@ -183,7 +183,7 @@ TEST(DockerReach, tls_with_certificates_from_the_variables_and_from_a_context) {
   const std::filesystem::path config = folder.path() / "config";
   std::filesystem::create_directories(config);
   std::ofstream(config / "config.json") << R"({"currentContext":"far"})";
-  const std::string hash = docker::detail::sha256_hex("far");
+  const std::string hash = cofferdam::detail::sha256_digits("far");
   std::filesystem::create_directories(config / "contexts" / "meta" / hash);
   std::ofstream(config / "contexts" / "meta" / hash / "meta.json")
       << R"({"Name":"far","Metadata":{},"Endpoints":{"docker":{"Host":")" << address << R"(","SkipTLSVerify":false}}})";

@@ -2,10 +2,12 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/core/command.hpp>
 #include <cofferdam/core/utf8.hpp>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -232,16 +234,20 @@ inline std::string escaped_word(std::string_view word) {
 class exec_order {
  public:
   /// \param mark       as `marked_output` has it.
-  /// \param size       "ROWS COLUMNS", or empty.
-  /// \param linger     seconds.
+  /// \param size       of its terminal, where it has one.
+  /// \param linger     how long what it leaves behind may go on.
   /// \param variables  `NAME=value`.
-  exec_order(const std::string& mark, const std::string& directory, const std::string& size, const std::string& linger,
-             const std::vector<std::string>& variables, const std::vector<std::string>& command) {
+  exec_order(const std::string& mark, const std::string& directory, const std::optional<terminal_size>& size,
+             std::chrono::milliseconds linger, const std::vector<std::string>& variables,
+             const std::vector<std::string>& command) {
     std::vector<std::string> late;  // set by the script
     for (const std::string& each : variables) (is_valid_utf8(each) ? variables_ : late).push_back(each);
     const bool escapes = !late.empty() || !std::all_of(command.begin(), command.end(),
                                                        [](const auto& one) { return is_valid_utf8(one); });
-    words_ = {"/bin/sh", "-c", std::string(exec_script), "sh", mark, directory, size, linger};
+    words_ = {"/bin/sh", "-c", std::string(exec_script), "sh", mark, directory};
+    words_.push_back(size ? std::to_string(size->rows()) + " " + std::to_string(size->columns()) : "");
+    const std::string thousandths = std::to_string(1000 + linger.count() % 1000).substr(1);
+    words_.push_back(std::to_string(linger.count() / 1000) + "." + thousandths);
     words_.push_back(escapes ? "1" : "");
     words_.push_back(std::to_string(late.size()));
     for (const std::vector<std::string>* list : {&std::as_const(late), &command})
@@ -251,7 +257,34 @@ class exec_order {
   const std::vector<std::string>& words() const noexcept { return words_; }
   const std::vector<std::string>& variables() const noexcept { return variables_; }
 
+  /// More than Linux lets a program be called with, which would not say a word of it.
+  bool is_too_long() const {
+    constexpr std::size_t most = std::size_t{2} * 1024 * 1024 - 64 * 1024;
+    std::size_t all = 0;
+    for (const std::vector<std::string>* list : {&words_, &variables_})
+      for (const std::string& each : *list) {
+        all += each.size() + 1;
+        if (each.size() >= command::longest_string) return true;
+      }
+    return all >= most;
+  }
+
+  /// A shell sets the variables whose values are not UTF-8, so it must be able to name them.
+  /// \param variables  `NAME=value`.
+  static bool can_set(const std::vector<std::string>& variables) {
+    return std::all_of(variables.begin(), variables.end(), [](const std::string& each) {
+      return is_valid_utf8(each) || is_identifier(each.substr(0, each.find('=')));
+    });
+  }
+
  private:
+  static bool is_identifier(std::string_view name) {
+    return !name.empty() && !(name.front() >= '0' && name.front() <= '9') &&
+           std::all_of(name.begin(), name.end(), [](char c) {
+             return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+           });
+  }
+
   std::vector<std::string> words_;
   std::vector<std::string> variables_;
 };

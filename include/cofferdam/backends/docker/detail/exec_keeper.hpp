@@ -8,20 +8,15 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/utf8.hpp>
 #include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/random_text.hpp>
 #include <cofferdam/os/spawn.hpp>
 
-#include <algorithm>
 #include <cerrno>
-#include <chrono>
-#include <cstddef>
 #include <exception>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -70,34 +65,21 @@ class exec_keeper final : public cofferdam::detail::command_keeper {
           "docker: without a warden, what a command leaves running cannot be kept; start it as a command of its "
           "own, or use an image that there is a warden for");
     launched outcome;
-    // Names that no shell could set.
-    for (const std::string& each : request.variables)
-      if (!is_valid_utf8(each) && !is_identifier(each.substr(0, each.find('='))))
-        throw error(errc::invalid_argument,
-                    "docker: without a warden, a variable whose value is not UTF-8 needs a plain "
-                    "name of letters, digits and '_'");
+    if (!exec_order::can_set(request.variables))
+      throw error(errc::invalid_argument,
+                  "docker: without a warden, a variable whose value is not UTF-8 needs a plain name of letters, digits "
+                  "and '_'");
     const auto limits = limits_of(c);
     std::vector<std::string> words = request.words;
     if (c.is_shell()) words.front() = request.candidates.front();
-    std::string size;
-    if (c.terminal()) size = std::to_string(c.terminal()->rows()) + " " + std::to_string(c.terminal()->columns());
     const std::string mark = "\x1e" + cofferdam::detail::random_digits(32);
     std::string tag;
     if (!place_->has_lease()) {
       tag = "COFFERDAM_COMMAND=" + cofferdam::detail::random_digits();
       request.variables.push_back(tag);
     }
-    exec_order order(mark, request.directory_path, size, seconds(limits.linger), request.variables, words);
-    std::size_t all = 0;
-    for (const std::string& each : order.words()) {
-      all += each.size() + 1;
-      if (each.size() >= command::longest_string) all = most_words;  // Linux would not say a word
-    }
-    for (const std::string& each : order.variables()) {
-      all += each.size() + 1;
-      if (each.size() >= command::longest_string) all = most_words;
-    }
-    if (all >= most_words) {
+    exec_order order(mark, request.directory_path, c.terminal(), limits.linger, request.variables, words);
+    if (order.is_too_long()) {
       outcome.refusal =
           refuse_unstarted(shown_program(c), spawn_stage::exec, std::error_code(E2BIG, std::system_category()));
       return outcome;
@@ -108,20 +90,6 @@ class exec_keeper final : public cofferdam::detail::command_keeper {
     one->begin(c.take_input());
     outcome.running = std::move(one);
     return outcome;
-  }
-
-  static constexpr std::size_t most_words = std::size_t{2} * 1024 * 1024 - 64 * 1024;
-
-  static bool is_identifier(std::string_view name) {
-    return !name.empty() && !(name.front() >= '0' && name.front() <= '9') &&
-           std::all_of(name.begin(), name.end(), [](char c) {
-             return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-           });
-  }
-
-  static std::string seconds(std::chrono::milliseconds time) {
-    const std::string rest = std::to_string(1000 + time.count() % 1000).substr(1);
-    return std::to_string(time.count() / 1000) + "." + rest;
   }
 
   std::shared_ptr<exec_place> place_;

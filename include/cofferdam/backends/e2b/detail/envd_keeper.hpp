@@ -8,7 +8,6 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/utf8.hpp>
 #include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/random_text.hpp>
@@ -17,11 +16,8 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
-#include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstddef>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -82,10 +78,9 @@ class envd_keeper final : public cofferdam::detail::command_keeper {
           errc::unsupported,
           "e2b: what a command leaves running is not kept apart; start it as a command of its own, which goes on "
           "until it is ended");
-    for (const std::string& each : request.variables)
-      if (!is_valid_utf8(each) && !is_identifier(each.substr(0, each.find('='))))
-        throw error(errc::invalid_argument,
-                    "e2b: a variable whose value is not UTF-8 needs a plain name of letters, digits and '_'");
+    if (!cofferdam::detail::exec_order::can_set(request.variables))
+      throw error(errc::invalid_argument,
+                  "e2b: a variable whose value is not UTF-8 needs a plain name of letters, digits and '_'");
     const bool has_input = c.input() || c.has_open_input() || c.terminal().has_value();
     if (has_input && !c.terminal() && !place_->can().closes_input())
       throw error(
@@ -95,15 +90,13 @@ class envd_keeper final : public cofferdam::detail::command_keeper {
     const auto limits = limits_of(c);
     std::vector<std::string> words = request.words;
     if (c.is_shell()) words.front() = request.candidates.front();
-    std::string size;
-    if (c.terminal()) size = std::to_string(c.terminal()->rows()) + " " + std::to_string(c.terminal()->columns());
     const std::string mark = "\x1e" + cofferdam::detail::random_digits(32);
     const std::string tag = "COFFERDAM_COMMAND=" + cofferdam::detail::random_digits();
     request.variables.push_back(tag);
-    const cofferdam::detail::exec_order order(mark, request.directory_path, size, seconds(limits.linger),
+    const cofferdam::detail::exec_order order(mark, request.directory_path, c.terminal(), limits.linger,
                                               request.variables, words);
     launched outcome;
-    if (is_too_long(order)) {
+    if (order.is_too_long()) {
       outcome.refusal =
           refuse_unstarted(shown_program(c), spawn_stage::exec, std::error_code(E2BIG, std::system_category()));
       return outcome;
@@ -138,30 +131,6 @@ class envd_keeper final : public cofferdam::detail::command_keeper {
       message.erase("stdin");
     }
     return message;
-  }
-
-  static bool is_too_long(const cofferdam::detail::exec_order& order) {
-    constexpr std::size_t most_words = std::size_t{2} * 1024 * 1024 - 64 * 1024;
-    std::size_t all = 0;
-    for (const auto* list : {&order.words(), &order.variables()}) {
-      for (const std::string& each : *list) {
-        all += each.size() + 1;
-        if (each.size() >= command::longest_string) return true;  // Linux would not say a word
-      }
-    }
-    return all >= most_words;
-  }
-
-  static bool is_identifier(std::string_view name) {
-    return !name.empty() && !(name.front() >= '0' && name.front() <= '9') &&
-           std::all_of(name.begin(), name.end(), [](char c) {
-             return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-           });
-  }
-
-  static std::string seconds(std::chrono::milliseconds time) {
-    const std::string rest = std::to_string(1000 + time.count() % 1000).substr(1);
-    return std::to_string(time.count() / 1000) + "." + rest;
   }
 
   std::shared_ptr<envd> place_;
