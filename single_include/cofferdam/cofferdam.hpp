@@ -29926,7 +29926,7 @@ class code_request {
   /// Told what a run prints while it runs: the first half of what is kept of each stream, piece by piece. What is left of
   /// that when the run ends, and all that is kept besides, is told by the result only, which has everything.
   using output_listener = std::function<void(output_stream stream, bytes_view piece)>;
-  /// \param hears  does not throw, and is not called any more once `run_code` is over.
+  /// \param hears  is not called any more once `run_code` is over. What it throws ends the run, and comes out of that.
   code_request& on_output(output_listener hears) & {
     on_output_ = std::move(hears);
     return *this;
@@ -30483,6 +30483,205 @@ class driver_frames {
 
 }  // namespace cofferdam::inline v0::detail
 
+// ---- cofferdam/code/detail/guest_json.hpp ----
+
+
+#include <boost/json/basic_parser_impl.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+#include <boost/json/value_stack.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// JSON that a guest has written. Boost's objects are hash tables whose keys whoever knows them can have collide, so that an
+// object of a megabyte keeps the loop busy for seconds. An object with many members therefore never becomes one: it becomes
+// {"$python": "dict", "items": [[key, value], ...]}, as tagged_value.hpp has it.
+
+namespace cofferdam::inline v0::detail {
+
+/// Members of an object that stays one.
+inline constexpr std::size_t most_members = 1000;
+/// The driver's encoder ends at 100 levels of Python's, of three each at most.
+inline constexpr std::size_t deepest_guest_json = 512;
+
+/// What a parser tells and these handlers do not want.
+class json_silence {
+ public:
+  using code = boost::system::error_code;
+  using text = boost::json::string_view;
+  static constexpr std::size_t max_object_size = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t max_array_size = max_object_size;
+  static constexpr std::size_t max_key_size = max_object_size;
+  static constexpr std::size_t max_string_size = max_object_size;
+
+  bool on_document_begin(code&) { return true; }
+  bool on_document_end(code&) { return true; }
+  bool on_comment_part(text, code&) { return true; }
+  bool on_comment(text, code&) { return true; }
+  bool on_number_part(text, code&) { return true; }
+};
+
+/// Which objects have many members, by the order in which they begin.
+class large_object_finder : public json_silence {
+ public:
+  const std::vector<bool>& large() const noexcept { return large_; }
+
+  bool on_object_begin(code&) {
+    open_.push_back(large_.size());
+    large_.push_back(false);
+    return true;
+  }
+  bool on_object_end(std::size_t count, code&) {
+    large_[open_.back()] = count > most_members;
+    open_.pop_back();
+    return true;
+  }
+  bool on_array_begin(code&) { return true; }
+  bool on_array_end(std::size_t, code&) { return true; }
+  bool on_key_part(text, std::size_t, code&) { return true; }
+  bool on_key(text, std::size_t, code&) { return true; }
+  bool on_string_part(text, std::size_t, code&) { return true; }
+  bool on_string(text, std::size_t, code&) { return true; }
+  bool on_int64(std::int64_t, text, code&) { return true; }
+  bool on_uint64(std::uint64_t, text, code&) { return true; }
+  bool on_double(double, text, code&) { return true; }
+  bool on_bool(bool, code&) { return true; }
+  bool on_null(code&) { return true; }
+
+ private:
+  std::vector<bool> large_;
+  std::vector<std::size_t> open_;
+};
+
+/// Makes values, and lists of pairs of the objects that are large.
+class guest_value_maker : public json_silence {
+ public:
+  explicit guest_value_maker(std::vector<bool> large) : large_(std::move(large)) {}
+
+  boost::json::value take() { return made_.release(); }
+
+  bool on_document_begin(code&) {
+    made_.reset();
+    return true;
+  }
+  bool on_object_begin(code&) {
+    const bool is_large = large_[next_++];
+    open_.push_back(is_large);
+    if (is_large) {
+      made_.push_key("$python");
+      made_.push_string("dict");
+      made_.push_key("items");
+    }
+    return true;
+  }
+  bool on_object_end(std::size_t count, code&) {
+    const bool is_large = open_.back();
+    open_.pop_back();
+    if (is_large) {
+      made_.push_array(count);
+      made_.push_object(2);
+    } else {
+      made_.push_object(count);
+    }
+    return made();
+  }
+  bool on_array_begin(code&) {
+    open_.push_back(false);
+    return true;
+  }
+  bool on_array_end(std::size_t count, code&) {
+    open_.pop_back();
+    made_.push_array(count);
+    return made();
+  }
+  bool on_key_part(text part, std::size_t, code&) { return add(part); }
+  bool on_key(text part, std::size_t, code&) {
+    if (open_.back())
+      made_.push_string(part);
+    else
+      made_.push_key(part);
+    return true;
+  }
+  bool on_string_part(text part, std::size_t, code&) { return add(part); }
+  bool on_string(text part, std::size_t, code&) {
+    made_.push_string(part);
+    return made();
+  }
+  bool on_int64(std::int64_t number, text, code&) {
+    made_.push_int64(number);
+    return made();
+  }
+  bool on_uint64(std::uint64_t number, text, code&) {
+    made_.push_uint64(number);
+    return made();
+  }
+  bool on_double(double number, text, code&) {
+    made_.push_double(number);
+    return made();
+  }
+  bool on_bool(bool is_true, code&) {
+    made_.push_bool(is_true);
+    return made();
+  }
+  bool on_null(code&) {
+    made_.push_null();
+    return made();
+  }
+
+ private:
+  bool add(text part) {
+    made_.push_chars(part);
+    return true;
+  }
+  /// A value stands. In a large object it is one of a pair.
+  bool made() {
+    if (!open_.empty() && open_.back()) made_.push_array(2);
+    return true;
+  }
+
+  std::vector<bool> large_;
+  std::vector<bool> open_;
+  std::size_t next_ = 0;
+  boost::json::value_stack made_;
+};
+
+template <class Handler>
+bool parses_wholly(boost::json::basic_parser<Handler>& parser, std::string_view text) {
+  boost::system::error_code failure;
+  const std::size_t read = parser.write_some(false, text.data(), text.size(), failure);
+  return !failure && parser.done() && text.find_first_not_of(" \t\r\n", read) == std::string_view::npos;
+}
+
+/// Nothing where it is no JSON, or too deep.
+inline std::optional<boost::json::value> parse_guest_json(std::string_view text) {
+  boost::json::parse_options options;
+  options.max_depth = deepest_guest_json;
+  if (text.size() > 5 * most_members) {  // five bytes are the shortest member: "":1,
+    boost::json::basic_parser<large_object_finder> finder(options);
+    if (!parses_wholly(finder, text)) return std::nullopt;
+    const std::vector<bool>& large = finder.handler().large();
+    if (std::find(large.begin(), large.end(), true) != large.end()) {
+      boost::json::basic_parser<guest_value_maker> maker(options, large);
+      if (!parses_wholly(maker, text)) return std::nullopt;
+      return maker.handler().take();
+    }
+  }
+  boost::system::error_code failure;
+  boost::json::value value = boost::json::parse({text.data(), text.size()}, failure, {}, options);
+  if (failure) return std::nullopt;
+  return value;
+}
+
+}  // namespace cofferdam::inline v0::detail
+
 // ---- cofferdam/code/tagged_value.hpp ----
 
 
@@ -30506,7 +30705,8 @@ class driver_frames {
 //   {"$python": "float", "text": "nan"}                                 nan, inf, -inf
 //   {"$python": "bytes", "base64": "AAEC"}                              also "bytearray", and "str" with surrogates
 //   {"$python": "tuple", "items": [1, 2]}                               also "set", "frozenset"
-//   {"$python": "dict", "items": [[1, "one"], ...]}                     a dict with keys that are no text, or begin with $
+//   {"$python": "dict", "items": [[1, "one"], ...]}                     a dict with keys that are no text, or begin with $;
+//                                                                       or with more than 1,000 of them
 //   {"$python": "datetime", "text": "2026-01-31T12:00:00+02:00"}        also "date", "time"
 //   {"$python": "timedelta", "days": 1, "seconds": 2, "microseconds": 3}
 //   {"$python": "decimal", "text": "1.10"}
@@ -30613,7 +30813,6 @@ inline bool read_floats(boost::json::value& value) {
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
 #include <algorithm>
@@ -30651,14 +30850,20 @@ inline bool true_member(const boost::json::object& object, std::string_view name
 
 /// A JSON object from a run; nothing where it is none.
 inline std::optional<boost::json::object> parse_from_run(bytes_view body) {
-  boost::json::parse_options options;
-  options.max_depth = 512;  // the driver's encoder ends at 100 levels of Python's, of three each at most
-  boost::system::error_code failure;
-  const std::string_view text = as_text(body);
-  boost::json::value value = boost::json::parse({text.data(), text.size()}, failure, {}, options);
-  if (failure || !value.is_object()) return std::nullopt;
-  return std::move(value.get_object());
+  std::optional<boost::json::value> value = parse_guest_json(as_text(body));
+  if (!value || !value->is_object()) return std::nullopt;
+  return std::move(value->get_object());
 }
+
+/// What code_result promises of lengths, the driver keeps; whoever speaks in its place may not.
+inline std::string cut_text(std::string text) {
+  constexpr std::size_t most = 80 * 1024;
+  if (text.size() > most) text.resize(without_cut_end(std::string_view(text).substr(0, most)).size());
+  return text;
+}
+
+/// Of one display.
+inline constexpr std::size_t most_forms = 32;
 
 /// Nothing where it cannot be read.
 inline std::optional<display_output> read_display(bytes_view body) {
@@ -30667,9 +30872,10 @@ inline std::optional<display_output> read_display(bytes_view body) {
   const boost::json::value* const listed = said->if_contains("forms");
   if (listed == nullptr || !listed->is_object()) return std::nullopt;
   std::map<std::string, std::string> forms;
+  forms["text/plain"];
   for (const auto& each : listed->get_object())
-    if (each.value().is_string())
-      forms.emplace(std::string(each.key()), std::string(view_of(each.value().get_string())));
+    if (each.value().is_string() && forms.size() < most_forms)
+      forms.insert_or_assign(std::string(each.key()), std::string(view_of(each.value().get_string())));
   return display_output(std::move(forms), true_member(*said, "value"));
 }
 
@@ -30698,7 +30904,7 @@ inline bool read_report(bytes_view body, code_result& result) {
   for (auto& each : *said)
     if (!read_floats(each.value())) return false;
   if (boost::json::value* const value = said->if_contains("value"))
-    result.value(std::move(*value), true_member(*said, "value_exact"), text_member(*said, "text"));
+    result.value(std::move(*value), true_member(*said, "value_exact"), cut_text(text_member(*said, "text")));
   boost::json::value* const final_value = said->if_contains("final");
   if (final_value != nullptr && final_value->is_object())
     result.final_value(std::move(final_value->get_object()), true_member(*said, "final_exact"));
@@ -30706,9 +30912,9 @@ inline bool read_report(bytes_view body, code_result& result) {
   if (failure != nullptr && failure->is_object()) {
     const boost::json::object& about = failure->get_object();
     const std::int64_t line = number_member(about, "line").value_or(0);
-    result.failure(code_error(text_member(about, "type"), text_member(about, "message"),
+    result.failure(code_error(cut_text(text_member(about, "type")), cut_text(text_member(about, "message")),
                               line < 0 || line > 100'000'000 ? 0 : static_cast<int>(line),
-                              text_member(about, "traceback")));
+                              cut_text(text_member(about, "traceback"))));
   }
   // The process's own exit code, where there is one, says more than what it has said before.
   result.exit_code(static_cast<int>(number_member(*said, "exit").value_or(1) & 255));
@@ -30837,6 +31043,9 @@ class wakeable {
 inline constexpr std::size_t longest_report = 32 * 1024 * 1024;
 inline constexpr std::size_t most_displayed = 64 * 1024 * 1024;
 inline constexpr std::size_t most_waiting_calls = 64;
+inline constexpr std::size_t most_waiting_bytes = 32 * 1024 * 1024;
+/// What a display costs besides its bytes.
+inline constexpr std::size_t display_overhead = 1024;
 
 /// Where a run of a context stands in its queue.
 enum class run_turn { unknown, queued, began };
@@ -30855,6 +31064,8 @@ class driven_run {
   std::vector<display_output> displays;
   std::size_t displayed = 0;
   std::deque<bytes> calls;  // not begun
+  std::size_t waiting_bytes = 0;
+  std::exception_ptr listener_failure;  // of the request's own
   run_turn turn = run_turn::unknown;
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
   bool calling = false;
@@ -30949,31 +31160,16 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     send(driver_frame_of(header, {}));
   }
 
-  /// Starts the handler of the next call, or answers it.
-  void serve_call(const std::shared_ptr<driven_run>& run) {
-    if (run->calling || run->calls.empty() || run->result || run->cancelled) return;
-    const bytes said = std::move(run->calls.front());
-    run->calls.pop_front();
-    std::optional<boost::json::object> call = parse_from_run(said);
-    if (!call) return run->changed.wake();  // there may be another
-    const boost::json::value number = call->contains("call") ? call->at("call") : boost::json::value();
-    std::string kind;
-    std::string complaint;
-    boost::json::object arguments;
-    const host_function* const wanted = find_function(*run, *call, arguments, kind, complaint);
-    if (wanted == nullptr) {
-      answer(run->number, number, kind, std::move(complaint));
-      return run->changed.wake();  // there may be another
+  /// Starts the handler of the next call; answers those before it that have none.
+  void serve_calls(const std::shared_ptr<driven_run>& run) {
+    while (!run->calling && !run->calls.empty() && !run->result && !run->cancelled) {
+      const bytes said = std::move(run->calls.front());
+      run->calls.pop_front();
+      run->waiting_bytes -= said.size();
+      const std::optional<boost::json::object> call = parse_from_run(said);
+      const std::optional<std::int64_t> number = call ? number_member(*call, "call") : std::nullopt;
+      if (number) serve_call(run, *number, *call);
     }
-    run->calling = true;
-    const auto self = shared_from_this();
-    auto ended = [self, run, number](std::exception_ptr failure, boost::json::value value) {
-      run->calling = false;
-      if (!run->result) self->answer_call(run->number, number, failure, std::move(value));
-      run->changed.wake();
-    };
-    asio::co_spawn(executor_, handle(run, wanted, std::move(arguments)),
-                   asio::bind_cancellation_slot(run->cancel_call.slot(), std::move(ended)));
   }
 
   /// Ends the driver, and with it all that runs: asks it first. Not to be cancelled.
@@ -31008,6 +31204,23 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   }
 
  private:
+  void serve_call(const std::shared_ptr<driven_run>& run, std::int64_t number, const boost::json::object& call) {
+    std::string kind;
+    std::string complaint;
+    boost::json::object arguments;
+    const host_function* const wanted = find_function(*run, call, arguments, kind, complaint);
+    if (wanted == nullptr) return answer(run->number, number, kind, std::move(complaint));
+    run->calling = true;
+    const auto self = shared_from_this();
+    auto ended = [self, run, number](std::exception_ptr failure, boost::json::value value) {
+      run->calling = false;
+      if (!run->result) self->answer_call(run->number, number, failure, std::move(value));
+      run->changed.wake();
+    };
+    asio::co_spawn(executor_, handle(run, wanted, std::move(arguments)),
+                   asio::bind_cancellation_slot(run->cancel_call.slot(), std::move(ended)));
+  }
+
   static awaitable<void> read(std::shared_ptr<driver_link> self) {
     for (;;) {
       chunk piece = co_await self->process_.read();
@@ -31082,16 +31295,20 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       const bytes_view part = bytes_view(frame.body).first(std::min(room, frame.body.size()));
       head.insert(head.end(), part.begin(), part.end());
       const output_stream stream = &head == run->heads.data() ? output_stream::out : output_stream::err;
-      if (run->request.on_output() && !part.empty()) run->request.on_output()(stream, part);
+      if (run->request.on_output() && !part.empty()) tell(*run, [&] { run->request.on_output()(stream, part); });
     } else if (what == "display") {
-      run->displayed += frame.body.size();
+      run->displayed += frame.body.size() + display_overhead;
       if (run->displayed > most_displayed) return;
       std::optional<display_output> shown = read_display(frame.body);
       if (!shown) return;
-      if (run->request.on_display()) return run->request.on_display()(std::move(*shown));
+      if (run->request.on_display()) return tell(*run, [&] { run->request.on_display()(std::move(*shown)); });
       run->displays.push_back(std::move(*shown));
     } else if (what == "call") {
-      if (run->calls.size() >= most_waiting_calls) return;
+      run->waiting_bytes += frame.body.size();
+      if (run->calls.size() >= most_waiting_calls || run->waiting_bytes > most_waiting_bytes) {
+        run->waiting_bytes -= frame.body.size();
+        return;
+      }
       run->calls.push_back(std::move(frame.body));
       run->changed.wake();
     } else if (what == "turn") {
@@ -31102,6 +31319,18 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       runs_.erase(found);
       run->result = read_end(frame.header, frame.body, std::move(run->heads), run->request.context().has_value());
       run->changed.wake();
+    }
+  }
+
+  /// A listener that throws ends its run, and is not told of more.
+  template <class Told>
+  static void tell(driven_run& run, Told told) {
+    if (run.listener_failure) return;
+    try {
+      told();
+    } catch (...) {
+      run.listener_failure = std::current_exception();
+      run.changed.wake();
     }
   }
 
@@ -31170,7 +31399,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     co_return value;
   }
 
-  void answer_call(std::uint64_t run, const boost::json::value& number, const std::exception_ptr& failure,
+  void answer_call(std::uint64_t run, std::int64_t number, const std::exception_ptr& failure,
                    boost::json::value value) {
     std::string complaint;
     try {
@@ -31189,7 +31418,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     answer(run, number, "HostFunctionError", std::move(complaint));
   }
 
-  void answer(std::uint64_t run, const boost::json::value& number, const std::string& kind, std::string complaint) {
+  void answer(std::uint64_t run, std::int64_t number, const std::string& kind, std::string complaint) {
     boost::json::object reply;
     reply["call"] = number;
     reply["ok"] = false;
@@ -33843,15 +34072,22 @@ class driver_core {
     const bool restarted = std::exchange(self->restarted_, false);
     bool cancelled = false;
     bool silent = false;
-    while (!one->result && !cancelled && !silent) {
-      link->serve_call(one);
+    std::shared_ptr<driver_question> sign;  // of life, where it waits in a queue
+    while (!one->result && !cancelled && !silent && !one->listener_failure) {
+      link->serve_calls(one);
       const clock::time_point patience = patience_with(*one, in_context, limit, settings.interrupt_grace);
       const bool seen = co_await one->changed.wait(patience);
       cancelled = seen;
-      silent = clock::now() >= patience;
+      if (clock::now() < patience) continue;
+      silent = one->turn != run_turn::queued || (sign && !sign->answer);
+      if (silent) break;
+      sign = std::make_shared<driver_question>(self->executor_);
+      boost::json::object question;
+      question["op"] = "contexts";
+      link->ask(sign, std::move(question));
     }
-    one->cancelled = cancelled;
-    if (cancelled || silent || one->calling) {
+    one->cancelled = cancelled || one->listener_failure;
+    if (cancelled || silent || one->calling || one->listener_failure) {
       const bool throws = co_await asio::this_coro::throw_if_cancelled();
       co_await asio::this_coro::throw_if_cancelled(false);
       co_await shielded(
@@ -33861,6 +34097,7 @@ class driver_core {
     code_result result = std::move(*one->result);
     if (cancelled)
       throw error(errc::cancelled, "run_code: cancelled; the code was ended").with_partial(partial_of(result));
+    if (one->listener_failure) std::rethrow_exception(one->listener_failure);
     if (one->lost) self->explain_loss(*link, silent, result);
     result.displays(std::move(one->displays)).driver_restarted(restarted).walls(std::move(walls));
     co_return result;
@@ -33928,8 +34165,8 @@ class driver_core {
   static clock::time_point patience_with(const driven_run& one, bool in_context, std::chrono::milliseconds limit,
                                          std::chrono::milliseconds grace) {
     if (in_context && one.turn == run_turn::unknown) return one.began + 3 * driver_slack;
-    const bool waits = one.turn == run_turn::queued;
-    if (waits || limit > std::chrono::hours(24 * 365)) return clock::time_point::max();
+    if (one.turn == run_turn::queued) return clock::now() + driver_slack;
+    if (limit > std::chrono::hours(24 * 365)) return clock::time_point::max();
     return one.began + limit + grace + driver_slack;
   }
 
@@ -34085,6 +34322,8 @@ inline constexpr std::string_view pyodide_driver_1 = R"driver_ends(// SPDX-Licen
 const MOST_REPORT = 16 * 1024 * 1024;
 const MOST_DISPLAYED = 64 * 1024 * 1024;
 const MOST_ON_THE_WAY = 4 * 1024 * 1024;  // output that a worker has said and the main thread has not read
+const MOST_PATHS = 2 * 1024 * 1024;  // of all files of a run together
+const TIDYING = 5000;  // how long a worker may take from the end of a run until it takes another, in ms
 const MAILBOX = 256 * 1024;
 const CTL = {full: 0, size: 1, last: 2, onTheWay: 3, pause: 4};
 
@@ -34244,12 +34483,12 @@ class Output {
     this.total += piece.length;
     const first = Math.min(this.left, piece.length);
     if (first) this.head.push(piece.subarray(0, first));
-    this.left -= first;
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_2 = R"driver_ends(    this.left -= first;
     if (first === piece.length) return;
     this.tail.push(piece.subarray(first));
     this.held += piece.length - first;
-)driver_ends";
-inline constexpr std::string_view pyodide_driver_2 = R"driver_ends(    while (this.tail.length && this.held - this.tail[0].length >= this.room) this.held -= this.tail.shift().length;
+    while (this.tail.length && this.held - this.tail[0].length >= this.room) this.held -= this.tail.shift().length;
   }
   begin() {
     const head = join(this.head);
@@ -34295,6 +34534,25 @@ class Run {
   }
 }
 
+// What a run says of its files, as the host reads it, and nothing besides.
+function filesOf(body, most) {
+  let said = {};
+  try {
+    said = JSON.parse(plain.decode(body)) ?? {};
+  } catch { /* not ours */ }
+  const files = [];
+  let room = MOST_PATHS;
+  for (const row of Array.isArray(said.files) ? said.files : []) {
+    const name = typeof row?.path === "string" ? "path" : "path64";
+    const path = row?.[name];
+    if (typeof path !== "string" || !Number.isSafeInteger(row.size)) continue;
+    room -= path.length;
+    if (room < 0 || files.length >= most) return {files, files_whole: false};
+    files.push({[name]: path.toWellFormed(), size: row.size, new: row.new === true});
+  }
+  return {files, files_whole: said.whole === true};
+}
+
 class Place {
   constructor(driver, name) {
     this.driver = driver;
@@ -34302,6 +34560,8 @@ class Place {
     this.queue = [];
     this.run = null;
     this.ready = false;  // for another run
+    this.due = true;  // to say that it is ready; nobody hears that at another time
+    this.tidying = null;
     this.dead = false;
     this.control = new Int32Array(new SharedArrayBuffer(64));
     this.mailbox = new Uint8Array(new SharedArrayBuffer(MAILBOX));
@@ -34353,8 +34613,10 @@ class Place {
     this.interrupt[0] = 0;
     tell({t: "turn", id: run.id, began: true});
     run.started = performance.now();
-    if (run.header.timeout !== null)
-      run.timer = setTimeout(() => this.stop("timeout"), Math.min(run.header.timeout, 0x7FFFFFFF));
+    const late = () => {
+      if (this.run === run) this.stop("timeout");
+    };
+    if (run.header.timeout !== null) run.timer = setTimeout(late, Math.min(run.header.timeout, 0x7FFFFFFF));
     this.deliver(text.encode(JSON.stringify({begin: run.header.files})), run.body);
     run.body = null;
   }
@@ -34366,7 +34628,10 @@ class Place {
     run.reason ??= reason;
     clearTimeout(run.timer);
     if (!polite) return this.end(null, null);
-    run.timer = setTimeout(() => this.end(null, null), run.header.grace);
+    const late = () => {
+      if (this.run === run) this.end(null, null);
+    };
+    run.timer = setTimeout(late, run.header.grace);
     Atomics.store(this.interrupt, 0, 2);
     Atomics.notify(this.control, CTL.full);
     Atomics.notify(this.control, CTL.pause);
@@ -34379,12 +34644,15 @@ class Place {
       this.driver.keepSnapshot(said.image);
     } else if (said.k === "i") {
       if (said.problem) return this.broken(said.problem);
+      if (run !== null || !this.due) return this.broken("it has said that it was over before it was");
       if (said.worn) return this.end(null, null);
+      clearTimeout(this.tidying);
+      this.due = false;
       this.ready = true;
       this.driver.next(this);
     } else if (said.k === "x") {
       if (Number.isInteger(said.status)) return this.end(said.status & 255, null);
-      this.broken(String(said.problem));
+      this.broken(said.problem);
     } else if (said.k === "o" && body !== null) {
       Atomics.sub(this.control, CTL.onTheWay, body.length);
       Atomics.notify(this.control, CTL.onTheWay);
@@ -34406,25 +34674,29 @@ class Place {
     } else if (said.k === "r") {
       if (!run.report.length) run.report = body;
     } else if (said.k === "e") {
-      let files = {};
-      try {
-        files = JSON.parse(plain.decode(body));
-      } catch { /* not ours */ }
+      const listed = filesOf(body, run.header.files);
       this.run = null;
       this.interrupt[0] = 0;
-      this.driver.report(run, {files: files.files, files_whole: files.whole === true, alive: this.name !== null});
+      this.driver.report(run, {...listed, alive: this.name !== null});
+      // Who runs on has lied. Where no interpreter is used twice, nobody asks it.
+      if (this.name === null && this.driver.config.isolate) return this.end(null, null);
+      this.due = true;
+      this.tidying = setTimeout(() => this.end(null, null), TIDYING);
     }
   }
 
-  broken(problem) {
+  broken(words) {
+    const problem = String(words).slice(-2000).toWellFormed();
     if (!this.driver.begun) return this.driver.fail(problem);
     this.end(null, problem);
   }
 
   // Its end, and that of the run in it. Nothing of an interpreter outlives its worker.
   end(status, problem) {
-    if (this.dead) return;
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_3 = R"driver_ends(    if (this.dead) return;
     this.dead = true;
+    clearTimeout(this.tidying);
     this.worker.terminate();
     this.driver.forget(this);
     const run = this.run;
@@ -34458,8 +34730,7 @@ class Place {
     } catch (failure) {
       answer = {error: String(failure?.message ?? failure).slice(0, 500)};
     }
-)driver_ends";
-inline constexpr std::string_view pyodide_driver_3 = R"driver_ends(    if (!this.dead && this.run === run) this.deliver(text.encode(JSON.stringify({fetched: wanted.number, ...answer})));
+    if (!this.dead && this.run === run) this.deliver(text.encode(JSON.stringify({fetched: wanted.number, ...answer})));
   }
 }
 
@@ -34937,8 +35208,9 @@ def serve(host, config):
         files = {"files": [], "whole": False}
         if most:
             after, still_whole = scan_files(most)
-            files = {"files": changed_files(there, after), "whole": whole and still_whole}
-            CHANNEL.send(b"e", files)
+            changed, are_all = changed_files(there, after)
+            files = {"files": changed, "whole": whole and still_whole and are_all}
+        CHANNEL.send(b"e", files)
         good = True
         if not is_context:
             one = None
@@ -35020,6 +35292,8 @@ DRIVER = "cofferdam_driver"  # what this file is called in tracebacks, from whic
 GREETING = b"\ncofferdam python driver 1\n"
 MOST_REPORT = 16 * 1024 * 1024  # bytes of one thing that a run says: its result, a display, a call
 MOST_DISPLAYED = 64 * 1024 * 1024  # and of all its displays
+MOST_UNREAD = 256 * 1024 * 1024  # what a run may leave unread of what it is told
+LEFT = 71  # the exit code of a keeper that could not end all
 LINGER = 0.5  # how long an ended run's output may stay open
 
 def prctl(option, value):
@@ -35078,39 +35352,55 @@ def read_exactly(fd, count):
 
 # ---- files: what a run has made ----------------------------------------------------------------------------------
 
+MOST_PATHS = 2 * 1024 * 1024  # bytes of the names of all files of a run together
+LONGEST_SCAN = 0.5  # of the work directory, in seconds
+
 def scan_files(most):
-    """Path -> what changes with a file, for the regular files beneath the work directory; and whether that is all."""
-    found, folders = {}, [b""]
+    """Path -> what changes with a file, for the regular files beneath the work directory; and whether that is all. It
+    looks at so many things for so long and no more: whatever code has made there, the next run begins."""
+    import time
+    found, folders, seen = {}, [b""], 0
+    limit = time.monotonic() + LONGEST_SCAN
+    whole = True
     while folders:
         folder = folders.pop()
         try:
             with os.scandir(folder or b".") as entries:
                 for entry in entries:
+                    seen += 1
+                    if len(found) >= most or seen > 4 * most or seen % 64 == 0 and time.monotonic() > limit:
+                        return found, False
                     path = os.path.join(folder, entry.name)
-                    if entry.is_dir(follow_symlinks=False):
-                        if entry.name != b".cofferdam" and entry.name != b"__pycache__":
-                            folders.append(path)
-                    elif entry.is_file(follow_symlinks=False):
-                        if len(found) >= most:
-                            return found, False
-                        about = entry.stat(follow_symlinks=False)
-                        found[path] = (about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
-        except OSError:  # gone, or not for us to read
-            continue
-    return found, True
+                    try:
+                        if entry.is_dir(follow_symlinks=False):
+                            if entry.name != b".cofferdam" and entry.name != b"__pycache__":
+                                folders.append(path)
+                        elif entry.is_file(follow_symlinks=False):
+                            about = entry.stat(follow_symlinks=False)
+                            found[path] = (about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
+                    except FileNotFoundError:
+                        pass
+        except FileNotFoundError:
+            pass
+        except OSError:  # not for us to read, or too deep
+            whole = False
+    return found, whole
 
 def changed_files(before, after):
-    """New and changed files, in byte order, as the host reads them."""
-    rows = []
+    """New and changed files, in byte order, as the host reads them; and whether those are all."""
+    rows, room = [], MOST_PATHS
     for path in sorted(after):
         if before.get(path) != after[path]:
+            room -= len(path)
+            if room < 0:
+                return rows, False
             row = {"size": after[path][0], "new": path not in before}
             try:
                 row["path"] = path.decode("utf-8")
             except UnicodeDecodeError:
                 row["path64"] = base64.b64encode(path).decode()
             rows.append(row)
-    return rows
+    return rows, True
 
 # ---- the nursery -------------------------------------------------------------------------------------------------
 
@@ -35121,6 +35411,7 @@ class Nursery:
         self.runs = {}  # pid of a keeper -> number
         self.pids = {}  # number -> that pid
         self.own = set()  # children of what was preloaded
+        self.patience = None  # until it looks again for what could not be ended
 
     def say(self, **what):
         try:
@@ -35154,14 +35445,15 @@ class Nursery:
         if hasattr(selector, "fileno"):
             self.descriptors.append(selector.fileno())
         while True:
-            ready = [key.fd for key, _ in selector.select()]
+            ready = [key.fd for key, _ in selector.select(self.patience)]
             if wake in ready:
                 try:
                     os.read(wake, 4096)
                 except BlockingIOError:
                     pass
             self.reap()
-            if self.link.fileno() in ready and not self.hear():
+)driver_ends";
+inline constexpr std::string_view python_driver_2 = R"driver_ends(            if self.link.fileno() in ready and not self.hear():
                 limit = time.monotonic() + 5
                 while self.runs and time.monotonic() < limit:
                     for pid in self.runs:
@@ -35185,8 +35477,7 @@ class Nursery:
         else:
             pid = self.pids.get(order.get("kill", order.get("interrupt")))
             if "kill" in order:
-)driver_ends";
-inline constexpr std::string_view python_driver_2 = R"driver_ends(                if pid is not None:
+                if pid is not None:
                     self.kill(pid)
             elif pid is not None:
                 os.kill(pid, signal.SIGINT)  # the keeper passes it on, and says so
@@ -35251,8 +35542,9 @@ inline constexpr std::string_view python_driver_2 = R"driver_ends(              
                 _, status = os.waitpid(run, 0)
                 break
             os.waitpid(about.si_pid, 0)
-        self.say(ended=number, status=status, left=self.end_strays())
-        return 0
+        left = self.end_strays()
+        self.say(ended=number, status=status, left=left)
+        return LEFT if left else 0
 
     @staticmethod
     def kill(pid):
@@ -35264,32 +35556,37 @@ inline constexpr std::string_view python_driver_2 = R"driver_ends(              
                 pass
 
     def reap(self):
-        ended = []
-        while True:
+        """Not all of those that die all the time: others wait meanwhile."""
+        ended, left, more = [], self.patience is not None, True
+        for _ in range(256):
             try:
                 about = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             except ChildProcessError:
-                break
+                about = None
             if about is None:
+                more = False
                 break
             _, status = os.waitpid(about.si_pid, 0)
             self.own.discard(about.si_pid)
             number = self.runs.pop(about.si_pid, None)
             if number is not None:
                 del self.pids[number]
-                if status != 0:  # else it has said all
+                if status == LEFT << 8:
+                    left = True
+                elif status != 0:  # else it has said all
                     ended.append((number, status))
-        if ended:
-            left = self.end_strays()
+        if ended or left:
+            left = self.end_strays(1 if ended else 0.1)
             for number, status in ended:
                 if os.WIFSIGNALED(status):  # the keeper was killed, and its run with it
                     self.say(ended=number, status=signal.SIGKILL, left=left)
                 else:
                     self.say(ended=number, status=None, problem="its process could not be made or kept")
+        self.patience = 0 if more else 0.05 if left else None
 
-    def end_strays(self):
+    def end_strays(self, longest=5):
         """Kills what dead runs have left. True where something could not be ended."""
-        limit = time.monotonic() + 5
+        limit = time.monotonic() + longest
         pause = 0.0
         while True:
             if not self.runs and not self.own:
@@ -35300,6 +35597,12 @@ inline constexpr std::string_view python_driver_2 = R"driver_ends(              
             strays = [pid for pid in self.children() if pid not in self.runs and pid not in self.own]
             if not strays:
                 return False
+            for group in {self.group_of(pid) for pid in strays}:
+                try:  # whole, and at one moment: those that fork all the time would be gone before their turn
+                    if group is not None:
+                        os.killpg(group, signal.SIGKILL)
+                except OSError:
+                    pass
             for pid in strays:
                 try:
                     os.kill(pid, signal.SIGKILL)
@@ -35310,6 +35613,15 @@ inline constexpr std::string_view python_driver_2 = R"driver_ends(              
                 return True
             time.sleep(pause)
             pause = 0.002
+
+    @staticmethod
+    def group_of(pid):
+        """The process group of a stray; None where it is ours."""
+        try:
+            group = os.getpgid(pid)
+        except OSError:
+            return None
+        return group if group > 1 and group != os.getpgrp() else None
 
     @staticmethod
     def children():
@@ -35344,7 +35656,8 @@ class HelperFinder:
     def find_spec(self, name, path=None, target=None):
         if name not in self.sources:
             return None
-        import importlib.machinery
+)driver_ends";
+inline constexpr std::string_view python_driver_3 = R"driver_ends(        import importlib.machinery
         return importlib.machinery.ModuleSpec(name, self, origin="<%s>" % name)
 
     def create_module(self, spec):
@@ -35398,8 +35711,7 @@ class Encoder:
             return self.one(value, 0)
         except (TooLarge, RecursionError):
             self.left = 1 << 17
-)driver_ends";
-inline constexpr std::string_view python_driver_3 = R"driver_ends(            return self.text(value, "too large or too deep")
+            return self.text(value, "too large or too deep")
 
     def spend(self, count):
         self.left -= count
@@ -35548,7 +35860,8 @@ def decode(value):
         return base64.b64decode(value["base64"], validate=True).decode("utf-8", "surrogatepass")
     if kind == "bytes":
         return base64.b64decode(value["base64"], validate=True)
-    if kind == "bytearray":
+)driver_ends";
+inline constexpr std::string_view python_driver_4 = R"driver_ends(    if kind == "bytearray":
         return bytearray(base64.b64decode(value["base64"], validate=True))
     if kind in ("tuple", "set", "frozenset"):
         return {"tuple": tuple, "set": set, "frozenset": frozenset}[kind](decode(item) for item in value["items"])
@@ -35592,8 +35905,7 @@ class Channel:
         body = json.dumps(what, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
         with self.lock:
             text = self.waiting + struct.pack(">I", len(body) + 1) + letter + body
-)driver_ends";
-inline constexpr std::string_view python_driver_4 = R"driver_ends(            self.waiting = text if waits else b""
+            self.waiting = text if waits else b""
             if not waits:
                 self.write(text)
 
@@ -35737,7 +36049,8 @@ class Interpreter:
         names = self.main.__dict__
         for name, value in request["environment"].items():
             before = os.environ.get(name)
-            os.environ[name] = value
+)driver_ends";
+inline constexpr std::string_view python_driver_5 = R"driver_ends(            os.environ[name] = value
             self.environment[name] = before
         for name in self.extras:
             names.pop(name, None)
@@ -35780,8 +36093,7 @@ class Interpreter:
                 if missing:
                     raise TypeError("%s: %s missing" % (name, ", ".join(missing)))
             elif len(args) == 1 and not kwargs:
-)driver_ends";
-inline constexpr std::string_view python_driver_5 = R"driver_ends(                values = {"output": args[0]}
+                values = {"output": args[0]}
             elif kwargs and not args:
                 values = kwargs
             else:
@@ -35914,7 +36226,8 @@ inline constexpr std::string_view python_driver_5 = R"driver_ends(              
         real, self.channel = self.channel, Silence(self.channel.descriptor)
         try:
             request = json.loads(REHEARSAL)
-            struct.unpack(">I", struct.pack(">I", 7))
+)driver_ends";
+inline constexpr std::string_view python_driver_6 = R"driver_ends(            struct.unpack(">I", struct.pack(">I", 7))
             self.run(request)
         finally:
             self.channel = real
@@ -35971,8 +36284,7 @@ def describe(failure, filename, quiet=False):
             todo += [one.__cause__, one.__context__, *(getattr(one, "exceptions", None) or [])]
     text = clean("".join(whole.format()))
     if len(text) > 65536:
-)driver_ends";
-inline constexpr std::string_view python_driver_6 = R"driver_ends(        text = text[:32768] + "\n... (left out) ...\n" + text[-32768:]
+        text = text[:32768] + "\n... (left out) ...\n" + text[-32768:]
     try:
         message = clean(str(failure))
     except Exception:
@@ -36138,7 +36450,7 @@ class Driver:
 
     @staticmethod
     def frame(header, *body):
-        text = json.dumps(header, separators=(",", ":")).encode()
+        text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
         size = 4 + len(text) + sum(map(len, body))
         return b"".join([struct.pack(">II", size, len(text)), text, *body])
 
@@ -36149,7 +36461,8 @@ class Driver:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         pid = os.fork()
         if pid == 0:
-            try:
+)driver_ends";
+inline constexpr std::string_view python_driver_7 = R"driver_ends(            try:
                 ours.close()
                 os.close(self.host_in)
                 os.close(self.host_out)
@@ -36200,8 +36513,7 @@ class Driver:
         times += [child.deaf for child in self.children.values() if child.deaf is not None]
         if self.flush_at is not None:
             times.append(self.flush_at)
-)driver_ends";
-inline constexpr std::string_view python_driver_7 = R"driver_ends(        return max(0, min(times) - time.monotonic()) if times else None
+        return max(0, min(times) - time.monotonic()) if times else None
 
     def look_at_clock(self):
         now = time.monotonic()
@@ -36237,6 +36549,7 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(        return
         if polite:
             run.deadline = time.monotonic() + run.header["grace"] / 1000
             child.interrupting = True
+            child.deaf = run.deadline + LINGER  # where its keeper does not even pass that on
             self.order({"interrupt": child.number})
         else:
             run.deadline = None
@@ -36349,17 +36662,20 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(        return
         if child.run is not None or child.ended is not None or child.interrupting or child.killed or not child.queue:
             return
         run = child.run = child.queue.popleft()
-        run.started = time.monotonic()
+)driver_ends";
+inline constexpr std::string_view python_driver_8 = R"driver_ends(        run.started = time.monotonic()
         if child.name is not None:
             self.say({"t": "turn", "id": run.number, "began": True})
+        if run.header["timeout"] is not None:
+            run.deadline = run.started + run.header["timeout"] / 1000
         if run.header["files"]:
             run.before, run.whole = scan_files(run.header["files"])
-        if run.header["timeout"] is not None:
-            run.deadline = time.monotonic() + run.header["timeout"] / 1000
         self.send_child(child, run.body)
         run.body = b""
 
     def send_child(self, child, body):
+        if len(child.outgoing) > MOST_UNREAD:
+            return self.close_link(child)
         child.outgoing += struct.pack(">I", len(body))
         child.outgoing += body
         self.to_link(child)
@@ -36402,8 +36718,7 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(        return
                 self.flush_at = time.monotonic() + 0.1
         return True
 
-)driver_ends";
-inline constexpr std::string_view python_driver_8 = R"driver_ends(    def drain(self, child):
+    def drain(self, child):
         """What its outputs hold now, and no more: whoever writes on is not waited for."""
         for index in (0, 1):
             for _ in range(16):
@@ -36411,30 +36726,32 @@ inline constexpr std::string_view python_driver_8 = R"driver_ends(    def drain(
                     break
 
     def from_link(self, child, events):
+        """True where it has said something, and may have said more."""
         if events & selectors.EVENT_WRITE:
             self.to_link(child)
         if not events & selectors.EVENT_READ or child.link is None:
-            return
+            return False
         try:
             data = child.link.recv(1 << 18)
         except BlockingIOError:
-            return
+            return False
         except OSError:
             data = b""
         if not data:
             self.close_link(child)
-            return
+            return False
         child.incoming += data
         while child.link is not None and len(child.incoming) >= 4:
             size = struct.unpack_from(">I", child.incoming)[0]
             if not 1 <= size <= MOST_REPORT:
                 self.close_link(child)  # nothing that it could still say would be understood
-                return
+                return False
             if len(child.incoming) < 4 + size:
                 break
             letter, body = child.incoming[4:5], bytes(child.incoming[5:4 + size])
             del child.incoming[:4 + size]
             self.hear(child, bytes(letter), body)
+        return True
 
     def close_link(self, child):
         if child.link is not None:
@@ -36482,16 +36799,16 @@ inline constexpr std::string_view python_driver_8 = R"driver_ends(    def drain(
             return
         if "interrupted" in news:  # no earlier: the signal would hit the next piece of code
             child.interrupting = False
+            if not child.killed:
+                child.deaf = None
             self.next_run(child)
             return
         child.ended = news["status"] if news["status"] is not None else -1
         child.problem = news.get("problem") or ("what it started cannot be ended" if news.get("left") else None)
         child.deaf = None
         child.linger = time.monotonic() + LINGER
-        while child.link is not None:  # what it has said last
-            before = len(child.incoming)
-            self.from_link(child, selectors.EVENT_READ)
-            if len(child.incoming) == before:
+        for _ in range(256):  # what it has said last; somebody may have its channel and speak on
+            if not self.from_link(child, selectors.EVENT_READ):
                 break
         self.close_link(child)
         if child.run is not None:
@@ -36537,13 +36854,14 @@ inline constexpr std::string_view python_driver_8 = R"driver_ends(    def drain(
                 if header["signal"] == signal.SIGKILL and run.reason is None:
                     header["memory"] = memory_kills(self.memory_events) > self.memory_kills
             else:
-                header["exit"] = os.WEXITSTATUS(status)
+)driver_ends";
+inline constexpr std::string_view python_driver_9 = R"driver_ends(                header["exit"] = os.WEXITSTATUS(status)
         if run.started is not None:
             header["us"] = int((time.monotonic() - run.started) * 1e6)
             if run.header["files"]:
                 after, whole = scan_files(run.header["files"])
-                header["files"] = changed_files(run.before, after)
-                header["files_whole"] = whole and run.whole
+                header["files"], all_of_them = changed_files(run.before, after)
+                header["files_whole"] = whole and run.whole and all_of_them
         name = run.header.get("context")
         if name is not None:
             child = self.contexts.get(name)
@@ -36580,8 +36898,8 @@ if __name__ == "__main__":
 )driver_ends";
 
 /// The program of the Python driver, in pieces that follow one another.
-inline constexpr std::array<std::string_view, 8> python_driver = {
-    python_driver_1, python_driver_2, python_driver_3, python_driver_4, python_driver_5, python_driver_6, python_driver_7, python_driver_8};
+inline constexpr std::array<std::string_view, 9> python_driver = {
+    python_driver_1, python_driver_2, python_driver_3, python_driver_4, python_driver_5, python_driver_6, python_driver_7, python_driver_8, python_driver_9};
 
 }  // namespace cofferdam::inline v0::detail
 

@@ -148,7 +148,7 @@ TEST(DriverReport, displays_hold_what_is_text) {
   const auto good =
       cofferdam::detail::read_display(as_bytes(std::string_view(R"({"forms":{"a/b":"c","d":5},"value":true})")));
   ASSERT_TRUE(good);
-  EXPECT_EQ(good->forms().size(), 1U);
+  EXPECT_EQ(good->forms().size(), 2U);
   EXPECT_TRUE(good->is_value());
   EXPECT_FALSE(cofferdam::detail::read_display(as_bytes(std::string_view("{}"))));
   EXPECT_FALSE(cofferdam::detail::read_display(as_bytes(std::string_view("x"))));

@@ -150,7 +150,7 @@ class code_request {
   /// Told what a run prints while it runs: the first half of what is kept of each stream, piece by piece. What is left of
   /// that when the run ends, and all that is kept besides, is told by the result only, which has everything.
   using output_listener = std::function<void(output_stream stream, bytes_view piece)>;
-  /// \param hears  does not throw, and is not called any more once `run_code` is over.
+  /// \param hears  is not called any more once `run_code` is over. What it throws ends the run, and comes out of that.
   code_request& on_output(output_listener hears) & {
     on_output_ = std::move(hears);
     return *this;

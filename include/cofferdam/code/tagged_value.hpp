@@ -25,7 +25,8 @@
 //   {"$python": "float", "text": "nan"}                                 nan, inf, -inf
 //   {"$python": "bytes", "base64": "AAEC"}                              also "bytearray", and "str" with surrogates
 //   {"$python": "tuple", "items": [1, 2]}                               also "set", "frozenset"
-//   {"$python": "dict", "items": [[1, "one"], ...]}                     a dict with keys that are no text, or begin with $
+//   {"$python": "dict", "items": [[1, "one"], ...]}                     a dict with keys that are no text, or begin with $;
+//                                                                       or with more than 1,000 of them
 //   {"$python": "datetime", "text": "2026-01-31T12:00:00+02:00"}        also "date", "time"
 //   {"$python": "timedelta", "days": 1, "seconds": 2, "microseconds": 3}
 //   {"$python": "decimal", "text": "1.10"}

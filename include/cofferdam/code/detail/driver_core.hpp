@@ -115,15 +115,22 @@ class driver_core {
     const bool restarted = std::exchange(self->restarted_, false);
     bool cancelled = false;
     bool silent = false;
-    while (!one->result && !cancelled && !silent) {
-      link->serve_call(one);
+    std::shared_ptr<driver_question> sign;  // of life, where it waits in a queue
+    while (!one->result && !cancelled && !silent && !one->listener_failure) {
+      link->serve_calls(one);
       const clock::time_point patience = patience_with(*one, in_context, limit, settings.interrupt_grace);
       const bool seen = co_await one->changed.wait(patience);
       cancelled = seen;
-      silent = clock::now() >= patience;
+      if (clock::now() < patience) continue;
+      silent = one->turn != run_turn::queued || (sign && !sign->answer);
+      if (silent) break;
+      sign = std::make_shared<driver_question>(self->executor_);
+      boost::json::object question;
+      question["op"] = "contexts";
+      link->ask(sign, std::move(question));
     }
-    one->cancelled = cancelled;
-    if (cancelled || silent || one->calling) {
+    one->cancelled = cancelled || one->listener_failure;
+    if (cancelled || silent || one->calling || one->listener_failure) {
       const bool throws = co_await asio::this_coro::throw_if_cancelled();
       co_await asio::this_coro::throw_if_cancelled(false);
       co_await shielded(
@@ -133,6 +140,7 @@ class driver_core {
     code_result result = std::move(*one->result);
     if (cancelled)
       throw error(errc::cancelled, "run_code: cancelled; the code was ended").with_partial(partial_of(result));
+    if (one->listener_failure) std::rethrow_exception(one->listener_failure);
     if (one->lost) self->explain_loss(*link, silent, result);
     result.displays(std::move(one->displays)).driver_restarted(restarted).walls(std::move(walls));
     co_return result;
@@ -200,8 +208,8 @@ class driver_core {
   static clock::time_point patience_with(const driven_run& one, bool in_context, std::chrono::milliseconds limit,
                                          std::chrono::milliseconds grace) {
     if (in_context && one.turn == run_turn::unknown) return one.began + 3 * driver_slack;
-    const bool waits = one.turn == run_turn::queued;
-    if (waits || limit > std::chrono::hours(24 * 365)) return clock::time_point::max();
+    if (one.turn == run_turn::queued) return clock::now() + driver_slack;
+    if (limit > std::chrono::hours(24 * 365)) return clock::time_point::max();
     return one.began + limit + grace + driver_slack;
   }
 

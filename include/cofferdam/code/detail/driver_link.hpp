@@ -71,6 +71,9 @@ class wakeable {
 inline constexpr std::size_t longest_report = 32 * 1024 * 1024;
 inline constexpr std::size_t most_displayed = 64 * 1024 * 1024;
 inline constexpr std::size_t most_waiting_calls = 64;
+inline constexpr std::size_t most_waiting_bytes = 32 * 1024 * 1024;
+/// What a display costs besides its bytes.
+inline constexpr std::size_t display_overhead = 1024;
 
 /// Where a run of a context stands in its queue.
 enum class run_turn { unknown, queued, began };
@@ -89,6 +92,8 @@ class driven_run {
   std::vector<display_output> displays;
   std::size_t displayed = 0;
   std::deque<bytes> calls;  // not begun
+  std::size_t waiting_bytes = 0;
+  std::exception_ptr listener_failure;  // of the request's own
   run_turn turn = run_turn::unknown;
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
   bool calling = false;
@@ -183,31 +188,16 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     send(driver_frame_of(header, {}));
   }
 
-  /// Starts the handler of the next call, or answers it.
-  void serve_call(const std::shared_ptr<driven_run>& run) {
-    if (run->calling || run->calls.empty() || run->result || run->cancelled) return;
-    const bytes said = std::move(run->calls.front());
-    run->calls.pop_front();
-    std::optional<boost::json::object> call = parse_from_run(said);
-    if (!call) return run->changed.wake();  // there may be another
-    const boost::json::value number = call->contains("call") ? call->at("call") : boost::json::value();
-    std::string kind;
-    std::string complaint;
-    boost::json::object arguments;
-    const host_function* const wanted = find_function(*run, *call, arguments, kind, complaint);
-    if (wanted == nullptr) {
-      answer(run->number, number, kind, std::move(complaint));
-      return run->changed.wake();  // there may be another
+  /// Starts the handler of the next call; answers those before it that have none.
+  void serve_calls(const std::shared_ptr<driven_run>& run) {
+    while (!run->calling && !run->calls.empty() && !run->result && !run->cancelled) {
+      const bytes said = std::move(run->calls.front());
+      run->calls.pop_front();
+      run->waiting_bytes -= said.size();
+      const std::optional<boost::json::object> call = parse_from_run(said);
+      const std::optional<std::int64_t> number = call ? number_member(*call, "call") : std::nullopt;
+      if (number) serve_call(run, *number, *call);
     }
-    run->calling = true;
-    const auto self = shared_from_this();
-    auto ended = [self, run, number](std::exception_ptr failure, boost::json::value value) {
-      run->calling = false;
-      if (!run->result) self->answer_call(run->number, number, failure, std::move(value));
-      run->changed.wake();
-    };
-    asio::co_spawn(executor_, handle(run, wanted, std::move(arguments)),
-                   asio::bind_cancellation_slot(run->cancel_call.slot(), std::move(ended)));
   }
 
   /// Ends the driver, and with it all that runs: asks it first. Not to be cancelled.
@@ -242,6 +232,23 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   }
 
  private:
+  void serve_call(const std::shared_ptr<driven_run>& run, std::int64_t number, const boost::json::object& call) {
+    std::string kind;
+    std::string complaint;
+    boost::json::object arguments;
+    const host_function* const wanted = find_function(*run, call, arguments, kind, complaint);
+    if (wanted == nullptr) return answer(run->number, number, kind, std::move(complaint));
+    run->calling = true;
+    const auto self = shared_from_this();
+    auto ended = [self, run, number](std::exception_ptr failure, boost::json::value value) {
+      run->calling = false;
+      if (!run->result) self->answer_call(run->number, number, failure, std::move(value));
+      run->changed.wake();
+    };
+    asio::co_spawn(executor_, handle(run, wanted, std::move(arguments)),
+                   asio::bind_cancellation_slot(run->cancel_call.slot(), std::move(ended)));
+  }
+
   static awaitable<void> read(std::shared_ptr<driver_link> self) {
     for (;;) {
       chunk piece = co_await self->process_.read();
@@ -316,16 +323,20 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       const bytes_view part = bytes_view(frame.body).first(std::min(room, frame.body.size()));
       head.insert(head.end(), part.begin(), part.end());
       const output_stream stream = &head == run->heads.data() ? output_stream::out : output_stream::err;
-      if (run->request.on_output() && !part.empty()) run->request.on_output()(stream, part);
+      if (run->request.on_output() && !part.empty()) tell(*run, [&] { run->request.on_output()(stream, part); });
     } else if (what == "display") {
-      run->displayed += frame.body.size();
+      run->displayed += frame.body.size() + display_overhead;
       if (run->displayed > most_displayed) return;
       std::optional<display_output> shown = read_display(frame.body);
       if (!shown) return;
-      if (run->request.on_display()) return run->request.on_display()(std::move(*shown));
+      if (run->request.on_display()) return tell(*run, [&] { run->request.on_display()(std::move(*shown)); });
       run->displays.push_back(std::move(*shown));
     } else if (what == "call") {
-      if (run->calls.size() >= most_waiting_calls) return;
+      run->waiting_bytes += frame.body.size();
+      if (run->calls.size() >= most_waiting_calls || run->waiting_bytes > most_waiting_bytes) {
+        run->waiting_bytes -= frame.body.size();
+        return;
+      }
       run->calls.push_back(std::move(frame.body));
       run->changed.wake();
     } else if (what == "turn") {
@@ -336,6 +347,18 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       runs_.erase(found);
       run->result = read_end(frame.header, frame.body, std::move(run->heads), run->request.context().has_value());
       run->changed.wake();
+    }
+  }
+
+  /// A listener that throws ends its run, and is not told of more.
+  template <class Told>
+  static void tell(driven_run& run, Told told) {
+    if (run.listener_failure) return;
+    try {
+      told();
+    } catch (...) {
+      run.listener_failure = std::current_exception();
+      run.changed.wake();
     }
   }
 
@@ -404,7 +427,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     co_return value;
   }
 
-  void answer_call(std::uint64_t run, const boost::json::value& number, const std::exception_ptr& failure,
+  void answer_call(std::uint64_t run, std::int64_t number, const std::exception_ptr& failure,
                    boost::json::value value) {
     std::string complaint;
     try {
@@ -423,7 +446,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     answer(run, number, "HostFunctionError", std::move(complaint));
   }
 
-  void answer(std::uint64_t run, const boost::json::value& number, const std::string& kind, std::string complaint) {
+  void answer(std::uint64_t run, std::int64_t number, const std::string& kind, std::string complaint) {
     boost::json::object reply;
     reply["call"] = number;
     reply["ok"] = false;

@@ -3,14 +3,15 @@
 #pragma once
 
 #include <cofferdam/code/code_result.hpp>
+#include <cofferdam/code/detail/guest_json.hpp>
 #include <cofferdam/code/tagged_value.hpp>
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/captured.hpp>
+#include <cofferdam/core/utf8.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
 #include <algorithm>
@@ -48,14 +49,20 @@ inline bool true_member(const boost::json::object& object, std::string_view name
 
 /// A JSON object from a run; nothing where it is none.
 inline std::optional<boost::json::object> parse_from_run(bytes_view body) {
-  boost::json::parse_options options;
-  options.max_depth = 512;  // the driver's encoder ends at 100 levels of Python's, of three each at most
-  boost::system::error_code failure;
-  const std::string_view text = as_text(body);
-  boost::json::value value = boost::json::parse({text.data(), text.size()}, failure, {}, options);
-  if (failure || !value.is_object()) return std::nullopt;
-  return std::move(value.get_object());
+  std::optional<boost::json::value> value = parse_guest_json(as_text(body));
+  if (!value || !value->is_object()) return std::nullopt;
+  return std::move(value->get_object());
 }
+
+/// What code_result promises of lengths, the driver keeps; whoever speaks in its place may not.
+inline std::string cut_text(std::string text) {
+  constexpr std::size_t most = 80 * 1024;
+  if (text.size() > most) text.resize(without_cut_end(std::string_view(text).substr(0, most)).size());
+  return text;
+}
+
+/// Of one display.
+inline constexpr std::size_t most_forms = 32;
 
 /// Nothing where it cannot be read.
 inline std::optional<display_output> read_display(bytes_view body) {
@@ -64,9 +71,10 @@ inline std::optional<display_output> read_display(bytes_view body) {
   const boost::json::value* const listed = said->if_contains("forms");
   if (listed == nullptr || !listed->is_object()) return std::nullopt;
   std::map<std::string, std::string> forms;
+  forms["text/plain"];
   for (const auto& each : listed->get_object())
-    if (each.value().is_string())
-      forms.emplace(std::string(each.key()), std::string(view_of(each.value().get_string())));
+    if (each.value().is_string() && forms.size() < most_forms)
+      forms.insert_or_assign(std::string(each.key()), std::string(view_of(each.value().get_string())));
   return display_output(std::move(forms), true_member(*said, "value"));
 }
 
@@ -95,7 +103,7 @@ inline bool read_report(bytes_view body, code_result& result) {
   for (auto& each : *said)
     if (!read_floats(each.value())) return false;
   if (boost::json::value* const value = said->if_contains("value"))
-    result.value(std::move(*value), true_member(*said, "value_exact"), text_member(*said, "text"));
+    result.value(std::move(*value), true_member(*said, "value_exact"), cut_text(text_member(*said, "text")));
   boost::json::value* const final_value = said->if_contains("final");
   if (final_value != nullptr && final_value->is_object())
     result.final_value(std::move(final_value->get_object()), true_member(*said, "final_exact"));
@@ -103,9 +111,9 @@ inline bool read_report(bytes_view body, code_result& result) {
   if (failure != nullptr && failure->is_object()) {
     const boost::json::object& about = failure->get_object();
     const std::int64_t line = number_member(about, "line").value_or(0);
-    result.failure(code_error(text_member(about, "type"), text_member(about, "message"),
+    result.failure(code_error(cut_text(text_member(about, "type")), cut_text(text_member(about, "message")),
                               line < 0 || line > 100'000'000 ? 0 : static_cast<int>(line),
-                              text_member(about, "traceback")));
+                              cut_text(text_member(about, "traceback"))));
   }
   // The process's own exit code, where there is one, says more than what it has said before.
   result.exit_code(static_cast<int>(number_member(*said, "exit").value_or(1) & 255));

@@ -26,6 +26,8 @@ inline constexpr std::string_view pyodide_driver_1 = R"driver_ends(// SPDX-Licen
 const MOST_REPORT = 16 * 1024 * 1024;
 const MOST_DISPLAYED = 64 * 1024 * 1024;
 const MOST_ON_THE_WAY = 4 * 1024 * 1024;  // output that a worker has said and the main thread has not read
+const MOST_PATHS = 2 * 1024 * 1024;  // of all files of a run together
+const TIDYING = 5000;  // how long a worker may take from the end of a run until it takes another, in ms
 const MAILBOX = 256 * 1024;
 const CTL = {full: 0, size: 1, last: 2, onTheWay: 3, pause: 4};
 
@@ -185,12 +187,12 @@ class Output {
     this.total += piece.length;
     const first = Math.min(this.left, piece.length);
     if (first) this.head.push(piece.subarray(0, first));
-    this.left -= first;
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_2 = R"driver_ends(    this.left -= first;
     if (first === piece.length) return;
     this.tail.push(piece.subarray(first));
     this.held += piece.length - first;
-)driver_ends";
-inline constexpr std::string_view pyodide_driver_2 = R"driver_ends(    while (this.tail.length && this.held - this.tail[0].length >= this.room) this.held -= this.tail.shift().length;
+    while (this.tail.length && this.held - this.tail[0].length >= this.room) this.held -= this.tail.shift().length;
   }
   begin() {
     const head = join(this.head);
@@ -236,6 +238,25 @@ class Run {
   }
 }
 
+// What a run says of its files, as the host reads it, and nothing besides.
+function filesOf(body, most) {
+  let said = {};
+  try {
+    said = JSON.parse(plain.decode(body)) ?? {};
+  } catch { /* not ours */ }
+  const files = [];
+  let room = MOST_PATHS;
+  for (const row of Array.isArray(said.files) ? said.files : []) {
+    const name = typeof row?.path === "string" ? "path" : "path64";
+    const path = row?.[name];
+    if (typeof path !== "string" || !Number.isSafeInteger(row.size)) continue;
+    room -= path.length;
+    if (room < 0 || files.length >= most) return {files, files_whole: false};
+    files.push({[name]: path.toWellFormed(), size: row.size, new: row.new === true});
+  }
+  return {files, files_whole: said.whole === true};
+}
+
 class Place {
   constructor(driver, name) {
     this.driver = driver;
@@ -243,6 +264,8 @@ class Place {
     this.queue = [];
     this.run = null;
     this.ready = false;  // for another run
+    this.due = true;  // to say that it is ready; nobody hears that at another time
+    this.tidying = null;
     this.dead = false;
     this.control = new Int32Array(new SharedArrayBuffer(64));
     this.mailbox = new Uint8Array(new SharedArrayBuffer(MAILBOX));
@@ -294,8 +317,10 @@ class Place {
     this.interrupt[0] = 0;
     tell({t: "turn", id: run.id, began: true});
     run.started = performance.now();
-    if (run.header.timeout !== null)
-      run.timer = setTimeout(() => this.stop("timeout"), Math.min(run.header.timeout, 0x7FFFFFFF));
+    const late = () => {
+      if (this.run === run) this.stop("timeout");
+    };
+    if (run.header.timeout !== null) run.timer = setTimeout(late, Math.min(run.header.timeout, 0x7FFFFFFF));
     this.deliver(text.encode(JSON.stringify({begin: run.header.files})), run.body);
     run.body = null;
   }
@@ -307,7 +332,10 @@ class Place {
     run.reason ??= reason;
     clearTimeout(run.timer);
     if (!polite) return this.end(null, null);
-    run.timer = setTimeout(() => this.end(null, null), run.header.grace);
+    const late = () => {
+      if (this.run === run) this.end(null, null);
+    };
+    run.timer = setTimeout(late, run.header.grace);
     Atomics.store(this.interrupt, 0, 2);
     Atomics.notify(this.control, CTL.full);
     Atomics.notify(this.control, CTL.pause);
@@ -320,12 +348,15 @@ class Place {
       this.driver.keepSnapshot(said.image);
     } else if (said.k === "i") {
       if (said.problem) return this.broken(said.problem);
+      if (run !== null || !this.due) return this.broken("it has said that it was over before it was");
       if (said.worn) return this.end(null, null);
+      clearTimeout(this.tidying);
+      this.due = false;
       this.ready = true;
       this.driver.next(this);
     } else if (said.k === "x") {
       if (Number.isInteger(said.status)) return this.end(said.status & 255, null);
-      this.broken(String(said.problem));
+      this.broken(said.problem);
     } else if (said.k === "o" && body !== null) {
       Atomics.sub(this.control, CTL.onTheWay, body.length);
       Atomics.notify(this.control, CTL.onTheWay);
@@ -347,25 +378,29 @@ class Place {
     } else if (said.k === "r") {
       if (!run.report.length) run.report = body;
     } else if (said.k === "e") {
-      let files = {};
-      try {
-        files = JSON.parse(plain.decode(body));
-      } catch { /* not ours */ }
+      const listed = filesOf(body, run.header.files);
       this.run = null;
       this.interrupt[0] = 0;
-      this.driver.report(run, {files: files.files, files_whole: files.whole === true, alive: this.name !== null});
+      this.driver.report(run, {...listed, alive: this.name !== null});
+      // Who runs on has lied. Where no interpreter is used twice, nobody asks it.
+      if (this.name === null && this.driver.config.isolate) return this.end(null, null);
+      this.due = true;
+      this.tidying = setTimeout(() => this.end(null, null), TIDYING);
     }
   }
 
-  broken(problem) {
+  broken(words) {
+    const problem = String(words).slice(-2000).toWellFormed();
     if (!this.driver.begun) return this.driver.fail(problem);
     this.end(null, problem);
   }
 
   // Its end, and that of the run in it. Nothing of an interpreter outlives its worker.
   end(status, problem) {
-    if (this.dead) return;
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_3 = R"driver_ends(    if (this.dead) return;
     this.dead = true;
+    clearTimeout(this.tidying);
     this.worker.terminate();
     this.driver.forget(this);
     const run = this.run;
@@ -399,8 +434,7 @@ class Place {
     } catch (failure) {
       answer = {error: String(failure?.message ?? failure).slice(0, 500)};
     }
-)driver_ends";
-inline constexpr std::string_view pyodide_driver_3 = R"driver_ends(    if (!this.dead && this.run === run) this.deliver(text.encode(JSON.stringify({fetched: wanted.number, ...answer})));
+    if (!this.dead && this.run === run) this.deliver(text.encode(JSON.stringify({fetched: wanted.number, ...answer})));
   }
 }
 
@@ -895,8 +929,9 @@ def serve(host, config):
         files = {"files": [], "whole": False}
         if most:
             after, still_whole = scan_files(most)
-            files = {"files": changed_files(there, after), "whole": whole and still_whole}
-            CHANNEL.send(b"e", files)
+            changed, are_all = changed_files(there, after)
+            files = {"files": changed, "whole": whole and still_whole and are_all}
+        CHANNEL.send(b"e", files)
         good = True
         if not is_context:
             one = None

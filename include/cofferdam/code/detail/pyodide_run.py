@@ -329,8 +329,9 @@ def serve(host, config):
         files = {"files": [], "whole": False}
         if most:
             after, still_whole = scan_files(most)
-            files = {"files": changed_files(there, after), "whole": whole and still_whole}
-            CHANNEL.send(b"e", files)
+            changed, are_all = changed_files(there, after)
+            files = {"files": changed, "whole": whole and still_whole and are_all}
+        CHANNEL.send(b"e", files)
         good = True
         if not is_context:
             one = None

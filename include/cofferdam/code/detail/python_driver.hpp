@@ -47,6 +47,8 @@ DRIVER = "cofferdam_driver"  # what this file is called in tracebacks, from whic
 GREETING = b"\ncofferdam python driver 1\n"
 MOST_REPORT = 16 * 1024 * 1024  # bytes of one thing that a run says: its result, a display, a call
 MOST_DISPLAYED = 64 * 1024 * 1024  # and of all its displays
+MOST_UNREAD = 256 * 1024 * 1024  # what a run may leave unread of what it is told
+LEFT = 71  # the exit code of a keeper that could not end all
 LINGER = 0.5  # how long an ended run's output may stay open
 
 
@@ -114,40 +116,57 @@ def read_exactly(fd, count):
 # ---- files: what a run has made ----------------------------------------------------------------------------------
 
 
+MOST_PATHS = 2 * 1024 * 1024  # bytes of the names of all files of a run together
+LONGEST_SCAN = 0.5  # of the work directory, in seconds
+
+
 def scan_files(most):
-    """Path -> what changes with a file, for the regular files beneath the work directory; and whether that is all."""
-    found, folders = {}, [b""]
+    """Path -> what changes with a file, for the regular files beneath the work directory; and whether that is all. It
+    looks at so many things for so long and no more: whatever code has made there, the next run begins."""
+    import time
+    found, folders, seen = {}, [b""], 0
+    limit = time.monotonic() + LONGEST_SCAN
+    whole = True
     while folders:
         folder = folders.pop()
         try:
             with os.scandir(folder or b".") as entries:
                 for entry in entries:
+                    seen += 1
+                    if len(found) >= most or seen > 4 * most or seen % 64 == 0 and time.monotonic() > limit:
+                        return found, False
                     path = os.path.join(folder, entry.name)
-                    if entry.is_dir(follow_symlinks=False):
-                        if entry.name != b".cofferdam" and entry.name != b"__pycache__":
-                            folders.append(path)
-                    elif entry.is_file(follow_symlinks=False):
-                        if len(found) >= most:
-                            return found, False
-                        about = entry.stat(follow_symlinks=False)
-                        found[path] = (about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
-        except OSError:  # gone, or not for us to read
-            continue
-    return found, True
+                    try:
+                        if entry.is_dir(follow_symlinks=False):
+                            if entry.name != b".cofferdam" and entry.name != b"__pycache__":
+                                folders.append(path)
+                        elif entry.is_file(follow_symlinks=False):
+                            about = entry.stat(follow_symlinks=False)
+                            found[path] = (about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
+                    except FileNotFoundError:
+                        pass
+        except FileNotFoundError:
+            pass
+        except OSError:  # not for us to read, or too deep
+            whole = False
+    return found, whole
 
 
 def changed_files(before, after):
-    """New and changed files, in byte order, as the host reads them."""
-    rows = []
+    """New and changed files, in byte order, as the host reads them; and whether those are all."""
+    rows, room = [], MOST_PATHS
     for path in sorted(after):
         if before.get(path) != after[path]:
+            room -= len(path)
+            if room < 0:
+                return rows, False
             row = {"size": after[path][0], "new": path not in before}
             try:
                 row["path"] = path.decode("utf-8")
             except UnicodeDecodeError:
                 row["path64"] = base64.b64encode(path).decode()
             rows.append(row)
-    return rows
+    return rows, True
 
 
 # ---- the nursery -------------------------------------------------------------------------------------------------
@@ -160,6 +179,7 @@ class Nursery:
         self.runs = {}  # pid of a keeper -> number
         self.pids = {}  # number -> that pid
         self.own = set()  # children of what was preloaded
+        self.patience = None  # until it looks again for what could not be ended
 
     def say(self, **what):
         try:
@@ -193,14 +213,15 @@ class Nursery:
         if hasattr(selector, "fileno"):
             self.descriptors.append(selector.fileno())
         while True:
-            ready = [key.fd for key, _ in selector.select()]
+            ready = [key.fd for key, _ in selector.select(self.patience)]
             if wake in ready:
                 try:
                     os.read(wake, 4096)
                 except BlockingIOError:
                     pass
             self.reap()
-            if self.link.fileno() in ready and not self.hear():
+)driver_ends";
+inline constexpr std::string_view python_driver_2 = R"driver_ends(            if self.link.fileno() in ready and not self.hear():
                 limit = time.monotonic() + 5
                 while self.runs and time.monotonic() < limit:
                     for pid in self.runs:
@@ -224,8 +245,7 @@ class Nursery:
         else:
             pid = self.pids.get(order.get("kill", order.get("interrupt")))
             if "kill" in order:
-)driver_ends";
-inline constexpr std::string_view python_driver_2 = R"driver_ends(                if pid is not None:
+                if pid is not None:
                     self.kill(pid)
             elif pid is not None:
                 os.kill(pid, signal.SIGINT)  # the keeper passes it on, and says so
@@ -290,8 +310,9 @@ inline constexpr std::string_view python_driver_2 = R"driver_ends(              
                 _, status = os.waitpid(run, 0)
                 break
             os.waitpid(about.si_pid, 0)
-        self.say(ended=number, status=status, left=self.end_strays())
-        return 0
+        left = self.end_strays()
+        self.say(ended=number, status=status, left=left)
+        return LEFT if left else 0
 
     @staticmethod
     def kill(pid):
@@ -303,32 +324,37 @@ inline constexpr std::string_view python_driver_2 = R"driver_ends(              
                 pass
 
     def reap(self):
-        ended = []
-        while True:
+        """Not all of those that die all the time: others wait meanwhile."""
+        ended, left, more = [], self.patience is not None, True
+        for _ in range(256):
             try:
                 about = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             except ChildProcessError:
-                break
+                about = None
             if about is None:
+                more = False
                 break
             _, status = os.waitpid(about.si_pid, 0)
             self.own.discard(about.si_pid)
             number = self.runs.pop(about.si_pid, None)
             if number is not None:
                 del self.pids[number]
-                if status != 0:  # else it has said all
+                if status == LEFT << 8:
+                    left = True
+                elif status != 0:  # else it has said all
                     ended.append((number, status))
-        if ended:
-            left = self.end_strays()
+        if ended or left:
+            left = self.end_strays(1 if ended else 0.1)
             for number, status in ended:
                 if os.WIFSIGNALED(status):  # the keeper was killed, and its run with it
                     self.say(ended=number, status=signal.SIGKILL, left=left)
                 else:
                     self.say(ended=number, status=None, problem="its process could not be made or kept")
+        self.patience = 0 if more else 0.05 if left else None
 
-    def end_strays(self):
+    def end_strays(self, longest=5):
         """Kills what dead runs have left. True where something could not be ended."""
-        limit = time.monotonic() + 5
+        limit = time.monotonic() + longest
         pause = 0.0
         while True:
             if not self.runs and not self.own:
@@ -339,6 +365,12 @@ inline constexpr std::string_view python_driver_2 = R"driver_ends(              
             strays = [pid for pid in self.children() if pid not in self.runs and pid not in self.own]
             if not strays:
                 return False
+            for group in {self.group_of(pid) for pid in strays}:
+                try:  # whole, and at one moment: those that fork all the time would be gone before their turn
+                    if group is not None:
+                        os.killpg(group, signal.SIGKILL)
+                except OSError:
+                    pass
             for pid in strays:
                 try:
                     os.kill(pid, signal.SIGKILL)
@@ -349,6 +381,15 @@ inline constexpr std::string_view python_driver_2 = R"driver_ends(              
                 return True
             time.sleep(pause)
             pause = 0.002
+
+    @staticmethod
+    def group_of(pid):
+        """The process group of a stray; None where it is ours."""
+        try:
+            group = os.getpgid(pid)
+        except OSError:
+            return None
+        return group if group > 1 and group != os.getpgrp() else None
 
     @staticmethod
     def children():
@@ -384,7 +425,8 @@ class HelperFinder:
     def find_spec(self, name, path=None, target=None):
         if name not in self.sources:
             return None
-        import importlib.machinery
+)driver_ends";
+inline constexpr std::string_view python_driver_3 = R"driver_ends(        import importlib.machinery
         return importlib.machinery.ModuleSpec(name, self, origin="<%s>" % name)
 
     def create_module(self, spec):
@@ -443,8 +485,7 @@ class Encoder:
             return self.one(value, 0)
         except (TooLarge, RecursionError):
             self.left = 1 << 17
-)driver_ends";
-inline constexpr std::string_view python_driver_3 = R"driver_ends(            return self.text(value, "too large or too deep")
+            return self.text(value, "too large or too deep")
 
     def spend(self, count):
         self.left -= count
@@ -598,7 +639,8 @@ def decode(value):
         return base64.b64decode(value["base64"], validate=True).decode("utf-8", "surrogatepass")
     if kind == "bytes":
         return base64.b64decode(value["base64"], validate=True)
-    if kind == "bytearray":
+)driver_ends";
+inline constexpr std::string_view python_driver_4 = R"driver_ends(    if kind == "bytearray":
         return bytearray(base64.b64decode(value["base64"], validate=True))
     if kind in ("tuple", "set", "frozenset"):
         return {"tuple": tuple, "set": set, "frozenset": frozenset}[kind](decode(item) for item in value["items"])
@@ -646,8 +688,7 @@ class Channel:
         body = json.dumps(what, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
         with self.lock:
             text = self.waiting + struct.pack(">I", len(body) + 1) + letter + body
-)driver_ends";
-inline constexpr std::string_view python_driver_4 = R"driver_ends(            self.waiting = text if waits else b""
+            self.waiting = text if waits else b""
             if not waits:
                 self.write(text)
 
@@ -799,7 +840,8 @@ class Interpreter:
         names = self.main.__dict__
         for name, value in request["environment"].items():
             before = os.environ.get(name)
-            os.environ[name] = value
+)driver_ends";
+inline constexpr std::string_view python_driver_5 = R"driver_ends(            os.environ[name] = value
             self.environment[name] = before
         for name in self.extras:
             names.pop(name, None)
@@ -842,8 +884,7 @@ class Interpreter:
                 if missing:
                     raise TypeError("%s: %s missing" % (name, ", ".join(missing)))
             elif len(args) == 1 and not kwargs:
-)driver_ends";
-inline constexpr std::string_view python_driver_5 = R"driver_ends(                values = {"output": args[0]}
+                values = {"output": args[0]}
             elif kwargs and not args:
                 values = kwargs
             else:
@@ -976,7 +1017,8 @@ inline constexpr std::string_view python_driver_5 = R"driver_ends(              
         real, self.channel = self.channel, Silence(self.channel.descriptor)
         try:
             request = json.loads(REHEARSAL)
-            struct.unpack(">I", struct.pack(">I", 7))
+)driver_ends";
+inline constexpr std::string_view python_driver_6 = R"driver_ends(            struct.unpack(">I", struct.pack(">I", 7))
             self.run(request)
         finally:
             self.channel = real
@@ -1037,8 +1079,7 @@ def describe(failure, filename, quiet=False):
             todo += [one.__cause__, one.__context__, *(getattr(one, "exceptions", None) or [])]
     text = clean("".join(whole.format()))
     if len(text) > 65536:
-)driver_ends";
-inline constexpr std::string_view python_driver_6 = R"driver_ends(        text = text[:32768] + "\n... (left out) ...\n" + text[-32768:]
+        text = text[:32768] + "\n... (left out) ...\n" + text[-32768:]
     try:
         message = clean(str(failure))
     except Exception:
@@ -1211,7 +1252,7 @@ class Driver:
 
     @staticmethod
     def frame(header, *body):
-        text = json.dumps(header, separators=(",", ":")).encode()
+        text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
         size = 4 + len(text) + sum(map(len, body))
         return b"".join([struct.pack(">II", size, len(text)), text, *body])
 
@@ -1222,7 +1263,8 @@ class Driver:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         pid = os.fork()
         if pid == 0:
-            try:
+)driver_ends";
+inline constexpr std::string_view python_driver_7 = R"driver_ends(            try:
                 ours.close()
                 os.close(self.host_in)
                 os.close(self.host_out)
@@ -1273,8 +1315,7 @@ class Driver:
         times += [child.deaf for child in self.children.values() if child.deaf is not None]
         if self.flush_at is not None:
             times.append(self.flush_at)
-)driver_ends";
-inline constexpr std::string_view python_driver_7 = R"driver_ends(        return max(0, min(times) - time.monotonic()) if times else None
+        return max(0, min(times) - time.monotonic()) if times else None
 
     def look_at_clock(self):
         now = time.monotonic()
@@ -1310,6 +1351,7 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(        return
         if polite:
             run.deadline = time.monotonic() + run.header["grace"] / 1000
             child.interrupting = True
+            child.deaf = run.deadline + LINGER  # where its keeper does not even pass that on
             self.order({"interrupt": child.number})
         else:
             run.deadline = None
@@ -1422,17 +1464,20 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(        return
         if child.run is not None or child.ended is not None or child.interrupting or child.killed or not child.queue:
             return
         run = child.run = child.queue.popleft()
-        run.started = time.monotonic()
+)driver_ends";
+inline constexpr std::string_view python_driver_8 = R"driver_ends(        run.started = time.monotonic()
         if child.name is not None:
             self.say({"t": "turn", "id": run.number, "began": True})
+        if run.header["timeout"] is not None:
+            run.deadline = run.started + run.header["timeout"] / 1000
         if run.header["files"]:
             run.before, run.whole = scan_files(run.header["files"])
-        if run.header["timeout"] is not None:
-            run.deadline = time.monotonic() + run.header["timeout"] / 1000
         self.send_child(child, run.body)
         run.body = b""
 
     def send_child(self, child, body):
+        if len(child.outgoing) > MOST_UNREAD:
+            return self.close_link(child)
         child.outgoing += struct.pack(">I", len(body))
         child.outgoing += body
         self.to_link(child)
@@ -1475,8 +1520,7 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(        return
                 self.flush_at = time.monotonic() + 0.1
         return True
 
-)driver_ends";
-inline constexpr std::string_view python_driver_8 = R"driver_ends(    def drain(self, child):
+    def drain(self, child):
         """What its outputs hold now, and no more: whoever writes on is not waited for."""
         for index in (0, 1):
             for _ in range(16):
@@ -1484,30 +1528,32 @@ inline constexpr std::string_view python_driver_8 = R"driver_ends(    def drain(
                     break
 
     def from_link(self, child, events):
+        """True where it has said something, and may have said more."""
         if events & selectors.EVENT_WRITE:
             self.to_link(child)
         if not events & selectors.EVENT_READ or child.link is None:
-            return
+            return False
         try:
             data = child.link.recv(1 << 18)
         except BlockingIOError:
-            return
+            return False
         except OSError:
             data = b""
         if not data:
             self.close_link(child)
-            return
+            return False
         child.incoming += data
         while child.link is not None and len(child.incoming) >= 4:
             size = struct.unpack_from(">I", child.incoming)[0]
             if not 1 <= size <= MOST_REPORT:
                 self.close_link(child)  # nothing that it could still say would be understood
-                return
+                return False
             if len(child.incoming) < 4 + size:
                 break
             letter, body = child.incoming[4:5], bytes(child.incoming[5:4 + size])
             del child.incoming[:4 + size]
             self.hear(child, bytes(letter), body)
+        return True
 
     def close_link(self, child):
         if child.link is not None:
@@ -1555,16 +1601,16 @@ inline constexpr std::string_view python_driver_8 = R"driver_ends(    def drain(
             return
         if "interrupted" in news:  # no earlier: the signal would hit the next piece of code
             child.interrupting = False
+            if not child.killed:
+                child.deaf = None
             self.next_run(child)
             return
         child.ended = news["status"] if news["status"] is not None else -1
         child.problem = news.get("problem") or ("what it started cannot be ended" if news.get("left") else None)
         child.deaf = None
         child.linger = time.monotonic() + LINGER
-        while child.link is not None:  # what it has said last
-            before = len(child.incoming)
-            self.from_link(child, selectors.EVENT_READ)
-            if len(child.incoming) == before:
+        for _ in range(256):  # what it has said last; somebody may have its channel and speak on
+            if not self.from_link(child, selectors.EVENT_READ):
                 break
         self.close_link(child)
         if child.run is not None:
@@ -1610,13 +1656,14 @@ inline constexpr std::string_view python_driver_8 = R"driver_ends(    def drain(
                 if header["signal"] == signal.SIGKILL and run.reason is None:
                     header["memory"] = memory_kills(self.memory_events) > self.memory_kills
             else:
-                header["exit"] = os.WEXITSTATUS(status)
+)driver_ends";
+inline constexpr std::string_view python_driver_9 = R"driver_ends(                header["exit"] = os.WEXITSTATUS(status)
         if run.started is not None:
             header["us"] = int((time.monotonic() - run.started) * 1e6)
             if run.header["files"]:
                 after, whole = scan_files(run.header["files"])
-                header["files"] = changed_files(run.before, after)
-                header["files_whole"] = whole and run.whole
+                header["files"], all_of_them = changed_files(run.before, after)
+                header["files_whole"] = whole and run.whole and all_of_them
         name = run.header.get("context")
         if name is not None:
             child = self.contexts.get(name)
@@ -1655,7 +1702,7 @@ if __name__ == "__main__":
 )driver_ends";
 
 /// The program of the Python driver, in pieces that follow one another.
-inline constexpr std::array<std::string_view, 8> python_driver = {
-    python_driver_1, python_driver_2, python_driver_3, python_driver_4, python_driver_5, python_driver_6, python_driver_7, python_driver_8};
+inline constexpr std::array<std::string_view, 9> python_driver = {
+    python_driver_1, python_driver_2, python_driver_3, python_driver_4, python_driver_5, python_driver_6, python_driver_7, python_driver_8, python_driver_9};
 
 }  // namespace cofferdam::inline v0::detail

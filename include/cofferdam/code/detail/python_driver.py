@@ -34,6 +34,8 @@ DRIVER = "cofferdam_driver"  # what this file is called in tracebacks, from whic
 GREETING = b"\ncofferdam python driver 1\n"
 MOST_REPORT = 16 * 1024 * 1024  # bytes of one thing that a run says: its result, a display, a call
 MOST_DISPLAYED = 64 * 1024 * 1024  # and of all its displays
+MOST_UNREAD = 256 * 1024 * 1024  # what a run may leave unread of what it is told
+LEFT = 71  # the exit code of a keeper that could not end all
 LINGER = 0.5  # how long an ended run's output may stay open
 
 
@@ -101,40 +103,57 @@ def read_exactly(fd, count):
 # ---- files: what a run has made ----------------------------------------------------------------------------------
 
 
+MOST_PATHS = 2 * 1024 * 1024  # bytes of the names of all files of a run together
+LONGEST_SCAN = 0.5  # of the work directory, in seconds
+
+
 def scan_files(most):
-    """Path -> what changes with a file, for the regular files beneath the work directory; and whether that is all."""
-    found, folders = {}, [b""]
+    """Path -> what changes with a file, for the regular files beneath the work directory; and whether that is all. It
+    looks at so many things for so long and no more: whatever code has made there, the next run begins."""
+    import time
+    found, folders, seen = {}, [b""], 0
+    limit = time.monotonic() + LONGEST_SCAN
+    whole = True
     while folders:
         folder = folders.pop()
         try:
             with os.scandir(folder or b".") as entries:
                 for entry in entries:
+                    seen += 1
+                    if len(found) >= most or seen > 4 * most or seen % 64 == 0 and time.monotonic() > limit:
+                        return found, False
                     path = os.path.join(folder, entry.name)
-                    if entry.is_dir(follow_symlinks=False):
-                        if entry.name != b".cofferdam" and entry.name != b"__pycache__":
-                            folders.append(path)
-                    elif entry.is_file(follow_symlinks=False):
-                        if len(found) >= most:
-                            return found, False
-                        about = entry.stat(follow_symlinks=False)
-                        found[path] = (about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
-        except OSError:  # gone, or not for us to read
-            continue
-    return found, True
+                    try:
+                        if entry.is_dir(follow_symlinks=False):
+                            if entry.name != b".cofferdam" and entry.name != b"__pycache__":
+                                folders.append(path)
+                        elif entry.is_file(follow_symlinks=False):
+                            about = entry.stat(follow_symlinks=False)
+                            found[path] = (about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
+                    except FileNotFoundError:
+                        pass
+        except FileNotFoundError:
+            pass
+        except OSError:  # not for us to read, or too deep
+            whole = False
+    return found, whole
 
 
 def changed_files(before, after):
-    """New and changed files, in byte order, as the host reads them."""
-    rows = []
+    """New and changed files, in byte order, as the host reads them; and whether those are all."""
+    rows, room = [], MOST_PATHS
     for path in sorted(after):
         if before.get(path) != after[path]:
+            room -= len(path)
+            if room < 0:
+                return rows, False
             row = {"size": after[path][0], "new": path not in before}
             try:
                 row["path"] = path.decode("utf-8")
             except UnicodeDecodeError:
                 row["path64"] = base64.b64encode(path).decode()
             rows.append(row)
-    return rows
+    return rows, True
 
 
 # ---- the nursery -------------------------------------------------------------------------------------------------
@@ -147,6 +166,7 @@ class Nursery:
         self.runs = {}  # pid of a keeper -> number
         self.pids = {}  # number -> that pid
         self.own = set()  # children of what was preloaded
+        self.patience = None  # until it looks again for what could not be ended
 
     def say(self, **what):
         try:
@@ -180,7 +200,7 @@ class Nursery:
         if hasattr(selector, "fileno"):
             self.descriptors.append(selector.fileno())
         while True:
-            ready = [key.fd for key, _ in selector.select()]
+            ready = [key.fd for key, _ in selector.select(self.patience)]
             if wake in ready:
                 try:
                     os.read(wake, 4096)
@@ -276,8 +296,9 @@ class Nursery:
                 _, status = os.waitpid(run, 0)
                 break
             os.waitpid(about.si_pid, 0)
-        self.say(ended=number, status=status, left=self.end_strays())
-        return 0
+        left = self.end_strays()
+        self.say(ended=number, status=status, left=left)
+        return LEFT if left else 0
 
     @staticmethod
     def kill(pid):
@@ -289,32 +310,37 @@ class Nursery:
                 pass
 
     def reap(self):
-        ended = []
-        while True:
+        """Not all of those that die all the time: others wait meanwhile."""
+        ended, left, more = [], self.patience is not None, True
+        for _ in range(256):
             try:
                 about = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             except ChildProcessError:
-                break
+                about = None
             if about is None:
+                more = False
                 break
             _, status = os.waitpid(about.si_pid, 0)
             self.own.discard(about.si_pid)
             number = self.runs.pop(about.si_pid, None)
             if number is not None:
                 del self.pids[number]
-                if status != 0:  # else it has said all
+                if status == LEFT << 8:
+                    left = True
+                elif status != 0:  # else it has said all
                     ended.append((number, status))
-        if ended:
-            left = self.end_strays()
+        if ended or left:
+            left = self.end_strays(1 if ended else 0.1)
             for number, status in ended:
                 if os.WIFSIGNALED(status):  # the keeper was killed, and its run with it
                     self.say(ended=number, status=signal.SIGKILL, left=left)
                 else:
                     self.say(ended=number, status=None, problem="its process could not be made or kept")
+        self.patience = 0 if more else 0.05 if left else None
 
-    def end_strays(self):
+    def end_strays(self, longest=5):
         """Kills what dead runs have left. True where something could not be ended."""
-        limit = time.monotonic() + 5
+        limit = time.monotonic() + longest
         pause = 0.0
         while True:
             if not self.runs and not self.own:
@@ -325,6 +351,12 @@ class Nursery:
             strays = [pid for pid in self.children() if pid not in self.runs and pid not in self.own]
             if not strays:
                 return False
+            for group in {self.group_of(pid) for pid in strays}:
+                try:  # whole, and at one moment: those that fork all the time would be gone before their turn
+                    if group is not None:
+                        os.killpg(group, signal.SIGKILL)
+                except OSError:
+                    pass
             for pid in strays:
                 try:
                     os.kill(pid, signal.SIGKILL)
@@ -335,6 +367,15 @@ class Nursery:
                 return True
             time.sleep(pause)
             pause = 0.002
+
+    @staticmethod
+    def group_of(pid):
+        """The process group of a stray; None where it is ours."""
+        try:
+            group = os.getpgid(pid)
+        except OSError:
+            return None
+        return group if group > 1 and group != os.getpgrp() else None
 
     @staticmethod
     def children():
@@ -1193,7 +1234,7 @@ class Driver:
 
     @staticmethod
     def frame(header, *body):
-        text = json.dumps(header, separators=(",", ":")).encode()
+        text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
         size = 4 + len(text) + sum(map(len, body))
         return b"".join([struct.pack(">II", size, len(text)), text, *body])
 
@@ -1291,6 +1332,7 @@ class Driver:
         if polite:
             run.deadline = time.monotonic() + run.header["grace"] / 1000
             child.interrupting = True
+            child.deaf = run.deadline + LINGER  # where its keeper does not even pass that on
             self.order({"interrupt": child.number})
         else:
             run.deadline = None
@@ -1406,14 +1448,16 @@ class Driver:
         run.started = time.monotonic()
         if child.name is not None:
             self.say({"t": "turn", "id": run.number, "began": True})
+        if run.header["timeout"] is not None:
+            run.deadline = run.started + run.header["timeout"] / 1000
         if run.header["files"]:
             run.before, run.whole = scan_files(run.header["files"])
-        if run.header["timeout"] is not None:
-            run.deadline = time.monotonic() + run.header["timeout"] / 1000
         self.send_child(child, run.body)
         run.body = b""
 
     def send_child(self, child, body):
+        if len(child.outgoing) > MOST_UNREAD:
+            return self.close_link(child)
         child.outgoing += struct.pack(">I", len(body))
         child.outgoing += body
         self.to_link(child)
@@ -1464,30 +1508,32 @@ class Driver:
                     break
 
     def from_link(self, child, events):
+        """True where it has said something, and may have said more."""
         if events & selectors.EVENT_WRITE:
             self.to_link(child)
         if not events & selectors.EVENT_READ or child.link is None:
-            return
+            return False
         try:
             data = child.link.recv(1 << 18)
         except BlockingIOError:
-            return
+            return False
         except OSError:
             data = b""
         if not data:
             self.close_link(child)
-            return
+            return False
         child.incoming += data
         while child.link is not None and len(child.incoming) >= 4:
             size = struct.unpack_from(">I", child.incoming)[0]
             if not 1 <= size <= MOST_REPORT:
                 self.close_link(child)  # nothing that it could still say would be understood
-                return
+                return False
             if len(child.incoming) < 4 + size:
                 break
             letter, body = child.incoming[4:5], bytes(child.incoming[5:4 + size])
             del child.incoming[:4 + size]
             self.hear(child, bytes(letter), body)
+        return True
 
     def close_link(self, child):
         if child.link is not None:
@@ -1535,16 +1581,16 @@ class Driver:
             return
         if "interrupted" in news:  # no earlier: the signal would hit the next piece of code
             child.interrupting = False
+            if not child.killed:
+                child.deaf = None
             self.next_run(child)
             return
         child.ended = news["status"] if news["status"] is not None else -1
         child.problem = news.get("problem") or ("what it started cannot be ended" if news.get("left") else None)
         child.deaf = None
         child.linger = time.monotonic() + LINGER
-        while child.link is not None:  # what it has said last
-            before = len(child.incoming)
-            self.from_link(child, selectors.EVENT_READ)
-            if len(child.incoming) == before:
+        for _ in range(256):  # what it has said last; somebody may have its channel and speak on
+            if not self.from_link(child, selectors.EVENT_READ):
                 break
         self.close_link(child)
         if child.run is not None:
@@ -1595,8 +1641,8 @@ class Driver:
             header["us"] = int((time.monotonic() - run.started) * 1e6)
             if run.header["files"]:
                 after, whole = scan_files(run.header["files"])
-                header["files"] = changed_files(run.before, after)
-                header["files_whole"] = whole and run.whole
+                header["files"], all_of_them = changed_files(run.before, after)
+                header["files_whole"] = whole and run.whole and all_of_them
         name = run.header.get("context")
         if name is not None:
             child = self.contexts.get(name)
