@@ -5755,6 +5755,10 @@ inline command_result refuse_unstarted(const std::string& program, spawn_stage s
     case spawn_stage::exec:
       if (number == ENOENT)
         advice = "There is no such program on the PATH, or the interpreter that its first line names does not exist.";
+      if (number == ENOENT && program.front() == '"' && program.find(' ') != std::string::npos)
+        advice =
+            "No program has this name, which has a blank in it. Give each word as an argument of its own, or have a "
+            "shell run the line.";
       if (number == EACCES)
         advice = "It is a directory or not executable. Set its x bit, or run it by its interpreter.";
       if (number == ENOEXEC) advice = "It is not a program, and has no '#!' line. Run it by its interpreter.";
@@ -6614,6 +6618,7 @@ class undumped_text {
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -6649,13 +6654,23 @@ class failed_file {
   error reason_;
 };
 
-/// What became of every file that was to be moved: a failure of one does not stop the others.
-class transfer {
+/// What became of every file that was to be moved: a failure of one does not stop the others, and is told here only.
+class [[nodiscard]] transfer {
  public:
   /// Nothing failed.
   bool ok() const noexcept { return failed_.empty(); }
   const std::vector<transferred_file>& files() const noexcept { return files_; }
   const std::vector<failed_file>& failed() const noexcept { return failed_; }
+
+  /// Throws the first failure, and says how many more there are.
+  /// \param doing  begins the sentence.
+  void throw_if_failed(std::string_view doing = "transfer") const {
+    if (ok()) return;
+    const error& first = failed_.front().reason();
+    std::string sentence = std::string(doing) + ": " + first.what();
+    if (failed_.size() > 1) sentence += " (and " + std::to_string(failed_.size() - 1) + " more of the files failed)";
+    throw error(static_cast<errc>(first.code().value()), std::move(sentence), first.cause());
+  }
 
   void add(transferred_file file) { files_.push_back(std::move(file)); }
   void add(failed_file file) { failed_.push_back(std::move(file)); }
@@ -29204,6 +29219,9 @@ class local_state {
     if (!wanted.empty()) choices = {wanted};
     for (const std::string& choice : choices)
       if (::access(choice.c_str(), X_OK) == 0) return choice;
+    if (!wanted.empty() && wanted.front() != '/')
+      throw error(errc::provider_failed, "local: shell(\"" + one_line(wanted) +
+                                             "\") names no path; say where it is, as in shell(\"/bin/bash\")");
     throw error(errc::provider_failed,
                 "local: no shell at '" + choices.back() + "'; install one or name it with shell()");
   }
@@ -29257,7 +29275,8 @@ namespace cofferdam::inline v0 {
 /// An open `local` environment. Models every refinement but `suspendable_environment`.
 ///
 /// Movable while no operation is under way. Destroyed without `close()`, it kills what runs and leaves the folder to be
-/// removed when the next environment opens, or the program ends.
+/// removed when another environment opens or closes after all of that is dead, or when the program ends. A program that is
+/// killed leaves the folder where it is; what ran in it is ended.
 /// \par Threads  the executor it was opened on.
 class local_environment {
  public:
@@ -34203,6 +34222,13 @@ class driver_core {
       } catch (const error& reason) {
         throw reason.with_partial(partial_of(result));
       }
+    }
+    if (link.ended_as() && link.ended_as()->kind() == error_kind::timeout) {
+      result.kind(error_kind::timeout)
+          .reason(
+              "The time limit of a layer below the runner has ended the interpreter itself, with all contexts. Give "
+              "limits to the runner, or to each piece of code.");
+      return;
     }
     result.kind(error_kind::execution_error)
         .reason(
@@ -46632,10 +46658,24 @@ class command_policy {
     return {};
   }
 
-  static std::string no_match_advice(std::string_view canonical) {
+  /// What would be allowed is no secret: who does not know it tries one command after another.
+  std::string no_match_advice(std::string_view canonical) const {
     std::string advice =
         "The command matches no pattern of the allowlist. Patterns see the parsed command, so other quoting makes no "
         "difference.";
+    constexpr std::size_t most_shown = 600;
+    std::string shown;
+    for (const command_pattern& each : patterns_) {
+      // As its author wrote it, but for what would break the line.
+      std::string one = shown.empty() ? "" : " , ";
+      for (const char c : each.source()) one += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+      if (shown.size() + one.size() > most_shown) {
+        shown += " , and more";
+        break;
+      }
+      shown += one;
+    }
+    if (!patterns_.empty()) advice += " Allowed is what one of these regular expressions matches: " + shown;
     if (canonical.find('\n') != std::string_view::npos)
       advice += " An argument holds a line break, which most patterns do not admit: put such text into a file.";
     return advice;
@@ -46944,12 +46984,7 @@ class upload_files_layer : public layer<upload_files_layer<Inner>, Inner> {
   awaitable<void> prepare() {
     file_set wanted = *set_;
     transfer report = co_await upload(this->inner(), std::move(wanted));
-    if (report.ok()) co_return;
-    const failed_file& first = report.failed().front();
-    std::string sentence = std::string("upload_files: ") + first.reason().what();
-    if (report.failed().size() > 1)
-      sentence += " (and " + std::to_string(report.failed().size() - 1) + " more of the files failed)";
-    throw error(static_cast<errc>(first.reason().code().value()), std::move(sentence), first.reason().cause());
+    report.throw_if_failed("upload_files");
   }
 
  private:

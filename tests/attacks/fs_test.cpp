@@ -112,7 +112,7 @@ class scene {
 template <class T>
 cofferdam::awaitable<errc> refusal(cofferdam::awaitable<T> work) {
   try {
-    co_await std::move(work);
+    static_cast<void>(co_await std::move(work));
   } catch (const cofferdam::error& failure) {
     co_return static_cast<errc>(failure.code().value());
   }

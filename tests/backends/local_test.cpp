@@ -155,6 +155,9 @@ TEST_F(Local, a_folder_that_cannot_be_made_is_refused) {
 TEST_F(Local, a_shell_can_be_named) {
   EXPECT_EQ(result_of(local().without_warning().shell("/bin/sh"), shell("echo ok")).out().text(), "ok\n");
   EXPECT_EQ(open_error(local().without_warning().shell("/no/such/shell")), errc::provider_failed);
+  EXPECT_EQ(open_error(local().without_warning().shell("bash")), errc::provider_failed);
+  const command_result one_word = result_of(local().without_warning(), argv("ls -l"));
+  EXPECT_NE(one_word.advice().find("an argument of its own"), std::string::npos) << one_word.advice();
 }
 
 TEST_F(Local, the_environment_is_the_documented_one) {

@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 // What a run does by its own channel, and around it, concerns no other run, no context, and not the host.
 #include <cofferdam/code/detail/guest_json.hpp>
+#include <cofferdam/middleware/timeout.hpp>
 
 #include "code/pyodide_support.hpp"
 #include "code/python_support.hpp"
@@ -237,6 +238,20 @@ TEST(HostileRun, a_listener_that_throws_ends_its_run_and_no_other) {
       }
     };
     co_await around_a_context(runner, body);
+  });
+}
+
+TEST(HostileRun, a_layer_that_ends_the_interpreter_is_named) {
+  const python_folder folder;
+  auto recipe = folder.provider() | cofferdam::timeout(1s) | python();
+  run([&] {
+    return with_runner(recipe, [](auto& runner) -> awaitable<void> {
+      code_result ended = co_await runner.run_code(of("import time\ntime.sleep(60)"));
+      EXPECT_EQ(ended.kind(), error_kind::timeout) << all_of(ended);
+      EXPECT_NE(ended.reason().find("layer"), std::string::npos) << ended.reason();
+      code_result next = co_await runner.run_code(of("6 * 7"));
+      EXPECT_EQ(value_of(next), "42") << all_of(next);
+    });
   });
 }
 

@@ -162,7 +162,7 @@ TEST(FileTransfer, an_environment_that_is_closed_ends_it_all) {
   run([&]() -> awaitable<void> {
     map_environment env(inside);
     try {
-      co_await put_files(env, source);
+      static_cast<void>(co_await put_files(env, source));
     } catch (const error& failure) {
       code = failure.code();
     }

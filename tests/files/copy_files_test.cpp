@@ -38,7 +38,7 @@ TYPED_TEST(CopyFiles, names_are_those_that_upload_gives) {
 
 TYPED_TEST(CopyFiles, into_takes_a_directorys_contents) {
   this->work_.write("dir/x/y", "2");
-  this->copy(files("dir").into("z"));
+  this->copy(files("dir").into("z")).throw_if_failed();
   EXPECT_EQ(tree(this->second_), (names{"z/", "z/x/", "z/x/y=2"}));
 }
 
@@ -52,8 +52,8 @@ TYPED_TEST(CopyFiles, the_whole_workspace_needs_a_place) {
 TYPED_TEST(CopyFiles, two_files_for_one_name_collide_before_anything_is_written) {
   this->work_.write("x/a", "1");
   this->work_.write("y/a", "2");
-  EXPECT_EQ(thrown_by([&] { this->copy(files("x/a", "y/a")); }), errc::collision);
-  EXPECT_EQ(thrown_by([&] { this->copy(files("x/*", "y/*")); }), errc::collision);
+  EXPECT_EQ(thrown_by([&] { this->copy(files("x/a", "y/a")).throw_if_failed(); }), errc::collision);
+  EXPECT_EQ(thrown_by([&] { this->copy(files("x/*", "y/*")).throw_if_failed(); }), errc::collision);
   EXPECT_EQ(tree(this->second_), names{});
 }
 
@@ -71,7 +71,7 @@ TYPED_TEST(CopyFiles, a_big_file_arrives_whole) {
   std::string content;
   for (int i = 0; i < 3000000; ++i) content += static_cast<char>(i * 7 % 253);
   this->work_.write("big", content);
-  this->copy(files("big"));
+  this->copy(files("big")).throw_if_failed();
   EXPECT_EQ(this->second_.read("big"), content);
 }
 

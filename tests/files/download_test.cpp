@@ -114,13 +114,13 @@ TYPED_TEST(Download, directories_and_patterns_keep_theirs_too) {
   this->work_.write("p/x/2.png", "2");
   this->work_.write("p/3.png", "3");
   this->work_.write("p/4.txt", "4");
-  this->download(files("d/e", "p/**/*.png"));
+  this->download(files("d/e", "p/**/*.png")).throw_if_failed();
   EXPECT_EQ(tree(this->out_), (names{"d/", "d/e/", "d/e/1=1", "p/", "p/3.png=3", "p/x/", "p/x/2.png=2"}));
 }
 
 TYPED_TEST(Download, into_is_put_before_it) {
   this->work_.write("d/a", "1");
-  this->download(files("d").into("run/1"));
+  this->download(files("d").into("run/1")).throw_if_failed();
   EXPECT_EQ(tree(this->out_), (names{"run/", "run/1/", "run/1/d/", "run/1/d/a=1"}));
 }
 
@@ -135,15 +135,17 @@ TYPED_TEST(Download, the_whole_workspace_is_a_dot) {
 
 TYPED_TEST(Download, the_destination_is_made) {
   this->work_.write("a", "1");
-  this->download_to(files("a"), this->out_ / "new/deep");
+  this->download_to(files("a"), this->out_ / "new/deep").throw_if_failed();
   EXPECT_EQ(tree(this->out_), (names{"new/", "new/deep/", "new/deep/a=1"}));
 }
 
 TYPED_TEST(Download, a_destination_that_is_a_file_throws) {
   this->work_.write("a", "1");
   this->out_.write("file", "x");
-  EXPECT_EQ(thrown_by([&] { this->download_to(files("a"), this->out_ / "file"); }), errc::not_a_directory);
-  EXPECT_EQ(thrown_by([&] { this->download_to(files("a"), this->out_ / "file/below"); }), errc::not_a_directory);
+  EXPECT_EQ(thrown_by([&] { this->download_to(files("a"), this->out_ / "file").throw_if_failed(); }),
+            errc::not_a_directory);
+  EXPECT_EQ(thrown_by([&] { this->download_to(files("a"), this->out_ / "file/below").throw_if_failed(); }),
+            errc::not_a_directory);
 }
 
 TYPED_TEST(Download, what_is_missing_fails_and_the_rest_arrives) {
@@ -162,9 +164,9 @@ TYPED_TEST(Download, what_is_missing_fails_and_the_rest_arrives) {
 TYPED_TEST(Download, a_file_whose_name_looks_like_a_pattern_can_be_named) {
   this->work_.write("data[1].csv", "right");
   this->work_.write("data1.csv", "wrong");
-  this->download(files("data[1].csv"));
+  this->download(files("data[1].csv")).throw_if_failed();
   EXPECT_EQ(tree(this->out_), (names{"data[1].csv=right"}));
-  this->download(file_set().matching("data[1].csv"));
+  this->download(file_set().matching("data[1].csv")).throw_if_failed();
   EXPECT_EQ(tree(this->out_), (names{"data1.csv=wrong", "data[1].csv=right"}));
 }
 
@@ -172,7 +174,7 @@ TYPED_TEST(Download, permission_bits_are_kept_and_special_ones_dropped) {
   this->work_.write("a", "1", 0755);
   this->work_.write("b", "2", 06750);
   this->work_.write("c", "3", 0644);
-  this->download(files("*"));
+  this->download(files("*")).throw_if_failed();
   EXPECT_EQ(this->out_.mode("a"), 0755U);
   EXPECT_EQ(this->out_.mode("b"), 0750U);
   EXPECT_EQ(this->out_.mode("c"), 0644U);
@@ -235,8 +237,10 @@ TYPED_TEST(Download, a_link_beneath_the_destination_leads_nothing_out) {
 TYPED_TEST(Download, a_set_larger_than_allowed_throws_before_anything_is_written) {
   this->work_.write("a", "12345");
   this->work_.write("b", "12345");
-  EXPECT_EQ(thrown_by([&] { this->download_to(files("*").at_most(9), this->out_ / "new"); }), errc::too_large);
-  EXPECT_EQ(thrown_by([&] { this->download_to(files("*").at_most_files(1), this->out_ / "new"); }), errc::too_large);
+  EXPECT_EQ(thrown_by([&] { this->download_to(files("*").at_most(9), this->out_ / "new").throw_if_failed(); }),
+            errc::too_large);
+  EXPECT_EQ(thrown_by([&] { this->download_to(files("*").at_most_files(1), this->out_ / "new").throw_if_failed(); }),
+            errc::too_large);
   EXPECT_EQ(tree(this->out_), names{});
   EXPECT_TRUE(this->download(files("*").at_most(10).at_most_files(2)).ok());
 }
@@ -244,14 +248,14 @@ TYPED_TEST(Download, a_set_larger_than_allowed_throws_before_anything_is_written
 TYPED_TEST(Download, a_sparse_terabyte_is_refused_at_once) {
   this->work_.write("a", "");
   ASSERT_EQ(::truncate((this->work_ / "a").c_str(), off_t{1} << 40), 0);
-  EXPECT_EQ(thrown_by([&] { this->download(files("a")); }), errc::too_large);
+  EXPECT_EQ(thrown_by([&] { this->download(files("a")).throw_if_failed(); }), errc::too_large);
 }
 
 TYPED_TEST(Download, a_file_of_several_pieces_arrives_whole) {
   std::string content;
   for (int i = 0; i < 3000000; ++i) content += static_cast<char>(i * 7 % 253);
   this->work_.write("big", content);
-  this->download(files("big"));
+  this->download(files("big")).throw_if_failed();
   EXPECT_EQ(this->out_.read("big"), content);
 }
 
@@ -335,7 +339,7 @@ TEST(DownloadOnly, modes_of_a_guest_are_masked) {
   guest.stat_mode = 07777;
   guest.listing.emplace_back("a", cofferdam::file_type::regular, 1, 07777);
   guest.listing.emplace_back("b", cofferdam::file_type::directory, 0, 07000);
-  cofferdam_test::run([&] { return cofferdam::download(guest, files("d"), folder / "out"); });
+  cofferdam_test::run([&] { return cofferdam::download(guest, files("d"), folder / "out"); }).throw_if_failed();
   EXPECT_EQ(folder.mode("out/d/a"), 0777U);
   EXPECT_EQ(folder.mode("out/d/b"), 0700U);
 }

@@ -3,6 +3,7 @@
 #include <cofferdam/files/upload.hpp>
 
 #include "support/census.hpp"
+#include "support/error_of.hpp"
 #include "support/two_sides.hpp"
 
 #include <gtest/gtest.h>
@@ -50,33 +51,33 @@ TYPED_TEST(Upload, a_file_arrives_under_its_own_name) {
 
 TYPED_TEST(Upload, a_file_goes_into_a_folder) {
   this->host_.write("a.csv", "1");
-  this->upload(files(this->on_host("a.csv")).into("in/puts"));
+  this->upload(files(this->on_host("a.csv")).into("in/puts")).throw_if_failed();
   EXPECT_EQ(tree(this->work_), (names{"in/", "in/puts/", "in/puts/a.csv=1"}));
 }
 
 TYPED_TEST(Upload, a_directory_keeps_its_name) {
   this->host_.write("x/dir/a", "1");
   this->host_.write("x/dir/b/c", "2");
-  this->upload(files(this->on_host("x/dir")));
+  this->upload(files(this->on_host("x/dir"))).throw_if_failed();
   EXPECT_EQ(tree(this->work_), (names{"dir/", "dir/a=1", "dir/b/", "dir/b/c=2"}));
 }
 
 TYPED_TEST(Upload, a_directory_with_into_gives_its_contents) {
   this->host_.write("x/dir/a", "1");
   this->host_.write("x/dir/b/c", "2");
-  this->upload(files(this->on_host("x/dir")).into("y"));
+  this->upload(files(this->on_host("x/dir")).into("y")).throw_if_failed();
   EXPECT_EQ(tree(this->work_), (names{"y/", "y/a=1", "y/b/", "y/b/c=2"}));
 }
 
 TYPED_TEST(Upload, into_dot_is_the_workspace_itself) {
   this->host_.write("dir/a", "1");
-  this->upload(files(this->on_host("dir")).into("."));
+  this->upload(files(this->on_host("dir")).into(".")).throw_if_failed();
   EXPECT_EQ(tree(this->work_), (names{"a=1"}));
 }
 
 TYPED_TEST(Upload, a_slash_at_the_end_changes_nothing) {
   this->host_.write("my dir/a", "1");
-  this->upload(files(this->on_host("my dir//")));
+  this->upload(files(this->on_host("my dir//"))).throw_if_failed();
   EXPECT_EQ(tree(this->work_), (names{"my dir/", "my dir/a=1"}));
 }
 
@@ -97,14 +98,14 @@ TYPED_TEST(Upload, a_pattern_keeps_paths_below_its_fixed_part) {
   this->host_.write("logs/a/2.txt", "2");
   this->host_.write("logs/a/b/3.txt", "3");
   this->host_.write("logs/a/no.log", "x");
-  this->upload(files(this->on_host("logs/**/*.txt")).into("l"));
+  this->upload(files(this->on_host("logs/**/*.txt")).into("l")).throw_if_failed();
   EXPECT_EQ(tree(this->work_), (names{"l/", "l/1.txt=1", "l/a/", "l/a/2.txt=2", "l/a/b/", "l/a/b/3.txt=3"}));
 }
 
 TYPED_TEST(Upload, files_of_one_name_in_two_folders_do_not_overwrite_each_other) {
   this->host_.write("src/a/x.py", "1");
   this->host_.write("src/b/x.py", "2");
-  this->upload(files(this->on_host("src/**/*.py")));
+  this->upload(files(this->on_host("src/**/*.py"))).throw_if_failed();
   EXPECT_EQ(tree(this->work_), (names{"a/", "a/x.py=1", "b/", "b/x.py=2"}));
 }
 
@@ -112,7 +113,7 @@ TYPED_TEST(Upload, a_matching_directory_comes_with_all_it_holds) {
   this->host_.write("p/run1/a", "1");
   this->host_.write("p/run1/.hidden", "2");
   this->host_.write("p/other/a", "3");
-  this->upload(files(this->on_host("p/run*")));
+  this->upload(files(this->on_host("p/run*"))).throw_if_failed();
   EXPECT_EQ(tree(this->work_), (names{"run1/", "run1/.hidden=2", "run1/a=1"}));
 }
 
@@ -121,7 +122,7 @@ TYPED_TEST(Upload, two_stars_at_the_end_leave_hidden_names_out) {
   this->host_.write("p/run1/.hidden", "2");
   this->host_.write("p/.git/config", "3");
   this->host_.make_folder("p/empty");
-  this->upload(files(this->on_host("p/**")));
+  this->upload(files(this->on_host("p/**"))).throw_if_failed();
   EXPECT_EQ(tree(this->work_), (names{"empty/", "run1/", "run1/a=1"}));
 }
 
@@ -129,7 +130,7 @@ TYPED_TEST(Upload, a_file_whose_name_looks_like_a_pattern_can_be_named) {
   this->host_.write("data[1].csv", "right");
   this->host_.write("data1.csv", "wrong");
   this->host_.write("what?", "q");
-  this->upload(files(this->on_host("data[1].csv"), this->on_host("what?")));
+  this->upload(files(this->on_host("data[1].csv"), this->on_host("what?"))).throw_if_failed();
   EXPECT_EQ(tree(this->work_), (names{"data[1].csv=right", "what?=q"}));
 }
 
@@ -138,7 +139,7 @@ TYPED_TEST(Upload, exactly_is_never_a_pattern_and_matching_always_is) {
   this->host_.write("data1.csv", "one");
   const transfer exact = this->upload(file_set().exactly(this->on_host("data*")));
   EXPECT_EQ(only_failure(exact), errc::not_found);
-  this->upload(file_set().matching(this->on_host("data[1].csv")));
+  this->upload(file_set().matching(this->on_host("data[1].csv"))).throw_if_failed();
   EXPECT_EQ(tree(this->work_), (names{"data1.csv=one"}));
 }
 
@@ -148,6 +149,9 @@ TYPED_TEST(Upload, what_is_missing_fails_and_the_rest_arrives) {
       this->upload(files(this->on_host("nothing"), this->on_host("a"), this->on_host("no*"), this->on_host("no/*")));
   EXPECT_EQ(tree(this->work_), (names{"a=1"}));
   ASSERT_EQ(report.failed().size(), 3U);
+  const std::string sentence = cofferdam_test::sentence_of([&] { report.throw_if_failed("inputs"); });
+  EXPECT_TRUE(sentence.starts_with("inputs: ")) << sentence;
+  EXPECT_TRUE(sentence.ends_with("(and 2 more of the files failed)")) << sentence;
   for (const cofferdam::failed_file& file : report.failed()) EXPECT_EQ(code_of(file), errc::not_found);
   EXPECT_EQ(report.failed()[0].source(), this->on_host("nothing"));
   EXPECT_FALSE(report.ok());
@@ -165,7 +169,7 @@ TYPED_TEST(Upload, a_link_that_is_named_is_followed_and_keeps_its_own_name) {
   this->host_.write("dir/a", "2");
   this->host_.make_link("link.txt", "real.txt");
   this->host_.make_link("link-dir", "dir");
-  this->upload(files(this->on_host("link.txt"), this->on_host("link-dir")));
+  this->upload(files(this->on_host("link.txt"), this->on_host("link-dir"))).throw_if_failed();
   EXPECT_EQ(tree(this->work_), (names{"link-dir/", "link-dir/a=2", "link.txt=1"}));
 }
 
@@ -233,28 +237,28 @@ TYPED_TEST(Upload, fifos_are_reported_without_blocking) {
 TYPED_TEST(Upload, empty_directories_arrive) {
   this->host_.make_folder("dir/empty/deeper");
   this->host_.make_folder("alone");
-  this->upload(files(this->on_host("dir"), this->on_host("alone")));
+  this->upload(files(this->on_host("dir"), this->on_host("alone"))).throw_if_failed();
   EXPECT_EQ(tree(this->work_), (names{"alone/", "dir/", "dir/empty/", "dir/empty/deeper/"}));
 }
 
 TYPED_TEST(Upload, executables_stay_executable) {
   this->host_.write("run.sh", "#!/bin/sh\n", 0755);
   this->host_.write("plain", "x", 0644);
-  this->upload(files(this->on_host("run.sh"), this->on_host("plain")));
+  this->upload(files(this->on_host("run.sh"), this->on_host("plain"))).throw_if_failed();
   EXPECT_EQ(this->work_.mode("run.sh"), 0755U);
   EXPECT_EQ(this->work_.mode("plain"), 0644U);
 }
 
 TYPED_TEST(Upload, special_bits_do_not_travel) {
   this->host_.write("suid", "x", 06755);
-  this->upload(files(this->on_host("suid")));
+  this->upload(files(this->on_host("suid"))).throw_if_failed();
   EXPECT_EQ(this->work_.mode("suid"), 0755U);
 }
 
 TYPED_TEST(Upload, existing_files_are_replaced) {
   this->host_.write("a", "new");
   this->work_.write("a", "old content");
-  this->upload(files(this->on_host("a")));
+  this->upload(files(this->on_host("a"))).throw_if_failed();
   EXPECT_EQ(tree(this->work_), (names{"a=new"}));
 }
 
@@ -281,7 +285,9 @@ TYPED_TEST(Upload, two_files_for_one_name_collide_before_anything_is_written) {
   this->host_.write("x/a", "1");
   this->host_.write("y/a", "2");
   this->host_.write("first", "0");
-  EXPECT_EQ(thrown_by([&] { this->upload(files(this->on_host("first"), this->on_host("x/a"), this->on_host("y/a"))); }),
+  EXPECT_EQ(thrown_by([&] {
+              this->upload(files(this->on_host("first"), this->on_host("x/a"), this->on_host("y/a"))).throw_if_failed();
+            }),
             errc::collision);
   EXPECT_EQ(tree(this->work_), names{});
 }
@@ -291,14 +297,15 @@ TYPED_TEST(Upload, equal_names_below_different_prefixes_collide) {
   this->host_.write("a", "2");
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(this->host_.path());
-  EXPECT_EQ(thrown_by([&] { this->upload(files("a", "x/*")); }), errc::collision);
+  EXPECT_EQ(thrown_by([&] { this->upload(files("a", "x/*")).throw_if_failed(); }), errc::collision);
   std::filesystem::current_path(before);
 }
 
 TYPED_TEST(Upload, a_file_where_another_needs_a_folder_collides) {
   this->host_.write("x/a", "1");
   this->host_.write("y/a/b", "2");
-  EXPECT_EQ(thrown_by([&] { this->upload(files(this->on_host("x/a"), this->on_host("y/a"))); }), errc::collision);
+  EXPECT_EQ(thrown_by([&] { this->upload(files(this->on_host("x/a"), this->on_host("y/a"))).throw_if_failed(); }),
+            errc::collision);
   EXPECT_EQ(tree(this->work_), names{});
 }
 
@@ -313,7 +320,7 @@ TYPED_TEST(Upload, what_is_named_twice_is_moved_once) {
 TYPED_TEST(Upload, directories_merge) {
   this->host_.write("x/dir/a", "1");
   this->host_.write("y/dir/b", "2");
-  this->upload(files(this->on_host("x/dir"), this->on_host("y/dir")));
+  this->upload(files(this->on_host("x/dir"), this->on_host("y/dir"))).throw_if_failed();
   EXPECT_EQ(tree(this->work_), (names{"dir/", "dir/a=1", "dir/b=2"}));
 }
 
@@ -331,8 +338,9 @@ TYPED_TEST(Upload, odd_names_arrive_byte_for_byte) {
 TYPED_TEST(Upload, a_set_larger_than_allowed_throws_before_anything_is_written) {
   this->host_.write("a", "12345");
   this->host_.write("b", "12345");
-  EXPECT_EQ(thrown_by([&] { this->upload(files(this->on_host("*")).at_most(9)); }), errc::too_large);
-  EXPECT_EQ(thrown_by([&] { this->upload(files(this->on_host("*")).at_most_files(1)); }), errc::too_large);
+  EXPECT_EQ(thrown_by([&] { this->upload(files(this->on_host("*")).at_most(9)).throw_if_failed(); }), errc::too_large);
+  EXPECT_EQ(thrown_by([&] { this->upload(files(this->on_host("*")).at_most_files(1)).throw_if_failed(); }),
+            errc::too_large);
   EXPECT_EQ(tree(this->work_), names{});
   EXPECT_TRUE(this->upload(files(this->on_host("*")).at_most(10).at_most_files(2)).ok());
 }
@@ -340,14 +348,14 @@ TYPED_TEST(Upload, a_set_larger_than_allowed_throws_before_anything_is_written) 
 TYPED_TEST(Upload, a_sparse_terabyte_is_refused_at_once) {
   this->host_.write("a", "");
   ASSERT_EQ(::truncate(this->on_host("a").c_str(), off_t{1} << 40), 0);
-  EXPECT_EQ(thrown_by([&] { this->upload(files(this->on_host("a"))); }), errc::too_large);
+  EXPECT_EQ(thrown_by([&] { this->upload(files(this->on_host("a"))).throw_if_failed(); }), errc::too_large);
 }
 
 TYPED_TEST(Upload, a_file_of_several_pieces_arrives_whole) {
   std::string content;
   for (int i = 0; i < 3000000; ++i) content += static_cast<char>(i * 7 % 253);
   this->host_.write("big", content);
-  this->upload(files(this->on_host("big")));
+  this->upload(files(this->on_host("big"))).throw_if_failed();
   EXPECT_EQ(this->work_.read("big"), content);
 }
 

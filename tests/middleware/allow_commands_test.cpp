@@ -232,6 +232,16 @@ TEST(AllowCommands, each_refusal_says_why_and_what_to_do) {
   }
 }
 
+TEST(AllowCommands, a_refusal_says_what_would_be_allowed) {
+  const std::string advice = decide(allow_commands("ls", "cat .*\\.txt"), shell("id")).result.advice();
+  EXPECT_NE(advice.find("ls , cat .*\\.txt"), std::string::npos) << advice;
+  std::vector<std::string> many;
+  for (int i = 0; i < 200; ++i) many.push_back("program_" + std::to_string(i));
+  const std::string cut = decide(allow_commands(many), shell("id")).result.advice();
+  EXPECT_NE(cut.find("and more"), std::string::npos) << cut;
+  EXPECT_LT(cut.size(), 1000U);
+}
+
 TEST(AllowCommands, the_reason_shows_hostile_text_escaped_and_cut) {
   for (const std::string& line :
        {"ls \x1b]0;x\a"s, "ls '\xe2\x80\xae'"s, "ls \0x"s, "ls\nid"s, "ls \xff"s, std::string(1 << 20, '\x1b')}) {

@@ -67,7 +67,7 @@ TEST(WorkspaceFiles, a_lost_or_closed_source_ends_the_whole_transfer) {
     std::error_code seen;
     run([&]() -> awaitable<void> {
       try {
-        co_await files.put_files(source);
+        static_cast<void>(co_await files.put_files(source));
       } catch (const error& failure) {
         seen = failure.code();
       }

@@ -31,7 +31,8 @@ namespace cofferdam::inline v0 {
 /// An open `local` environment. Models every refinement but `suspendable_environment`.
 ///
 /// Movable while no operation is under way. Destroyed without `close()`, it kills what runs and leaves the folder to be
-/// removed when the next environment opens, or the program ends.
+/// removed when another environment opens or closes after all of that is dead, or when the program ends. A program that is
+/// killed leaves the folder where it is; what ran in it is ended.
 /// \par Threads  the executor it was opened on.
 class local_environment {
  public:

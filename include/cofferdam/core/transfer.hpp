@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -41,13 +42,23 @@ class failed_file {
   error reason_;
 };
 
-/// What became of every file that was to be moved: a failure of one does not stop the others.
-class transfer {
+/// What became of every file that was to be moved: a failure of one does not stop the others, and is told here only.
+class [[nodiscard]] transfer {
  public:
   /// Nothing failed.
   bool ok() const noexcept { return failed_.empty(); }
   const std::vector<transferred_file>& files() const noexcept { return files_; }
   const std::vector<failed_file>& failed() const noexcept { return failed_; }
+
+  /// Throws the first failure, and says how many more there are.
+  /// \param doing  begins the sentence.
+  void throw_if_failed(std::string_view doing = "transfer") const {
+    if (ok()) return;
+    const error& first = failed_.front().reason();
+    std::string sentence = std::string(doing) + ": " + first.what();
+    if (failed_.size() > 1) sentence += " (and " + std::to_string(failed_.size() - 1) + " more of the files failed)";
+    throw error(static_cast<errc>(first.code().value()), std::move(sentence), first.cause());
+  }
 
   void add(transferred_file file) { files_.push_back(std::move(file)); }
   void add(failed_file file) { failed_.push_back(std::move(file)); }

@@ -140,10 +140,24 @@ class command_policy {
     return {};
   }
 
-  static std::string no_match_advice(std::string_view canonical) {
+  /// What would be allowed is no secret: who does not know it tries one command after another.
+  std::string no_match_advice(std::string_view canonical) const {
     std::string advice =
         "The command matches no pattern of the allowlist. Patterns see the parsed command, so other quoting makes no "
         "difference.";
+    constexpr std::size_t most_shown = 600;
+    std::string shown;
+    for (const command_pattern& each : patterns_) {
+      // As its author wrote it, but for what would break the line.
+      std::string one = shown.empty() ? "" : " , ";
+      for (const char c : each.source()) one += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+      if (shown.size() + one.size() > most_shown) {
+        shown += " , and more";
+        break;
+      }
+      shown += one;
+    }
+    if (!patterns_.empty()) advice += " Allowed is what one of these regular expressions matches: " + shown;
     if (canonical.find('\n') != std::string_view::npos)
       advice += " An argument holds a line break, which most patterns do not admit: put such text into a file.";
     return advice;

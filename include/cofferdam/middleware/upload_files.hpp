@@ -24,12 +24,7 @@ class upload_files_layer : public layer<upload_files_layer<Inner>, Inner> {
   awaitable<void> prepare() {
     file_set wanted = *set_;
     transfer report = co_await upload(this->inner(), std::move(wanted));
-    if (report.ok()) co_return;
-    const failed_file& first = report.failed().front();
-    std::string sentence = std::string("upload_files: ") + first.reason().what();
-    if (report.failed().size() > 1)
-      sentence += " (and " + std::to_string(report.failed().size() - 1) + " more of the files failed)";
-    throw error(static_cast<errc>(first.reason().code().value()), std::move(sentence), first.reason().cause());
+    report.throw_if_failed("upload_files");
   }
 
  private:

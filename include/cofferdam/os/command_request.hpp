@@ -91,6 +91,10 @@ inline command_result refuse_unstarted(const std::string& program, spawn_stage s
     case spawn_stage::exec:
       if (number == ENOENT)
         advice = "There is no such program on the PATH, or the interpreter that its first line names does not exist.";
+      if (number == ENOENT && program.front() == '"' && program.find(' ') != std::string::npos)
+        advice =
+            "No program has this name, which has a blank in it. Give each word as an argument of its own, or have a "
+            "shell run the line.";
       if (number == EACCES)
         advice = "It is a directory or not executable. Set its x bit, or run it by its interpreter.";
       if (number == ENOEXEC) advice = "It is not a program, and has no '#!' line. Run it by its interpreter.";

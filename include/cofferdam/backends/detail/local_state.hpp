@@ -305,6 +305,9 @@ class local_state {
     if (!wanted.empty()) choices = {wanted};
     for (const std::string& choice : choices)
       if (::access(choice.c_str(), X_OK) == 0) return choice;
+    if (!wanted.empty() && wanted.front() != '/')
+      throw error(errc::provider_failed, "local: shell(\"" + one_line(wanted) +
+                                             "\") names no path; say where it is, as in shell(\"/bin/bash\")");
     throw error(errc::provider_failed,
                 "local: no shell at '" + choices.back() + "'; install one or name it with shell()");
   }

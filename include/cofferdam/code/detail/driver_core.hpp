@@ -247,6 +247,13 @@ class driver_core {
         throw reason.with_partial(partial_of(result));
       }
     }
+    if (link.ended_as() && link.ended_as()->kind() == error_kind::timeout) {
+      result.kind(error_kind::timeout)
+          .reason(
+              "The time limit of a layer below the runner has ended the interpreter itself, with all contexts. Give "
+              "limits to the runner, or to each piece of code.");
+      return;
+    }
     result.kind(error_kind::execution_error)
         .reason(
             "The Python driver has died while the code ran, perhaps by the code's own doing; the next run starts "
