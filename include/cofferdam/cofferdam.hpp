@@ -148,6 +148,7 @@
 #include <cofferdam/net/tls.hpp>
 #include <cofferdam/net/tls_listener.hpp>
 #include <cofferdam/net/transport.hpp>
+#include <cofferdam/net/untrusted_json.hpp>
 #include <cofferdam/os/atomic_file.hpp>
 #include <cofferdam/os/child_process.hpp>
 #include <cofferdam/os/child_processes.hpp>

@@ -3088,11 +3088,117 @@ inline api_version negotiate(const ping_answer& ping, std::string_view address, 
 
 }  // namespace cofferdam::inline v0::docker
 
+// ---- cofferdam/net/untrusted_json.hpp ----
+
+
+#include <boost/json/basic_parser_impl.hpp>
+#include <boost/json/error.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/parse_options.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+// JSON that somebody else has written. Boost's objects are hash tables whose keys whoever knows how can have collide, so that
+// an object of a megabyte keeps the loop busy for seconds. What is parsed here has no object with many members.
+
+namespace cofferdam::inline v0::detail {
+
+/// Members of one object.
+inline constexpr std::size_t most_members = 1000;
+
+/// What a parser tells and these handlers do not want.
+class json_silence {
+ public:
+  using code = boost::system::error_code;
+  using text = boost::json::string_view;
+  static constexpr std::size_t max_object_size = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t max_array_size = max_object_size;
+  static constexpr std::size_t max_key_size = max_object_size;
+  static constexpr std::size_t max_string_size = max_object_size;
+
+  bool on_document_begin(code&) { return true; }
+  bool on_document_end(code&) { return true; }
+  bool on_comment_part(text, code&) { return true; }
+  bool on_comment(text, code&) { return true; }
+  bool on_number_part(text, code&) { return true; }
+};
+
+/// Which objects have many members, by the order in which they begin.
+class large_object_finder : public json_silence {
+ public:
+  const std::vector<bool>& large() const noexcept { return large_; }
+
+  bool on_object_begin(code&) {
+    open_.push_back(large_.size());
+    large_.push_back(false);
+    return true;
+  }
+  bool on_object_end(std::size_t count, code&) {
+    large_[open_.back()] = count > most_members;
+    open_.pop_back();
+    return true;
+  }
+  bool on_array_begin(code&) { return true; }
+  bool on_array_end(std::size_t, code&) { return true; }
+  bool on_key_part(text, std::size_t, code&) { return true; }
+  bool on_key(text, std::size_t, code&) { return true; }
+  bool on_string_part(text, std::size_t, code&) { return true; }
+  bool on_string(text, std::size_t, code&) { return true; }
+  bool on_int64(std::int64_t, text, code&) { return true; }
+  bool on_uint64(std::uint64_t, text, code&) { return true; }
+  bool on_double(double, text, code&) { return true; }
+  bool on_bool(bool, code&) { return true; }
+  bool on_null(code&) { return true; }
+
+ private:
+  std::vector<bool> large_;
+  std::vector<std::size_t> open_;
+};
+
+template <class Handler>
+bool parses_wholly(boost::json::basic_parser<Handler>& parser, std::string_view text) {
+  boost::system::error_code failure;
+  const std::size_t read = parser.write_some(false, text.data(), text.size(), failure);
+  return !failure && parser.done() && text.find_first_not_of(" \t\r\n", read) == std::string_view::npos;
+}
+
+/// The objects of a text that have more than `most_members`, by the order in which they begin; empty where there is none.
+/// Nothing where it is no JSON, or too deep.
+inline std::optional<std::vector<bool>> large_objects(std::string_view text,
+                                                      const boost::json::parse_options& options) {
+  if (text.size() < 5 * most_members) return std::vector<bool>();  // the shortest member is "":1,
+  boost::json::basic_parser<large_object_finder> finder(options);
+  if (!parses_wholly(finder, text)) return std::nullopt;
+  std::vector<bool> large = finder.handler().large();
+  if (std::find(large.begin(), large.end(), true) == large.end()) large.clear();
+  return large;
+}
+
+/// `boost::json::parse`, which refuses an object with many members as well (`object_too_large`).
+inline boost::json::value parse_untrusted_json(std::string_view text, std::error_code& failure,
+                                               const boost::json::parse_options& options = {}) {
+  const std::optional<std::vector<bool>> large = large_objects(text, options);
+  if (large && !large->empty()) {
+    failure = boost::json::make_error_code(boost::json::error::object_too_large);
+    return nullptr;
+  }
+  return boost::json::parse({text.data(), text.size()}, failure, {}, options);
+}
+
+}  // namespace cofferdam::inline v0::detail
+
 // ---- cofferdam/backends/detail/json_members.hpp ----
 
 
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
 #include <cstdint>
@@ -3108,7 +3214,7 @@ namespace cofferdam::inline v0::detail {
 // A JSON object that came from outside. The sentence names it and holds nothing of it: it may be full of secrets.
 inline boost::json::object parse_object(std::string_view text, errc code, const std::string& what) {
   std::error_code failure;
-  boost::json::value value = boost::json::parse(boost::json::string_view(text.data(), text.size()), failure);
+  boost::json::value value = parse_untrusted_json(text, failure);
   if (failure) throw error(code, what + " is not valid JSON", failure);
   if (!value.is_object()) throw error(code, what + " is JSON, but not an object");
   return std::move(value.get_object());
@@ -24207,7 +24313,6 @@ class create_options {
 
 
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/string.hpp>
 #include <boost/json/value.hpp>
@@ -24344,7 +24449,7 @@ class connect_failure {
 /// \param status  100 to 599.
 inline connect_failure read_connect_failure(unsigned status, std::string_view body) {
   std::error_code broken;
-  const boost::json::value value = boost::json::parse(detail::json_view(body), broken);
+  const boost::json::value value = detail::parse_untrusted_json(body, broken);
   const boost::json::object* const object = broken ? nullptr : value.if_object();
   if (object == nullptr) return {connect_code_of_status(status), std::string(body.substr(0, std::size_t{64} * 1024))};
   std::string message(detail::json_text_at(*object, "message"));
@@ -24359,7 +24464,7 @@ inline connect_failure read_connect_failure(unsigned status, std::string_view bo
 /// \throws error{errc::io_error} with net_errc::malformed for what is no JSON object, or an `error` in it that is none.
 inline std::optional<connect_failure> read_connect_end(std::string_view payload) {
   std::error_code broken;
-  const boost::json::value value = boost::json::parse(detail::json_view(payload), broken);
+  const boost::json::value value = detail::parse_untrusted_json(payload, broken);
   const boost::json::object* const object = broken ? nullptr : value.if_object();
   if (object == nullptr)
     throw error(errc::io_error, "Connect: the end envelope of the stream holds no JSON object", net_errc::malformed);
@@ -28261,7 +28366,6 @@ class execution_reader {
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
 #include <array>
@@ -28565,7 +28669,7 @@ class code_interpreter {
     bytes body = co_await answer.read_all(most_answer);
     std::error_code broken;
     const std::string_view text = as_text(body);
-    const boost::json::value value = boost::json::parse(boost::json::string_view(text.data(), text.size()), broken);
+    const boost::json::value value = cofferdam::detail::parse_untrusted_json(text, broken);
     std::vector<code_context> all;
     if (broken || !value.is_array())
       throw error(errc::io_error, "e2b: cannot list the contexts: the answer is no JSON array");
@@ -30506,79 +30610,24 @@ class driver_frames {
 
 
 #include <boost/json/basic_parser_impl.hpp>
-#include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 #include <boost/json/value_stack.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-// JSON that a guest has written. Boost's objects are hash tables whose keys whoever knows them can have collide, so that an
-// object of a megabyte keeps the loop busy for seconds. An object with many members therefore never becomes one: it becomes
+// JSON that a guest has written, and is to be read whatever it is: an object with many members becomes
 // {"$python": "dict", "items": [[key, value], ...]}, as tagged_value.hpp has it.
 
 namespace cofferdam::inline v0::detail {
 
-/// Members of an object that stays one.
-inline constexpr std::size_t most_members = 1000;
 /// The driver's encoder ends at 100 levels of Python's, of three each at most.
 inline constexpr std::size_t deepest_guest_json = 512;
-
-/// What a parser tells and these handlers do not want.
-class json_silence {
- public:
-  using code = boost::system::error_code;
-  using text = boost::json::string_view;
-  static constexpr std::size_t max_object_size = std::numeric_limits<std::size_t>::max();
-  static constexpr std::size_t max_array_size = max_object_size;
-  static constexpr std::size_t max_key_size = max_object_size;
-  static constexpr std::size_t max_string_size = max_object_size;
-
-  bool on_document_begin(code&) { return true; }
-  bool on_document_end(code&) { return true; }
-  bool on_comment_part(text, code&) { return true; }
-  bool on_comment(text, code&) { return true; }
-  bool on_number_part(text, code&) { return true; }
-};
-
-/// Which objects have many members, by the order in which they begin.
-class large_object_finder : public json_silence {
- public:
-  const std::vector<bool>& large() const noexcept { return large_; }
-
-  bool on_object_begin(code&) {
-    open_.push_back(large_.size());
-    large_.push_back(false);
-    return true;
-  }
-  bool on_object_end(std::size_t count, code&) {
-    large_[open_.back()] = count > most_members;
-    open_.pop_back();
-    return true;
-  }
-  bool on_array_begin(code&) { return true; }
-  bool on_array_end(std::size_t, code&) { return true; }
-  bool on_key_part(text, std::size_t, code&) { return true; }
-  bool on_key(text, std::size_t, code&) { return true; }
-  bool on_string_part(text, std::size_t, code&) { return true; }
-  bool on_string(text, std::size_t, code&) { return true; }
-  bool on_int64(std::int64_t, text, code&) { return true; }
-  bool on_uint64(std::uint64_t, text, code&) { return true; }
-  bool on_double(double, text, code&) { return true; }
-  bool on_bool(bool, code&) { return true; }
-  bool on_null(code&) { return true; }
-
- private:
-  std::vector<bool> large_;
-  std::vector<std::size_t> open_;
-};
 
 /// Makes values, and lists of pairs of the objects that are large.
 class guest_value_maker : public json_silence {
@@ -30672,26 +30721,16 @@ class guest_value_maker : public json_silence {
   boost::json::value_stack made_;
 };
 
-template <class Handler>
-bool parses_wholly(boost::json::basic_parser<Handler>& parser, std::string_view text) {
-  boost::system::error_code failure;
-  const std::size_t read = parser.write_some(false, text.data(), text.size(), failure);
-  return !failure && parser.done() && text.find_first_not_of(" \t\r\n", read) == std::string_view::npos;
-}
-
 /// Nothing where it is no JSON, or too deep.
 inline std::optional<boost::json::value> parse_guest_json(std::string_view text) {
   boost::json::parse_options options;
   options.max_depth = deepest_guest_json;
-  if (text.size() > 5 * most_members) {  // five bytes are the shortest member: "":1,
-    boost::json::basic_parser<large_object_finder> finder(options);
-    if (!parses_wholly(finder, text)) return std::nullopt;
-    const std::vector<bool>& large = finder.handler().large();
-    if (std::find(large.begin(), large.end(), true) != large.end()) {
-      boost::json::basic_parser<guest_value_maker> maker(options, large);
-      if (!parses_wholly(maker, text)) return std::nullopt;
-      return maker.handler().take();
-    }
+  const std::optional<std::vector<bool>> large = large_objects(text, options);
+  if (!large) return std::nullopt;
+  if (!large->empty()) {
+    boost::json::basic_parser<guest_value_maker> maker(options, *large);
+    if (!parses_wholly(maker, text)) return std::nullopt;
+    return maker.handler().take();
   }
   boost::system::error_code failure;
   boost::json::value value = boost::json::parse({text.data(), text.size()}, failure, {}, options);
@@ -43243,7 +43282,6 @@ class chat_completions_options {
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/parse_options.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/string.hpp>
@@ -43267,7 +43305,7 @@ inline std::optional<boost::json::value> read_json(std::string_view text) {
   boost::json::parse_options options;
   options.max_depth = 64;
   std::error_code failure;
-  boost::json::value value = boost::json::parse(as_json_text(text), failure, boost::json::storage_ptr(), options);
+  boost::json::value value = parse_untrusted_json(text, failure, options);
   if (failure) return std::nullopt;
   return value;
 }
@@ -44491,7 +44529,6 @@ inline std::string blanked_source(std::string_view code) {
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
 #include <algorithm>
@@ -44500,6 +44537,7 @@ inline std::string blanked_source(std::string_view code) {
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -44606,8 +44644,8 @@ inline std::optional<boost::json::object> review_object(std::string_view text) {
     trim();
   }
   if (!has_every_key_once(text)) return std::nullopt;
-  boost::system::error_code cause;
-  boost::json::value value = boost::json::parse({text.data(), text.size()}, cause);
+  std::error_code cause;
+  boost::json::value value = parse_untrusted_json(text, cause);
   if (cause || !value.is_object()) return std::nullopt;
   return std::move(value.get_object());
 }

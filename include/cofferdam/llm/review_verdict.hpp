@@ -4,10 +4,10 @@
 
 #include <cofferdam/llm/chat_message.hpp>
 #include <cofferdam/llm/chat_model.hpp>
+#include <cofferdam/net/untrusted_json.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -122,8 +123,8 @@ inline std::optional<boost::json::object> review_object(std::string_view text) {
     trim();
   }
   if (!has_every_key_once(text)) return std::nullopt;
-  boost::system::error_code cause;
-  boost::json::value value = boost::json::parse({text.data(), text.size()}, cause);
+  std::error_code cause;
+  boost::json::value value = parse_untrusted_json(text, cause);
   if (cause || !value.is_object()) return std::nullopt;
   return std::move(value.get_object());
 }

@@ -5,9 +5,9 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/utf8.hpp>
 #include <cofferdam/net/net_error.hpp>
+#include <cofferdam/net/untrusted_json.hpp>
 
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/string.hpp>
 #include <boost/json/value.hpp>
@@ -144,7 +144,7 @@ class connect_failure {
 /// \param status  100 to 599.
 inline connect_failure read_connect_failure(unsigned status, std::string_view body) {
   std::error_code broken;
-  const boost::json::value value = boost::json::parse(detail::json_view(body), broken);
+  const boost::json::value value = detail::parse_untrusted_json(body, broken);
   const boost::json::object* const object = broken ? nullptr : value.if_object();
   if (object == nullptr) return {connect_code_of_status(status), std::string(body.substr(0, std::size_t{64} * 1024))};
   std::string message(detail::json_text_at(*object, "message"));
@@ -159,7 +159,7 @@ inline connect_failure read_connect_failure(unsigned status, std::string_view bo
 /// \throws error{errc::io_error} with net_errc::malformed for what is no JSON object, or an `error` in it that is none.
 inline std::optional<connect_failure> read_connect_end(std::string_view payload) {
   std::error_code broken;
-  const boost::json::value value = boost::json::parse(detail::json_view(payload), broken);
+  const boost::json::value value = detail::parse_untrusted_json(payload, broken);
   const boost::json::object* const object = broken ? nullptr : value.if_object();
   if (object == nullptr)
     throw error(errc::io_error, "Connect: the end envelope of the stream holds no JSON object", net_errc::malformed);

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/net/untrusted_json.hpp>
 
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace cofferdam::inline v0::detail {
 // A JSON object that came from outside. The sentence names it and holds nothing of it: it may be full of secrets.
 inline boost::json::object parse_object(std::string_view text, errc code, const std::string& what) {
   std::error_code failure;
-  boost::json::value value = boost::json::parse(boost::json::string_view(text.data(), text.size()), failure);
+  boost::json::value value = parse_untrusted_json(text, failure);
   if (failure) throw error(code, what + " is not valid JSON", failure);
   if (!value.is_object()) throw error(code, what + " is JSON, but not an object");
   return std::move(value.get_object());

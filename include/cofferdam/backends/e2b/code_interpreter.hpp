@@ -18,6 +18,7 @@
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/net/percent_encoding.hpp>
+#include <cofferdam/net/untrusted_json.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/bind_cancellation_slot.hpp>
@@ -31,7 +32,6 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
 #include <array>
@@ -335,7 +335,7 @@ class code_interpreter {
     bytes body = co_await answer.read_all(most_answer);
     std::error_code broken;
     const std::string_view text = as_text(body);
-    const boost::json::value value = boost::json::parse(boost::json::string_view(text.data(), text.size()), broken);
+    const boost::json::value value = cofferdam::detail::parse_untrusted_json(text, broken);
     std::vector<code_context> all;
     if (broken || !value.is_array())
       throw error(errc::io_error, "e2b: cannot list the contexts: the answer is no JSON array");

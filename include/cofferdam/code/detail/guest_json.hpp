@@ -2,82 +2,27 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/version.hpp>
+#include <cofferdam/net/untrusted_json.hpp>
 
 #include <boost/json/basic_parser_impl.hpp>
-#include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 #include <boost/json/value_stack.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-// JSON that a guest has written. Boost's objects are hash tables whose keys whoever knows them can have collide, so that an
-// object of a megabyte keeps the loop busy for seconds. An object with many members therefore never becomes one: it becomes
+// JSON that a guest has written, and is to be read whatever it is: an object with many members becomes
 // {"$python": "dict", "items": [[key, value], ...]}, as tagged_value.hpp has it.
 
 namespace cofferdam::inline v0::detail {
 
-/// Members of an object that stays one.
-inline constexpr std::size_t most_members = 1000;
 /// The driver's encoder ends at 100 levels of Python's, of three each at most.
 inline constexpr std::size_t deepest_guest_json = 512;
-
-/// What a parser tells and these handlers do not want.
-class json_silence {
- public:
-  using code = boost::system::error_code;
-  using text = boost::json::string_view;
-  static constexpr std::size_t max_object_size = std::numeric_limits<std::size_t>::max();
-  static constexpr std::size_t max_array_size = max_object_size;
-  static constexpr std::size_t max_key_size = max_object_size;
-  static constexpr std::size_t max_string_size = max_object_size;
-
-  bool on_document_begin(code&) { return true; }
-  bool on_document_end(code&) { return true; }
-  bool on_comment_part(text, code&) { return true; }
-  bool on_comment(text, code&) { return true; }
-  bool on_number_part(text, code&) { return true; }
-};
-
-/// Which objects have many members, by the order in which they begin.
-class large_object_finder : public json_silence {
- public:
-  const std::vector<bool>& large() const noexcept { return large_; }
-
-  bool on_object_begin(code&) {
-    open_.push_back(large_.size());
-    large_.push_back(false);
-    return true;
-  }
-  bool on_object_end(std::size_t count, code&) {
-    large_[open_.back()] = count > most_members;
-    open_.pop_back();
-    return true;
-  }
-  bool on_array_begin(code&) { return true; }
-  bool on_array_end(std::size_t, code&) { return true; }
-  bool on_key_part(text, std::size_t, code&) { return true; }
-  bool on_key(text, std::size_t, code&) { return true; }
-  bool on_string_part(text, std::size_t, code&) { return true; }
-  bool on_string(text, std::size_t, code&) { return true; }
-  bool on_int64(std::int64_t, text, code&) { return true; }
-  bool on_uint64(std::uint64_t, text, code&) { return true; }
-  bool on_double(double, text, code&) { return true; }
-  bool on_bool(bool, code&) { return true; }
-  bool on_null(code&) { return true; }
-
- private:
-  std::vector<bool> large_;
-  std::vector<std::size_t> open_;
-};
 
 /// Makes values, and lists of pairs of the objects that are large.
 class guest_value_maker : public json_silence {
@@ -171,26 +116,16 @@ class guest_value_maker : public json_silence {
   boost::json::value_stack made_;
 };
 
-template <class Handler>
-bool parses_wholly(boost::json::basic_parser<Handler>& parser, std::string_view text) {
-  boost::system::error_code failure;
-  const std::size_t read = parser.write_some(false, text.data(), text.size(), failure);
-  return !failure && parser.done() && text.find_first_not_of(" \t\r\n", read) == std::string_view::npos;
-}
-
 /// Nothing where it is no JSON, or too deep.
 inline std::optional<boost::json::value> parse_guest_json(std::string_view text) {
   boost::json::parse_options options;
   options.max_depth = deepest_guest_json;
-  if (text.size() > 5 * most_members) {  // five bytes are the shortest member: "":1,
-    boost::json::basic_parser<large_object_finder> finder(options);
-    if (!parses_wholly(finder, text)) return std::nullopt;
-    const std::vector<bool>& large = finder.handler().large();
-    if (std::find(large.begin(), large.end(), true) != large.end()) {
-      boost::json::basic_parser<guest_value_maker> maker(options, large);
-      if (!parses_wholly(maker, text)) return std::nullopt;
-      return maker.handler().take();
-    }
+  const std::optional<std::vector<bool>> large = large_objects(text, options);
+  if (!large) return std::nullopt;
+  if (!large->empty()) {
+    boost::json::basic_parser<guest_value_maker> maker(options, *large);
+    if (!parses_wholly(maker, text)) return std::nullopt;
+    return maker.handler().take();
   }
   boost::system::error_code failure;
   boost::json::value value = boost::json::parse({text.data(), text.size()}, failure, {}, options);

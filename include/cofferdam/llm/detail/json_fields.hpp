@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/net/untrusted_json.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/parse_options.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/string.hpp>
@@ -30,7 +30,7 @@ inline std::optional<boost::json::value> read_json(std::string_view text) {
   boost::json::parse_options options;
   options.max_depth = 64;
   std::error_code failure;
-  boost::json::value value = boost::json::parse(as_json_text(text), failure, boost::json::storage_ptr(), options);
+  boost::json::value value = parse_untrusted_json(text, failure, options);
   if (failure) return std::nullopt;
   return value;
 }

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/version.hpp>
+
+#include <boost/json/basic_parser_impl.hpp>
+#include <boost/json/error.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/parse_options.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+// JSON that somebody else has written. Boost's objects are hash tables whose keys whoever knows how can have collide, so that
+// an object of a megabyte keeps the loop busy for seconds. What is parsed here has no object with many members.
+
+namespace cofferdam::inline v0::detail {
+
+/// Members of one object.
+inline constexpr std::size_t most_members = 1000;
+
+/// What a parser tells and these handlers do not want.
+class json_silence {
+ public:
+  using code = boost::system::error_code;
+  using text = boost::json::string_view;
+  static constexpr std::size_t max_object_size = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t max_array_size = max_object_size;
+  static constexpr std::size_t max_key_size = max_object_size;
+  static constexpr std::size_t max_string_size = max_object_size;
+
+  bool on_document_begin(code&) { return true; }
+  bool on_document_end(code&) { return true; }
+  bool on_comment_part(text, code&) { return true; }
+  bool on_comment(text, code&) { return true; }
+  bool on_number_part(text, code&) { return true; }
+};
+
+/// Which objects have many members, by the order in which they begin.
+class large_object_finder : public json_silence {
+ public:
+  const std::vector<bool>& large() const noexcept { return large_; }
+
+  bool on_object_begin(code&) {
+    open_.push_back(large_.size());
+    large_.push_back(false);
+    return true;
+  }
+  bool on_object_end(std::size_t count, code&) {
+    large_[open_.back()] = count > most_members;
+    open_.pop_back();
+    return true;
+  }
+  bool on_array_begin(code&) { return true; }
+  bool on_array_end(std::size_t, code&) { return true; }
+  bool on_key_part(text, std::size_t, code&) { return true; }
+  bool on_key(text, std::size_t, code&) { return true; }
+  bool on_string_part(text, std::size_t, code&) { return true; }
+  bool on_string(text, std::size_t, code&) { return true; }
+  bool on_int64(std::int64_t, text, code&) { return true; }
+  bool on_uint64(std::uint64_t, text, code&) { return true; }
+  bool on_double(double, text, code&) { return true; }
+  bool on_bool(bool, code&) { return true; }
+  bool on_null(code&) { return true; }
+
+ private:
+  std::vector<bool> large_;
+  std::vector<std::size_t> open_;
+};
+
+template <class Handler>
+bool parses_wholly(boost::json::basic_parser<Handler>& parser, std::string_view text) {
+  boost::system::error_code failure;
+  const std::size_t read = parser.write_some(false, text.data(), text.size(), failure);
+  return !failure && parser.done() && text.find_first_not_of(" \t\r\n", read) == std::string_view::npos;
+}
+
+/// The objects of a text that have more than `most_members`, by the order in which they begin; empty where there is none.
+/// Nothing where it is no JSON, or too deep.
+inline std::optional<std::vector<bool>> large_objects(std::string_view text,
+                                                      const boost::json::parse_options& options) {
+  if (text.size() < 5 * most_members) return std::vector<bool>();  // the shortest member is "":1,
+  boost::json::basic_parser<large_object_finder> finder(options);
+  if (!parses_wholly(finder, text)) return std::nullopt;
+  std::vector<bool> large = finder.handler().large();
+  if (std::find(large.begin(), large.end(), true) == large.end()) large.clear();
+  return large;
+}
+
+/// `boost::json::parse`, which refuses an object with many members as well (`object_too_large`).
+inline boost::json::value parse_untrusted_json(std::string_view text, std::error_code& failure,
+                                               const boost::json::parse_options& options = {}) {
+  const std::optional<std::vector<bool>> large = large_objects(text, options);
+  if (large && !large->empty()) {
+    failure = boost::json::make_error_code(boost::json::error::object_too_large);
+    return nullptr;
+  }
+  return boost::json::parse({text.data(), text.size()}, failure, {}, options);
+}
+
+}  // namespace cofferdam::inline v0::detail
