@@ -49561,6 +49561,119 @@ inline boost::json::object gateway_end_event(const command_result& result) {
 
 }  // namespace cofferdam::inline v0::detail
 
+// ---- cofferdam/serve/e2b_gateway/detail/arrival.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/experimental/parallel_group.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::detail {
+
+/// Awaits what reads a request's body for so long. \throws gateway_refusal 408 behind that; what `reading` throws.
+inline awaitable<void> gateway_in_time(asio::any_io_executor executor, std::chrono::milliseconds time,
+                                       awaitable<void> reading) {
+  asio::steady_timer limit(executor, time);
+  auto both = asio::experimental::make_parallel_group(asio::co_spawn(executor, std::move(reading), detail::deferred),
+                                                      limit.async_wait(detail::deferred));
+  auto result = co_await both.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
+  const std::exception_ptr failure = std::get<1>(result);
+  const bool is_late = std::get<0>(result)[0] != 0 && !std::get<2>(result);
+  if (failure && is_late) throw gateway_refusal(408, "The request has not arrived within the time limit");
+  if (failure) std::rethrow_exception(failure);
+}
+
+/// What a request has taken of the memory that all share, and of its owner's part.
+class gateway_room {
+ public:
+  gateway_room(std::shared_ptr<allotment> part, allotted of_owner, allotted of_all) noexcept
+      : part_(std::move(part)), of_owner_(std::move(of_owner)), of_all_(std::move(of_all)) {}
+
+ private:
+  std::shared_ptr<allotment> part_;  // outlives what was taken of it
+  allotted of_owner_;
+  allotted of_all_;
+};
+
+/// The memory of all requests. An owner has at most a quarter of it, or one request, and waits for more in a queue of its
+/// own: who asks for much keeps nobody else waiting.
+class gateway_memory {
+ public:
+  /// \param one  the most that is taken for one request.
+  gateway_memory(const asio::any_io_executor& executor, std::size_t most, std::size_t one)
+      : executor_(executor), all_(executor, most), part_(std::max(most / 4, one)) {}
+
+  awaitable<std::unique_ptr<gateway_room>> take(sha256_digest owner, std::size_t units) {
+    const std::shared_ptr<allotment> part = part_of(owner);
+    co_await part->take(units, "read a request");
+    allotted of_owner(*part, units);
+    co_await all_.take(units, "read a request");
+    co_return std::make_unique<gateway_room>(part, std::move(of_owner), allotted(all_, units));
+  }
+
+ private:
+  std::shared_ptr<allotment> part_of(const sha256_digest& owner) {
+    std::erase_if(parts_, [](const auto& one) { return one.second.expired(); });
+    std::shared_ptr<allotment> part = parts_[owner].lock();
+    if (!part) part = std::make_shared<allotment>(executor_, part_);
+    parts_[owner] = part;
+    return part;
+  }
+
+  asio::any_io_executor executor_;
+  allotment all_;
+  std::size_t part_;
+  std::map<sha256_digest, std::weak_ptr<allotment>> parts_;  // of those who have some, or wait for it
+};
+
+/// A request's body, and its place in the memory that all of them share.
+class gateway_body {
+ public:
+  /// Of this size a body takes no place: its connection has buffers as large.
+  static constexpr std::size_t small = std::size_t{16} * 1024;
+
+  std::string_view text() const noexcept { return as_text(content_); }
+  /// Whether it waits for memory.
+  bool is_waiting() const noexcept { return is_waiting_; }
+
+  /// Reads it. Takes memory once more has come than a small one has; what was only announced takes none.
+  /// \param units  how much. \param into  kept by the caller, as are the others, until this completes.
+  static awaitable<void> read(gateway_memory& memory, sha256_digest owner, std::size_t units, http_call& call,
+                              gateway_body& into) {
+    std::array<std::byte, small> piece;
+    for (;;) {
+      const std::size_t count = co_await call.read_some(piece);
+      if (count == 0) break;
+      if (!into.room_ && into.content_.size() + count > small) {
+        into.is_waiting_ = true;
+        into.room_ = co_await memory.take(owner, units);
+        into.is_waiting_ = false;
+        into.content_.reserve(units);
+      }
+      into.content_.insert(into.content_.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(count));
+    }
+  }
+
+ private:
+  std::unique_ptr<gateway_room> room_;
+  bytes content_;
+  bool is_waiting_ = false;
+};
+
+}  // namespace cofferdam::inline v0::detail
+
 // ---- cofferdam/serve/e2b_gateway/detail/opened.hpp ----
 
 
@@ -49971,7 +50084,11 @@ class gateway_process : public std::enable_shared_from_this<gateway_process> {
   std::uint32_t pid() const noexcept { return pid_; }
   const std::string& tag() const noexcept { return tag_; }
   const boost::json::object& config() const noexcept { return config_; }
-  void forget_config() noexcept { config_ = boost::json::object(); }
+  /// What it was asked for with; of no use once it has ended.
+  void forget_request() noexcept {
+    config_ = boost::json::object();
+    tag_ = std::string();
+  }
   bool has_terminal() const noexcept { return has_terminal_; }
   bool has_input() const noexcept { return has_input_; }
   std::size_t listeners() const noexcept { return listeners_.size(); }
@@ -50363,8 +50480,17 @@ class e2b_gateway_options {
   /// Bytes of one request that is no file: JSON and what it carries. 4 MiB as it is made.
   e2b_gateway_options& message(std::size_t most) & { return at_least_one(message_, most); }
   e2b_gateway_options&& message(std::size_t most) && { return std::move(at_least_one(message_, most)); }
-  /// Bytes of all such requests that are in memory at the same time; others wait. 64 MiB as it is made, and at least one
-  /// message's.
+  /// How long such a request may take to arrive, waiting for memory included: 408, and 503 where it is the memory. One
+  /// minute as it is made; at least 10 ms.
+  e2b_gateway_options& message_time(std::chrono::milliseconds most) & {
+    if (most < std::chrono::milliseconds(10) || most > std::chrono::hours(1))
+      throw error(errc::invalid_argument, "e2b_gateway: the message time is 10 ms to an hour");
+    message_time_ = most;
+    return *this;
+  }
+  e2b_gateway_options&& message_time(std::chrono::milliseconds most) && { return std::move(message_time(most)); }
+  /// Bytes of all such requests of more than 16 KiB that are in memory at the same time; others wait. Those of one key
+  /// have a quarter of it, or one message's. 64 MiB as it is made, and at least one message's.
   e2b_gateway_options& memory(std::size_t most) & { return at_least_one(memory_, most); }
   e2b_gateway_options&& memory(std::size_t most) && { return std::move(at_least_one(memory_, most)); }
   /// Bytes of one upload. 4 GiB as it is made. It is never in memory as a whole.
@@ -50423,6 +50549,7 @@ class e2b_gateway_options {
   std::size_t subscribers() const noexcept { return subscribers_; }
   std::size_t watchers() const noexcept { return watchers_; }
   std::size_t message() const noexcept { return message_; }
+  std::chrono::milliseconds message_time() const noexcept { return message_time_; }
   std::size_t memory() const noexcept { return memory_ < message_ ? message_ : memory_; }
   std::uint64_t upload() const noexcept { return upload_; }
   std::chrono::seconds longest_life() const noexcept { return longest_life_; }
@@ -50463,6 +50590,7 @@ class e2b_gateway_options {
   std::size_t subscribers_ = 32;
   std::size_t watchers_ = 32;
   std::size_t message_ = std::size_t{4} * 1024 * 1024;
+  std::chrono::milliseconds message_time_{60'000};
   std::size_t memory_ = std::size_t{64} * 1024 * 1024;
   std::uint64_t upload_ = std::uint64_t{4} * 1024 * 1024 * 1024;
   std::chrono::seconds longest_life_{24 * 3600};
@@ -50534,7 +50662,9 @@ class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
         timer_(executor),
         changed_(executor),
         turn_(executor, 1),
-        listings_(executor, 2) {}
+        listings_(executor, 2),
+        looks_(executor, 1),
+        sweep_(executor) {}
 
   const gateway_sandbox_settings& settings() const noexcept { return settings_; }
   const e2b_gateway_options& options() const noexcept { return options_; }
@@ -50608,7 +50738,9 @@ class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
     const auto found = processes_.find(pid);
     return found == processes_.end() ? nullptr : found->second;
   }
-  /// One that has ended less than half a minute ago: who comes late still hears how.
+  /// How long who comes late still hears how a process has ended.
+  std::chrono::milliseconds ended_time{30'000};
+  /// One that has ended less than `ended_time` ago.
   std::shared_ptr<gateway_process> find_ended(std::uint32_t pid) {
     forget_old();
     for (const auto& [when, one] : ended_)
@@ -50630,6 +50762,8 @@ class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
   std::size_t waiting_input = 0;
   /// Whose answers are long take one, until the answer has gone: who does not read it keeps only this sandbox waiting.
   allotment& listings() noexcept { return listings_; }
+  /// Who looks at a whole tree for a watch takes one, and gives it back when it has looked: never waits for a client.
+  allotment& looks() noexcept { return looks_; }
 
   /// Streams that watch.
   std::size_t watching = 0;
@@ -50719,14 +50853,26 @@ class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
   static awaitable<void> pump(std::shared_ptr<gateway_sandbox> self, std::shared_ptr<gateway_process> one) {
     co_await gateway_process::pump(one);
     self->processes_.erase(one->pid());
-    one->forget_config();
-    if (one->end()) self->ended_.emplace_back(gateway_clock::now(), one);
+    one->forget_request();
+    if (!one->end() || self->state_ == state::ended) co_return;
+    self->ended_.emplace_back(gateway_clock::now(), one);
     self->forget_old();
+    if (!std::exchange(self->is_sweeping_, true)) self->tasks_->spawn(sweep(self));
+  }
+  /// Forgets those that have ended when they are old, whether anybody asks or not.
+  static awaitable<void> sweep(std::shared_ptr<gateway_sandbox> self) {
+    while (!self->ended_.empty()) {
+      self->sweep_.expires_at(self->ended_.front().first + self->ended_time);
+      std::error_code woken;
+      co_await self->sweep_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+      self->forget_old();
+    }
+    self->is_sweeping_ = false;
   }
   void forget_old() {
     constexpr std::size_t most = 256;
-    const gateway_clock::time_point old = gateway_clock::now() - std::chrono::seconds(30);
-    while (!ended_.empty() && (ended_.front().first < old || ended_.size() > most)) ended_.pop_front();
+    const gateway_clock::time_point old = gateway_clock::now() - ended_time;
+    while (!ended_.empty() && (ended_.front().first <= old || ended_.size() > most)) ended_.pop_front();
   }
   void wake() noexcept {
     try {
@@ -50748,6 +50894,8 @@ class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
   recurring_event changed_;
   allotment turn_;
   allotment listings_;
+  allotment looks_;
+  asio::steady_timer sweep_;
   std::map<std::uint32_t, std::shared_ptr<gateway_process>> processes_;
   std::deque<std::pair<gateway_clock::time_point, std::shared_ptr<gateway_process>>> ended_;
   std::map<std::string, std::shared_ptr<gateway_watch>, std::less<>> watchers_;
@@ -50758,6 +50906,7 @@ class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
   gateway_clock::time_point ends_ = gateway_clock::time_point::max();
   std::uint32_t next_pid_ = std::uint32_t{1} << 30U;
   state state_ = state::running;
+  bool is_sweeping_ = false;
   bool is_closed_ = false;
 };
 
@@ -50767,10 +50916,6 @@ class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
 
 
 #include <asio/any_io_executor.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/experimental/parallel_group.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <openssl/crypto.h>
 
@@ -50778,7 +50923,6 @@ class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -50788,18 +50932,6 @@ class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
 #include <vector>
 
 namespace cofferdam::inline v0::detail {
-
-/// A request's body, and its place in the memory that all of them share.
-class gateway_body {
- public:
-  gateway_body() = default;
-  gateway_body(allotted place, bytes content) : place_(std::move(place)), content_(std::move(content)) {}
-  std::string_view text() const noexcept { return as_text(content_); }
-
- private:
-  allotted place_;
-  bytes content_;
-};
 
 /// What the handlers of a gateway share: the sandboxes, and who may do what.
 class gateway_core : public std::enable_shared_from_this<gateway_core> {
@@ -50812,7 +50944,7 @@ class gateway_core : public std::enable_shared_from_this<gateway_core> {
         options_(std::move(options)),
         router_(options_.domain(), hosts_of(options_)),
         places_(std::make_shared<allotment>(executor, options_.sandboxes())),
-        memory_(executor, options_.memory()),
+        memory_(executor, options_.memory(), options_.message()),
         watches_(std::make_shared<joined_tasks>(executor)),
         closings_(std::make_shared<joined_tasks>(executor)) {
     for (const std::string& key : options_.api_keys()) keys_.push_back(sha256_of(key));
@@ -50899,25 +51031,24 @@ class gateway_core : public std::enable_shared_from_this<gateway_core> {
     co_await joined_tasks::join(self->closings_);
   }
 
-  /// The body of a request that is held in memory, within the limits, of which one is a minute: who is slow does not
-  /// keep the others' memory.
-  static awaitable<gateway_body> read_body(std::shared_ptr<gateway_core> self, http_call& call) {
+  /// The body of a request that is held in memory, within the limits.
+  /// \param owner  whose part of the memory it takes.
+  /// \throws gateway_refusal 408, 503 where it is late; what `http_call::read_some` throws.
+  static awaitable<gateway_body> read_body(std::shared_ptr<gateway_core> self, http_call& call, sha256_digest owner) {
     const std::size_t most = self->options_.message();
     call.body_limit(most);
     std::size_t units = most;
     if (const auto length = call.field("Content-Length"))
       units = std::min(most, gateway_number<std::size_t>(*length).value_or(most));
-    co_await self->memory_.take(units, "read a request");
-    allotted place(self->memory_, units);
-    asio::steady_timer limit(self->executor_, std::chrono::minutes(1));
-    auto both = asio::experimental::make_parallel_group(
-        asio::co_spawn(self->executor_, call.read_all(), detail::deferred), limit.async_wait(detail::deferred));
-    auto result = co_await both.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
-    const bool is_late = std::get<0>(result)[0] != 0;
-    if (is_late && std::get<1>(result) && !std::get<3>(result))
-      throw error(errc::io_error, "a request of the gateway took more than a minute to arrive", net_errc::timed_out);
-    if (std::get<1>(result)) std::rethrow_exception(std::get<1>(result));
-    co_return gateway_body(std::move(place), std::move(std::get<2>(result)));
+    gateway_body body;
+    try {
+      co_await gateway_in_time(self->executor_, self->options_.message_time(),
+                               gateway_body::read(self->memory_, owner, units, call, body));
+    } catch (const gateway_refusal&) {
+      if (!body.is_waiting()) throw;
+      throw gateway_refusal(503, "The gateway has no memory for another request; try again later");
+    }
+    co_return body;
   }
 
  private:
@@ -50958,7 +51089,7 @@ class gateway_core : public std::enable_shared_from_this<gateway_core> {
   e2b_gateway_options options_;
   gateway_router router_;
   std::shared_ptr<allotment> places_;  // its places are given back by sandboxes, which may live longer
-  allotment memory_;
+  gateway_memory memory_;
   std::shared_ptr<joined_tasks> watches_;
   std::shared_ptr<joined_tasks> closings_;
   std::vector<sha256_digest> keys_;
@@ -50992,7 +51123,6 @@ inline bool same_secret(std::string_view a, std::string_view b) {
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
 #include <algorithm>
@@ -51031,7 +51161,7 @@ inline std::string gateway_time(std::chrono::system_clock::time_point when) {
 inline boost::json::object gateway_json_object(std::string_view text) {
   if (text.empty()) return {};
   std::error_code broken;
-  const boost::json::value value = boost::json::parse(json_view(text), broken);
+  const boost::json::value value = parse_untrusted_json(text, broken);
   if (broken) throw gateway_refusal(400, "validation error: request body has an error: failed to decode request body");
   if (!value.is_object()) throw gateway_refusal(400, "validation error: request body has an error: it is no object");
   return value.get_object();
@@ -51291,7 +51421,7 @@ class gateway_api {
   static gateway_refusal wrong_method() { return {400, "validation error: method not allowed"}; }
 
   awaitable<boost::json::object> read() {
-    const gateway_body body = co_await gateway_core::read_body(core_, call_);
+    const gateway_body body = co_await gateway_core::read_body(core_, call_, owner_);
     boost::json::object object = gateway_json_object(body.text());
     co_return object;
   }
@@ -52041,7 +52171,6 @@ class gateway_files {
 
 
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
@@ -52183,13 +52312,13 @@ class gateway_rpc {
 
   /// Reads a unary call's message.
   awaitable<void> read_unary() {
-    body_ = co_await gateway_core::read_body(core_, call_);
+    co_await read_body();
     parse(body_.text());
   }
 
   /// Reads the one message of a call that is answered by a stream.
   awaitable<void> read_only_envelope() {
-    body_ = co_await gateway_core::read_body(core_, call_);
+    co_await read_body();
     connect_envelope_reader reader(core_->options().message());
     std::string_view rest = body_.text();
     const std::optional<connect_envelope> first = next_of(reader, rest);
@@ -52213,7 +52342,7 @@ class gateway_rpc {
     if (text.empty())
       throw gateway_rpc_failure(connect_code::invalid_argument, "zero-length payload is not a valid JSON object");
     std::error_code broken;
-    boost::json::value value = boost::json::parse(json_view(text), broken);
+    boost::json::value value = parse_untrusted_json(text, broken);
     if (broken || !value.is_object())
       throw gateway_rpc_failure(connect_code::invalid_argument,
                                 "unmarshal message: " + (broken ? broken.message() : std::string("it is no object")));
@@ -52225,8 +52354,10 @@ class gateway_rpc {
     body_ = gateway_body();
   }
 
-  /// Waits until its answer may be a long one; it keeps that place to its end.
+  /// Waits until its answer may be a long one; it keeps that place to its end. Forgets the message: who waits holds
+  /// nobody else's memory.
   awaitable<void> take_listing() {
+    forget();
     co_await sandbox_->listings().take(1, "list");
     listing_ = allotted(sandbox_->listings(), 1);
   }
@@ -52249,6 +52380,15 @@ class gateway_rpc {
   }
 
  private:
+  /// \throws gateway_refusal where it is late: answered as any late request is.
+  awaitable<void> read_body() {
+    try {
+      body_ = co_await gateway_core::read_body(core_, call_, sandbox_->settings().owner);
+    } catch (const gateway_refusal& refusal) {
+      if (refusal.status() != 503) throw;
+      throw gateway_rpc_failure(connect_code::unavailable, refusal.what());
+    }
+  }
   /// Whoever it is, it is the environment's user that things are done as; but a wrong name is told.
   void check_user() const {
     const std::string_view given = call_.field("Authorization").value_or(std::string_view());
@@ -52464,6 +52604,9 @@ class gateway_filesystem_service {
     const bool with_entries =
         fields().boolean("includeEntry").value_or(fields().boolean("include_entry").value_or(false));
     const auto made = std::make_shared<gateway_watch>(path, is_recursive, with_entries);
+    rpc_.forget();
+    co_await sandbox_.looks().take(1, "watch");
+    const allotted turn(sandbox_.looks(), 1);
     const std::vector<entry> listed = co_await files_.list(path);
     check_watched(listed);
     made->look(listed);
@@ -52488,6 +52631,8 @@ class gateway_filesystem_service {
 
   /// What has happened; everything has gone where the directory has.
   awaitable<std::vector<gateway_file_event>> changes(std::shared_ptr<gateway_watch> watch) {
+    co_await sandbox_.looks().take(1, "watch");
+    const allotted turn(sandbox_.looks(), 1);
     std::vector<entry> listed;
     try {
       listed = co_await files_.list(watch->path());
@@ -52501,7 +52646,6 @@ class gateway_filesystem_service {
   awaitable<void> watch() {
     const watching mine(sandbox_, rpc_.core()->options().watchers());
     const std::shared_ptr<gateway_watch> watch = co_await begin_watch();
-    rpc_.forget();
     http_call& call = rpc_.call();
     co_await rpc_.begin_stream();
     const std::string begun = connect_message(R"({"start":{}})");
@@ -52662,6 +52806,9 @@ class gateway_process_service {
   }
 
  private:
+  /// Bytes. It stays in memory as long as the process runs, and every list repeats it.
+  static constexpr std::size_t most_tag = 1024;
+
   static gateway_rpc_failure not_found(std::uint32_t pid) {
     return {connect_code::not_found, "process with pid " + std::to_string(pid) + " not found"};
   }
@@ -52677,7 +52824,8 @@ class gateway_process_service {
       if (const auto tag = fields.text("tag")) {
         std::shared_ptr<gateway_process> found = sandbox_.find_process(*tag);
         if (!found)
-          throw gateway_rpc_failure(connect_code::not_found, "process with tag " + one_line(*tag) + " not found");
+          throw gateway_rpc_failure(connect_code::not_found,
+                                    "process with tag " + one_line(tag->substr(0, most_tag)) + " not found");
         return found;
       }
     }
@@ -52864,6 +53012,10 @@ class gateway_process_service {
       throw gateway_rpc_failure(connect_code::resource_exhausted, "the sandbox has " +
                                                                       std::to_string(sandbox_.processes().size()) +
                                                                       " processes, as many as this gateway allows");
+    std::string tag = fields.text("tag").value_or(std::string());
+    if (tag.size() > most_tag)
+      throw gateway_rpc_failure(connect_code::invalid_argument,
+                                "the tag is longer than " + std::to_string(most_tag) + " bytes");
     const starting place(sandbox_);
     command made = make_command(fields, config_fields);
     const std::string directory = config_fields.text("cwd").value_or(std::string());
@@ -52874,7 +53026,6 @@ class gateway_process_service {
     }
     const bool has_terminal = made.terminal().has_value();
     const bool has_input = made.has_open_input();
-    std::string tag = fields.text("tag").value_or(std::string());
     boost::json::object shown = described(*config);
     rpc_.forget();
     process running = co_await run(std::move(made));
@@ -53235,11 +53386,18 @@ class gateway_dispatch {
     }
     gateway_rpc rpc(std::move(core), std::move(one), call);
     Service service(rpc);
-    if (is_stream) {
-      co_await serve_stream(rpc, service, std::move(method));
-    } else {
-      co_await serve_unary(rpc, service, std::move(method));
+    std::optional<http_reply> late;
+    try {
+      if (is_stream) {
+        co_await serve_stream(rpc, service, std::move(method));
+      } else {
+        co_await serve_unary(rpc, service, std::move(method));
+      }
+    } catch (const gateway_refusal& refusal) {  // as the server answers who sends nothing more
+      if (call.replied()) throw;
+      late = gateway_text_reply(refusal.status(), refusal.what());
     }
+    if (late) co_await call.reply(std::move(*late));
   }
 
   /// A failure of ours, unless it is the connection's.
@@ -53261,6 +53419,7 @@ class gateway_dispatch {
     } catch (const error& failure) {
       failed = told(failure);
     }
+    rpc.forget();  // the client may be slow to take the answer
     int status = 200;
     std::string text;
     if (failed) {
@@ -53289,6 +53448,7 @@ class gateway_dispatch {
       failed = told(failure);
     }
     if (!failed) co_return;
+    rpc.forget();
     http_reply reply(200);
     reply.content("application/connect+json", connect_end(connect_end_text(*failed))).field("Vary", "Origin");
     co_await rpc.call().reply(std::move(reply));
@@ -53417,7 +53577,6 @@ class e2b_gateway {
 
 
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
@@ -53519,7 +53678,7 @@ inline std::string interpreter_result_line(const display_output& shown) {
     boost::json::value value = gateway_json_text(content);
     if (mime.ends_with("json")) {
       std::error_code broken;
-      boost::json::value parsed = boost::json::parse(json_view(content), broken);
+      boost::json::value parsed = parse_untrusted_json(content, broken);
       if (!broken) value = std::move(parsed);
     }
     const bool is_quoted = name == "text" && content.size() > 1 && content.front() == content.back() &&
@@ -53586,6 +53745,7 @@ class interpreter_output {
 #include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -53599,18 +53759,28 @@ class interpreter_output {
 
 namespace cofferdam::inline v0::detail {
 
-/// Bytes that all sandboxes' code interpreters hold for their clients together.
+/// Bytes that all sandboxes' code interpreters hold for their clients together, or one sandbox's part of them.
 class interpreter_memory {
  public:
-  explicit interpreter_memory(std::size_t most) noexcept : left_(most) {}
+  explicit interpreter_memory(std::size_t most) noexcept : most_(most), left_(most) {}
+  /// A part: a quarter, but room for one request.
+  interpreter_memory(std::shared_ptr<interpreter_memory> all, std::size_t request) noexcept
+      : all_(std::move(all)), most_(std::min(all_->most_, std::max(all_->most_ / 4, request))), left_(most_) {}
+
   bool take(std::size_t size) noexcept {
     if (left_ < size) return false;
+    if (all_ && !all_->take(size)) return false;
     left_ -= size;
     return true;
   }
-  void give(std::size_t size) noexcept { left_ += size; }
+  void give(std::size_t size) noexcept {
+    if (all_) all_->give(size);
+    left_ += size;
+  }
 
  private:
+  std::shared_ptr<interpreter_memory> all_;
+  std::size_t most_;
   std::size_t left_;
 };
 
@@ -53658,6 +53828,7 @@ class interpreter_settings {
   std::size_t request = std::size_t{4} * 1024 * 1024;
   std::size_t output = std::size_t{4} * 1024 * 1024;
   std::size_t results = std::size_t{16} * 1024 * 1024;
+  std::chrono::milliseconds request_time{60'000};
   std::chrono::milliseconds keepalive{5000};
   std::shared_ptr<interpreter_memory> memory = std::make_shared<interpreter_memory>(std::size_t{256} * 1024 * 1024);
 };
@@ -53681,11 +53852,13 @@ class interpreter_context {
 /// A run that is under way: one coroutine runs the code and pushes lines, another writes them to the client.
 class interpreter_run {
  public:
+  /// \param memory  its sandbox's.
   interpreter_run(const asio::any_io_executor& executor, const interpreter_settings& settings,
-                  std::shared_ptr<interpreter_context> where, code_request what)
+                  std::shared_ptr<interpreter_memory> memory, std::shared_ptr<interpreter_context> where,
+                  code_request what)
       : context(std::move(where)),
         request(std::move(what)),
-        share_(settings.memory),
+        share_(std::move(memory)),
         timer_(executor, std::chrono::steady_clock::time_point::max()),
         results_left_(settings.results) {}
 
@@ -53796,10 +53969,10 @@ class interpreter_run {
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -53822,6 +53995,7 @@ class interpreter_service final : public e2b_port_service {
       : environment_(environment),
         facts_(facts),
         settings_(std::move(settings)),
+        memory_(std::make_shared<interpreter_memory>(settings_->memory, settings_->request)),
         paths_(facts.home(), facts.workspace()) {}
 
   awaitable<void> serve(http_call& call) override {
@@ -53932,16 +54106,24 @@ class interpreter_service final : public e2b_port_service {
 
   // ---- requests ----
 
-  /// \param share  counts the body, before it is read.
+  /// \param share  counts the body as it comes. \param body  both are kept by the caller until this completes.
+  awaitable<void> read_body(http_call& call, interpreter_share& share, bytes& body) {
+    call.body_limit(settings_->request);
+    std::array<std::byte, 16 * 1024> piece;
+    for (;;) {
+      const std::size_t count = co_await call.read_some(piece);
+      if (count == 0) break;
+      if (!share.take(count))
+        throw gateway_refusal(503, "The gateway has no memory for another request; try again later");
+      body.insert(body.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(count));
+    }
+  }
+  /// \param share  has the body's size then.
   awaitable<boost::json::object> read(http_call& call, interpreter_share& share) {
-    std::size_t size = settings_->request;
-    const std::optional<std::string_view> told = call.field("Content-Length");
-    if (told) size = std::min(size, gateway_number<std::size_t>(*told).value_or(size));
-    if (!share.take(size)) throw gateway_refusal(503, "The gateway has no memory for another request; try again later");
-    const bytes body = co_await call.read_all(settings_->request);
-    if (body.size() < size) share.give(size - body.size());
+    bytes body;
+    co_await gateway_in_time(executor_, settings_->request_time, read_body(call, share, body));
     std::error_code broken;
-    boost::json::value value = boost::json::parse(json_view(as_text(body)), broken);
+    boost::json::value value = parse_untrusted_json(as_text(body), broken);
     if (broken) throw schema_failure("", "JSON decode error");
     if (!value.is_object()) throw schema_failure("", "Input should be a valid dictionary");
     co_return std::move(value.get_object());
@@ -54018,7 +54200,9 @@ class interpreter_service final : public e2b_port_service {
   }
 
   awaitable<boost::json::object> make_context(http_call& call) {
-    interpreter_share share(settings_->memory);
+    if (runs_ >= settings_->runs) throw too_many();
+    const counted mine(runs_);
+    interpreter_share share(memory_);
     const boost::json::object object = co_await read(call, share);
     check_language(text(object, "language"));
     const std::optional<std::string> directory = text(object, "cwd");
@@ -54124,6 +54308,8 @@ class interpreter_service final : public e2b_port_service {
     std::size_t& number_;
   };
 
+  static gateway_refusal too_many() { return {429, "Too many executions wait in this sandbox"}; }
+
   /// Waits for a run's end, whoever is cancelled.
   class joining {
    public:
@@ -54139,9 +54325,9 @@ class interpreter_service final : public e2b_port_service {
   };
 
   awaitable<void> execute(http_call& call) {
-    if (runs_ >= settings_->runs) throw gateway_refusal(429, "Too many executions wait in this sandbox");
+    if (runs_ >= settings_->runs) throw too_many();
     const counted mine(runs_);
-    interpreter_share share(settings_->memory);
+    interpreter_share share(memory_);
     code_request request;
     std::optional<std::string> id;
     std::optional<std::string> language;
@@ -54155,7 +54341,7 @@ class interpreter_service final : public e2b_port_service {
     check_language(language);
     const context_pointer where = id && *id != "default" ? find(*id) : usual_context();
     co_await start_runner();
-    const auto one = std::make_shared<interpreter_run>(executor_, *settings_, where, std::move(request));
+    const auto one = std::make_shared<interpreter_run>(executor_, *settings_, memory_, where, std::move(request));
     auto over = [one](std::exception_ptr failure) {
       one->failure = std::move(failure);
       one->is_over = true;
@@ -54234,6 +54420,7 @@ class interpreter_service final : public e2b_port_service {
   any_environment& environment_;
   e2b_sandbox_facts facts_;
   std::shared_ptr<const interpreter_settings> settings_;
+  std::shared_ptr<interpreter_memory> memory_;
   gateway_paths paths_;
   asio::any_io_executor executor_;
   std::unique_ptr<allotment> starting_;
@@ -54252,6 +54439,7 @@ class interpreter_service final : public e2b_port_service {
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace cofferdam::inline v0 {
@@ -54285,28 +54473,28 @@ class e2b_code_interpreter {
 
   /// Contexts of a sandbox, the usual one included: 429. 16 as it is made.
   e2b_code_interpreter&& contexts(std::size_t most) && { return limit(&detail::interpreter_settings::contexts, most); }
-  /// Executions of a sandbox that run, or wait for their turn: 429. 64 as it is made.
+  /// Executions of a sandbox that run, or wait for their turn, and contexts that are being made: 429. 64 as it is made.
   e2b_code_interpreter&& executions(std::size_t most) && { return limit(&detail::interpreter_settings::runs, most); }
   /// Bytes of one request, code and all: 413. 4 MiB as it is made.
   e2b_code_interpreter&& request(std::size_t most) && { return limit(&detail::interpreter_settings::request, most); }
+  /// How long one may take to arrive: 408. One minute as it is made; at least 10 ms.
+  e2b_code_interpreter&& request_time(std::chrono::milliseconds most) && {
+    return time(&detail::interpreter_settings::request_time, "the request time", most);
+  }
   /// Bytes of each output of an execution that are told: of more the first and last half. 4 MiB as it is made.
   e2b_code_interpreter&& output(std::size_t most) && { return limit(&detail::interpreter_settings::output, most); }
   /// Bytes of all results of an execution, as they are told. 16 MiB as it is made.
   e2b_code_interpreter&& results(std::size_t most) && { return limit(&detail::interpreter_settings::results, most); }
   /// Bytes that are held for all clients of all sandboxes: requests (503), and what they have not taken yet (left out,
-  /// and the client is told so). 256 MiB as it is made.
+  /// and the client is told so). One sandbox has a quarter of it, but room for one request. 256 MiB as it is made.
   e2b_code_interpreter&& memory(std::size_t most) && {
     auto changed = copy();
     changed->memory = std::make_shared<detail::interpreter_memory>(most);
     return with(std::move(changed));
   }
   /// How long a client hears nothing, at most. 5 seconds as it is made; at least 10 ms.
-  e2b_code_interpreter&& keepalive(std::chrono::milliseconds time) && {
-    if (time < std::chrono::milliseconds(10) || time > std::chrono::hours(1))
-      throw error(errc::invalid_argument, "e2b_code_interpreter: keepalive is 10 ms to an hour");
-    auto changed = copy();
-    changed->keepalive = time;
-    return with(std::move(changed));
+  e2b_code_interpreter&& keepalive(std::chrono::milliseconds most) && {
+    return time(&detail::interpreter_settings::keepalive, "keepalive", most);
   }
 
   /// An `e2b_port_factory`.
@@ -54324,6 +54512,14 @@ class e2b_code_interpreter {
   }
   e2b_code_interpreter&& limit(std::size_t detail::interpreter_settings::*which, std::size_t most) {
     if (most == 0) throw error(errc::invalid_argument, "e2b_code_interpreter: a limit is at least 1");
+    auto changed = copy();
+    (*changed).*which = most;
+    return with(std::move(changed));
+  }
+  e2b_code_interpreter&& time(std::chrono::milliseconds detail::interpreter_settings::*which, const char* name,
+                              std::chrono::milliseconds most) {
+    if (most < std::chrono::milliseconds(10) || most > std::chrono::hours(1))
+      throw error(errc::invalid_argument, "e2b_code_interpreter: " + std::string(name) + " is 10 ms to an hour");
     auto changed = copy();
     (*changed).*which = most;
     return with(std::move(changed));
@@ -54484,7 +54680,6 @@ class prompt_message {
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/parse_options.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/storage_ptr.hpp>
@@ -54495,6 +54690,7 @@ class prompt_message {
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -54641,11 +54837,14 @@ inline rpc_input read_rpc(std::string_view text, const rpc_limits& limits) {
   }
   boost::json::parse_options options;
   options.max_depth = limits.depth;
-  boost::json::error_code failure;
-  boost::json::value value = boost::json::parse(view(text), failure, boost::json::storage_ptr(), options);
+  std::error_code failure;
+  boost::json::value value = cofferdam::detail::parse_untrusted_json(text, failure, options);
   if (failure) {
-    const bool deep = failure == boost::json::error::too_deep;
-    made.faults.emplace_back(rpc_fault(parse_error, deep ? "Parse error: nested too deeply" : "Parse error"), nullptr);
+    std::string why = "Parse error";
+    if (failure == make_error_code(boost::json::error::too_deep)) why += ": nested too deeply";
+    if (failure == make_error_code(boost::json::error::object_too_large))
+      why += ": an object has more than " + std::to_string(cofferdam::detail::most_members) + " members";
+    made.faults.emplace_back(rpc_fault(parse_error, why), nullptr);
     return made;
   }
   boost::json::array* const all = value.if_array();
@@ -55018,7 +55217,8 @@ class call {
 
   /// Of the tool or the prompt; of a resource its URI.
   const std::string& name() const noexcept { return name_; }
-  /// As the client sent them, unchecked. Of a resource: what the template's variables stand for.
+  /// As the client sent them. Of a tool: after the check that `tool_definition::input` says, without nulls that the schema
+  /// does not allow. Of a resource: what the template's variables stand for.
   const boost::json::object& arguments() const noexcept { return arguments_; }
 
   /// "2025-11-25".
@@ -55067,6 +55267,7 @@ class call {
 
   call(std::shared_ptr<detail::request> of, std::string name, boost::json::object arguments)
       : request_(std::move(of)), name_(std::move(name)), arguments_(std::move(arguments)) {}
+  boost::json::object& own_arguments() noexcept { return arguments_; }
   void resume(boost::json::object responses, std::string state) {
     responses_ = std::move(responses);
     state_ = std::move(state);
@@ -55089,6 +55290,127 @@ using prompt_handler = std::function<awaitable<std::vector<prompt_message>>(call
 using completion_handler = std::function<awaitable<std::vector<std::string>>(call&)>;
 
 }  // namespace cofferdam::inline v0::mcp
+
+// ---- cofferdam/serve/mcp/detail/schema_check.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+// The part of JSON Schema that is checked before a handler of somebody's own runs: `required`, the `type` of the
+// properties at the top, `additionalProperties: false`. specs/mcp-and-llm.md, 6.2.
+
+namespace cofferdam::inline v0::mcp::detail {
+
+inline bool has_json_type(const boost::json::value& value, std::string_view type) {
+  if (type == "string") return value.is_string();
+  if (type == "boolean") return value.is_bool();
+  if (type == "array") return value.is_array();
+  if (type == "object") return value.is_object();
+  if (type == "null") return value.is_null();
+  if (type == "number") return value.is_number();
+  // An integer may be written as 2.0.
+  if (type == "integer")
+    return value.is_int64() || value.is_uint64() ||
+           (value.is_double() && std::floor(value.get_double()) == value.get_double());
+  return true;
+}
+
+/// Whether a property's schema allows a value, as far as its `type` says.
+inline bool allows_type(const boost::json::value& property, const boost::json::value& value) {
+  const boost::json::object* const schema = property.if_object();
+  const boost::json::value* const type = schema == nullptr ? nullptr : schema->if_contains("type");
+  if (type == nullptr) return true;
+  if (type->is_string()) return has_json_type(value, view(type->get_string()));
+  if (!type->is_array()) return true;
+  for (const boost::json::value& each : type->get_array())
+    if (!each.is_string() || has_json_type(value, view(each.get_string()))) return true;
+  return false;
+}
+
+/// " must be a string", " must be an integer or null"; empty where any value may be.
+inline std::string expected_type(const boost::json::value& property) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> words{{{"string", "a string"},
+                                                                                {"boolean", "true or false"},
+                                                                                {"array", "an array"},
+                                                                                {"object", "an object"},
+                                                                                {"null", "null"},
+                                                                                {"number", "a number"},
+                                                                                {"integer", "an integer"}}};
+  std::string made;
+  const auto add = [&](const boost::json::value& type) {
+    for (const auto& [name, text] : words)
+      if (type.is_string() && view(type.get_string()) == name)
+        made += (made.empty() ? " must be " : " or ") + std::string(text);
+  };
+  const boost::json::object* const schema = property.if_object();
+  const boost::json::value* const type = schema == nullptr ? nullptr : schema->if_contains("type");
+  if (type == nullptr) return made;
+  add(*type);
+  if (type->is_array())
+    for (const boost::json::value& each : type->get_array()) add(each);
+  return made;
+}
+
+/// Why a schema is none of a tool's arguments; empty where it is one.
+inline std::string schema_complaint(const boost::json::object& schema) {
+  if (text_of(schema, "type") != "object") return R"(has no "type": "object")";
+  if (schema.contains("properties") && object_of(schema, "properties") == nullptr)
+    return "has 'properties' that are no object";
+  const boost::json::value* const required = schema.if_contains("required");
+  if (required == nullptr) return {};
+  if (!required->is_array()) return "has a 'required' that is no array";
+  for (const boost::json::value& each : required->get_array())
+    if (!each.is_string()) return "has a 'required' with something that is no string";
+  return {};
+}
+
+/// Checks what a client has sent against a schema that `schema_complaint` has nothing against. A null that the schema does
+/// not allow is as if the argument was not given, and is taken out.
+/// \return  empty where they are right; else a sentence that names what is wrong, for the model.
+inline std::string argument_complaint(const boost::json::object& schema, boost::json::object& arguments) {
+  std::string complaints;
+  const auto complain = [&complaints](const std::string& one) { complaints += (complaints.empty() ? "" : "; ") + one; };
+  const auto quoted = [](boost::json::string_view name) {
+    return "'" + one_line(std::string_view(name.data(), name.size()), 60) + "'";
+  };
+  const boost::json::object none;
+  const boost::json::object* const described = object_of(schema, "properties");
+  const boost::json::object& properties = described == nullptr ? none : *described;
+  for (const auto& each : properties) {
+    const boost::json::value* const given = arguments.if_contains(each.key());
+    if (given == nullptr || allows_type(each.value(), *given)) continue;
+    if (given->is_null()) {
+      arguments.erase(each.key());
+    } else {
+      complain(quoted(each.key()) + expected_type(each.value()));
+    }
+  }
+  if (const boost::json::value* const required = schema.if_contains("required"))
+    for (const boost::json::value& each : required->get_array()) {
+      if (arguments.contains(each.get_string())) continue;
+      const boost::json::value* const property = properties.if_contains(each.get_string());
+      const std::string expected = property == nullptr ? "" : expected_type(*property);
+      complain(quoted(each.get_string()) + " is missing" + (expected.empty() ? "" : ", and" + expected));
+    }
+  const boost::json::value* const others = schema.if_contains("additionalProperties");
+  if (others != nullptr && others->is_bool() && !others->get_bool() && !schema.contains("patternProperties")) {
+    std::size_t unknown = 0;
+    for (const auto& each : arguments)
+      if (!properties.contains(each.key()) && ++unknown <= 5) complain("there is no argument " + quoted(each.key()));
+  }
+  return complaints.empty() ? complaints : "Wrong arguments: " + complaints + ".";
+}
+
+}  // namespace cofferdam::inline v0::mcp::detail
 
 // ---- cofferdam/serve/mcp/definitions.hpp ----
 
@@ -55127,8 +55449,13 @@ class tool_definition {
     title_ = std::move(text);
     return std::move(*this);
   }
-  /// A JSON schema of type "object". As it is made: no arguments.
+  /// A JSON schema of type "object". As it is made: no arguments. Its `required`, the `type` of each property, and
+  /// `additionalProperties: false` are checked before the handler is called; the rest is the handler's.
+  /// \throws error{errc::invalid_argument} for one of another type, or of none.
   tool_definition&& input(boost::json::object schema) && {
+    const std::string complaint = detail::schema_complaint(schema);
+    if (!complaint.empty())
+      throw error(errc::invalid_argument, "mcp: the input schema of the tool '" + name_ + "' " + complaint);
     input_ = std::move(schema);
     return std::move(*this);
   }
@@ -55419,7 +55746,9 @@ class server_options {
     origins_.push_back(std::move(page));
     return *this;
   }
-  /// HTTP: sessions at once, and how long one lives that nobody uses. 256 and 30 minutes as it is made.
+  /// HTTP: sessions of legacy clients at once, and how long one lives that nobody uses. 256 and 30 minutes as it is made.
+  /// Each of several tokens has the same share of them, at least one; beyond that its clients are refused until one of its
+  /// own sessions ends.
   server_options& sessions(std::size_t most, std::chrono::seconds idle = std::chrono::minutes(30)) {
     sessions_ = most;
     return set(session_time_, idle);
@@ -56425,6 +56754,8 @@ class server_core {
 // ---- cofferdam/serve/mcp/detail/checked_tool.hpp ----
 
 
+#include <boost/json/object.hpp>
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -56437,6 +56768,15 @@ using checked_work = awaitable<answer> (*)(std::shared_ptr<const Of> of, call& m
                                            tools::checked_arguments arguments);
 
 inline awaitable<answer> said(answer made) { co_return made; }
+
+/// A handler of somebody's own, whose arguments are looked at first.
+inline tool_handler checked(boost::json::object schema, tool_handler serve) {
+  return [schema = std::move(schema), serve = std::move(serve)](call& made) -> awaitable<answer> {
+    const std::string complaint = argument_complaint(schema, made.own_arguments());
+    if (!complaint.empty()) return said(answer::failed(made.name() + ": " + complaint));
+    return serve(made);
+  };
+}
 
 /// Adds a tool of ours, whose arguments are looked at first. \param arguments  lie in `of`.
 template <class Of>
@@ -56927,6 +57267,67 @@ class command_tools {
 
 }  // namespace cofferdam::inline v0::mcp::detail
 
+// ---- cofferdam/serve/mcp/detail/unread_answers.hpp ----
+
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0::mcp::detail {
+
+/// How many bytes of answers are kept for a session: those that its clients have not taken yet, and those that they may
+/// come back for.
+class unread_answers {
+ public:
+  /// From here on a request waits for its client to read, and is refused where that does not.
+  static constexpr std::size_t most = std::size_t{64} * 1024 * 1024;
+  /// What was begun before, or needs no work, is answered up to here.
+  static constexpr std::size_t most_begun = 2 * most;
+  static constexpr const char* complaint =
+      "too many unread answers: more than 64 MiB wait to be read; read those, then ask again";
+
+  std::size_t size() const noexcept { return size_; }
+  bool is_full() const noexcept { return size_ >= most; }
+  /// Whether the answer to what was begun may be kept. Alone it may have any size.
+  bool has_room(std::size_t answer) const noexcept { return size_ == 0 || size_ + answer <= most_begun; }
+  /// When a client last took a part of a long one.
+  std::chrono::steady_clock::time_point taken() const noexcept { return taken_; }
+
+  void add(std::size_t bytes) noexcept { size_ += bytes; }
+  void remove(std::size_t bytes) noexcept { size_ -= bytes; }
+  void took_part() noexcept { taken_ = std::chrono::steady_clock::now(); }
+
+ private:
+  std::size_t size_ = 0;
+  std::chrono::steady_clock::time_point taken_ = std::chrono::steady_clock::now();
+};
+
+/// A text for a client, counted for as long as it is there.
+class unread_text {
+ public:
+  unread_text(std::shared_ptr<unread_answers> of, std::string text) : of_(std::move(of)), text_(std::move(text)) {
+    of_->add(text_.size());
+  }
+  unread_text(const unread_text&) = delete;
+  unread_text& operator=(const unread_text&) = delete;
+  ~unread_text() { of_->remove(text_.size()); }
+
+  std::string_view view() const noexcept { return text_; }
+  std::size_t size() const noexcept { return text_.size(); }
+  /// The client has taken a part of it.
+  void took_part() const noexcept { of_->took_part(); }
+
+ private:
+  std::shared_ptr<unread_answers> of_;
+  std::string text_;
+};
+
+}  // namespace cofferdam::inline v0::mcp::detail
+
 // ---- cofferdam/serve/mcp/detail/event_stream.hpp ----
 
 
@@ -56935,14 +57336,15 @@ class command_tools {
 #include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -56955,8 +57357,14 @@ class event_stream final : public outlet {
   static constexpr std::size_t most_events = 256;
   static constexpr std::size_t most_bytes = std::size_t{1024} * 1024;
 
-  event_stream(const asio::any_io_executor& executor, std::string id, bool is_kept)
-      : timer_(executor, std::chrono::steady_clock::time_point::max()), id_(std::move(id)), is_kept_(is_kept) {}
+  event_stream(const asio::any_io_executor& executor, std::shared_ptr<unread_answers> unread, std::string id,
+               bool is_kept)
+      : timer_(executor, std::chrono::steady_clock::time_point::max()),
+        unread_(std::move(unread)),
+        id_(std::move(id)),
+        is_kept_(is_kept) {}
+  /// \param told  is called when it has ended and nobody writes it to a client; does not throw.
+  void on_left(std::function<void()> told) { left_ = std::move(told); }
 
   const std::string& id() const noexcept { return id_; }
   bool is_done() const noexcept { return done_; }
@@ -56965,7 +57373,7 @@ class event_stream final : public outlet {
   void send(std::string message, bool droppable) override {
     if (done_) return;
     if (droppable && (events_.size() >= most_events || bytes_ >= most_bytes)) trim();
-    if (droppable && (events_.size() >= most_events || bytes_ >= most_bytes)) return;
+    if (droppable && (events_.size() >= most_events || bytes_ >= most_bytes || unread_->is_full())) return;
     push(std::move(message));
     ++notified_;
   }
@@ -56978,6 +57386,7 @@ class event_stream final : public outlet {
       push(std::move(last->text));
     }
     wake();
+    if (!attached_ && left_) left_();
   }
   void interrupt() override {
     interrupted_ = true;
@@ -56989,7 +57398,7 @@ class event_stream final : public outlet {
   bool has_answer() const noexcept { return answered_; }
   reply_kind kind() const noexcept { return kind_; }
   /// The last message: the answer where there is one.
-  const std::string& last() const { return events_.back().text; }
+  const std::shared_ptr<const unread_text>& last() const { return events_.back().text; }
 
   /// Whether there is, or will be, nothing behind event `seen`.
   bool is_over(std::uint64_t seen) const noexcept { return done_ && seen >= last_; }
@@ -56998,11 +57407,11 @@ class event_stream final : public outlet {
     return seen <= last_ && (events_.empty() ? seen == last_ : seen + 1 >= events_.front().number);
   }
   /// The text of the event behind `seen`; null where there is none yet. `seen` becomes its number.
-  const std::string* next(std::uint64_t& seen) {
+  std::shared_ptr<const unread_text> next(std::uint64_t& seen) const {
     for (const item& one : events_) {
       if (one.number <= seen) continue;
       seen = one.number;
-      return &one.text;
+      return one.text;
     }
     return nullptr;
   }
@@ -57027,7 +57436,9 @@ class event_stream final : public outlet {
     return reader_;
   }
   void detach(std::uint64_t reader) noexcept {
-    if (reader == reader_) attached_ = false;
+    if (reader != reader_) return;
+    attached_ = false;
+    if (done_ && left_) left_();
   }
   bool is_attached() const noexcept { return attached_; }
   /// Whether the writer is to end its connection.
@@ -57043,19 +57454,19 @@ class event_stream final : public outlet {
  private:
   class item {
    public:
-    item(std::uint64_t number, std::string text) : number(number), text(std::move(text)) {}
+    item(std::uint64_t number, std::shared_ptr<const unread_text> text) : number(number), text(std::move(text)) {}
     std::uint64_t number;
-    std::string text;
+    std::shared_ptr<const unread_text> text;  // who writes it keeps it too
   };
 
   void push(std::string text) {
     bytes_ += text.size();
-    events_.emplace_back(++last_, std::move(text));
+    events_.emplace_back(++last_, std::make_shared<const unread_text>(unread_, std::move(text)));
     trim();
     wake();
   }
   void drop_first() {
-    bytes_ -= events_.front().text.size();
+    bytes_ -= events_.front().text->size();
     events_.pop_front();
   }
   /// What was delivered goes first; what was not stays, but for a stream that nobody reads.
@@ -57072,6 +57483,8 @@ class event_stream final : public outlet {
   }
 
   asio::steady_timer timer_;
+  std::shared_ptr<unread_answers> unread_;
+  std::function<void()> left_;
   std::string id_;
   std::deque<item> events_;
   std::size_t bytes_ = 0;
@@ -57161,6 +57574,18 @@ inline bool is_own_origin(std::string_view origin, const std::vector<std::string
   for (const std::string_view scheme : {"http://", "https://"})
     if (whole.starts_with(scheme)) return is_own_host(std::string_view(whole).substr(scheme.size()), hosts);
   return false;
+}
+
+/// Whether all of a request's `Origin` fields say such a page. A browser sends one.
+inline bool has_own_origin(const http_fields& fields, const std::vector<std::string>& hosts,
+                           const std::vector<std::string>& origins) {
+  const std::optional<std::string_view> origin = fields.find("Origin");
+  return !origin || (fields.count("Origin") == 1 && is_own_origin(*origin, hosts, origins));
+}
+
+/// Whether a `Content-Type` field says JSON, with or without parameters.
+inline bool is_json_type(std::string_view field) {
+  return lowered(trimmed(field.substr(0, field.find(';')))) == "application/json";
 }
 
 /// Which of the tokens an `Authorization` field has; nothing where none.
@@ -57411,7 +57836,7 @@ class subscription {
     }
     boost::json::object params;
     params["notifications"] = std::move(kept);
-    send("notifications/subscriptions/acknowledged", std::move(params));
+    send("notifications/subscriptions/acknowledged", std::move(params), false);
   }
 
   void changed(std::string_view kind, bool is_resource) {
@@ -57419,18 +57844,18 @@ class subscription {
     if (is_resource) {
       if (!uris_.contains(std::string(kind))) return;
       params["uri"] = boost::json::string(view(kind));
-      send("notifications/resources/updated", std::move(params));
+      send("notifications/resources/updated", std::move(params), true);
     } else if (kinds_.contains(std::string(kind))) {
-      send("notifications/" + std::string(kind) + "/list_changed", std::move(params));
+      send("notifications/" + std::string(kind) + "/list_changed", std::move(params), true);
     }
   }
 
  private:
-  void send(const std::string& method, boost::json::object params) {
+  void send(const std::string& method, boost::json::object params, bool droppable) {
     boost::json::object meta;
     meta[view(meta_subscription)] = of_->message.id;
     params["_meta"] = std::move(meta);
-    of_->out->send(rpc_notification(method, params), false);
+    of_->out->send(rpc_notification(method, params), droppable);
   }
 
   std::shared_ptr<request> of_;
@@ -57441,13 +57866,21 @@ class subscription {
 /// What is known of a client.
 class session_state : public change_listener {
  public:
-  session_state(std::shared_ptr<server_core> core, std::shared_ptr<workspace> place)
-      : core(std::move(core)), place(std::move(place)), asked(std::make_shared<asked_table>()) {}
+  session_state(std::shared_ptr<server_core> core, std::shared_ptr<workspace> place, std::string principal)
+      : core(std::move(core)),
+        place(std::move(place)),
+        principal(std::move(principal)),
+        asked(std::make_shared<asked_table>()),
+        unread(std::make_shared<unread_answers>()),
+        room(this->core->executor(), 1) {}
 
   std::shared_ptr<server_core> core;
   std::shared_ptr<workspace> place;
+  std::string principal;  // whose requests they are: what is sealed for one is of no use to another
   std::shared_ptr<asked_table> asked;
-  std::string version;  // agreed upon in the legacy handshake; empty before
+  std::shared_ptr<unread_answers> unread;
+  cofferdam::detail::allotment room;  // for who waits first until more of those were read
+  std::string version;                // agreed upon in the legacy handshake; empty before
   boost::json::object capabilities;
   int level = 3;  // legacy: warning
   std::set<std::string> watched;
@@ -57475,9 +57908,14 @@ class session_state : public change_listener {
 // ---- cofferdam/serve/mcp/detail/dispatch.hpp ----
 
 
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <exception>
 #include <memory>
@@ -57553,6 +57991,20 @@ class dispatch {
     if (method == "completion/complete" && of.core->complete) return std::nullopt;
     if (one.modern && method == "subscriptions/listen") return std::nullopt;
     return at_once(of, one);
+  }
+
+  /// Until the client has read enough of what it was answered before; first come, first served.
+  /// \param since  when it asked. \throws failure where it has read nothing for 5 s.
+  static awaitable<void> wait_for_room(std::shared_ptr<session_state> of, std::chrono::steady_clock::time_point since) {
+    co_await of->room.take(1, "call");
+    const cofferdam::detail::allotted first(of->room, 1);
+    asio::steady_timer timer(of->core->executor());
+    while (of->unread->is_full()) {
+      if (std::chrono::steady_clock::now() - std::max(since, of->unread->taken()) > std::chrono::seconds(5))
+        throw failure(internal_error, unread_answers::complaint);
+      timer.expires_after(std::chrono::milliseconds(20));
+      co_await timer.async_wait(asio::use_awaitable);
+    }
   }
 
  private:
@@ -57698,9 +58150,10 @@ class dispatch {
   }
 
   // ---- tools ----
-  static std::string purpose(const request& one) {
+  /// What a state is for: whose it is, and of which request.
+  static std::string purpose(const session_state& of, const request& one) {
     const boost::json::object& params = one.message.params;
-    std::string text = one.message.method;
+    std::string text = of.principal + '\0' + one.message.method;
     for (const char* const member : {"name", "uri", "arguments"}) {
       text += '\0';
       if (const boost::json::value* const found = params.if_contains(member)) text += boost::json::serialize(*found);
@@ -57718,7 +58171,7 @@ class dispatch {
     if (const boost::json::value* const given = params.if_contains("requestState"); given != nullptr) {
       const failure wrong(invalid_params, "'requestState' is not one that this server has given for this request");
       if (!given->is_string()) throw wrong;
-      const std::optional<std::string> opened = of.core->sealed.open(purpose(one), view(given->get_string()));
+      const std::optional<std::string> opened = of.core->sealed.open(purpose(of, one), view(given->get_string()));
       if (!opened) throw wrong;
       state = *opened;
     }
@@ -57736,7 +58189,7 @@ class dispatch {
     boost::json::object result;
     result["resultType"] = "input_required";
     if (!made.requests()->empty()) result["inputRequests"] = *made.requests();
-    if (!made.state().empty()) result["requestState"] = of.core->sealed.seal(purpose(one), made.state());
+    if (!made.state().empty()) result["requestState"] = of.core->sealed.seal(purpose(of, one), made.state());
     return result;
   }
 
@@ -57769,7 +58222,7 @@ class dispatch {
       said = answer::failed("could not run: " + std::string(wrong.what()) +
                             (lost ? "\nWhat ran it is gone, with its files; the next call gets a new one." : ""));
       if (lost || wrong.code() == errc::provider_failed) told = std::current_exception();
-    } catch (const std::exception&) {
+    } catch (...) {  // a handler throws what it likes
       if (one->cancelled) throw;
       told = std::current_exception();
       said = answer::failed("Error: the tool failed inside the server.");
@@ -57787,6 +58240,15 @@ class dispatch {
             std::move(data)};
   }
 
+  static awaitable<void> take_turn(std::shared_ptr<session_state> of) {
+    try {
+      co_await workspace::take_turn(of->place);
+    } catch (const error& busy) {
+      if (busy.code() != errc::too_large) throw;
+      throw failure(internal_error, std::string(busy.what()));
+    }
+  }
+
   static awaitable<boost::json::object> list_resources(std::shared_ptr<session_state> of,
                                                        std::shared_ptr<request> one) {
     boost::json::array all;
@@ -57795,6 +58257,8 @@ class dispatch {
     std::uint64_t revision = of->core->revision;
     if (of->place->may_have_files()) {
       constexpr std::size_t most = 10'000;
+      co_await take_turn(of);
+      const cofferdam::detail::allotted turn = of->place->turn();
       const std::vector<entry> files = co_await of->place->face().list(".");
       for (const entry& each : files) {
         if (!each.is_regular() || all.size() == most) continue;
@@ -57817,6 +58281,10 @@ class dispatch {
   static awaitable<boost::json::object> read_resource(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
     const std::optional<std::string> uri = text_of(one->message.params, "uri");
     if (!uri) throw failure(invalid_params, "'uri' must be a string");
+    const auto since = std::chrono::steady_clock::now();
+    co_await take_turn(of);
+    const cofferdam::detail::allotted turn = of->place->turn();
+    co_await wait_for_room(of, since);
     boost::json::array contents;
     std::shared_ptr<const registered_resource> found;
     boost::json::object variables;
@@ -57958,6 +58426,7 @@ class dispatch {
 #include <asio/cancellation_type.hpp>
 #include <asio/co_spawn.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -57976,13 +58445,19 @@ enum class request_ids { of_one_client, of_many_clients };
 /// A client, or several that share a token: takes messages and has each request worked on by a coroutine of its own.
 class session : public session_state, public std::enable_shared_from_this<session> {
  public:
-  session(std::shared_ptr<server_core> core, std::shared_ptr<workspace> place)
-      : session_state(std::move(core), std::move(place)), none_left_(this->core->executor()) {}
+  session(std::shared_ptr<server_core> core, std::shared_ptr<workspace> place, std::string principal)
+      : session_state(std::move(core), std::move(place), std::move(principal)), none_left_(this->core->executor()) {}
 
-  static std::shared_ptr<session> make(const std::shared_ptr<server_core>& core) {
-    auto made = std::make_shared<session>(core, std::make_shared<workspace>(core->executor(), core->plan));
+  /// \param principal  who its client is: the same for all sessions of one who may go on in another.
+  static std::shared_ptr<session> make(const std::shared_ptr<server_core>& core, std::string principal) {
+    auto made = std::make_shared<session>(core, std::make_shared<workspace>(core->executor(), core->plan),
+                                          std::move(principal));
     core->listen(made);
     return made;
+  }
+  /// Of a client whom nothing but its connection tells from others.
+  static std::shared_ptr<session> make(const std::shared_ptr<server_core>& core) {
+    return make(core, "connection " + cofferdam::detail::random_name(22));
   }
 
   /// Takes a message. Of a request the answer goes to `out`, now or later; nothing does for another.
@@ -58008,7 +58483,7 @@ class session : public session_state, public std::enable_shared_from_this<sessio
     }
     try {
       if (std::optional<reply> now = dispatch::answer_now(*this, *one)) {
-        out->finish(std::move(now));
+        out->finish(kept(*one, std::move(now)));
         return nullptr;
       }
     } catch (const failure& wrong) {
@@ -58022,7 +58497,8 @@ class session : public session_state, public std::enable_shared_from_this<sessio
       one->ended = true;
       self->running_.erase(key);
       self->bytes_ -= one->message.size;
-      one->out->finish(one->cancelled ? std::nullopt : std::move(last));
+      boost::json::object().swap(one->message.params);  // the transport may keep the request until the answer is sent
+      one->out->finish(one->cancelled ? std::nullopt : self->kept(*one, std::move(last)));
       if (self->running_.empty()) self->none_left_.happened();
     };
     asio::co_spawn(core->executor(), work(shared_from_this(), one),
@@ -58063,17 +58539,24 @@ class session : public session_state, public std::enable_shared_from_this<sessio
     return dispatch::admit(*this, one);
   }
 
+  /// An answer, or an error where there is no room for it.
+  std::optional<reply> kept(const request& one, std::optional<reply> made) const {
+    if (!made || unread->has_room(made->text.size())) return made;
+    return reply(rpc_error(one.id, internal_error, unread_answers::complaint));
+  }
+
   static awaitable<std::optional<reply>> work(std::shared_ptr<session> self, std::shared_ptr<request> one) {
     std::optional<reply> last;
     std::exception_ptr told;
     try {
+      if (self->unread->is_full()) co_await dispatch::wait_for_room(self, std::chrono::steady_clock::now());
       reply answered = co_await dispatch::answer_to(self, one);
       last = std::move(answered);
     } catch (const failure& wrong) {
       const bool refused = wrong.code() == missing_capability;
       last = reply(rpc_error(one->id, wrong.code(), wrong.what(), wrong.data()),
                    refused ? reply_kind::refused : reply_kind::answered);
-    } catch (const std::exception&) {
+    } catch (...) {  // a handler throws what it likes
       told = std::current_exception();
     }
     if (told && !one->cancelled) {
@@ -58126,7 +58609,7 @@ class session : public session_state, public std::enable_shared_from_this<sessio
 namespace cofferdam::inline v0::mcp::detail {
 
 /// A session of HTTP: of the legacy era a client's own, of the modern era that of a token.
-class http_session {
+class http_session : public std::enable_shared_from_this<http_session> {
  public:
   http_session(std::shared_ptr<session> inside, std::string id, std::size_t owner)
       : inside(std::move(inside)), id(std::move(id)), owner(owner) {}
@@ -58144,9 +58627,13 @@ class http_session {
 
   /// A stream for a request's messages, which is kept for a while behind its end.
   std::shared_ptr<event_stream> open_stream() {
-    forget_old();
-    streams_.push_back(std::make_shared<event_stream>(inside->core->executor(), new_id().substr(0, 16), true));
-    return streams_.back();
+    const auto made =
+        std::make_shared<event_stream>(inside->core->executor(), inside->unread, new_id().substr(0, 16), true);
+    made->on_left([of = weak_from_this()] {
+      if (const auto self = of.lock()) self->forget_old();
+    });
+    streams_.push_back(made);
+    return made;
   }
   /// The one that an event of this id belongs to, and the event's number; null where there is none any more.
   std::shared_ptr<event_stream> find(std::string_view event_id, std::uint64_t& number) const {
@@ -58172,22 +58659,19 @@ class http_session {
   static constexpr std::size_t most_ended = 32;
   static constexpr std::size_t most_ended_bytes = std::size_t{4} * 1024 * 1024;
 
-  void forget_old() {
+  /// Of what has ended and nobody reads the newest stay, within the limits.
+  void forget_old() noexcept {
     std::size_t count = 0;
     std::size_t size = 0;
-    for (auto at = streams_.rbegin(); at != streams_.rend(); ++at) {
+    for (auto at = streams_.end(); at != streams_.begin();) {
+      --at;
       if (!(*at)->is_done() || (*at)->is_attached()) continue;
-      ++count;
-      size += (*at)->size();
-    }
-    for (auto at = streams_.begin(); at != streams_.end() && (count > most_ended || size > most_ended_bytes);) {
-      if (!(*at)->is_done() || (*at)->is_attached()) {
-        ++at;
-        continue;
+      if (count == most_ended || size + (*at)->size() > most_ended_bytes) {
+        at = streams_.erase(at);
+      } else {
+        ++count;
+        size += (*at)->size();
       }
-      --count;
-      size -= (*at)->size();
-      at = streams_.erase(at);
     }
   }
 
@@ -58231,12 +58715,11 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
 
   static awaitable<void> handle(std::shared_ptr<http_endpoint> self, http_call& call) {
     const server_options& options = self->core_->options();
-    const auto origin = call.field("Origin");
     if (self->checks_hosts_ && !is_own_host(call.field("Host").value_or(""), options.hosts())) {
       co_await call.reply(refusal(403, refused_by_transport, "Invalid Host header"));
       co_return;
     }
-    if (origin && !is_own_origin(*origin, options.hosts(), options.origins())) {
+    if (!has_own_origin(call.head().fields, options.hosts(), options.origins())) {
       co_await call.reply(refusal(403, refused_by_transport, "Invalid Origin header"));
       co_return;
     }
@@ -58312,10 +58795,29 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     made.content("application/json", rpc_error("null", code, why));
     return made;
   }
-  static http_reply json(int status, const std::string& text) {
+  static http_reply json(int status, std::string_view text) {
     http_reply made(status);
     made.content("application/json", text);
     return made;
+  }
+  static constexpr std::size_t most_copied = std::size_t{64} * 1024;
+  /// Answers with JSON; a long text is not copied for that.
+  static awaitable<void> reply_json(http_call& call, int status, std::shared_ptr<const unread_text> text) {
+    if (text->size() <= most_copied) {
+      co_await call.reply(json(status, text->view()));
+      co_return;
+    }
+    http_reply head(status);
+    head.field("Content-Type", "application/json");
+    co_await call.begin(std::move(head), text->size());
+    co_await write_long(call, text);
+    co_await call.end();
+  }
+  static awaitable<void> write_long(http_call& call, std::shared_ptr<const unread_text> text) {
+    for (std::string_view rest = text->view(); !rest.empty(); rest.remove_prefix(std::min(rest.size(), most_copied))) {
+      co_await call.write(rest.substr(0, most_copied));
+      text->took_part();
+    }
   }
 
   static awaitable<void> end(std::shared_ptr<http_session> one) {
@@ -58372,14 +58874,17 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
 
   // ---- POST ----
   static awaitable<void> post(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner) {
-    if (lowered(call.field("Content-Type").value_or("")).rfind("application/json", 0) != 0) {
+    if (!is_json_type(call.field("Content-Type").value_or(""))) {
       co_await call.reply(refusal(415, refused_by_transport, "Content-Type must be application/json"));
       co_return;
     }
-    const bytes body = co_await call.read_all();
     rpc_limits limits;
     limits.bytes = self->core_->options().message();
-    rpc_input input = read_rpc(as_text(body), limits);
+    rpc_input input;
+    {
+      const bytes body = co_await call.read_all();
+      input = read_rpc(as_text(body), limits);
+    }
     const std::string version(trimmed(call.field("MCP-Protocol-Version").value_or("")));
     bool modern = false;
     if (!input.is_batch && input.messages.size() == 1) {
@@ -58401,9 +58906,11 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   }
 
   // ---- modern ----
+  static std::string principal(std::size_t owner) { return "token " + std::to_string(owner); }
+
   std::shared_ptr<http_session> shared(std::size_t owner) {
     std::shared_ptr<http_session>& one = shared_[owner];
-    if (!one) one = std::make_shared<http_session>(session::make(core_), std::string(), owner);
+    if (!one) one = std::make_shared<http_session>(session::make(core_, principal(owner)), std::string(), owner);
     one->used = std::chrono::steady_clock::now();
     return one;
   }
@@ -58445,7 +58952,8 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
       co_await call.reply(json(400, *wrong));
       co_return;
     }
-    const auto stream = std::make_shared<event_stream>(self->core_->executor(), std::string(), false);
+    const auto stream =
+        std::make_shared<event_stream>(self->core_->executor(), one->inside->unread, std::string(), false);
     const std::shared_ptr<request> running =
         one->inside->receive(std::move(message), stream, request_ids::of_many_clients);
     // Whose connection ends has cancelled.
@@ -58547,20 +59055,33 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await answer_with(call, stream, true, one->inside->version, false, as_json);
   }
 
+  /// Whether a token may have another session: none takes the places of the others.
+  bool has_place_for(std::size_t owner) const {
+    const std::size_t most = core_->options().sessions();
+    if (sessions_.size() >= most) return false;
+    const std::size_t tokens = std::max<std::size_t>(core_->options().tokens().size(), 1);
+    const auto mine = std::count_if(sessions_.begin(), sessions_.end(),
+                                    [owner](const auto& each) { return each.second->owner == owner; });
+    return static_cast<std::size_t>(mine) < std::max<std::size_t>(most / tokens, 1);
+  }
+
   static awaitable<void> initialize(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner,
                                     rpc_message message) {
-    if (self->closed_ || self->sessions() >= self->core_->options().sessions()) {
-      co_await call.reply(refusal(503, refused_by_transport, "too many sessions; try again later"));
+    if (self->closed_ || !self->has_place_for(owner)) {
+      co_await call.reply(refusal(503, refused_by_transport, "too many sessions; end one, or try again later"));
       co_return;
     }
-    const auto made = std::make_shared<http_session>(session::make(self->core_), http_session::new_id(), owner);
-    made->side = std::make_shared<event_stream>(self->core_->executor(), http_session::new_id().substr(0, 16), true);
+    const std::string id = http_session::new_id();
+    const auto made =
+        std::make_shared<http_session>(session::make(self->core_, principal(owner) + " session " + id), id, owner);
+    made->side = std::make_shared<event_stream>(self->core_->executor(), made->inside->unread,
+                                                http_session::new_id().substr(0, 16), true);
     made->inside->side = made->side;
     self->sessions_[made->id] = made;
     const std::shared_ptr<event_stream> stream = made->open_stream();
     made->inside->receive(std::move(message), stream);
     while (!stream->is_done()) co_await stream->change(std::chrono::steady_clock::time_point::max());
-    http_reply answered = json(200, stream->last());
+    http_reply answered = json(200, stream->last()->view());
     if (made->inside->version.empty()) {
       self->sessions_.erase(made->id);
       self->drop(made);
@@ -58573,13 +59094,17 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   static awaitable<void> answer_batch(std::shared_ptr<http_session> one, http_call& call, rpc_input input) {
     std::vector<std::shared_ptr<event_stream>> streams;
     std::string text;
-    const auto add = [&text](const std::string& message) { text += (text.empty() ? "[" : ",") + message; };
+    const auto add = [&text](std::string_view message) {
+      text += text.empty() ? '[' : ',';
+      text += message;
+    };
     for (const auto& [fault, id] : input.faults)
       add(rpc_error(boost::json::serialize(id), fault.code(), fault.message()));
     for (rpc_message& each : input.messages) {
       std::shared_ptr<event_stream> stream;
       if (each.kind == rpc_kind::request) {
-        stream = std::make_shared<event_stream>(one->inside->core->executor(), std::string(), true);
+        stream =
+            std::make_shared<event_stream>(one->inside->core->executor(), one->inside->unread, std::string(), false);
         streams.push_back(stream);
       }
       one->inside->receive(std::move(each), stream);
@@ -58587,13 +59112,16 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     const in_use counted(*one);
     for (const std::shared_ptr<event_stream>& stream : streams) {
       while (!stream->is_done()) co_await stream->change(std::chrono::steady_clock::time_point::max());
-      if (stream->has_answer()) add(stream->last());
+      if (stream->has_answer()) add(stream->last()->view());
     }
     if (text.empty()) {
       co_await call.reply(http_reply(202));
-    } else {
-      co_await call.reply(json(200, text + "]"));
+      co_return;
     }
+    text += ']';
+    streams.clear();
+    const auto whole = std::make_shared<const unread_text>(one->inside->unread, std::move(text));
+    co_await reply_json(call, 200, whole);
   }
 
   /// The answer to one request: as JSON where that is all there is, else as events.
@@ -58612,7 +59140,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
       int status = 200;
       if (has_statuses && stream->kind() == reply_kind::refused) status = 400;
       if (has_statuses && stream->kind() == reply_kind::unknown_method) status = 404;
-      co_await call.reply(json(status, stream->last()));
+      co_await reply_json(call, status, stream->last());
       stream->delivered(1);
       co_return;
     }
@@ -58630,11 +59158,19 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await call.begin(std::move(head));
     if (!first.empty()) co_await call.write(std::string_view(first));
     while (!stream->is_to_leave(reader)) {
-      const std::string* const text = stream->next(seen);
-      if (text != nullptr) {
+      const std::shared_ptr<const unread_text> text = stream->next(seen);
+      if (text) {
         std::string piece = "event: message\n";
         if (has_ids) piece += "id: " + stream->id() + "_" + std::to_string(seen) + "\n";
-        piece += "data: " + *text + "\n\n";
+        piece += "data: ";
+        if (text->size() <= most_copied) {
+          piece += text->view();
+        } else {
+          co_await call.write(std::string_view(piece));
+          co_await write_long(call, text);
+          piece.clear();
+        }
+        piece += "\n\n";
         co_await call.write(std::string_view(piece));
         stream->delivered(seen);
         continue;
@@ -59812,9 +60348,12 @@ namespace cofferdam::inline v0::mcp {
 
 /// Serves tools, resources and prompts to MCP clients, in all versions from 2024-11-05 to 2026-07-28.
 ///
-///     mcp::server server(executor, local() | timeout(5min));
+///     mcp::server server(executor, local());
 ///     server.python(python());
 ///     co_await server.serve_stdio();
+///
+/// The provider has no `timeout` layer: the Python interpreter is one long command there, which the layer's limit would end
+/// with all that it holds. How long calls take is `server_options::command_time`, `python_time` and `longest_time`.
 ///
 /// Each client has an environment of its own, opened from the provider when a tool first needs it, and closed when the client
 /// goes; nothing of it is seen by another. Requests run at once and are answered as they end; a client that cancels one,
@@ -59881,10 +60420,12 @@ class server {
   }
 
   /// Adds a tool. What is added while it serves is told to the clients.
-  /// \throws error{errc::invalid_argument} where there is one of that name.
+  /// \throws error{errc::invalid_argument} where there is one of that name; without a handler.
   server& tool(tool_definition what, tool_handler serve) {
     require_new(what.name());
-    core_->tools.push_back(std::make_shared<const detail::registered_tool>(std::move(what), std::move(serve)));
+    require_handler(serve != nullptr, what.name());
+    tool_handler checked = detail::checked(what.input(), std::move(serve));
+    core_->tools.push_back(std::make_shared<const detail::registered_tool>(std::move(what), std::move(checked)));
     core_->changed("tools", false);
     return *this;
   }
@@ -59893,6 +60434,7 @@ class server {
   /// \param what  how it is described to clients; its input schema is the tool's own. Left out: by what it says of itself.
   server& tool(std::function<tools::any_tool(any_environment&)> make,
                std::optional<tool_definition> what = std::nullopt) {
+    require_handler(make != nullptr, what ? what->name() : std::string());
     any_environment none;
     require_new(what ? what->name() : std::string(make(none).name()));
     detail::shared_tools::add(*core_, std::move(make), std::move(what));
@@ -59905,13 +60447,16 @@ class server {
     if (count != 0) core_->changed("tools", false);
     return count != 0;
   }
-  /// Adds a resource, or all of a template's.
+  /// Adds a resource, or all of a template's. \throws error{errc::invalid_argument} without a handler.
   server& resource(resource_definition what, resource_handler serve) {
+    require_handler(serve != nullptr, what.uri());
     core_->resources.push_back(std::make_shared<const detail::registered_resource>(std::move(what), std::move(serve)));
     core_->changed("resources", false);
     return *this;
   }
+  /// \throws error{errc::invalid_argument} without a handler.
   server& prompt(prompt_definition what, prompt_handler serve) {
+    require_handler(serve != nullptr, what.name());
     core_->prompts.push_back(std::make_shared<const detail::registered_prompt>(std::move(what), std::move(serve)));
     core_->changed("prompts", false);
     return *this;
@@ -59976,6 +60521,10 @@ class server {
  private:
   void require_new(const std::string& name) const {
     if (core_->tool(name)) throw error(errc::invalid_argument, "mcp: there is a tool '" + name + "' already");
+  }
+
+  static void require_handler(bool has_one, const std::string& name) {
+    if (!has_one) throw error(errc::invalid_argument, "mcp: there is no handler for '" + name + "'");
   }
 
   template <code_exec_provider Provider>

@@ -17,6 +17,7 @@
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/content.hpp>
 #include <cofferdam/serve/mcp/definitions.hpp>
+#include <cofferdam/serve/mcp/detail/checked_tool.hpp>
 #include <cofferdam/serve/mcp/detail/command_tools.hpp>
 #include <cofferdam/serve/mcp/detail/core.hpp>
 #include <cofferdam/serve/mcp/detail/http_endpoint.hpp>
@@ -43,9 +44,12 @@ namespace cofferdam::inline v0::mcp {
 
 /// Serves tools, resources and prompts to MCP clients, in all versions from 2024-11-05 to 2026-07-28.
 ///
-///     mcp::server server(executor, local() | timeout(5min));
+///     mcp::server server(executor, local());
 ///     server.python(python());
 ///     co_await server.serve_stdio();
+///
+/// The provider has no `timeout` layer: the Python interpreter is one long command there, which the layer's limit would end
+/// with all that it holds. How long calls take is `server_options::command_time`, `python_time` and `longest_time`.
 ///
 /// Each client has an environment of its own, opened from the provider when a tool first needs it, and closed when the client
 /// goes; nothing of it is seen by another. Requests run at once and are answered as they end; a client that cancels one,
@@ -112,10 +116,12 @@ class server {
   }
 
   /// Adds a tool. What is added while it serves is told to the clients.
-  /// \throws error{errc::invalid_argument} where there is one of that name.
+  /// \throws error{errc::invalid_argument} where there is one of that name; without a handler.
   server& tool(tool_definition what, tool_handler serve) {
     require_new(what.name());
-    core_->tools.push_back(std::make_shared<const detail::registered_tool>(std::move(what), std::move(serve)));
+    require_handler(serve != nullptr, what.name());
+    tool_handler checked = detail::checked(what.input(), std::move(serve));
+    core_->tools.push_back(std::make_shared<const detail::registered_tool>(std::move(what), std::move(checked)));
     core_->changed("tools", false);
     return *this;
   }
@@ -124,6 +130,7 @@ class server {
   /// \param what  how it is described to clients; its input schema is the tool's own. Left out: by what it says of itself.
   server& tool(std::function<tools::any_tool(any_environment&)> make,
                std::optional<tool_definition> what = std::nullopt) {
+    require_handler(make != nullptr, what ? what->name() : std::string());
     any_environment none;
     require_new(what ? what->name() : std::string(make(none).name()));
     detail::shared_tools::add(*core_, std::move(make), std::move(what));
@@ -136,13 +143,16 @@ class server {
     if (count != 0) core_->changed("tools", false);
     return count != 0;
   }
-  /// Adds a resource, or all of a template's.
+  /// Adds a resource, or all of a template's. \throws error{errc::invalid_argument} without a handler.
   server& resource(resource_definition what, resource_handler serve) {
+    require_handler(serve != nullptr, what.uri());
     core_->resources.push_back(std::make_shared<const detail::registered_resource>(std::move(what), std::move(serve)));
     core_->changed("resources", false);
     return *this;
   }
+  /// \throws error{errc::invalid_argument} without a handler.
   server& prompt(prompt_definition what, prompt_handler serve) {
+    require_handler(serve != nullptr, what.name());
     core_->prompts.push_back(std::make_shared<const detail::registered_prompt>(std::move(what), std::move(serve)));
     core_->changed("prompts", false);
     return *this;
@@ -207,6 +217,10 @@ class server {
  private:
   void require_new(const std::string& name) const {
     if (core_->tool(name)) throw error(errc::invalid_argument, "mcp: there is a tool '" + name + "' already");
+  }
+
+  static void require_handler(bool has_one, const std::string& name) {
+    if (!has_one) throw error(errc::invalid_argument, "mcp: there is no handler for '" + name + "'");
   }
 
   template <code_exec_provider Provider>

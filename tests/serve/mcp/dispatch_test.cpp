@@ -88,6 +88,18 @@ awaitable<answer> ask_in_turn(call& of) {
   co_return answer::input_required(std::move(all), "kept:");
 }
 
+awaitable<answer> throw_number(call&) {
+  throw 42;
+  co_return answer();
+}
+awaitable<mcp::content> throw_word(call&) {
+  throw "a word";
+  co_return mcp::content::text("");
+}
+boost::json::object schema_of(std::string_view text) {
+  return boost::json::parse({text.data(), text.size()}).as_object();
+}
+
 class setup {
  public:
   std::shared_ptr<notes> seen = std::make_shared<notes>();
@@ -95,15 +107,19 @@ class setup {
 
   std::unique_ptr<mcp::server> operator()(const asio::any_io_executor& executor) const {
     auto made = std::make_unique<mcp::server>(executor, options);
-    made->tool(mcp::tool_definition("echo", "Says its arguments").title("Echo"), echo);
-    made->tool(mcp::tool_definition("wait", "Waits"), wait_a_while);
+    made->tool(
+        mcp::tool_definition("echo", "Says its arguments").title("Echo").input(schema_of(R"({"type":"object"})")),
+        echo);
+    made->tool(mcp::tool_definition("wait", "Waits")
+                   .input(schema_of(R"({"type":"object","properties":{"ms":{"type":"integer"}},"required":["ms"]})")),
+               wait_a_while);
     made->tool(mcp::tool_definition("for_ever", "Waits for ever"),
                [seen = seen](call& of) { return wait_for_end(seen, of); });
     made->tool(mcp::tool_definition("count", "Counts"), count_up);
     made->tool(mcp::tool_definition("fall", "Falls"), fall_over);
     made->tool(mcp::tool_definition("lose", "Loses"), lose_it);
     made->tool(mcp::tool_definition("roots", "Asks"), ask_roots);
-    made->tool(mcp::tool_definition("in_turn", "Asks in turn"), ask_in_turn);
+    made->tool(mcp::tool_definition("in_turn", "Asks in turn").input(schema_of(R"({"type":"object"})")), ask_in_turn);
     return made;
   }
 };
@@ -275,6 +291,80 @@ TEST(McpDispatch, wrong_calls_are_told_by_code_and_failed_ones_by_text) {
   });
 }
 
+TEST(McpDispatch, what_a_handler_throws_that_is_no_exception_is_answered_and_told) {
+  setup with;
+  std::vector<std::string> told;
+  with.options.on_error([&told](const std::string& doing, const std::exception_ptr&) { told.push_back(doing); });
+  const auto make = [&](const asio::any_io_executor& executor) {
+    auto made = with(executor);
+    made->tool(mcp::tool_definition("number", "Throws a number"), throw_number);
+    made->resource(mcp::resource_definition("test://word", "word"), throw_word);
+    return made;
+  };
+  run_with_mcp(make, [](mcp_client& client) -> awaitable<void> {
+    co_await client.initialize();
+    const value number = co_await client.call("number");
+    EXPECT_TRUE(result_in(number).at("isError").as_bool());
+    EXPECT_EQ(text_said(number), "Error: the tool failed inside the server.");
+    const value word = co_await client.ask("resources/read", R"({"uri":"test://word"})");
+    EXPECT_EQ(error_code_in(word), "-32603");
+    const value ping = co_await client.ask("ping");
+    EXPECT_TRUE(client.others.empty());
+  });
+  EXPECT_EQ(told, (std::vector<std::string>{"tools/call number", "resources/read"}));
+}
+
+TEST(McpDispatch, arguments_are_checked_by_the_schema_before_the_handler_sees_them) {
+  const setup with;
+  const auto make = [&](const asio::any_io_executor& executor) {
+    auto made = with(executor);
+    made->tool(mcp::tool_definition("strict", "Has a schema").input(schema_of(R"({"type":"object","properties":{
+                 "text":{"type":"string"},"count":{"type":"integer"},"share":{"type":"number"},"flag":{"type":"boolean"},
+                 "list":{"type":"array"},"map":{"type":"object"},"any":{},"both":{"type":["string","null"]}},
+                 "required":["text","any"],"additionalProperties":false})")),
+               echo);
+    made->tool(mcp::tool_definition("none", "Has no arguments"), echo);
+    return made;
+  };
+  run_with_mcp(make, [](mcp_client& client) -> awaitable<void> {
+    co_await client.initialize();
+    const std::vector<std::pair<const char*, const char*>> wrong{
+        {"{}", "'text' is missing, and must be a string; 'any' is missing"},
+        {R"({"text":5,"any":1})", "'text' must be a string"},
+        {R"({"text":null,"any":1})", "'text' is missing, and must be a string"},
+        {R"({"text":"","any":1,"count":1.5})", "'count' must be an integer"},
+        {R"({"text":"","any":1,"count":"1"})", "'count' must be an integer"},
+        {R"({"text":"","any":1,"share":"1"})", "'share' must be a number"},
+        {R"({"text":"","any":1,"flag":0})", "'flag' must be true or false"},
+        {R"({"text":"","any":1,"list":{}})", "'list' must be an array"},
+        {R"({"text":"","any":1,"map":[]})", "'map' must be an object"},
+        {R"({"text":"","any":1,"both":1})", "'both' must be a string or null"},
+        {R"({"text":"","any":1,"other":1})", "there is no argument 'other'"}};
+    for (const auto& [arguments, sentence] : wrong) {
+      const value said = co_await client.call("strict", arguments);
+      EXPECT_TRUE(result_in(said).at("isError").as_bool()) << arguments;
+      EXPECT_EQ(text_said(said), "strict: Wrong arguments: " + std::string(sentence) + ".");
+    }
+    const value good = co_await client.call(
+        "strict", R"({"text":"t","count":2.0,"share":1,"flag":null,"list":[],"map":{},"any":null,"both":null})");
+    EXPECT_EQ(text_said(good), R"({"text":"t","count":2E0,"share":1,"both":null,"list":[],"map":{},"any":null})");
+    const value none = co_await client.call("none", R"({"a":1})");
+    EXPECT_EQ(text_said(none), "none: Wrong arguments: there is no argument 'a'.");
+  });
+}
+
+TEST(McpDispatch, a_tool_needs_a_schema_of_an_object_and_a_handler) {
+  for (const char* const schema :
+       {"{}", R"({"type":"string"})", R"({"type":["object"]})", R"({"type":"object","properties":[]})",
+        R"({"type":"object","required":"a"})", R"({"type":"object","required":[1]})"})
+    EXPECT_THROW(mcp::tool_definition("x", "").input(schema_of(schema)), error) << schema;
+  asio::io_context context(1);
+  mcp::server server(context.get_executor());
+  EXPECT_THROW(server.tool(mcp::tool_definition("x", ""), mcp::tool_handler()), error);
+  EXPECT_THROW(server.resource(mcp::resource_definition("test://x", "x"), mcp::resource_handler()), error);
+  EXPECT_THROW(server.prompt(mcp::prompt_definition("x", ""), mcp::prompt_handler()), error);
+}
+
 TEST(McpDispatch, what_is_no_message_is_answered_and_the_next_one_is_served) {
   run_with_mcp(setup(), [](mcp_client& client) -> awaitable<void> {
     co_await client.initialize();
@@ -424,6 +514,30 @@ TEST(McpDispatch, what_a_modern_client_is_asked_comes_back_once_unchanged_and_fo
         "tools/call", "{" + meta + R"(,"name":"in_turn","inputResponses":{"a":{}},"requestState":")" + state + "\"}");
     EXPECT_EQ(error_code_in(second), "-32602");
   });
+}
+
+TEST(McpDispatch, what_one_connection_was_given_to_give_back_is_of_no_use_to_another) {
+  constexpr std::string_view meta =
+      R"({"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}},"name":"in_turn")";
+  std::string state;
+  bool tried = false;
+  const auto params = [&] { return std::string(meta) + R"(,"inputResponses":{},"requestState":")" + state + R"("})"; };
+  const cofferdam_test::mcp_body owner = [&](mcp_client& client) -> awaitable<void> {
+    const value asked = co_await client.ask("tools/call", std::string(meta) + "}");
+    state = member(result_in(asked), "requestState");
+    const bool came = co_await comes_true([&] { return tried; });
+    EXPECT_TRUE(came);
+    const value mine = co_await client.ask("tools/call", params());
+    EXPECT_EQ(text_said(mine), "kept:{}");
+  };
+  const cofferdam_test::mcp_body other = [&](mcp_client& client) -> awaitable<void> {
+    const bool came = co_await comes_true([&] { return !state.empty(); });
+    EXPECT_TRUE(came);
+    const value stolen = co_await client.ask("tools/call", params());
+    EXPECT_EQ(error_code_in(stolen), "-32602");
+    tried = true;
+  };
+  run_with_mcp(setup(), std::vector<cofferdam_test::mcp_body>{owner, other});
 }
 
 TEST(McpDispatch, a_subscription_is_acknowledged_and_told_what_it_asked_for_until_it_is_cancelled) {

@@ -16,6 +16,7 @@
 
 #include <chrono>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,7 @@ class notes {
  public:
   int started = 0;
   int ended = 0;
+  int read = 0;
 };
 awaitable<answer> for_ever(std::shared_ptr<notes> seen, call& of) {
   const auto done = [](notes* which) { ++which->ended; };
@@ -61,6 +63,15 @@ awaitable<answer> broken_off(call& of) {
   co_return answer("whole");
 }
 awaitable<answer> say_hello(call&) { co_return answer("hello"); }
+awaitable<answer> ask_once(call& of) {
+  if (!of.request_state().empty()) co_return answer(of.request_state());
+  co_return answer::input_required(boost::json::object(), "kept");
+}
+awaitable<mcp::content> eight_mebibytes(std::shared_ptr<notes> seen, call& of) {
+  ++seen->read;
+  const std::string text(std::size_t{8} * 1024 * 1024, 'x');
+  co_return mcp::content::resource(of.name(), "text/plain", text);
+}
 
 /// A server on a free port, and requests to it.
 class place {
@@ -152,6 +163,9 @@ std::shared_ptr<notes> run_with_http(mcp::server_options options, const body_of_
   server.tool(mcp::tool_definition("for_ever", "Never ends"), [seen](call& of) { return for_ever(seen, of); });
   server.tool(mcp::tool_definition("steps", "Tells its steps"), in_steps);
   server.tool(mcp::tool_definition("break", "Breaks off"), broken_off);
+  server.tool(mcp::tool_definition("ask", "Asks for more"), ask_once);
+  server.resource(mcp::resource_definition("test://big", "big"),
+                  [seen](call& of) { return eight_mebibytes(seen, of); });
   boost::json::object schema = boost::json::parse(
                                    R"({"type":"object","properties":{"r":{"type":"string","x-mcp-header":"R"},
                                        "n":{"type":"integer","x-mcp-header":"N"}}})")
@@ -183,7 +197,12 @@ TEST(McpHttp, hosts_origins_paths_and_methods_are_looked_at_first) {
         {{{"Origin", "null"}}, "403 -32000 null"},
         {{{"Host", "LOCALHOST:1"}}, "400 -32000 null"},
         {{{"Origin", "http://localhost:9999"}}, "400 -32000 null"},
+        {{{"Origin", "http://localhost:9999"}, {"Origin", "http://evil.example"}}, "403 -32000 null"},
+        {{{"Origin", "http://localhost:9999"}, {"Origin", "http://localhost:9999"}}, "403 -32000 null"},
         {{{"Content-Type", "text/plain"}}, "415 -32000 null"},
+        {{{"Content-Type", "application/jsonp"}}, "415 -32000 null"},
+        {{{"Content-Type", "application/json-seq; charset=utf-8"}}, "415 -32000 null"},
+        {{{"Content-Type", "Application/JSON ; charset=utf-8"}}, "400 -32000 null"},
         {{{"Accept", "application/json"}}, "406 -32000 null"},
         {{{"Accept", "*/*"}}, "400 -32000 null"},
         {{{"Mcp-Session-Id", "nobody"}}, "404 -32001 null"},
@@ -439,6 +458,147 @@ TEST(McpHttp, each_field_of_a_modern_request_is_compared_with_its_body) {
   });
 }
 
+TEST(McpHttp, what_one_token_was_given_to_give_back_is_of_no_use_to_another) {
+  mcp::server_options options;
+  options.token("first-token-0123456").token("second-token-012345");
+  run_with_http(std::move(options), [](place& there) -> awaitable<void> {
+    const auto as = [](const std::string& token) {
+      return place::fields{{"Authorization", "Bearer " + token},
+                           {"MCP-Protocol-Version", "2026-07-28"},
+                           {"Mcp-Method", "tools/call"},
+                           {"Mcp-Name", "ask"}};
+    };
+    const http_response asked = co_await there.post(modern_call(R"(,"name":"ask")"), as("first-token-0123456"));
+    const boost::json::value result = boost::json::parse({asked.text().data(), asked.text().size()}).at("result");
+    const std::string again =
+        modern_call(R"(,"name":"ask","inputResponses":{},"requestState":")" + member(result, "requestState") + '"');
+    for (int i = 0; i < 2; ++i) {
+      const http_response stolen = co_await there.post(again, as("second-token-012345"));
+      EXPECT_EQ(told(stolen), "200 -32602 7");
+    }
+    // Those tries have not used it up.
+    const http_response mine = co_await there.post(again, as("first-token-0123456"));
+    EXPECT_EQ(told(mine), "200 7");
+    EXPECT_NE(mine.text().find("kept"), std::string_view::npos);
+    const http_response twice = co_await there.post(again, as("first-token-0123456"));
+    EXPECT_EQ(told(twice), "200 -32602 7");
+  });
+}
+
+/// Connections that ask for much and read nothing.
+class deaf_clients {
+ public:
+  awaitable<void> ask(place& there, std::string request, int count) {
+    for (int i = 0; i < count; ++i) {
+      raw_client one = co_await raw_client::connect(tcp_connector("127.0.0.1", there.port));
+      std::string mine = request;
+      const std::size_t mark = mine.find("\"id\":7");
+      mine.replace(mark, 6, "\"id\":" + std::to_string(100 + i));
+      const std::string fields = mine.substr(0, mine.find('{'));
+      co_await one.say(wire(mine.substr(fields.size()), fields));
+      all_.push_back(std::move(one));
+    }
+  }
+  void leave() {
+    for (raw_client& one : all_) one.close();
+    all_.clear();
+  }
+
+ private:
+  std::list<raw_client> all_;
+};
+constexpr std::string_view read_fields =
+    "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: resources/read\r\nMcp-Name: test://big\r\n";
+std::string modern_read() {
+  std::string made = modern_call(R"(,"uri":"test://big")");
+  made.replace(made.find("tools/call"), 10, "resources/read");
+  return made;
+}
+/// Whether a request is answered with that word, sooner or later.
+awaitable<bool> comes_to(place& there, std::string request, place::fields fields, std::string wanted) {
+  for (int i = 0; i < 400; ++i) {
+    const http_response said = co_await there.post(request, fields);
+    if (said.text().find(wanted) != std::string_view::npos) co_return true;
+    co_await nap(std::chrono::milliseconds(25));
+  }
+  co_return false;
+}
+
+TEST(McpHttp, answers_that_nobody_reads_are_bounded_and_go_with_their_connections) {
+  const auto seen = run_with_http({}, [](place& there) -> awaitable<void> {
+    const std::string hello = modern_call(R"(,"name":"hello")");
+    const place::fields fields =
+        with("MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "hello");
+    deaf_clients deaf;
+    co_await deaf.ask(there, std::string(read_fields) + modern_read(), 40);
+    const bool refused = co_await comes_to(there, hello, fields, "too many unread answers");
+    EXPECT_TRUE(refused);
+    const std::string list =
+        R"({"jsonrpc":"2.0","id":5,"method":"tools/list","params":{)" + std::string(cofferdam_test::modern_meta) + "}}";
+    const http_response at_once =
+        co_await there.post(list, with("MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/list"));
+    EXPECT_EQ(told(at_once), "200 5");
+    EXPECT_LT(there.seen->read, 20);
+    deaf.leave();
+    const bool served = co_await comes_to(there, hello, fields, R"("text":"hello")");
+    EXPECT_TRUE(served);
+  });
+  EXPECT_GE(seen->read, 8);
+}
+
+TEST(McpHttp, of_the_answers_of_legacy_clients_who_have_left_little_is_kept) {
+  run_with_http({}, [](place& there) -> awaitable<void> {
+    const std::string id = co_await there.begin();
+    const std::string read = R"({"jsonrpc":"2.0","id":7,"method":"resources/read","params":{"uri":"test://big"}})";
+    deaf_clients deaf;
+    co_await deaf.ask(there, "Mcp-Session-Id: " + id + "\r\n" + read, 40);
+    const std::string hello = R"({"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"hello"}})";
+    const bool refused = co_await comes_to(there, hello, with("Mcp-Session-Id", id), "too many unread answers");
+    EXPECT_TRUE(refused);
+    EXPECT_LT(there.seen->read, 20);
+    deaf.leave();
+    const bool served = co_await comes_to(there, hello, with("Mcp-Session-Id", id), R"("text":"hello")");
+    EXPECT_TRUE(served);
+    const http_response whole = co_await there.post(read, with("Mcp-Session-Id", id));
+    EXPECT_EQ(told(whole), "200 7");
+    EXPECT_GT(whole.text().size(), std::size_t{8} * 1024 * 1024);
+  });
+}
+
+TEST(McpHttp, who_reads_slowly_gets_all_that_was_asked_for_at_once) {
+  run_with_http({}, [](place& there) -> awaitable<void> {
+    const std::string id = co_await there.begin();
+    const std::string read = R"({"jsonrpc":"2.0","id":7,"method":"resources/read","params":{"uri":"test://big"}})";
+    std::list<raw_client> all;
+    for (int i = 0; i < 20; ++i) {
+      std::string mine = read;
+      mine.replace(mine.find("\"id\":7"), 6, "\"id\":" + std::to_string(100 + i));
+      raw_client one = co_await raw_client::connect(tcp_connector("127.0.0.1", there.port));
+      co_await one.say(wire(mine, "Mcp-Session-Id: " + id + "\r\nConnection: close\r\n"));
+      all.push_back(std::move(one));
+    }
+    for (raw_client& one : all) {
+      const std::string whole = co_await one.rest();
+      EXPECT_GT(whole.size(), std::size_t{8} * 1024 * 1024) << whole.substr(0, 1000);
+    }
+  });
+}
+
+TEST(McpHttp, a_token_does_not_take_the_sessions_of_another) {
+  mcp::server_options options;
+  options.token("first-token-0123456").token("second-token-012345").sessions(4);
+  run_with_http(std::move(options), [](place& there) -> awaitable<void> {
+    const std::string hello =
+        R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{}}})";
+    for (const char* const token : {"Bearer first-token-0123456", "Bearer second-token-012345"})
+      for (const char* const wanted : {"200 0", "200 0", "503 -32000 null"}) {
+        const http_response said = co_await there.post(hello, with("Authorization", token));
+        EXPECT_EQ(told(said), wanted) << token;
+      }
+    EXPECT_EQ(there.server->sessions(), 4U);
+  });
+}
+
 TEST(McpHttp, one_stream_at_a_time_carries_what_belongs_to_no_request) {
   run_with_http({}, [](place& there) -> awaitable<void> {
     const std::string id = co_await there.begin();
@@ -485,6 +645,9 @@ TEST(McpHttpChecks, names_are_read_as_browsers_write_them) {
   EXPECT_TRUE(is_own_origin("http://localhost:9999", {}, {}));
   EXPECT_FALSE(is_own_origin("file://localhost", {}, {}));
   EXPECT_TRUE(is_own_origin("https://App.example", {}, {"https://app.example"}));
+  EXPECT_TRUE(is_json_type(" application/json;charset=utf-8"));
+  for (const char* const other : {"", "application/jsonp", "application/json, text/plain", "text/json"})
+    EXPECT_FALSE(is_json_type(other)) << other;
   EXPECT_TRUE(accepts("text/event-stream;q=0.5 , x", "text/event-stream"));
   EXPECT_TRUE(accepts("text/*", "text/event-stream"));
   EXPECT_FALSE(accepts("text/event-streams", "text/event-stream"));

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace cofferdam::inline v0 {
@@ -46,28 +47,28 @@ class e2b_code_interpreter {
 
   /// Contexts of a sandbox, the usual one included: 429. 16 as it is made.
   e2b_code_interpreter&& contexts(std::size_t most) && { return limit(&detail::interpreter_settings::contexts, most); }
-  /// Executions of a sandbox that run, or wait for their turn: 429. 64 as it is made.
+  /// Executions of a sandbox that run, or wait for their turn, and contexts that are being made: 429. 64 as it is made.
   e2b_code_interpreter&& executions(std::size_t most) && { return limit(&detail::interpreter_settings::runs, most); }
   /// Bytes of one request, code and all: 413. 4 MiB as it is made.
   e2b_code_interpreter&& request(std::size_t most) && { return limit(&detail::interpreter_settings::request, most); }
+  /// How long one may take to arrive: 408. One minute as it is made; at least 10 ms.
+  e2b_code_interpreter&& request_time(std::chrono::milliseconds most) && {
+    return time(&detail::interpreter_settings::request_time, "the request time", most);
+  }
   /// Bytes of each output of an execution that are told: of more the first and last half. 4 MiB as it is made.
   e2b_code_interpreter&& output(std::size_t most) && { return limit(&detail::interpreter_settings::output, most); }
   /// Bytes of all results of an execution, as they are told. 16 MiB as it is made.
   e2b_code_interpreter&& results(std::size_t most) && { return limit(&detail::interpreter_settings::results, most); }
   /// Bytes that are held for all clients of all sandboxes: requests (503), and what they have not taken yet (left out,
-  /// and the client is told so). 256 MiB as it is made.
+  /// and the client is told so). One sandbox has a quarter of it, but room for one request. 256 MiB as it is made.
   e2b_code_interpreter&& memory(std::size_t most) && {
     auto changed = copy();
     changed->memory = std::make_shared<detail::interpreter_memory>(most);
     return with(std::move(changed));
   }
   /// How long a client hears nothing, at most. 5 seconds as it is made; at least 10 ms.
-  e2b_code_interpreter&& keepalive(std::chrono::milliseconds time) && {
-    if (time < std::chrono::milliseconds(10) || time > std::chrono::hours(1))
-      throw error(errc::invalid_argument, "e2b_code_interpreter: keepalive is 10 ms to an hour");
-    auto changed = copy();
-    changed->keepalive = time;
-    return with(std::move(changed));
+  e2b_code_interpreter&& keepalive(std::chrono::milliseconds most) && {
+    return time(&detail::interpreter_settings::keepalive, "keepalive", most);
   }
 
   /// An `e2b_port_factory`.
@@ -85,6 +86,14 @@ class e2b_code_interpreter {
   }
   e2b_code_interpreter&& limit(std::size_t detail::interpreter_settings::*which, std::size_t most) {
     if (most == 0) throw error(errc::invalid_argument, "e2b_code_interpreter: a limit is at least 1");
+    auto changed = copy();
+    (*changed).*which = most;
+    return with(std::move(changed));
+  }
+  e2b_code_interpreter&& time(std::chrono::milliseconds detail::interpreter_settings::*which, const char* name,
+                              std::chrono::milliseconds most) {
+    if (most < std::chrono::milliseconds(10) || most > std::chrono::hours(1))
+      throw error(errc::invalid_argument, "e2b_code_interpreter: " + std::string(name) + " is 10 ms to an hour");
     auto changed = copy();
     (*changed).*which = most;
     return with(std::move(changed));

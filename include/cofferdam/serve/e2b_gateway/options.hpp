@@ -103,8 +103,17 @@ class e2b_gateway_options {
   /// Bytes of one request that is no file: JSON and what it carries. 4 MiB as it is made.
   e2b_gateway_options& message(std::size_t most) & { return at_least_one(message_, most); }
   e2b_gateway_options&& message(std::size_t most) && { return std::move(at_least_one(message_, most)); }
-  /// Bytes of all such requests that are in memory at the same time; others wait. 64 MiB as it is made, and at least one
-  /// message's.
+  /// How long such a request may take to arrive, waiting for memory included: 408, and 503 where it is the memory. One
+  /// minute as it is made; at least 10 ms.
+  e2b_gateway_options& message_time(std::chrono::milliseconds most) & {
+    if (most < std::chrono::milliseconds(10) || most > std::chrono::hours(1))
+      throw error(errc::invalid_argument, "e2b_gateway: the message time is 10 ms to an hour");
+    message_time_ = most;
+    return *this;
+  }
+  e2b_gateway_options&& message_time(std::chrono::milliseconds most) && { return std::move(message_time(most)); }
+  /// Bytes of all such requests of more than 16 KiB that are in memory at the same time; others wait. Those of one key
+  /// have a quarter of it, or one message's. 64 MiB as it is made, and at least one message's.
   e2b_gateway_options& memory(std::size_t most) & { return at_least_one(memory_, most); }
   e2b_gateway_options&& memory(std::size_t most) && { return std::move(at_least_one(memory_, most)); }
   /// Bytes of one upload. 4 GiB as it is made. It is never in memory as a whole.
@@ -163,6 +172,7 @@ class e2b_gateway_options {
   std::size_t subscribers() const noexcept { return subscribers_; }
   std::size_t watchers() const noexcept { return watchers_; }
   std::size_t message() const noexcept { return message_; }
+  std::chrono::milliseconds message_time() const noexcept { return message_time_; }
   std::size_t memory() const noexcept { return memory_ < message_ ? message_ : memory_; }
   std::uint64_t upload() const noexcept { return upload_; }
   std::chrono::seconds longest_life() const noexcept { return longest_life_; }
@@ -203,6 +213,7 @@ class e2b_gateway_options {
   std::size_t subscribers_ = 32;
   std::size_t watchers_ = 32;
   std::size_t message_ = std::size_t{4} * 1024 * 1024;
+  std::chrono::milliseconds message_time_{60'000};
   std::size_t memory_ = std::size_t{64} * 1024 * 1024;
   std::uint64_t upload_ = std::uint64_t{4} * 1024 * 1024 * 1024;
   std::chrono::seconds longest_life_{24 * 3600};

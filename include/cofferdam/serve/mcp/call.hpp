@@ -63,7 +63,8 @@ class call {
 
   /// Of the tool or the prompt; of a resource its URI.
   const std::string& name() const noexcept { return name_; }
-  /// As the client sent them, unchecked. Of a resource: what the template's variables stand for.
+  /// As the client sent them. Of a tool: after the check that `tool_definition::input` says, without nulls that the schema
+  /// does not allow. Of a resource: what the template's variables stand for.
   const boost::json::object& arguments() const noexcept { return arguments_; }
 
   /// "2025-11-25".
@@ -112,6 +113,7 @@ class call {
 
   call(std::shared_ptr<detail::request> of, std::string name, boost::json::object arguments)
       : request_(std::move(of)), name_(std::move(name)), arguments_(std::move(arguments)) {}
+  boost::json::object& own_arguments() noexcept { return arguments_; }
   void resume(boost::json::object responses, std::string state) {
     responses_ = std::move(responses);
     state_ = std::move(state);

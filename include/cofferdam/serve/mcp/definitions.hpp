@@ -4,6 +4,7 @@
 
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/serve/mcp/detail/json_rpc.hpp>
+#include <cofferdam/serve/mcp/detail/schema_check.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -39,8 +40,13 @@ class tool_definition {
     title_ = std::move(text);
     return std::move(*this);
   }
-  /// A JSON schema of type "object". As it is made: no arguments.
+  /// A JSON schema of type "object". As it is made: no arguments. Its `required`, the `type` of each property, and
+  /// `additionalProperties: false` are checked before the handler is called; the rest is the handler's.
+  /// \throws error{errc::invalid_argument} for one of another type, or of none.
   tool_definition&& input(boost::json::object schema) && {
+    const std::string complaint = detail::schema_complaint(schema);
+    if (!complaint.empty())
+      throw error(errc::invalid_argument, "mcp: the input schema of the tool '" + name_ + "' " + complaint);
     input_ = std::move(schema);
     return std::move(*this);
   }

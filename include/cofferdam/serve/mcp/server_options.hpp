@@ -129,7 +129,9 @@ class server_options {
     origins_.push_back(std::move(page));
     return *this;
   }
-  /// HTTP: sessions at once, and how long one lives that nobody uses. 256 and 30 minutes as it is made.
+  /// HTTP: sessions of legacy clients at once, and how long one lives that nobody uses. 256 and 30 minutes as it is made.
+  /// Each of several tokens has the same share of them, at least one; beyond that its clients are refused until one of its
+  /// own sessions ends.
   server_options& sessions(std::size_t most, std::chrono::seconds idle = std::chrono::minutes(30)) {
     sessions_ = most;
     return set(session_time_, idle);

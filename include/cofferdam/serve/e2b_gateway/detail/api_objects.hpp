@@ -2,13 +2,13 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/net/untrusted_json.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/routing.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/served_sandbox.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ inline std::string gateway_time(std::chrono::system_clock::time_point when) {
 inline boost::json::object gateway_json_object(std::string_view text) {
   if (text.empty()) return {};
   std::error_code broken;
-  const boost::json::value value = boost::json::parse(json_view(text), broken);
+  const boost::json::value value = parse_untrusted_json(text, broken);
   if (broken) throw gateway_refusal(400, "validation error: request body has an error: failed to decode request body");
   if (!value.is_object()) throw gateway_refusal(400, "validation error: request body has an error: it is no object");
   return value.get_object();

@@ -75,7 +75,7 @@ class gateway_api {
   static gateway_refusal wrong_method() { return {400, "validation error: method not allowed"}; }
 
   awaitable<boost::json::object> read() {
-    const gateway_body body = co_await gateway_core::read_body(core_, call_);
+    const gateway_body body = co_await gateway_core::read_body(core_, call_, owner_);
     boost::json::object object = gateway_json_object(body.text());
     co_return object;
   }

@@ -4,13 +4,12 @@
 
 #include <cofferdam/core/allotment.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/net/http_call.hpp>
-#include <cofferdam/net/net_error.hpp>
 #include <cofferdam/net/sha256.hpp>
 #include <cofferdam/serve/detail/tasks.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/arrival.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/opened.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/routing.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/secrets.hpp>
@@ -18,10 +17,6 @@
 #include <cofferdam/serve/e2b_gateway/options.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/experimental/parallel_group.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <openssl/crypto.h>
 
@@ -29,7 +24,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -39,18 +33,6 @@
 #include <vector>
 
 namespace cofferdam::inline v0::detail {
-
-/// A request's body, and its place in the memory that all of them share.
-class gateway_body {
- public:
-  gateway_body() = default;
-  gateway_body(allotted place, bytes content) : place_(std::move(place)), content_(std::move(content)) {}
-  std::string_view text() const noexcept { return as_text(content_); }
-
- private:
-  allotted place_;
-  bytes content_;
-};
 
 /// What the handlers of a gateway share: the sandboxes, and who may do what.
 class gateway_core : public std::enable_shared_from_this<gateway_core> {
@@ -63,7 +45,7 @@ class gateway_core : public std::enable_shared_from_this<gateway_core> {
         options_(std::move(options)),
         router_(options_.domain(), hosts_of(options_)),
         places_(std::make_shared<allotment>(executor, options_.sandboxes())),
-        memory_(executor, options_.memory()),
+        memory_(executor, options_.memory(), options_.message()),
         watches_(std::make_shared<joined_tasks>(executor)),
         closings_(std::make_shared<joined_tasks>(executor)) {
     for (const std::string& key : options_.api_keys()) keys_.push_back(sha256_of(key));
@@ -150,25 +132,24 @@ class gateway_core : public std::enable_shared_from_this<gateway_core> {
     co_await joined_tasks::join(self->closings_);
   }
 
-  /// The body of a request that is held in memory, within the limits, of which one is a minute: who is slow does not
-  /// keep the others' memory.
-  static awaitable<gateway_body> read_body(std::shared_ptr<gateway_core> self, http_call& call) {
+  /// The body of a request that is held in memory, within the limits.
+  /// \param owner  whose part of the memory it takes.
+  /// \throws gateway_refusal 408, 503 where it is late; what `http_call::read_some` throws.
+  static awaitable<gateway_body> read_body(std::shared_ptr<gateway_core> self, http_call& call, sha256_digest owner) {
     const std::size_t most = self->options_.message();
     call.body_limit(most);
     std::size_t units = most;
     if (const auto length = call.field("Content-Length"))
       units = std::min(most, gateway_number<std::size_t>(*length).value_or(most));
-    co_await self->memory_.take(units, "read a request");
-    allotted place(self->memory_, units);
-    asio::steady_timer limit(self->executor_, std::chrono::minutes(1));
-    auto both = asio::experimental::make_parallel_group(
-        asio::co_spawn(self->executor_, call.read_all(), detail::deferred), limit.async_wait(detail::deferred));
-    auto result = co_await both.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
-    const bool is_late = std::get<0>(result)[0] != 0;
-    if (is_late && std::get<1>(result) && !std::get<3>(result))
-      throw error(errc::io_error, "a request of the gateway took more than a minute to arrive", net_errc::timed_out);
-    if (std::get<1>(result)) std::rethrow_exception(std::get<1>(result));
-    co_return gateway_body(std::move(place), std::move(std::get<2>(result)));
+    gateway_body body;
+    try {
+      co_await gateway_in_time(self->executor_, self->options_.message_time(),
+                               gateway_body::read(self->memory_, owner, units, call, body));
+    } catch (const gateway_refusal&) {
+      if (!body.is_waiting()) throw;
+      throw gateway_refusal(503, "The gateway has no memory for another request; try again later");
+    }
+    co_return body;
   }
 
  private:
@@ -209,7 +190,7 @@ class gateway_core : public std::enable_shared_from_this<gateway_core> {
   e2b_gateway_options options_;
   gateway_router router_;
   std::shared_ptr<allotment> places_;  // its places are given back by sandboxes, which may live longer
-  allotment memory_;
+  gateway_memory memory_;
   std::shared_ptr<joined_tasks> watches_;
   std::shared_ptr<joined_tasks> closings_;
   std::vector<sha256_digest> keys_;

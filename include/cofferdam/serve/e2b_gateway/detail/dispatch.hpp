@@ -257,11 +257,18 @@ class gateway_dispatch {
     }
     gateway_rpc rpc(std::move(core), std::move(one), call);
     Service service(rpc);
-    if (is_stream) {
-      co_await serve_stream(rpc, service, std::move(method));
-    } else {
-      co_await serve_unary(rpc, service, std::move(method));
+    std::optional<http_reply> late;
+    try {
+      if (is_stream) {
+        co_await serve_stream(rpc, service, std::move(method));
+      } else {
+        co_await serve_unary(rpc, service, std::move(method));
+      }
+    } catch (const gateway_refusal& refusal) {  // as the server answers who sends nothing more
+      if (call.replied()) throw;
+      late = gateway_text_reply(refusal.status(), refusal.what());
     }
+    if (late) co_await call.reply(std::move(*late));
   }
 
   /// A failure of ours, unless it is the connection's.
@@ -283,6 +290,7 @@ class gateway_dispatch {
     } catch (const error& failure) {
       failed = told(failure);
     }
+    rpc.forget();  // the client may be slow to take the answer
     int status = 200;
     std::string text;
     if (failed) {
@@ -311,6 +319,7 @@ class gateway_dispatch {
       failed = told(failure);
     }
     if (!failed) co_return;
+    rpc.forget();
     http_reply reply(200);
     reply.content("application/connect+json", connect_end(connect_end_text(*failed))).field("Vary", "Origin");
     co_await rpc.call().reply(std::move(reply));

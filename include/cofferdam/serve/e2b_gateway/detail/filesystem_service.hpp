@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/core/allotment.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
@@ -191,6 +192,9 @@ class gateway_filesystem_service {
     const bool with_entries =
         fields().boolean("includeEntry").value_or(fields().boolean("include_entry").value_or(false));
     const auto made = std::make_shared<gateway_watch>(path, is_recursive, with_entries);
+    rpc_.forget();
+    co_await sandbox_.looks().take(1, "watch");
+    const allotted turn(sandbox_.looks(), 1);
     const std::vector<entry> listed = co_await files_.list(path);
     check_watched(listed);
     made->look(listed);
@@ -215,6 +219,8 @@ class gateway_filesystem_service {
 
   /// What has happened; everything has gone where the directory has.
   awaitable<std::vector<gateway_file_event>> changes(std::shared_ptr<gateway_watch> watch) {
+    co_await sandbox_.looks().take(1, "watch");
+    const allotted turn(sandbox_.looks(), 1);
     std::vector<entry> listed;
     try {
       listed = co_await files_.list(watch->path());
@@ -228,7 +234,6 @@ class gateway_filesystem_service {
   awaitable<void> watch() {
     const watching mine(sandbox_, rpc_.core()->options().watchers());
     const std::shared_ptr<gateway_watch> watch = co_await begin_watch();
-    rpc_.forget();
     http_call& call = rpc_.call();
     co_await rpc_.begin_stream();
     const std::string begun = connect_message(R"({"start":{}})");

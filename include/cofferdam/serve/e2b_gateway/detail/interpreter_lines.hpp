@@ -6,11 +6,11 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/captured.hpp>
 #include <cofferdam/core/utf8.hpp>
+#include <cofferdam/net/untrusted_json.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/api_objects.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/paths.hpp>
 
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
@@ -112,7 +112,7 @@ inline std::string interpreter_result_line(const display_output& shown) {
     boost::json::value value = gateway_json_text(content);
     if (mime.ends_with("json")) {
       std::error_code broken;
-      boost::json::value parsed = boost::json::parse(json_view(content), broken);
+      boost::json::value parsed = parse_untrusted_json(content, broken);
       if (!broken) value = std::move(parsed);
     }
     const bool is_quoted = name == "text" && content.size() > 1 && content.front() == content.back() &&

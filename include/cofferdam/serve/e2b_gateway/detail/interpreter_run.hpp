@@ -15,6 +15,7 @@
 #include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -28,18 +29,28 @@
 
 namespace cofferdam::inline v0::detail {
 
-/// Bytes that all sandboxes' code interpreters hold for their clients together.
+/// Bytes that all sandboxes' code interpreters hold for their clients together, or one sandbox's part of them.
 class interpreter_memory {
  public:
-  explicit interpreter_memory(std::size_t most) noexcept : left_(most) {}
+  explicit interpreter_memory(std::size_t most) noexcept : most_(most), left_(most) {}
+  /// A part: a quarter, but room for one request.
+  interpreter_memory(std::shared_ptr<interpreter_memory> all, std::size_t request) noexcept
+      : all_(std::move(all)), most_(std::min(all_->most_, std::max(all_->most_ / 4, request))), left_(most_) {}
+
   bool take(std::size_t size) noexcept {
     if (left_ < size) return false;
+    if (all_ && !all_->take(size)) return false;
     left_ -= size;
     return true;
   }
-  void give(std::size_t size) noexcept { left_ += size; }
+  void give(std::size_t size) noexcept {
+    if (all_) all_->give(size);
+    left_ += size;
+  }
 
  private:
+  std::shared_ptr<interpreter_memory> all_;
+  std::size_t most_;
   std::size_t left_;
 };
 
@@ -87,6 +98,7 @@ class interpreter_settings {
   std::size_t request = std::size_t{4} * 1024 * 1024;
   std::size_t output = std::size_t{4} * 1024 * 1024;
   std::size_t results = std::size_t{16} * 1024 * 1024;
+  std::chrono::milliseconds request_time{60'000};
   std::chrono::milliseconds keepalive{5000};
   std::shared_ptr<interpreter_memory> memory = std::make_shared<interpreter_memory>(std::size_t{256} * 1024 * 1024);
 };
@@ -110,11 +122,13 @@ class interpreter_context {
 /// A run that is under way: one coroutine runs the code and pushes lines, another writes them to the client.
 class interpreter_run {
  public:
+  /// \param memory  its sandbox's.
   interpreter_run(const asio::any_io_executor& executor, const interpreter_settings& settings,
-                  std::shared_ptr<interpreter_context> where, code_request what)
+                  std::shared_ptr<interpreter_memory> memory, std::shared_ptr<interpreter_context> where,
+                  code_request what)
       : context(std::move(where)),
         request(std::move(what)),
-        share_(settings.memory),
+        share_(std::move(memory)),
         timer_(executor, std::chrono::steady_clock::time_point::max()),
         results_left_(settings.results) {}
 

@@ -10,13 +10,16 @@
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/borrowed_environment.hpp>
+#include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/shielded.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
+#include <cofferdam/net/untrusted_json.hpp>
 #include <cofferdam/os/random_text.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/arrival.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/interpreter_lines.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/interpreter_run.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/paths.hpp>
@@ -31,10 +34,10 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -57,6 +60,7 @@ class interpreter_service final : public e2b_port_service {
       : environment_(environment),
         facts_(facts),
         settings_(std::move(settings)),
+        memory_(std::make_shared<interpreter_memory>(settings_->memory, settings_->request)),
         paths_(facts.home(), facts.workspace()) {}
 
   awaitable<void> serve(http_call& call) override {
@@ -167,16 +171,24 @@ class interpreter_service final : public e2b_port_service {
 
   // ---- requests ----
 
-  /// \param share  counts the body, before it is read.
+  /// \param share  counts the body as it comes. \param body  both are kept by the caller until this completes.
+  awaitable<void> read_body(http_call& call, interpreter_share& share, bytes& body) {
+    call.body_limit(settings_->request);
+    std::array<std::byte, 16 * 1024> piece;
+    for (;;) {
+      const std::size_t count = co_await call.read_some(piece);
+      if (count == 0) break;
+      if (!share.take(count))
+        throw gateway_refusal(503, "The gateway has no memory for another request; try again later");
+      body.insert(body.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(count));
+    }
+  }
+  /// \param share  has the body's size then.
   awaitable<boost::json::object> read(http_call& call, interpreter_share& share) {
-    std::size_t size = settings_->request;
-    const std::optional<std::string_view> told = call.field("Content-Length");
-    if (told) size = std::min(size, gateway_number<std::size_t>(*told).value_or(size));
-    if (!share.take(size)) throw gateway_refusal(503, "The gateway has no memory for another request; try again later");
-    const bytes body = co_await call.read_all(settings_->request);
-    if (body.size() < size) share.give(size - body.size());
+    bytes body;
+    co_await gateway_in_time(executor_, settings_->request_time, read_body(call, share, body));
     std::error_code broken;
-    boost::json::value value = boost::json::parse(json_view(as_text(body)), broken);
+    boost::json::value value = parse_untrusted_json(as_text(body), broken);
     if (broken) throw schema_failure("", "JSON decode error");
     if (!value.is_object()) throw schema_failure("", "Input should be a valid dictionary");
     co_return std::move(value.get_object());
@@ -253,7 +265,9 @@ class interpreter_service final : public e2b_port_service {
   }
 
   awaitable<boost::json::object> make_context(http_call& call) {
-    interpreter_share share(settings_->memory);
+    if (runs_ >= settings_->runs) throw too_many();
+    const counted mine(runs_);
+    interpreter_share share(memory_);
     const boost::json::object object = co_await read(call, share);
     check_language(text(object, "language"));
     const std::optional<std::string> directory = text(object, "cwd");
@@ -359,6 +373,8 @@ class interpreter_service final : public e2b_port_service {
     std::size_t& number_;
   };
 
+  static gateway_refusal too_many() { return {429, "Too many executions wait in this sandbox"}; }
+
   /// Waits for a run's end, whoever is cancelled.
   class joining {
    public:
@@ -374,9 +390,9 @@ class interpreter_service final : public e2b_port_service {
   };
 
   awaitable<void> execute(http_call& call) {
-    if (runs_ >= settings_->runs) throw gateway_refusal(429, "Too many executions wait in this sandbox");
+    if (runs_ >= settings_->runs) throw too_many();
     const counted mine(runs_);
-    interpreter_share share(settings_->memory);
+    interpreter_share share(memory_);
     code_request request;
     std::optional<std::string> id;
     std::optional<std::string> language;
@@ -390,7 +406,7 @@ class interpreter_service final : public e2b_port_service {
     check_language(language);
     const context_pointer where = id && *id != "default" ? find(*id) : usual_context();
     co_await start_runner();
-    const auto one = std::make_shared<interpreter_run>(executor_, *settings_, where, std::move(request));
+    const auto one = std::make_shared<interpreter_run>(executor_, *settings_, memory_, where, std::move(request));
     auto over = [one](std::exception_ptr failure) {
       one->failure = std::move(failure);
       one->is_over = true;
@@ -469,6 +485,7 @@ class interpreter_service final : public e2b_port_service {
   any_environment& environment_;
   e2b_sandbox_facts facts_;
   std::shared_ptr<const interpreter_settings> settings_;
+  std::shared_ptr<interpreter_memory> memory_;
   gateway_paths paths_;
   asio::any_io_executor executor_;
   std::unique_ptr<allotment> starting_;

@@ -83,6 +83,9 @@ class gateway_process_service {
   }
 
  private:
+  /// Bytes. It stays in memory as long as the process runs, and every list repeats it.
+  static constexpr std::size_t most_tag = 1024;
+
   static gateway_rpc_failure not_found(std::uint32_t pid) {
     return {connect_code::not_found, "process with pid " + std::to_string(pid) + " not found"};
   }
@@ -98,7 +101,8 @@ class gateway_process_service {
       if (const auto tag = fields.text("tag")) {
         std::shared_ptr<gateway_process> found = sandbox_.find_process(*tag);
         if (!found)
-          throw gateway_rpc_failure(connect_code::not_found, "process with tag " + one_line(*tag) + " not found");
+          throw gateway_rpc_failure(connect_code::not_found,
+                                    "process with tag " + one_line(tag->substr(0, most_tag)) + " not found");
         return found;
       }
     }
@@ -285,6 +289,10 @@ class gateway_process_service {
       throw gateway_rpc_failure(connect_code::resource_exhausted, "the sandbox has " +
                                                                       std::to_string(sandbox_.processes().size()) +
                                                                       " processes, as many as this gateway allows");
+    std::string tag = fields.text("tag").value_or(std::string());
+    if (tag.size() > most_tag)
+      throw gateway_rpc_failure(connect_code::invalid_argument,
+                                "the tag is longer than " + std::to_string(most_tag) + " bytes");
     const starting place(sandbox_);
     command made = make_command(fields, config_fields);
     const std::string directory = config_fields.text("cwd").value_or(std::string());
@@ -295,7 +303,6 @@ class gateway_process_service {
     }
     const bool has_terminal = made.terminal().has_value();
     const bool has_input = made.has_open_input();
-    std::string tag = fields.text("tag").value_or(std::string());
     boost::json::object shown = described(*config);
     rpc_.forget();
     process running = co_await run(std::move(made));

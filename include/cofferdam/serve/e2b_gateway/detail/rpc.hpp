@@ -11,12 +11,13 @@
 #include <cofferdam/net/connect_error.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
+#include <cofferdam/net/untrusted_json.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/arrival.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/core.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/served_process.hpp>
 
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
@@ -158,13 +159,13 @@ class gateway_rpc {
 
   /// Reads a unary call's message.
   awaitable<void> read_unary() {
-    body_ = co_await gateway_core::read_body(core_, call_);
+    co_await read_body();
     parse(body_.text());
   }
 
   /// Reads the one message of a call that is answered by a stream.
   awaitable<void> read_only_envelope() {
-    body_ = co_await gateway_core::read_body(core_, call_);
+    co_await read_body();
     connect_envelope_reader reader(core_->options().message());
     std::string_view rest = body_.text();
     const std::optional<connect_envelope> first = next_of(reader, rest);
@@ -188,7 +189,7 @@ class gateway_rpc {
     if (text.empty())
       throw gateway_rpc_failure(connect_code::invalid_argument, "zero-length payload is not a valid JSON object");
     std::error_code broken;
-    boost::json::value value = boost::json::parse(json_view(text), broken);
+    boost::json::value value = parse_untrusted_json(text, broken);
     if (broken || !value.is_object())
       throw gateway_rpc_failure(connect_code::invalid_argument,
                                 "unmarshal message: " + (broken ? broken.message() : std::string("it is no object")));
@@ -200,8 +201,10 @@ class gateway_rpc {
     body_ = gateway_body();
   }
 
-  /// Waits until its answer may be a long one; it keeps that place to its end.
+  /// Waits until its answer may be a long one; it keeps that place to its end. Forgets the message: who waits holds
+  /// nobody else's memory.
   awaitable<void> take_listing() {
+    forget();
     co_await sandbox_->listings().take(1, "list");
     listing_ = allotted(sandbox_->listings(), 1);
   }
@@ -224,6 +227,15 @@ class gateway_rpc {
   }
 
  private:
+  /// \throws gateway_refusal where it is late: answered as any late request is.
+  awaitable<void> read_body() {
+    try {
+      body_ = co_await gateway_core::read_body(core_, call_, sandbox_->settings().owner);
+    } catch (const gateway_refusal& refusal) {
+      if (refusal.status() != 503) throw;
+      throw gateway_rpc_failure(connect_code::unavailable, refusal.what());
+    }
+  }
   /// Whoever it is, it is the environment's user that things are done as; but a wrong name is told.
   void check_user() const {
     const std::string_view given = call_.field("Authorization").value_or(std::string_view());

@@ -109,7 +109,11 @@ class gateway_process : public std::enable_shared_from_this<gateway_process> {
   std::uint32_t pid() const noexcept { return pid_; }
   const std::string& tag() const noexcept { return tag_; }
   const boost::json::object& config() const noexcept { return config_; }
-  void forget_config() noexcept { config_ = boost::json::object(); }
+  /// What it was asked for with; of no use once it has ended.
+  void forget_request() noexcept {
+    config_ = boost::json::object();
+    tag_ = std::string();
+  }
   bool has_terminal() const noexcept { return has_terminal_; }
   bool has_input() const noexcept { return has_input_; }
   std::size_t listeners() const noexcept { return listeners_.size(); }

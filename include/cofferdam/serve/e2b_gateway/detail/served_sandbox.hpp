@@ -73,7 +73,9 @@ class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
         timer_(executor),
         changed_(executor),
         turn_(executor, 1),
-        listings_(executor, 2) {}
+        listings_(executor, 2),
+        looks_(executor, 1),
+        sweep_(executor) {}
 
   const gateway_sandbox_settings& settings() const noexcept { return settings_; }
   const e2b_gateway_options& options() const noexcept { return options_; }
@@ -147,7 +149,9 @@ class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
     const auto found = processes_.find(pid);
     return found == processes_.end() ? nullptr : found->second;
   }
-  /// One that has ended less than half a minute ago: who comes late still hears how.
+  /// How long who comes late still hears how a process has ended.
+  std::chrono::milliseconds ended_time{30'000};
+  /// One that has ended less than `ended_time` ago.
   std::shared_ptr<gateway_process> find_ended(std::uint32_t pid) {
     forget_old();
     for (const auto& [when, one] : ended_)
@@ -169,6 +173,8 @@ class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
   std::size_t waiting_input = 0;
   /// Whose answers are long take one, until the answer has gone: who does not read it keeps only this sandbox waiting.
   allotment& listings() noexcept { return listings_; }
+  /// Who looks at a whole tree for a watch takes one, and gives it back when it has looked: never waits for a client.
+  allotment& looks() noexcept { return looks_; }
 
   /// Streams that watch.
   std::size_t watching = 0;
@@ -258,14 +264,26 @@ class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
   static awaitable<void> pump(std::shared_ptr<gateway_sandbox> self, std::shared_ptr<gateway_process> one) {
     co_await gateway_process::pump(one);
     self->processes_.erase(one->pid());
-    one->forget_config();
-    if (one->end()) self->ended_.emplace_back(gateway_clock::now(), one);
+    one->forget_request();
+    if (!one->end() || self->state_ == state::ended) co_return;
+    self->ended_.emplace_back(gateway_clock::now(), one);
     self->forget_old();
+    if (!std::exchange(self->is_sweeping_, true)) self->tasks_->spawn(sweep(self));
+  }
+  /// Forgets those that have ended when they are old, whether anybody asks or not.
+  static awaitable<void> sweep(std::shared_ptr<gateway_sandbox> self) {
+    while (!self->ended_.empty()) {
+      self->sweep_.expires_at(self->ended_.front().first + self->ended_time);
+      std::error_code woken;
+      co_await self->sweep_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+      self->forget_old();
+    }
+    self->is_sweeping_ = false;
   }
   void forget_old() {
     constexpr std::size_t most = 256;
-    const gateway_clock::time_point old = gateway_clock::now() - std::chrono::seconds(30);
-    while (!ended_.empty() && (ended_.front().first < old || ended_.size() > most)) ended_.pop_front();
+    const gateway_clock::time_point old = gateway_clock::now() - ended_time;
+    while (!ended_.empty() && (ended_.front().first <= old || ended_.size() > most)) ended_.pop_front();
   }
   void wake() noexcept {
     try {
@@ -287,6 +305,8 @@ class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
   recurring_event changed_;
   allotment turn_;
   allotment listings_;
+  allotment looks_;
+  asio::steady_timer sweep_;
   std::map<std::uint32_t, std::shared_ptr<gateway_process>> processes_;
   std::deque<std::pair<gateway_clock::time_point, std::shared_ptr<gateway_process>>> ended_;
   std::map<std::string, std::shared_ptr<gateway_watch>, std::less<>> watchers_;
@@ -297,6 +317,7 @@ class gateway_sandbox : public std::enable_shared_from_this<gateway_sandbox> {
   gateway_clock::time_point ends_ = gateway_clock::time_point::max();
   std::uint32_t next_pid_ = std::uint32_t{1} << 30U;
   state state_ = state::running;
+  bool is_sweeping_ = false;
   bool is_closed_ = false;
 };
 

@@ -7,7 +7,10 @@
 #include <cofferdam/serve/mcp/content.hpp>
 #include <cofferdam/serve/mcp/definitions.hpp>
 #include <cofferdam/serve/mcp/detail/core.hpp>
+#include <cofferdam/serve/mcp/detail/schema_check.hpp>
 #include <cofferdam/tools/arguments.hpp>
+
+#include <boost/json/object.hpp>
 
 #include <memory>
 #include <string>
@@ -21,6 +24,15 @@ using checked_work = awaitable<answer> (*)(std::shared_ptr<const Of> of, call& m
                                            tools::checked_arguments arguments);
 
 inline awaitable<answer> said(answer made) { co_return made; }
+
+/// A handler of somebody's own, whose arguments are looked at first.
+inline tool_handler checked(boost::json::object schema, tool_handler serve) {
+  return [schema = std::move(schema), serve = std::move(serve)](call& made) -> awaitable<answer> {
+    const std::string complaint = argument_complaint(schema, made.own_arguments());
+    if (!complaint.empty()) return said(answer::failed(made.name() + ": " + complaint));
+    return serve(made);
+  };
+}
 
 /// Adds a tool of ours, whose arguments are looked at first. \param arguments  lie in `of`.
 template <class Of>

@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/core/allotment.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/listing_environment.hpp>
@@ -11,9 +12,14 @@
 #include <cofferdam/serve/mcp/detail/sealed_state.hpp>
 #include <cofferdam/serve/mcp/detail/session_state.hpp>
 
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <exception>
 #include <memory>
@@ -89,6 +95,20 @@ class dispatch {
     if (method == "completion/complete" && of.core->complete) return std::nullopt;
     if (one.modern && method == "subscriptions/listen") return std::nullopt;
     return at_once(of, one);
+  }
+
+  /// Until the client has read enough of what it was answered before; first come, first served.
+  /// \param since  when it asked. \throws failure where it has read nothing for 5 s.
+  static awaitable<void> wait_for_room(std::shared_ptr<session_state> of, std::chrono::steady_clock::time_point since) {
+    co_await of->room.take(1, "call");
+    const cofferdam::detail::allotted first(of->room, 1);
+    asio::steady_timer timer(of->core->executor());
+    while (of->unread->is_full()) {
+      if (std::chrono::steady_clock::now() - std::max(since, of->unread->taken()) > std::chrono::seconds(5))
+        throw failure(internal_error, unread_answers::complaint);
+      timer.expires_after(std::chrono::milliseconds(20));
+      co_await timer.async_wait(asio::use_awaitable);
+    }
   }
 
  private:
@@ -234,9 +254,10 @@ class dispatch {
   }
 
   // ---- tools ----
-  static std::string purpose(const request& one) {
+  /// What a state is for: whose it is, and of which request.
+  static std::string purpose(const session_state& of, const request& one) {
     const boost::json::object& params = one.message.params;
-    std::string text = one.message.method;
+    std::string text = of.principal + '\0' + one.message.method;
     for (const char* const member : {"name", "uri", "arguments"}) {
       text += '\0';
       if (const boost::json::value* const found = params.if_contains(member)) text += boost::json::serialize(*found);
@@ -254,7 +275,7 @@ class dispatch {
     if (const boost::json::value* const given = params.if_contains("requestState"); given != nullptr) {
       const failure wrong(invalid_params, "'requestState' is not one that this server has given for this request");
       if (!given->is_string()) throw wrong;
-      const std::optional<std::string> opened = of.core->sealed.open(purpose(one), view(given->get_string()));
+      const std::optional<std::string> opened = of.core->sealed.open(purpose(of, one), view(given->get_string()));
       if (!opened) throw wrong;
       state = *opened;
     }
@@ -272,7 +293,7 @@ class dispatch {
     boost::json::object result;
     result["resultType"] = "input_required";
     if (!made.requests()->empty()) result["inputRequests"] = *made.requests();
-    if (!made.state().empty()) result["requestState"] = of.core->sealed.seal(purpose(one), made.state());
+    if (!made.state().empty()) result["requestState"] = of.core->sealed.seal(purpose(of, one), made.state());
     return result;
   }
 
@@ -305,7 +326,7 @@ class dispatch {
       said = answer::failed("could not run: " + std::string(wrong.what()) +
                             (lost ? "\nWhat ran it is gone, with its files; the next call gets a new one." : ""));
       if (lost || wrong.code() == errc::provider_failed) told = std::current_exception();
-    } catch (const std::exception&) {
+    } catch (...) {  // a handler throws what it likes
       if (one->cancelled) throw;
       told = std::current_exception();
       said = answer::failed("Error: the tool failed inside the server.");
@@ -323,6 +344,15 @@ class dispatch {
             std::move(data)};
   }
 
+  static awaitable<void> take_turn(std::shared_ptr<session_state> of) {
+    try {
+      co_await workspace::take_turn(of->place);
+    } catch (const error& busy) {
+      if (busy.code() != errc::too_large) throw;
+      throw failure(internal_error, std::string(busy.what()));
+    }
+  }
+
   static awaitable<boost::json::object> list_resources(std::shared_ptr<session_state> of,
                                                        std::shared_ptr<request> one) {
     boost::json::array all;
@@ -331,6 +361,8 @@ class dispatch {
     std::uint64_t revision = of->core->revision;
     if (of->place->may_have_files()) {
       constexpr std::size_t most = 10'000;
+      co_await take_turn(of);
+      const cofferdam::detail::allotted turn = of->place->turn();
       const std::vector<entry> files = co_await of->place->face().list(".");
       for (const entry& each : files) {
         if (!each.is_regular() || all.size() == most) continue;
@@ -353,6 +385,10 @@ class dispatch {
   static awaitable<boost::json::object> read_resource(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
     const std::optional<std::string> uri = text_of(one->message.params, "uri");
     if (!uri) throw failure(invalid_params, "'uri' must be a string");
+    const auto since = std::chrono::steady_clock::now();
+    co_await take_turn(of);
+    const cofferdam::detail::allotted turn = of->place->turn();
+    co_await wait_for_room(of, since);
     boost::json::array contents;
     std::shared_ptr<const registered_resource> found;
     boost::json::object variables;

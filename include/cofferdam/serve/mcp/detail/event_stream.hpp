@@ -4,20 +4,22 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/serve/mcp/detail/request.hpp>
+#include <cofferdam/serve/mcp/detail/unread_answers.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -30,8 +32,14 @@ class event_stream final : public outlet {
   static constexpr std::size_t most_events = 256;
   static constexpr std::size_t most_bytes = std::size_t{1024} * 1024;
 
-  event_stream(const asio::any_io_executor& executor, std::string id, bool is_kept)
-      : timer_(executor, std::chrono::steady_clock::time_point::max()), id_(std::move(id)), is_kept_(is_kept) {}
+  event_stream(const asio::any_io_executor& executor, std::shared_ptr<unread_answers> unread, std::string id,
+               bool is_kept)
+      : timer_(executor, std::chrono::steady_clock::time_point::max()),
+        unread_(std::move(unread)),
+        id_(std::move(id)),
+        is_kept_(is_kept) {}
+  /// \param told  is called when it has ended and nobody writes it to a client; does not throw.
+  void on_left(std::function<void()> told) { left_ = std::move(told); }
 
   const std::string& id() const noexcept { return id_; }
   bool is_done() const noexcept { return done_; }
@@ -40,7 +48,7 @@ class event_stream final : public outlet {
   void send(std::string message, bool droppable) override {
     if (done_) return;
     if (droppable && (events_.size() >= most_events || bytes_ >= most_bytes)) trim();
-    if (droppable && (events_.size() >= most_events || bytes_ >= most_bytes)) return;
+    if (droppable && (events_.size() >= most_events || bytes_ >= most_bytes || unread_->is_full())) return;
     push(std::move(message));
     ++notified_;
   }
@@ -53,6 +61,7 @@ class event_stream final : public outlet {
       push(std::move(last->text));
     }
     wake();
+    if (!attached_ && left_) left_();
   }
   void interrupt() override {
     interrupted_ = true;
@@ -64,7 +73,7 @@ class event_stream final : public outlet {
   bool has_answer() const noexcept { return answered_; }
   reply_kind kind() const noexcept { return kind_; }
   /// The last message: the answer where there is one.
-  const std::string& last() const { return events_.back().text; }
+  const std::shared_ptr<const unread_text>& last() const { return events_.back().text; }
 
   /// Whether there is, or will be, nothing behind event `seen`.
   bool is_over(std::uint64_t seen) const noexcept { return done_ && seen >= last_; }
@@ -73,11 +82,11 @@ class event_stream final : public outlet {
     return seen <= last_ && (events_.empty() ? seen == last_ : seen + 1 >= events_.front().number);
   }
   /// The text of the event behind `seen`; null where there is none yet. `seen` becomes its number.
-  const std::string* next(std::uint64_t& seen) {
+  std::shared_ptr<const unread_text> next(std::uint64_t& seen) const {
     for (const item& one : events_) {
       if (one.number <= seen) continue;
       seen = one.number;
-      return &one.text;
+      return one.text;
     }
     return nullptr;
   }
@@ -102,7 +111,9 @@ class event_stream final : public outlet {
     return reader_;
   }
   void detach(std::uint64_t reader) noexcept {
-    if (reader == reader_) attached_ = false;
+    if (reader != reader_) return;
+    attached_ = false;
+    if (done_ && left_) left_();
   }
   bool is_attached() const noexcept { return attached_; }
   /// Whether the writer is to end its connection.
@@ -118,19 +129,19 @@ class event_stream final : public outlet {
  private:
   class item {
    public:
-    item(std::uint64_t number, std::string text) : number(number), text(std::move(text)) {}
+    item(std::uint64_t number, std::shared_ptr<const unread_text> text) : number(number), text(std::move(text)) {}
     std::uint64_t number;
-    std::string text;
+    std::shared_ptr<const unread_text> text;  // who writes it keeps it too
   };
 
   void push(std::string text) {
     bytes_ += text.size();
-    events_.emplace_back(++last_, std::move(text));
+    events_.emplace_back(++last_, std::make_shared<const unread_text>(unread_, std::move(text)));
     trim();
     wake();
   }
   void drop_first() {
-    bytes_ -= events_.front().text.size();
+    bytes_ -= events_.front().text->size();
     events_.pop_front();
   }
   /// What was delivered goes first; what was not stays, but for a stream that nobody reads.
@@ -147,6 +158,8 @@ class event_stream final : public outlet {
   }
 
   asio::steady_timer timer_;
+  std::shared_ptr<unread_answers> unread_;
+  std::function<void()> left_;
   std::string id_;
   std::deque<item> events_;
   std::size_t bytes_ = 0;

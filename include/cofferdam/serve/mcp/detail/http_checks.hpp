@@ -5,6 +5,7 @@
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/net/http_message.hpp>
 #include <cofferdam/serve/detail/secrets.hpp>
 #include <cofferdam/serve/mcp/definitions.hpp>
 #include <cofferdam/serve/mcp/detail/json_rpc.hpp>
@@ -79,6 +80,18 @@ inline bool is_own_origin(std::string_view origin, const std::vector<std::string
   for (const std::string_view scheme : {"http://", "https://"})
     if (whole.starts_with(scheme)) return is_own_host(std::string_view(whole).substr(scheme.size()), hosts);
   return false;
+}
+
+/// Whether all of a request's `Origin` fields say such a page. A browser sends one.
+inline bool has_own_origin(const http_fields& fields, const std::vector<std::string>& hosts,
+                           const std::vector<std::string>& origins) {
+  const std::optional<std::string_view> origin = fields.find("Origin");
+  return !origin || (fields.count("Origin") == 1 && is_own_origin(*origin, hosts, origins));
+}
+
+/// Whether a `Content-Type` field says JSON, with or without parameters.
+inline bool is_json_type(std::string_view field) {
+  return lowered(trimmed(field.substr(0, field.find(';')))) == "application/json";
 }
 
 /// Which of the tokens an `Authorization` field has; nothing where none.

@@ -45,12 +45,11 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
 
   static awaitable<void> handle(std::shared_ptr<http_endpoint> self, http_call& call) {
     const server_options& options = self->core_->options();
-    const auto origin = call.field("Origin");
     if (self->checks_hosts_ && !is_own_host(call.field("Host").value_or(""), options.hosts())) {
       co_await call.reply(refusal(403, refused_by_transport, "Invalid Host header"));
       co_return;
     }
-    if (origin && !is_own_origin(*origin, options.hosts(), options.origins())) {
+    if (!has_own_origin(call.head().fields, options.hosts(), options.origins())) {
       co_await call.reply(refusal(403, refused_by_transport, "Invalid Origin header"));
       co_return;
     }
@@ -126,10 +125,29 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     made.content("application/json", rpc_error("null", code, why));
     return made;
   }
-  static http_reply json(int status, const std::string& text) {
+  static http_reply json(int status, std::string_view text) {
     http_reply made(status);
     made.content("application/json", text);
     return made;
+  }
+  static constexpr std::size_t most_copied = std::size_t{64} * 1024;
+  /// Answers with JSON; a long text is not copied for that.
+  static awaitable<void> reply_json(http_call& call, int status, std::shared_ptr<const unread_text> text) {
+    if (text->size() <= most_copied) {
+      co_await call.reply(json(status, text->view()));
+      co_return;
+    }
+    http_reply head(status);
+    head.field("Content-Type", "application/json");
+    co_await call.begin(std::move(head), text->size());
+    co_await write_long(call, text);
+    co_await call.end();
+  }
+  static awaitable<void> write_long(http_call& call, std::shared_ptr<const unread_text> text) {
+    for (std::string_view rest = text->view(); !rest.empty(); rest.remove_prefix(std::min(rest.size(), most_copied))) {
+      co_await call.write(rest.substr(0, most_copied));
+      text->took_part();
+    }
   }
 
   static awaitable<void> end(std::shared_ptr<http_session> one) {
@@ -186,14 +204,17 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
 
   // ---- POST ----
   static awaitable<void> post(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner) {
-    if (lowered(call.field("Content-Type").value_or("")).rfind("application/json", 0) != 0) {
+    if (!is_json_type(call.field("Content-Type").value_or(""))) {
       co_await call.reply(refusal(415, refused_by_transport, "Content-Type must be application/json"));
       co_return;
     }
-    const bytes body = co_await call.read_all();
     rpc_limits limits;
     limits.bytes = self->core_->options().message();
-    rpc_input input = read_rpc(as_text(body), limits);
+    rpc_input input;
+    {
+      const bytes body = co_await call.read_all();
+      input = read_rpc(as_text(body), limits);
+    }
     const std::string version(trimmed(call.field("MCP-Protocol-Version").value_or("")));
     bool modern = false;
     if (!input.is_batch && input.messages.size() == 1) {
@@ -215,9 +236,11 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   }
 
   // ---- modern ----
+  static std::string principal(std::size_t owner) { return "token " + std::to_string(owner); }
+
   std::shared_ptr<http_session> shared(std::size_t owner) {
     std::shared_ptr<http_session>& one = shared_[owner];
-    if (!one) one = std::make_shared<http_session>(session::make(core_), std::string(), owner);
+    if (!one) one = std::make_shared<http_session>(session::make(core_, principal(owner)), std::string(), owner);
     one->used = std::chrono::steady_clock::now();
     return one;
   }
@@ -259,7 +282,8 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
       co_await call.reply(json(400, *wrong));
       co_return;
     }
-    const auto stream = std::make_shared<event_stream>(self->core_->executor(), std::string(), false);
+    const auto stream =
+        std::make_shared<event_stream>(self->core_->executor(), one->inside->unread, std::string(), false);
     const std::shared_ptr<request> running =
         one->inside->receive(std::move(message), stream, request_ids::of_many_clients);
     // Whose connection ends has cancelled.
@@ -361,20 +385,33 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await answer_with(call, stream, true, one->inside->version, false, as_json);
   }
 
+  /// Whether a token may have another session: none takes the places of the others.
+  bool has_place_for(std::size_t owner) const {
+    const std::size_t most = core_->options().sessions();
+    if (sessions_.size() >= most) return false;
+    const std::size_t tokens = std::max<std::size_t>(core_->options().tokens().size(), 1);
+    const auto mine = std::count_if(sessions_.begin(), sessions_.end(),
+                                    [owner](const auto& each) { return each.second->owner == owner; });
+    return static_cast<std::size_t>(mine) < std::max<std::size_t>(most / tokens, 1);
+  }
+
   static awaitable<void> initialize(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner,
                                     rpc_message message) {
-    if (self->closed_ || self->sessions() >= self->core_->options().sessions()) {
-      co_await call.reply(refusal(503, refused_by_transport, "too many sessions; try again later"));
+    if (self->closed_ || !self->has_place_for(owner)) {
+      co_await call.reply(refusal(503, refused_by_transport, "too many sessions; end one, or try again later"));
       co_return;
     }
-    const auto made = std::make_shared<http_session>(session::make(self->core_), http_session::new_id(), owner);
-    made->side = std::make_shared<event_stream>(self->core_->executor(), http_session::new_id().substr(0, 16), true);
+    const std::string id = http_session::new_id();
+    const auto made =
+        std::make_shared<http_session>(session::make(self->core_, principal(owner) + " session " + id), id, owner);
+    made->side = std::make_shared<event_stream>(self->core_->executor(), made->inside->unread,
+                                                http_session::new_id().substr(0, 16), true);
     made->inside->side = made->side;
     self->sessions_[made->id] = made;
     const std::shared_ptr<event_stream> stream = made->open_stream();
     made->inside->receive(std::move(message), stream);
     while (!stream->is_done()) co_await stream->change(std::chrono::steady_clock::time_point::max());
-    http_reply answered = json(200, stream->last());
+    http_reply answered = json(200, stream->last()->view());
     if (made->inside->version.empty()) {
       self->sessions_.erase(made->id);
       self->drop(made);
@@ -387,13 +424,17 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   static awaitable<void> answer_batch(std::shared_ptr<http_session> one, http_call& call, rpc_input input) {
     std::vector<std::shared_ptr<event_stream>> streams;
     std::string text;
-    const auto add = [&text](const std::string& message) { text += (text.empty() ? "[" : ",") + message; };
+    const auto add = [&text](std::string_view message) {
+      text += text.empty() ? '[' : ',';
+      text += message;
+    };
     for (const auto& [fault, id] : input.faults)
       add(rpc_error(boost::json::serialize(id), fault.code(), fault.message()));
     for (rpc_message& each : input.messages) {
       std::shared_ptr<event_stream> stream;
       if (each.kind == rpc_kind::request) {
-        stream = std::make_shared<event_stream>(one->inside->core->executor(), std::string(), true);
+        stream =
+            std::make_shared<event_stream>(one->inside->core->executor(), one->inside->unread, std::string(), false);
         streams.push_back(stream);
       }
       one->inside->receive(std::move(each), stream);
@@ -401,13 +442,16 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     const in_use counted(*one);
     for (const std::shared_ptr<event_stream>& stream : streams) {
       while (!stream->is_done()) co_await stream->change(std::chrono::steady_clock::time_point::max());
-      if (stream->has_answer()) add(stream->last());
+      if (stream->has_answer()) add(stream->last()->view());
     }
     if (text.empty()) {
       co_await call.reply(http_reply(202));
-    } else {
-      co_await call.reply(json(200, text + "]"));
+      co_return;
     }
+    text += ']';
+    streams.clear();
+    const auto whole = std::make_shared<const unread_text>(one->inside->unread, std::move(text));
+    co_await reply_json(call, 200, whole);
   }
 
   /// The answer to one request: as JSON where that is all there is, else as events.
@@ -426,7 +470,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
       int status = 200;
       if (has_statuses && stream->kind() == reply_kind::refused) status = 400;
       if (has_statuses && stream->kind() == reply_kind::unknown_method) status = 404;
-      co_await call.reply(json(status, stream->last()));
+      co_await reply_json(call, status, stream->last());
       stream->delivered(1);
       co_return;
     }
@@ -444,11 +488,19 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await call.begin(std::move(head));
     if (!first.empty()) co_await call.write(std::string_view(first));
     while (!stream->is_to_leave(reader)) {
-      const std::string* const text = stream->next(seen);
-      if (text != nullptr) {
+      const std::shared_ptr<const unread_text> text = stream->next(seen);
+      if (text) {
         std::string piece = "event: message\n";
         if (has_ids) piece += "id: " + stream->id() + "_" + std::to_string(seen) + "\n";
-        piece += "data: " + *text + "\n\n";
+        piece += "data: ";
+        if (text->size() <= most_copied) {
+          piece += text->view();
+        } else {
+          co_await call.write(std::string_view(piece));
+          co_await write_long(call, text);
+          piece.clear();
+        }
+        piece += "\n\n";
         co_await call.write(std::string_view(piece));
         stream->delivered(seen);
         continue;

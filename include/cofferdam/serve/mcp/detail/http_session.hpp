@@ -17,7 +17,7 @@
 namespace cofferdam::inline v0::mcp::detail {
 
 /// A session of HTTP: of the legacy era a client's own, of the modern era that of a token.
-class http_session {
+class http_session : public std::enable_shared_from_this<http_session> {
  public:
   http_session(std::shared_ptr<session> inside, std::string id, std::size_t owner)
       : inside(std::move(inside)), id(std::move(id)), owner(owner) {}
@@ -35,9 +35,13 @@ class http_session {
 
   /// A stream for a request's messages, which is kept for a while behind its end.
   std::shared_ptr<event_stream> open_stream() {
-    forget_old();
-    streams_.push_back(std::make_shared<event_stream>(inside->core->executor(), new_id().substr(0, 16), true));
-    return streams_.back();
+    const auto made =
+        std::make_shared<event_stream>(inside->core->executor(), inside->unread, new_id().substr(0, 16), true);
+    made->on_left([of = weak_from_this()] {
+      if (const auto self = of.lock()) self->forget_old();
+    });
+    streams_.push_back(made);
+    return made;
   }
   /// The one that an event of this id belongs to, and the event's number; null where there is none any more.
   std::shared_ptr<event_stream> find(std::string_view event_id, std::uint64_t& number) const {
@@ -63,22 +67,19 @@ class http_session {
   static constexpr std::size_t most_ended = 32;
   static constexpr std::size_t most_ended_bytes = std::size_t{4} * 1024 * 1024;
 
-  void forget_old() {
+  /// Of what has ended and nobody reads the newest stay, within the limits.
+  void forget_old() noexcept {
     std::size_t count = 0;
     std::size_t size = 0;
-    for (auto at = streams_.rbegin(); at != streams_.rend(); ++at) {
+    for (auto at = streams_.end(); at != streams_.begin();) {
+      --at;
       if (!(*at)->is_done() || (*at)->is_attached()) continue;
-      ++count;
-      size += (*at)->size();
-    }
-    for (auto at = streams_.begin(); at != streams_.end() && (count > most_ended || size > most_ended_bytes);) {
-      if (!(*at)->is_done() || (*at)->is_attached()) {
-        ++at;
-        continue;
+      if (count == most_ended || size + (*at)->size() > most_ended_bytes) {
+        at = streams_.erase(at);
+      } else {
+        ++count;
+        size += (*at)->size();
       }
-      --count;
-      size -= (*at)->size();
-      at = streams_.erase(at);
     }
   }
 

@@ -2,11 +2,11 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/net/untrusted_json.hpp>
 #include <cofferdam/version.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/parse_options.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/storage_ptr.hpp>
@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -163,11 +164,14 @@ inline rpc_input read_rpc(std::string_view text, const rpc_limits& limits) {
   }
   boost::json::parse_options options;
   options.max_depth = limits.depth;
-  boost::json::error_code failure;
-  boost::json::value value = boost::json::parse(view(text), failure, boost::json::storage_ptr(), options);
+  std::error_code failure;
+  boost::json::value value = cofferdam::detail::parse_untrusted_json(text, failure, options);
   if (failure) {
-    const bool deep = failure == boost::json::error::too_deep;
-    made.faults.emplace_back(rpc_fault(parse_error, deep ? "Parse error: nested too deeply" : "Parse error"), nullptr);
+    std::string why = "Parse error";
+    if (failure == make_error_code(boost::json::error::too_deep)) why += ": nested too deeply";
+    if (failure == make_error_code(boost::json::error::object_too_large))
+      why += ": an object has more than " + std::to_string(cofferdam::detail::most_members) + " members";
+    made.faults.emplace_back(rpc_fault(parse_error, why), nullptr);
     return made;
   }
   boost::json::array* const all = value.if_array();

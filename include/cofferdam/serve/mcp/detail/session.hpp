@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/os/random_text.hpp>
 #include <cofferdam/serve/mcp/detail/dispatch.hpp>
 #include <cofferdam/serve/mcp/detail/session_state.hpp>
 
@@ -10,6 +11,7 @@
 #include <asio/cancellation_type.hpp>
 #include <asio/co_spawn.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -28,13 +30,19 @@ enum class request_ids { of_one_client, of_many_clients };
 /// A client, or several that share a token: takes messages and has each request worked on by a coroutine of its own.
 class session : public session_state, public std::enable_shared_from_this<session> {
  public:
-  session(std::shared_ptr<server_core> core, std::shared_ptr<workspace> place)
-      : session_state(std::move(core), std::move(place)), none_left_(this->core->executor()) {}
+  session(std::shared_ptr<server_core> core, std::shared_ptr<workspace> place, std::string principal)
+      : session_state(std::move(core), std::move(place), std::move(principal)), none_left_(this->core->executor()) {}
 
-  static std::shared_ptr<session> make(const std::shared_ptr<server_core>& core) {
-    auto made = std::make_shared<session>(core, std::make_shared<workspace>(core->executor(), core->plan));
+  /// \param principal  who its client is: the same for all sessions of one who may go on in another.
+  static std::shared_ptr<session> make(const std::shared_ptr<server_core>& core, std::string principal) {
+    auto made = std::make_shared<session>(core, std::make_shared<workspace>(core->executor(), core->plan),
+                                          std::move(principal));
     core->listen(made);
     return made;
+  }
+  /// Of a client whom nothing but its connection tells from others.
+  static std::shared_ptr<session> make(const std::shared_ptr<server_core>& core) {
+    return make(core, "connection " + cofferdam::detail::random_name(22));
   }
 
   /// Takes a message. Of a request the answer goes to `out`, now or later; nothing does for another.
@@ -60,7 +68,7 @@ class session : public session_state, public std::enable_shared_from_this<sessio
     }
     try {
       if (std::optional<reply> now = dispatch::answer_now(*this, *one)) {
-        out->finish(std::move(now));
+        out->finish(kept(*one, std::move(now)));
         return nullptr;
       }
     } catch (const failure& wrong) {
@@ -74,7 +82,8 @@ class session : public session_state, public std::enable_shared_from_this<sessio
       one->ended = true;
       self->running_.erase(key);
       self->bytes_ -= one->message.size;
-      one->out->finish(one->cancelled ? std::nullopt : std::move(last));
+      boost::json::object().swap(one->message.params);  // the transport may keep the request until the answer is sent
+      one->out->finish(one->cancelled ? std::nullopt : self->kept(*one, std::move(last)));
       if (self->running_.empty()) self->none_left_.happened();
     };
     asio::co_spawn(core->executor(), work(shared_from_this(), one),
@@ -115,17 +124,24 @@ class session : public session_state, public std::enable_shared_from_this<sessio
     return dispatch::admit(*this, one);
   }
 
+  /// An answer, or an error where there is no room for it.
+  std::optional<reply> kept(const request& one, std::optional<reply> made) const {
+    if (!made || unread->has_room(made->text.size())) return made;
+    return reply(rpc_error(one.id, internal_error, unread_answers::complaint));
+  }
+
   static awaitable<std::optional<reply>> work(std::shared_ptr<session> self, std::shared_ptr<request> one) {
     std::optional<reply> last;
     std::exception_ptr told;
     try {
+      if (self->unread->is_full()) co_await dispatch::wait_for_room(self, std::chrono::steady_clock::now());
       reply answered = co_await dispatch::answer_to(self, one);
       last = std::move(answered);
     } catch (const failure& wrong) {
       const bool refused = wrong.code() == missing_capability;
       last = reply(rpc_error(one->id, wrong.code(), wrong.what(), wrong.data()),
                    refused ? reply_kind::refused : reply_kind::answered);
-    } catch (const std::exception&) {
+    } catch (...) {  // a handler throws what it likes
       told = std::current_exception();
     }
     if (told && !one->cancelled) {

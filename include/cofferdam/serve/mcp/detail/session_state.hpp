@@ -2,8 +2,10 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/core/allotment.hpp>
 #include <cofferdam/serve/mcp/detail/core.hpp>
 #include <cofferdam/serve/mcp/detail/request.hpp>
+#include <cofferdam/serve/mcp/detail/unread_answers.hpp>
 #include <cofferdam/serve/mcp/detail/workspace.hpp>
 
 #include <boost/json/array.hpp>
@@ -56,7 +58,7 @@ class subscription {
     }
     boost::json::object params;
     params["notifications"] = std::move(kept);
-    send("notifications/subscriptions/acknowledged", std::move(params));
+    send("notifications/subscriptions/acknowledged", std::move(params), false);
   }
 
   void changed(std::string_view kind, bool is_resource) {
@@ -64,18 +66,18 @@ class subscription {
     if (is_resource) {
       if (!uris_.contains(std::string(kind))) return;
       params["uri"] = boost::json::string(view(kind));
-      send("notifications/resources/updated", std::move(params));
+      send("notifications/resources/updated", std::move(params), true);
     } else if (kinds_.contains(std::string(kind))) {
-      send("notifications/" + std::string(kind) + "/list_changed", std::move(params));
+      send("notifications/" + std::string(kind) + "/list_changed", std::move(params), true);
     }
   }
 
  private:
-  void send(const std::string& method, boost::json::object params) {
+  void send(const std::string& method, boost::json::object params, bool droppable) {
     boost::json::object meta;
     meta[view(meta_subscription)] = of_->message.id;
     params["_meta"] = std::move(meta);
-    of_->out->send(rpc_notification(method, params), false);
+    of_->out->send(rpc_notification(method, params), droppable);
   }
 
   std::shared_ptr<request> of_;
@@ -86,13 +88,21 @@ class subscription {
 /// What is known of a client.
 class session_state : public change_listener {
  public:
-  session_state(std::shared_ptr<server_core> core, std::shared_ptr<workspace> place)
-      : core(std::move(core)), place(std::move(place)), asked(std::make_shared<asked_table>()) {}
+  session_state(std::shared_ptr<server_core> core, std::shared_ptr<workspace> place, std::string principal)
+      : core(std::move(core)),
+        place(std::move(place)),
+        principal(std::move(principal)),
+        asked(std::make_shared<asked_table>()),
+        unread(std::make_shared<unread_answers>()),
+        room(this->core->executor(), 1) {}
 
   std::shared_ptr<server_core> core;
   std::shared_ptr<workspace> place;
+  std::string principal;  // whose requests they are: what is sealed for one is of no use to another
   std::shared_ptr<asked_table> asked;
-  std::string version;  // agreed upon in the legacy handshake; empty before
+  std::shared_ptr<unread_answers> unread;
+  cofferdam::detail::allotment room;  // for who waits first until more of those were read
+  std::string version;                // agreed upon in the legacy handshake; empty before
   boost::json::object capabilities;
   int level = 3;  // legacy: warning
   std::set<std::string> watched;

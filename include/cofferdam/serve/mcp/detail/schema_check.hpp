@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/serve/mcp/detail/json_rpc.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+// The part of JSON Schema that is checked before a handler of somebody's own runs: `required`, the `type` of the
+// properties at the top, `additionalProperties: false`. specs/mcp-and-llm.md, 6.2.
+
+namespace cofferdam::inline v0::mcp::detail {
+
+inline bool has_json_type(const boost::json::value& value, std::string_view type) {
+  if (type == "string") return value.is_string();
+  if (type == "boolean") return value.is_bool();
+  if (type == "array") return value.is_array();
+  if (type == "object") return value.is_object();
+  if (type == "null") return value.is_null();
+  if (type == "number") return value.is_number();
+  // An integer may be written as 2.0.
+  if (type == "integer")
+    return value.is_int64() || value.is_uint64() ||
+           (value.is_double() && std::floor(value.get_double()) == value.get_double());
+  return true;
+}
+
+/// Whether a property's schema allows a value, as far as its `type` says.
+inline bool allows_type(const boost::json::value& property, const boost::json::value& value) {
+  const boost::json::object* const schema = property.if_object();
+  const boost::json::value* const type = schema == nullptr ? nullptr : schema->if_contains("type");
+  if (type == nullptr) return true;
+  if (type->is_string()) return has_json_type(value, view(type->get_string()));
+  if (!type->is_array()) return true;
+  for (const boost::json::value& each : type->get_array())
+    if (!each.is_string() || has_json_type(value, view(each.get_string()))) return true;
+  return false;
+}
+
+/// " must be a string", " must be an integer or null"; empty where any value may be.
+inline std::string expected_type(const boost::json::value& property) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> words{{{"string", "a string"},
+                                                                                {"boolean", "true or false"},
+                                                                                {"array", "an array"},
+                                                                                {"object", "an object"},
+                                                                                {"null", "null"},
+                                                                                {"number", "a number"},
+                                                                                {"integer", "an integer"}}};
+  std::string made;
+  const auto add = [&](const boost::json::value& type) {
+    for (const auto& [name, text] : words)
+      if (type.is_string() && view(type.get_string()) == name)
+        made += (made.empty() ? " must be " : " or ") + std::string(text);
+  };
+  const boost::json::object* const schema = property.if_object();
+  const boost::json::value* const type = schema == nullptr ? nullptr : schema->if_contains("type");
+  if (type == nullptr) return made;
+  add(*type);
+  if (type->is_array())
+    for (const boost::json::value& each : type->get_array()) add(each);
+  return made;
+}
+
+/// Why a schema is none of a tool's arguments; empty where it is one.
+inline std::string schema_complaint(const boost::json::object& schema) {
+  if (text_of(schema, "type") != "object") return R"(has no "type": "object")";
+  if (schema.contains("properties") && object_of(schema, "properties") == nullptr)
+    return "has 'properties' that are no object";
+  const boost::json::value* const required = schema.if_contains("required");
+  if (required == nullptr) return {};
+  if (!required->is_array()) return "has a 'required' that is no array";
+  for (const boost::json::value& each : required->get_array())
+    if (!each.is_string()) return "has a 'required' with something that is no string";
+  return {};
+}
+
+/// Checks what a client has sent against a schema that `schema_complaint` has nothing against. A null that the schema does
+/// not allow is as if the argument was not given, and is taken out.
+/// \return  empty where they are right; else a sentence that names what is wrong, for the model.
+inline std::string argument_complaint(const boost::json::object& schema, boost::json::object& arguments) {
+  std::string complaints;
+  const auto complain = [&complaints](const std::string& one) { complaints += (complaints.empty() ? "" : "; ") + one; };
+  const auto quoted = [](boost::json::string_view name) {
+    return "'" + one_line(std::string_view(name.data(), name.size()), 60) + "'";
+  };
+  const boost::json::object none;
+  const boost::json::object* const described = object_of(schema, "properties");
+  const boost::json::object& properties = described == nullptr ? none : *described;
+  for (const auto& each : properties) {
+    const boost::json::value* const given = arguments.if_contains(each.key());
+    if (given == nullptr || allows_type(each.value(), *given)) continue;
+    if (given->is_null()) {
+      arguments.erase(each.key());
+    } else {
+      complain(quoted(each.key()) + expected_type(each.value()));
+    }
+  }
+  if (const boost::json::value* const required = schema.if_contains("required"))
+    for (const boost::json::value& each : required->get_array()) {
+      if (arguments.contains(each.get_string())) continue;
+      const boost::json::value* const property = properties.if_contains(each.get_string());
+      const std::string expected = property == nullptr ? "" : expected_type(*property);
+      complain(quoted(each.get_string()) + " is missing" + (expected.empty() ? "" : ", and" + expected));
+    }
+  const boost::json::value* const others = schema.if_contains("additionalProperties");
+  if (others != nullptr && others->is_bool() && !others->get_bool() && !schema.contains("patternProperties")) {
+    std::size_t unknown = 0;
+    for (const auto& each : arguments)
+      if (!properties.contains(each.key()) && ++unknown <= 5) complain("there is no argument " + quoted(each.key()));
+  }
+  return complaints.empty() ? complaints : "Wrong arguments: " + complaints + ".";
+}
+
+}  // namespace cofferdam::inline v0::mcp::detail
