@@ -385,7 +385,7 @@ class Place {
       // Who runs on has lied. Where no interpreter is used twice, nobody asks it.
       if (this.name === null && this.driver.config.isolate) return this.end(null, null);
       this.due = true;
-      this.tidying = setTimeout(() => this.end(null, null), TIDYING);
+      this.tidying = setTimeout(() => this.end(null, null), this.name === null ? TIDYING : 6 * TIDYING);
     }
   }
 
@@ -396,9 +396,9 @@ class Place {
   }
 
   // Its end, and that of the run in it. Nothing of an interpreter outlives its worker.
-  end(status, problem) {
 )driver_ends";
-inline constexpr std::string_view pyodide_driver_3 = R"driver_ends(    if (this.dead) return;
+inline constexpr std::string_view pyodide_driver_3 = R"driver_ends(  end(status, problem) {
+    if (this.dead) return;
     this.dead = true;
     clearTimeout(this.tidying);
     this.worker.terminate();

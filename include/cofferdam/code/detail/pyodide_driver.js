@@ -371,7 +371,7 @@ class Place {
       // Who runs on has lied. Where no interpreter is used twice, nobody asks it.
       if (this.name === null && this.driver.config.isolate) return this.end(null, null);
       this.due = true;
-      this.tidying = setTimeout(() => this.end(null, null), TIDYING);
+      this.tidying = setTimeout(() => this.end(null, null), this.name === null ? TIDYING : 6 * TIDYING);
     }
   }
 

@@ -351,9 +351,10 @@ class Nursery:
             strays = [pid for pid in self.children() if pid not in self.runs and pid not in self.own]
             if not strays:
                 return False
-            for group in {self.group_of(pid) for pid in strays}:
+            spared = {self.group_of(pid) for pid in [os.getpid(), *self.runs, *self.own]}
+            for group in {self.group_of(pid) for pid in strays} - spared:
                 try:  # whole, and at one moment: those that fork all the time would be gone before their turn
-                    if group is not None:
+                    if group > 1:
                         os.killpg(group, signal.SIGKILL)
                 except OSError:
                     pass
@@ -370,12 +371,11 @@ class Nursery:
 
     @staticmethod
     def group_of(pid):
-        """The process group of a stray; None where it is ours."""
+        """0 where there is no such process any more."""
         try:
-            group = os.getpgid(pid)
+            return os.getpgid(pid)
         except OSError:
-            return None
-        return group if group > 1 and group != os.getpgrp() else None
+            return 0
 
     @staticmethod
     def children():
@@ -1654,7 +1654,8 @@ class Driver:
         header["totals"] = [output.total for output in run.outputs]
         header["pieces"] = [len(piece) for piece in pieces]
         write_all(self.host_out, run.said_last + self.frame(header, *pieces, run.report))
-        os.sched_yield()  # to who reads the answer, who else may wait until all this has been forked
+        if hasattr(os, "sched_yield"):  # to who reads the answer, who else may wait until all this has been forked
+            os.sched_yield()
         self.get_ready()
 
 
