@@ -4,7 +4,6 @@
 #include <cofferdam/code/detail/guest_json.hpp>
 #include <cofferdam/middleware/timeout.hpp>
 
-#include "code/pyodide_support.hpp"
 #include "code/python_support.hpp"
 #include "support/census.hpp"
 
@@ -139,6 +138,7 @@ for _ in range(60):
 "done"
 )py"));
   EXPECT_EQ(value_of(result), "\"done\"") << all_of(result);
+  if (is_sanitized()) return;
   EXPECT_LT(resident_memory(), before + 64U * 1024 * 1024);
 }
 
@@ -253,65 +253,4 @@ TEST(HostileRun, a_layer_that_ends_the_interpreter_is_named) {
       EXPECT_EQ(value_of(next), "42") << all_of(next);
     });
   });
-}
-
-TEST(HostilePyodide, isolated_runs_do_not_meet_whatever_the_first_one_says) {
-  COFFERDAM_NEEDS_DENO();
-  with_pyodide(fast_pyodide().isolate_runs(), [](pyodide_runner& runner) -> awaitable<void> {
-    code_result thief = co_await runner.run_code(of(R"py(
-channel = display.__self__.channel
-channel.send(b"r", {"ok": True, "exit": 0})
-channel.send(b"e", {"files": [], "whole": True})
-channel.host.idle(None, False)
-request = channel.receive()
-request = channel.receive()
-channel.send(b"r", {"ok": True, "exit": 0, "value": request["code"], "text": "stolen", "value_exact": True})
-channel.send(b"e", {"files": [], "whole": True})
-while True: pass
-)py"));
-    EXPECT_TRUE(thief.success()) << all_of(thief);
-    code_result other = co_await runner.run_code(of("secret = 'mine'\nlen(secret)"));
-    EXPECT_EQ(value_of(other), "4") << all_of(other);
-  });
-}
-
-TEST(HostilePyodide, a_run_that_lies_about_its_end_is_ended) {
-  COFFERDAM_NEEDS_DENO();
-  with_pyodide(fast_pyodide(), [](pyodide_runner& runner) -> awaitable<void> {
-    const auto body = [](pyodide_runner& place) -> awaitable<void> {
-      const std::string lies =
-          "channel = display.__self__.channel\nchannel.send(b'r', {'ok': True, 'exit': 0})\n"
-          "channel.send(b'e', {'files': [], 'whole': True})\nwhile True: pass";
-      for (int i = 0; i < 3; ++i) {  // more than there are places
-        code_result lied = co_await place.run_code(of(lies));
-        EXPECT_TRUE(lied.success()) << all_of(lied);
-      }
-      code_result early =
-          co_await place.run_code(of("display.__self__.channel.host.idle(None, False)\nwhile True: pass"));
-      EXPECT_EQ(early.kind(), error_kind::execution_error) << all_of(early);
-    };
-    co_await around_a_context(runner, body);
-  });
-}
-
-TEST(HostilePyodide, what_it_says_of_its_files_is_read_as_nothing_else) {
-  COFFERDAM_NEEDS_DENO();
-  with_pyodide(fast_pyodide(), [](pyodide_runner& runner) -> awaitable<void> {
-    const auto body = [](pyodide_runner& place) -> awaitable<void> {
-      code_result deep = co_await place.run_code(of(R"py(
-deep = []
-for _ in range(60): deep = [deep]
-files = [deep, {"path": "a", "size": 1, "new": True}, {"path": 5, "size": 1}, {"path": "b", "size": "x"}]
-display.__self__.channel.send(b"e", {"files": files, "whole": True})
-)py"));
-      EXPECT_EQ(deep.files().size(), 1U) << all_of(deep);
-    };
-    co_await around_a_context(runner, body);
-  });
-}
-
-TEST(HostilePyodide, without_a_list_of_files_a_run_ends_too) {
-  COFFERDAM_NEEDS_DENO();
-  code_result result = run_pyodide(of("6 * 7"), fast_pyodide().track_files(0));
-  EXPECT_EQ(value_of(result), "42") << all_of(result);
 }

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+// What a run in Pyodide says of itself and its interpreter concerns no other run, no context, and not the host.
+#include "code/pyodide_support.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+namespace {
+
+using namespace cofferdam;
+using namespace cofferdam_test;
+using namespace std::chrono_literals;
+
+code_request lying(const std::string& code) { return code_request(code).timeout(30s); }
+
+/// A runner with a context that knows 42, before and after `body`.
+template <class Body>
+awaitable<void> around_a_pyodide_context(pyodide_runner& runner, Body body) {
+  code_result before = co_await runner.run_code(lying("known = 42").context("other"));
+  EXPECT_TRUE(before.success()) << all_of(before);
+  co_await body(runner);
+  code_result after = co_await runner.run_code(lying("known").context("other"));
+  EXPECT_EQ(value_of(after), "42") << all_of(after);
+  code_result fresh = co_await runner.run_code(lying("6 * 7"));
+  EXPECT_EQ(value_of(fresh), "42") << all_of(fresh);
+  EXPECT_FALSE(fresh.driver_restarted());
+}
+
+}  // namespace
+
+TEST(HostilePyodide, isolated_runs_do_not_meet_whatever_the_first_one_says) {
+  COFFERDAM_NEEDS_DENO();
+  with_pyodide(fast_pyodide().isolate_runs(), [](pyodide_runner& runner) -> awaitable<void> {
+    code_result thief = co_await runner.run_code(lying(R"py(
+channel = display.__self__.channel
+channel.send(b"r", {"ok": True, "exit": 0})
+channel.send(b"e", {"files": [], "whole": True})
+channel.host.idle(None, False)
+request = channel.receive()
+request = channel.receive()
+channel.send(b"r", {"ok": True, "exit": 0, "value": request["code"], "text": "stolen", "value_exact": True})
+channel.send(b"e", {"files": [], "whole": True})
+while True: pass
+)py"));
+    EXPECT_TRUE(thief.success()) << all_of(thief);
+    code_result other = co_await runner.run_code(lying("secret = 'mine'\nlen(secret)"));
+    EXPECT_EQ(value_of(other), "4") << all_of(other);
+  });
+}
+
+TEST(HostilePyodide, a_run_that_lies_about_its_end_is_ended) {
+  COFFERDAM_NEEDS_DENO();
+  with_pyodide(fast_pyodide(), [](pyodide_runner& runner) -> awaitable<void> {
+    const auto body = [](pyodide_runner& place) -> awaitable<void> {
+      const std::string lies =
+          "channel = display.__self__.channel\nchannel.send(b'r', {'ok': True, 'exit': 0})\n"
+          "channel.send(b'e', {'files': [], 'whole': True})\nwhile True: pass";
+      for (int i = 0; i < 3; ++i) {  // more than there are places
+        code_result lied = co_await place.run_code(lying(lies));
+        EXPECT_TRUE(lied.success()) << all_of(lied);
+      }
+      code_result early =
+          co_await place.run_code(lying("display.__self__.channel.host.idle(None, False)\nwhile True: pass"));
+      EXPECT_EQ(early.kind(), error_kind::execution_error) << all_of(early);
+    };
+    co_await around_a_pyodide_context(runner, body);
+  });
+}
+
+TEST(HostilePyodide, what_it_says_of_its_files_is_read_as_nothing_else) {
+  COFFERDAM_NEEDS_DENO();
+  with_pyodide(fast_pyodide(), [](pyodide_runner& runner) -> awaitable<void> {
+    const auto body = [](pyodide_runner& place) -> awaitable<void> {
+      code_result deep = co_await place.run_code(lying(R"py(
+deep = []
+for _ in range(60): deep = [deep]
+files = [deep, {"path": "a", "size": 1, "new": True}, {"path": 5, "size": 1}, {"path": "b", "size": "x"}]
+display.__self__.channel.send(b"e", {"files": files, "whole": True})
+)py"));
+      EXPECT_EQ(deep.files().size(), 1U) << all_of(deep);
+    };
+    co_await around_a_pyodide_context(runner, body);
+  });
+}
+
+TEST(HostilePyodide, without_a_list_of_files_a_run_ends_too) {
+  COFFERDAM_NEEDS_DENO();
+  code_result result = run_pyodide(lying("6 * 7"), fast_pyodide().track_files(0));
+  EXPECT_EQ(value_of(result), "42") << all_of(result);
+}
