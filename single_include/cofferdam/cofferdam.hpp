@@ -3174,7 +3174,8 @@ bool parses_wholly(boost::json::basic_parser<Handler>& parser, std::string_view 
 /// Nothing where it is no JSON, or too deep.
 inline std::optional<std::vector<bool>> large_objects(std::string_view text,
                                                       const boost::json::parse_options& options) {
-  if (text.size() < 5 * most_members) return std::vector<bool>();  // the shortest member is "":1,
+  // Each member has a colon; what is long without them, such as base64, is not read twice.
+  if (static_cast<std::size_t>(std::count(text.begin(), text.end(), ':')) <= most_members) return std::vector<bool>();
   boost::json::basic_parser<large_object_finder> finder(options);
   if (!parses_wholly(finder, text)) return std::nullopt;
   std::vector<bool> large = finder.handler().large();
@@ -12562,8 +12563,12 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
     }
   }
 
-  /// Nobody can say how the command ended; says why.
-  virtual void describe_unknown_status(command_result& result) = 0;
+  /// Nobody can say how the command ended; says why. As it stands: it has a process of its own that watches it.
+  virtual void describe_unknown_status(command_result& result) {
+    result.kind(error_kind::execution_error);
+    result.reason("The command killed the process that watched it, so nobody knows how it ended");
+    result.advice("Do not kill processes that you have not started.");
+  }
 
   static std::string seconds_text(std::chrono::milliseconds time) {
     std::string text = std::to_string(time.count() / 1000);
@@ -18253,11 +18258,6 @@ class warden_command final : public running_command {
     finish_parted();
   }
   void on_finished() noexcept override {}
-  void describe_unknown_status(command_result& result) override {
-    result.kind(error_kind::execution_error);
-    result.reason("The command killed the process that watched it, so nobody knows how it ended");
-    result.advice("Do not kill processes that you have not started.");
-  }
 
   asio::any_io_executor executor_;
   std::shared_ptr<frame_sink> sink_;
@@ -20981,9 +20981,8 @@ class marked_command : public running_command {
 
   void kill() noexcept override {
     if (concluded_) return;
-    at_once_ = true;
     try {
-      begin_end();
+      begin_end_at_once();
     } catch (const std::exception&) {  // its limit ends it, or the end of its place
     }
     moved_.cancel();
@@ -21194,7 +21193,11 @@ class marked_command : public running_command {
   bool stream_over() const noexcept { return stream_over_; }
   /// Nobody waits for a grace.
   bool at_once() const noexcept { return at_once_; }
-  void at_once(bool said) noexcept { at_once_ = said; }
+  /// The end without a grace.
+  void begin_end_at_once() {
+    at_once_ = true;
+    begin_end();
+  }
   bool concluded() const noexcept { return concluded_; }
   ender ending() const noexcept { return ender_; }
 
@@ -21249,11 +21252,6 @@ class marked_command : public running_command {
     if (concluded_ && outputs_ended()) conclude();
   }
   void on_finished() noexcept override {}
-  void describe_unknown_status(command_result& result) override {
-    result.kind(error_kind::execution_error);
-    result.reason("The command killed the process that watched it, so nobody knows how it ended");
-    result.advice("Do not kill processes that you have not started.");
-  }
 
   asio::any_io_executor executor_;
   std::string program_;
@@ -26181,13 +26179,11 @@ class envd_command final : public cofferdam::detail::marked_command {
       failure = error(errc::provider_lost, "e2b: the stream of " + self->program() + " ended before the command did");
     if (!is_known && failure && self->may_run_) {
       // Nobody will hear of it any more, so it must not go on.
-      self->at_once(true);
-      self->begin_end();
+      self->begin_end_at_once();
     }
     if (self->has_ended() && self->stopped_ && self->ending() == ender::none) {
       // Something has its output open that has left its session, or it only pretends to have ended.
-      self->at_once(true);
-      self->begin_end();
+      self->begin_end_at_once();
     }
     co_await self->until_ended();
     if (self->concluded()) co_return;
@@ -31362,11 +31358,9 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       if (run->request.on_display()) return tell(*run, [&] { run->request.on_display()(std::move(*shown)); });
       run->displays.push_back(std::move(*shown));
     } else if (what == "call") {
-      run->waiting_bytes += frame.body.size();
-      if (run->calls.size() >= most_waiting_calls || run->waiting_bytes > most_waiting_bytes) {
-        run->waiting_bytes -= frame.body.size();
-        return;
-      }
+      const std::size_t waiting = run->waiting_bytes + frame.body.size();
+      if (run->calls.size() >= most_waiting_calls || waiting > most_waiting_bytes) return;
+      run->waiting_bytes = waiting;
       run->calls.push_back(std::move(frame.body));
       run->changed.wake();
     } else if (what == "turn") {
@@ -34145,7 +34139,7 @@ class driver_core {
       link->ask(sign, std::move(question));
     }
     one->cancelled = cancelled || one->listener_failure;
-    if (cancelled || silent || one->calling || one->listener_failure) {
+    if (one->cancelled || silent || one->calling) {
       const bool throws = co_await asio::this_coro::throw_if_cancelled();
       co_await asio::this_coro::throw_if_cancelled(false);
       co_await shielded(

@@ -45,19 +45,6 @@ code_request of(const std::string& code) { return code_request(code).timeout(30s
 /// The channel, as any code may find it.
 const std::string channel = "import os, struct, json, time\nchannel = display.__self__.channel\n";
 
-/// A runner with a context that knows 42, before and after `body`.
-template <class Runner, class Body>
-awaitable<void> around_a_context(Runner& runner, Body body) {
-  code_result before = co_await runner.run_code(of("known = 42").context("other"));
-  EXPECT_TRUE(before.success()) << all_of(before);
-  co_await body(runner);
-  code_result after = co_await runner.run_code(of("known").context("other"));
-  EXPECT_EQ(value_of(after), "42") << all_of(after);
-  code_result fresh = co_await runner.run_code(of("6 * 7"));
-  EXPECT_EQ(value_of(fresh), "42") << all_of(fresh);
-  EXPECT_FALSE(fresh.driver_restarted());
-}
-
 }  // namespace
 
 TEST(GuestJson, a_large_object_is_a_list_of_pairs) {

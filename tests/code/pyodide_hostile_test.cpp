@@ -16,19 +16,6 @@ using namespace std::chrono_literals;
 
 code_request lying(const std::string& code) { return code_request(code).timeout(30s); }
 
-/// A runner with a context that knows 42, before and after `body`.
-template <class Body>
-awaitable<void> around_a_pyodide_context(pyodide_runner& runner, Body body) {
-  code_result before = co_await runner.run_code(lying("known = 42").context("other"));
-  EXPECT_TRUE(before.success()) << all_of(before);
-  co_await body(runner);
-  code_result after = co_await runner.run_code(lying("known").context("other"));
-  EXPECT_EQ(value_of(after), "42") << all_of(after);
-  code_result fresh = co_await runner.run_code(lying("6 * 7"));
-  EXPECT_EQ(value_of(fresh), "42") << all_of(fresh);
-  EXPECT_FALSE(fresh.driver_restarted());
-}
-
 }  // namespace
 
 TEST(HostilePyodide, isolated_runs_do_not_meet_whatever_the_first_one_says) {
@@ -66,7 +53,7 @@ TEST(HostilePyodide, a_run_that_lies_about_its_end_is_ended) {
           co_await place.run_code(lying("display.__self__.channel.host.idle(None, False)\nwhile True: pass"));
       EXPECT_EQ(early.kind(), error_kind::execution_error) << all_of(early);
     };
-    co_await around_a_pyodide_context(runner, body);
+    co_await around_a_context(runner, body);
   });
 }
 
@@ -82,7 +69,7 @@ display.__self__.channel.send(b"e", {"files": files, "whole": True})
 )py"));
       EXPECT_EQ(deep.files().size(), 1U) << all_of(deep);
     };
-    co_await around_a_pyodide_context(runner, body);
+    co_await around_a_context(runner, body);
   });
 }
 

@@ -79,4 +79,20 @@ inline std::string all_of(const cofferdam::code_result& result) {
          "\nerr: " + result.err().text() + "\nvalue: " + value_of(result);
 }
 
+/// Awaits `body(runner)`; a context that knew 42 before knows it after, by the same driver, which still runs code.
+template <class Runner, class Body>
+cofferdam::awaitable<void> around_a_context(Runner& runner, Body body) {
+  cofferdam::code_result before = co_await runner.run_code(
+      cofferdam::code_request("known = 42").context("other").timeout(std::chrono::seconds(30)));
+  EXPECT_TRUE(before.success()) << all_of(before);
+  co_await body(runner);
+  cofferdam::code_result after =
+      co_await runner.run_code(cofferdam::code_request("known").context("other").timeout(std::chrono::seconds(30)));
+  EXPECT_EQ(value_of(after), "42") << all_of(after);
+  cofferdam::code_result fresh =
+      co_await runner.run_code(cofferdam::code_request("6 * 7").timeout(std::chrono::seconds(30)));
+  EXPECT_EQ(value_of(fresh), "42") << all_of(fresh);
+  EXPECT_FALSE(fresh.driver_restarted());
+}
+
 }  // namespace cofferdam_test

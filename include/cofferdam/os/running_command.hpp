@@ -506,8 +506,12 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
     }
   }
 
-  /// Nobody can say how the command ended; says why.
-  virtual void describe_unknown_status(command_result& result) = 0;
+  /// Nobody can say how the command ended; says why. As it stands: it has a process of its own that watches it.
+  virtual void describe_unknown_status(command_result& result) {
+    result.kind(error_kind::execution_error);
+    result.reason("The command killed the process that watched it, so nobody knows how it ended");
+    result.advice("Do not kill processes that you have not started.");
+  }
 
   static std::string seconds_text(std::chrono::milliseconds time) {
     std::string text = std::to_string(time.count() / 1000);

@@ -69,9 +69,8 @@ class marked_command : public running_command {
 
   void kill() noexcept override {
     if (concluded_) return;
-    at_once_ = true;
     try {
-      begin_end();
+      begin_end_at_once();
     } catch (const std::exception&) {  // its limit ends it, or the end of its place
     }
     moved_.cancel();
@@ -282,7 +281,11 @@ class marked_command : public running_command {
   bool stream_over() const noexcept { return stream_over_; }
   /// Nobody waits for a grace.
   bool at_once() const noexcept { return at_once_; }
-  void at_once(bool said) noexcept { at_once_ = said; }
+  /// The end without a grace.
+  void begin_end_at_once() {
+    at_once_ = true;
+    begin_end();
+  }
   bool concluded() const noexcept { return concluded_; }
   ender ending() const noexcept { return ender_; }
 
@@ -337,11 +340,6 @@ class marked_command : public running_command {
     if (concluded_ && outputs_ended()) conclude();
   }
   void on_finished() noexcept override {}
-  void describe_unknown_status(command_result& result) override {
-    result.kind(error_kind::execution_error);
-    result.reason("The command killed the process that watched it, so nobody knows how it ended");
-    result.advice("Do not kill processes that you have not started.");
-  }
 
   asio::any_io_executor executor_;
   std::string program_;

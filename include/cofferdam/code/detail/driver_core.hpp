@@ -130,7 +130,7 @@ class driver_core {
       link->ask(sign, std::move(question));
     }
     one->cancelled = cancelled || one->listener_failure;
-    if (cancelled || silent || one->calling || one->listener_failure) {
+    if (one->cancelled || silent || one->calling) {
       const bool throws = co_await asio::this_coro::throw_if_cancelled();
       co_await asio::this_coro::throw_if_cancelled(false);
       co_await shielded(

@@ -332,11 +332,9 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       if (run->request.on_display()) return tell(*run, [&] { run->request.on_display()(std::move(*shown)); });
       run->displays.push_back(std::move(*shown));
     } else if (what == "call") {
-      run->waiting_bytes += frame.body.size();
-      if (run->calls.size() >= most_waiting_calls || run->waiting_bytes > most_waiting_bytes) {
-        run->waiting_bytes -= frame.body.size();
-        return;
-      }
+      const std::size_t waiting = run->waiting_bytes + frame.body.size();
+      if (run->calls.size() >= most_waiting_calls || waiting > most_waiting_bytes) return;
+      run->waiting_bytes = waiting;
       run->calls.push_back(std::move(frame.body));
       run->changed.wake();
     } else if (what == "turn") {

@@ -247,11 +247,6 @@ class warden_command final : public running_command {
     finish_parted();
   }
   void on_finished() noexcept override {}
-  void describe_unknown_status(command_result& result) override {
-    result.kind(error_kind::execution_error);
-    result.reason("The command killed the process that watched it, so nobody knows how it ended");
-    result.advice("Do not kill processes that you have not started.");
-  }
 
   asio::any_io_executor executor_;
   std::shared_ptr<frame_sink> sink_;

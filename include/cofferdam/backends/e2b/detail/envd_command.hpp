@@ -91,13 +91,11 @@ class envd_command final : public cofferdam::detail::marked_command {
       failure = error(errc::provider_lost, "e2b: the stream of " + self->program() + " ended before the command did");
     if (!is_known && failure && self->may_run_) {
       // Nobody will hear of it any more, so it must not go on.
-      self->at_once(true);
-      self->begin_end();
+      self->begin_end_at_once();
     }
     if (self->has_ended() && self->stopped_ && self->ending() == ender::none) {
       // Something has its output open that has left its session, or it only pretends to have ended.
-      self->at_once(true);
-      self->begin_end();
+      self->begin_end_at_once();
     }
     co_await self->until_ended();
     if (self->concluded()) co_return;
