@@ -91,6 +91,7 @@ class fault_proxy {
   std::string socket() const { return (folder_.path() / "proxy.sock").string(); }
   std::string address() const { return "unix://" + socket(); }
   std::string tcp_address() const { return "tcp://127.0.0.1:" + std::to_string(port_); }
+  unsigned short port() const { return port_; }
 
   /// A new conversation: counts from zero.
   void arm(fault one) {
@@ -280,7 +281,8 @@ class fault_proxy {
         }
         cut_all();
       }
-      if (!fine) break;
+      // What was read before the stream was shut can still be received: none of it may follow the gap.
+      if (!fine || what == fault::kind::cut || what == fault::kind::reset) break;
     }
     ::shutdown(to, SHUT_WR);
     if (where == way::up) watch_client(one);
@@ -295,7 +297,7 @@ class fault_proxy {
   temporary_folder folder_;
   std::string daemon_;
   std::array<int, 2> listeners_{};
-  int port_ = 0;
+  unsigned short port_ = 0;
   int wake_[2] = {-1, -1};
   std::thread acceptor_;
   std::atomic<int> open_ = 0;

@@ -7,8 +7,14 @@
 #include "docker/fault_proxy.hpp"
 #include "support/census.hpp"
 
+#include <asio/buffer.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/read.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/use_awaitable.hpp>
+#include <asio/write.hpp>
 
 #include <gtest/gtest.h>
 
@@ -241,6 +247,31 @@ class scripted_daemon {
   int listener_ = -1;
   std::thread thread_;
 };
+
+// A stream that breaks ends there. Were bytes left out of its middle, a client would read the rest for something else, and
+// so would every test here that breaks one.
+TEST(Attack, DK_03_control_nothing_gets_through_behind_the_place_where_a_stream_is_broken) {
+  std::string much;
+  for (int i = 0; i < 10'000; ++i) much += std::to_string(100'000 + i);
+  for (const fault::kind what : {fault::kind::cut, fault::kind::reset}) {
+    scripted_daemon daemon({much});
+    fault_proxy proxy(daemon.socket());
+    proxy.arm(fault(what, way::down, 10));
+    run([&]() -> awaitable<void> {
+      asio::any_io_executor executor = co_await asio::this_coro::executor;
+      asio::ip::tcp::socket client(executor);
+      const asio::ip::tcp::endpoint there(asio::ip::address_v4::loopback(), proxy.port());
+      co_await client.async_connect(there, asio::use_awaitable);
+      co_await asio::async_write(client, asio::buffer("x", 1), asio::use_awaitable);
+      std::string got;
+      std::error_code end;
+      co_await asio::async_read(client, asio::dynamic_buffer(got), asio::redirect_error(asio::use_awaitable, end));
+      EXPECT_LE(got.size(), 10U);
+      EXPECT_TRUE(much.starts_with(got)) << got.substr(0, 40);
+    });
+    EXPECT_TRUE(proxy.fired());
+  }
+}
 
 TEST(Attack, DK_03_bytes_that_come_with_the_upgrade_belong_to_the_stream) {
   const std::string ping = "HTTP/1.1 200 OK\r\nApi-Version: 1.41\r\nConnection: close\r\nContent-Length: 2\r\n\r\nOK";
