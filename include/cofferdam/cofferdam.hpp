@@ -78,6 +78,7 @@
 #include <cofferdam/core/hexadecimal.hpp>
 #include <cofferdam/core/large_block.hpp>
 #include <cofferdam/core/layer.hpp>
+#include <cofferdam/core/list_options.hpp>
 #include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/core/output_collector.hpp>
 #include <cofferdam/core/path_advice.hpp>

@@ -1121,62 +1121,6 @@ concept code_exec_provider = std::copy_constructible<P> && code_exec_environment
 
 }  // namespace cofferdam::inline v0
 
-// ---- cofferdam/core/listing_environment.hpp ----
-
-
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline v0 {
-
-/// What a name in a directory is. A symbolic link is reported as one, never as what it points at.
-enum class file_type { regular, directory, symlink, other };
-
-/// One name in the workspace.
-class entry {
- public:
-  entry() = default;
-  entry(std::string path, file_type type, std::uint64_t size, unsigned mode)
-      : path_(std::move(path)), type_(type), size_(size), mode_(mode) {}
-
-  /// Relative to the workspace for `stat`, to the listed directory for `list`. Any bytes but NUL.
-  const std::string& path() const noexcept { return path_; }
-  file_type type() const noexcept { return type_; }
-  bool is_directory() const noexcept { return type_ == file_type::directory; }
-  bool is_regular() const noexcept { return type_ == file_type::regular; }
-  /// Bytes in a regular file; 0 for everything else.
-  std::uint64_t size() const noexcept { return size_; }
-  /// The permission bits, 0 to 0777.
-  unsigned mode() const noexcept { return mode_; }
-
- private:
-  std::string path_;
-  file_type type_ = file_type::other;
-  std::uint64_t size_ = 0;
-  unsigned mode_ = 0;
-};
-
-/// An environment with directory operations of its own. Callers use the free functions of `file_operations.hpp`, which
-/// take these members where there are any and shell commands where there are not.
-///
-/// * `stat(path)`: `errc::not_found` where there is nothing. Does not follow a symbolic link at the end.
-/// * `list(path)`: everything beneath, at every depth, in byte order of the path; does not enter symbolic links.
-/// * `make_directory(path)`: with its parents; no error where it is there already.
-/// * `remove(path)`: a file, or a directory with all it holds; `errc::not_found` where there is nothing.
-/// * `rename(from, to)`: replaces a file at `to`.
-template <class E>
-concept listing_environment = code_exec_environment<E> && requires(E& e, std::string path, std::string other) {
-  { e.stat(std::move(path)) } -> awaitable_of<entry>;
-  { e.list(std::move(path)) } -> awaitable_of<std::vector<entry>>;
-  { e.make_directory(std::move(path)) } -> awaitable_of<void>;
-  { e.remove(std::move(path)) } -> awaitable_of<void>;
-  { e.rename(std::move(path), std::move(other)) } -> awaitable_of<void>;
-};
-
-}  // namespace cofferdam::inline v0
-
 // ---- cofferdam/core/printable_text.hpp ----
 
 
@@ -1651,6 +1595,163 @@ inline std::string workspace_path(std::string_view path, std::string_view root =
                 "path " + detail::shown_path(path) + " is the workspace itself: name something in it");
   return clean;
 }
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/core/list_options.hpp ----
+
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline v0 {
+
+/// How deep a listing goes, and how much it may hold before it is error{errc::too_large}: it lives in memory, and whoever
+/// made the tree may not be trusted.
+/// \code
+/// std::vector<entry> here = co_await list(environment, "data", list_options().depth(1));
+/// \endcode
+class list_options {
+ public:
+  list_options() = default;
+
+  /// \param levels  1: what stands in the directory itself; 2: that, and what stands in its directories. What is deeper is
+  ///                left out. 0 is error{errc::invalid_argument}. Default: all.
+  list_options& depth(std::size_t levels) & {
+    if (levels == 0) throw error(errc::invalid_argument, "list: a depth of 0 lists nothing; 1 is the directory itself");
+    depth_ = levels;
+    return *this;
+  }
+  list_options&& depth(std::size_t levels) && { return std::move(depth(levels)); }
+
+  /// \param count  names, down to the depth. Default 4,000,000.
+  list_options& entries(std::size_t count) & {
+    entries_ = count;
+    return *this;
+  }
+  list_options&& entries(std::size_t count) && { return std::move(entries(count)); }
+
+  /// \param bytes  of all paths together: a deep tree of long names has long paths. Default 512 MiB.
+  list_options& path_bytes(std::size_t bytes) & {
+    path_bytes_ = bytes;
+    return *this;
+  }
+  list_options&& path_bytes(std::size_t bytes) && { return std::move(path_bytes(bytes)); }
+
+  std::size_t depth() const noexcept { return depth_; }
+  std::size_t entries() const noexcept { return entries_; }
+  std::size_t path_bytes() const noexcept { return path_bytes_; }
+
+ private:
+  std::size_t depth_ = SIZE_MAX;
+  std::size_t entries_ = 4'000'000;
+  std::size_t path_bytes_ = std::size_t{512} * 1024 * 1024;
+};
+
+namespace detail {
+
+/// What is left of what a listing may hold.
+class listing_room {
+ public:
+  /// \param path  how sentences call the directory.
+  listing_room(const list_options& options, std::string path)
+      : options_(options), path_(std::move(path)), names_(options.entries()), bytes_(options.path_bytes()) {}
+
+  const std::string& path() const noexcept { return path_; }
+  std::size_t names() const noexcept { return names_; }
+
+  /// \throws error{errc::too_large}
+  void take_names(std::size_t count) {
+    if (count > names_) throw too_many(std::to_string(options_.entries()) + " names");
+    names_ -= count;
+  }
+  /// \throws error{errc::too_large}
+  void take_path(std::string_view path) {
+    if (path.size() > bytes_) throw too_many(std::to_string(options_.path_bytes()) + " bytes of paths");
+    bytes_ -= path.size();
+  }
+
+  /// Whether a path is no deeper than was asked for.
+  bool reaches(std::string_view path) const {
+    if (options_.depth() > path.size()) return true;
+    return static_cast<std::size_t>(std::count(path.begin(), path.end(), '/')) < options_.depth();
+  }
+
+  error too_many(const std::string& what) const {
+    return error(errc::too_large, "list " + shown_path(path_) + ": more than the " + what +
+                                      " that were allowed; name a smaller part of the tree, or list it less deep");
+  }
+
+ private:
+  list_options options_;
+  std::string path_;
+  std::size_t names_;
+  std::size_t bytes_;
+};
+
+}  // namespace detail
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/core/listing_environment.hpp ----
+
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline v0 {
+
+/// What a name in a directory is. A symbolic link is reported as one, never as what it points at.
+enum class file_type { regular, directory, symlink, other };
+
+/// One name in the workspace.
+class entry {
+ public:
+  entry() = default;
+  entry(std::string path, file_type type, std::uint64_t size, unsigned mode)
+      : path_(std::move(path)), type_(type), size_(size), mode_(mode) {}
+
+  /// Relative to the workspace for `stat`, to the listed directory for `list`. Any bytes but NUL.
+  const std::string& path() const noexcept { return path_; }
+  file_type type() const noexcept { return type_; }
+  bool is_directory() const noexcept { return type_ == file_type::directory; }
+  bool is_regular() const noexcept { return type_ == file_type::regular; }
+  /// Bytes in a regular file; 0 for everything else.
+  std::uint64_t size() const noexcept { return size_; }
+  /// The permission bits, 0 to 0777.
+  unsigned mode() const noexcept { return mode_; }
+
+ private:
+  std::string path_;
+  file_type type_ = file_type::other;
+  std::uint64_t size_ = 0;
+  unsigned mode_ = 0;
+};
+
+/// An environment with directory operations of its own. Callers use the free functions of `file_operations.hpp`, which
+/// take these members where there are any and shell commands where there are not.
+///
+/// * `stat(path)`: `errc::not_found` where there is nothing. Does not follow a symbolic link at the end.
+/// * `list(path, options)`: everything beneath, as deep as the options say, in byte order of the path; does not enter
+///   symbolic links. More than the options allow is `errc::too_large`, as soon as it is seen.
+/// * `make_directory(path)`: with its parents; no error where it is there already.
+/// * `remove(path)`: a file, or a directory with all it holds; `errc::not_found` where there is nothing.
+/// * `rename(from, to)`: replaces a file at `to`.
+template <class E>
+concept listing_environment =
+    code_exec_environment<E> && requires(E& e, std::string path, std::string other, list_options options) {
+      { e.stat(std::move(path)) } -> awaitable_of<entry>;
+      { e.list(std::move(path), options) } -> awaitable_of<std::vector<entry>>;
+      { e.make_directory(std::move(path)) } -> awaitable_of<void>;
+      { e.remove(std::move(path)) } -> awaitable_of<void>;
+      { e.rename(std::move(path), std::move(other)) } -> awaitable_of<void>;
+    };
 
 }  // namespace cofferdam::inline v0
 
@@ -18332,13 +18433,13 @@ inline constexpr std::string_view describe_script =
 inline constexpr std::string_view list_script =
     "if [ ! -e \"$1\" ]; then echo 'No such file' >&2; exit 1; fi; "
     "if [ ! -d \"$1\" ]; then echo 'Not a directory' >&2; exit 1; fi; "
-    "exec find -H \"$1\" -mindepth 1 -exec sh -c \"$2\" sh {} +";
+    "exec find -H \"$1\" -mindepth 1 ${3:+-maxdepth \"$3\"} -exec sh -c \"$2\" sh {} +";
 
 /// Reads the records that `describe_script` writes: "type size mode path\0".
-inline std::vector<entry> parse_descriptions(std::string_view text, std::size_t prefix_length, std::string_view path) {
+inline std::vector<entry> parse_descriptions(std::string_view text, std::size_t prefix_length, listing_room room) {
   std::vector<entry> entries;
   const auto broken = [&] {
-    return error(errc::io_error, "list '" + one_line(path) + "': the environment's answer cannot be read");
+    return error(errc::io_error, "list " + shown_path(room.path()) + ": the environment's answer cannot be read");
   };
   while (!text.empty()) {
     const std::size_t end = text.find('\0');
@@ -18361,6 +18462,8 @@ inline std::vector<entry> parse_descriptions(std::string_view text, std::size_t 
     if (record[0] == 'l') type = file_type::symlink;
     std::string shown(name.substr(prefix_length));
     if (shown.empty()) shown = ".";
+    room.take_names(1);
+    room.take_path(shown);
     entries.emplace_back(std::move(shown), type, type == file_type::regular ? size : 0, mode & 0777U);
   }
   std::sort(entries.begin(), entries.end(), [](const entry& a, const entry& b) { return a.path() < b.path(); });
@@ -18376,22 +18479,23 @@ awaitable<entry> stat_by_command(E& environment, std::string path) {
   std::vector<std::string> words{"sh", "-c", std::string(describe_script), "sh", below_workspace(path)};
   command_result result = co_await environment.run_command(file_command(std::move(words)));
   if (!result.ok()) throw_file_failure(result, "stat", path);
-  std::vector<entry> found = parse_descriptions(as_text(result.out().head()), 2, path);
+  std::vector<entry> found = parse_descriptions(as_text(result.out().head()), 2, listing_room(list_options(), path));
   if (found.size() != 1)
     throw error(errc::io_error, "stat '" + one_line(path) + "': the environment's answer cannot be read");
   co_return std::move(found.front());
 }
 
 template <class E>
-awaitable<std::vector<entry>> list_by_command(E& environment, std::string path) {
+awaitable<std::vector<entry>> list_by_command(E& environment, std::string path, list_options options) {
   const std::string start = below_workspace(path);
   const std::size_t prefix = start == "./" ? 2 : start.size() + 1;
   std::vector<std::string> words{"sh", "-c", std::string(list_script), "sh", start, std::string(describe_script)};
+  if (options.depth() < 1'000'000) words.push_back(std::to_string(options.depth()));  // a deeper path is none
   command_result result = co_await environment.run_command(file_command(std::move(words)));
   if (!result.ok()) throw_file_failure(result, "list", path);
   if (result.out().cut() != 0)
     throw error(errc::too_large, "list '" + one_line(path) + "': more names than fit in 16 MiB; list a subdirectory");
-  co_return parse_descriptions(as_text(result.out().head()), prefix, path);
+  co_return parse_descriptions(as_text(result.out().head()), prefix, listing_room(options, path));
 }
 
 /// Runs a file command that has no answer but its success.
@@ -18449,17 +18553,20 @@ awaitable<bool> is_directory(E& environment, std::string path) {
   co_return false;
 }
 
-/// Everything beneath the directory `path`, at every depth, as paths relative to it, in byte order. Symbolic links are
-/// listed and not entered.
+/// Everything beneath the directory `path`, at every depth unless the options say otherwise, as paths relative to it, in
+/// byte order. Symbolic links are listed and not entered.
 /// \param path  "." lists the whole workspace.
 /// \throws error{errc::not_found}, error{errc::not_a_directory}; error{errc::too_large} rather than a list cut short.
 template <code_exec_environment E>
-awaitable<std::vector<entry>> list(E& environment, std::string path) {
-  if constexpr (requires { environment.list(std::move(path)); }) {
-    return environment.list(std::move(path));
+awaitable<std::vector<entry>> list(E& environment, std::string path, list_options options = list_options()) {
+  if constexpr (requires { environment.list(std::move(path), options); }) {
+    return environment.list(std::move(path), options);
   } else {
     static_assert(!detail::is_layer<E>, "cofferdam: this layer lost list(): write it beside read_file");
-    return detail::list_by_command(environment, std::move(path));
+    static_assert(
+        !requires { environment.list(std::move(path)); },
+        "cofferdam: an environment's list() takes list_options as well: list(std::string, list_options)");
+    return detail::list_by_command(environment, std::move(path), options);
   }
 }
 
@@ -18958,31 +19065,6 @@ class directory_stack {
 
 }  // namespace detail
 
-/// How much a listing may hold before it is error{errc::too_large}: it lives in memory.
-class list_limit {
- public:
-  list_limit() = default;
-  /// \param count  names in the whole tree. Default 4,000,000.
-  list_limit& entries(std::size_t count) & {
-    entries_ = count;
-    return *this;
-  }
-  list_limit&& entries(std::size_t count) && { return std::move(entries(count)); }
-  /// \param bytes  of all paths together: a deep tree of long names has long paths. Default 512 MiB.
-  list_limit& path_bytes(std::size_t bytes) & {
-    path_bytes_ = bytes;
-    return *this;
-  }
-  list_limit&& path_bytes(std::size_t bytes) && { return std::move(path_bytes(bytes)); }
-
-  std::size_t entries() const noexcept { return entries_; }
-  std::size_t path_bytes() const noexcept { return path_bytes_; }
-
- private:
-  std::size_t entries_ = 4'000'000;
-  std::size_t path_bytes_ = std::size_t{512} * 1024 * 1024;
-};
-
 /// Everything beneath a directory, one entry a call: a directory comes before what it holds, otherwise in no order.
 /// Symbolic links are reported and never entered. Depth costs neither stack nor descriptors.
 /// \par Threads  one at a time.
@@ -18990,11 +19072,8 @@ class tree_walk {
  public:
   /// \param root  the directory's descriptor, O_PATH is enough.
   /// \param path  how sentences call it.
-  tree_walk(unique_fd root, std::string path, list_limit limit = list_limit())
-      : stack_(std::move(root)),
-        root_path_(std::move(path)),
-        limit_(limit),
-        left_(std::min(limit.entries(), SIZE_MAX - 1)) {
+  tree_walk(unique_fd root, std::string path, const list_options& options = list_options())
+      : stack_(std::move(root)), room_(options, std::move(path)), depth_(options.depth()) {
     pending_.push_back(names_here());
   }
 
@@ -19009,7 +19088,7 @@ class tree_walk {
         if (pending_.size() == 1) return std::nullopt;
         pending_.pop_back();
         if (!stack_.pop())
-          throw error(errc::io_error, "list " + detail::shown_path(root_path_) + ": the tree was moved");
+          throw error(errc::io_error, "list " + detail::shown_path(room_.path()) + ": the tree was moved");
         const std::size_t slash = prefix_.rfind('/', prefix_.size() - 2);
         prefix_.resize(slash == std::string::npos ? 0 : slash + 1);
         continue;
@@ -19019,15 +19098,11 @@ class tree_walk {
       struct stat status {};
       if (::fstatat(stack_.fd(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno == ENOENT) continue;
-        throw detail::path_error(errno, "list", detail::joined_path(root_path_, prefix_ + name_));
+        throw detail::path_error(errno, "list", detail::joined_path(room_.path(), prefix_ + name_));
       }
       std::string path = prefix_ + name_;
-      if (path.size() > limit_.path_bytes() - used_bytes_)
-        throw error(errc::too_large, "list " + detail::shown_path(root_path_) + ": the paths take more than the " +
-                                         std::to_string(limit_.path_bytes()) +
-                                         " bytes that were allowed; name a smaller part of the tree");
-      used_bytes_ += path.size();
-      enter_ = S_ISDIR(status.st_mode);
+      room_.take_path(path);
+      enter_ = S_ISDIR(status.st_mode) && pending_.size() < depth_;
       return detail::entry_of(std::move(path), status);
     }
   }
@@ -19038,14 +19113,11 @@ class tree_walk {
  private:
   std::vector<std::string> names_here() {
     unique_fd readable(detail::open_retried(stack_.fd(), ".", O_RDONLY | O_DIRECTORY));
-    const std::string path = detail::joined_path(root_path_, prefix_);
+    const std::string path = detail::joined_path(room_.path(), prefix_);
     if (!readable) throw detail::path_error(errno, "list", path);
-    std::vector<std::string> names = detail::names_in(std::move(readable), left_ + 1, "list", path);
-    if (names.size() > left_)
-      throw error(errc::too_large, "list " + detail::shown_path(root_path_) + ": more than the " +
-                                       std::to_string(limit_.entries()) +
-                                       " names that were allowed; name a smaller part of the tree");
-    left_ -= names.size();
+    const std::size_t most = std::min(room_.names(), SIZE_MAX - 1) + 1;
+    std::vector<std::string> names = detail::names_in(std::move(readable), most, "list", path);
+    room_.take_names(names.size());
     return names;
   }
 
@@ -19054,7 +19126,7 @@ class tree_walk {
     unique_fd below(detail::open_retried(stack_.fd(), name_.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW));
     if (!below && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) return;  // gone, or something else by now
     if (!stack_.push(std::move(below)))
-      throw detail::path_error(errno, "list", detail::joined_path(root_path_, prefix_ + name_));
+      throw detail::path_error(errno, "list", detail::joined_path(room_.path(), prefix_ + name_));
     const std::size_t above = prefix_.size();
     prefix_ += name_;
     prefix_ += '/';
@@ -19068,13 +19140,11 @@ class tree_walk {
   }
 
   detail::directory_stack stack_;
-  std::string root_path_;
   std::string prefix_;
   std::string name_;
   std::vector<std::vector<std::string>> pending_;
-  list_limit limit_;
-  std::size_t left_;
-  std::size_t used_bytes_ = 0;
+  detail::listing_room room_;
+  std::size_t depth_;
   bool enter_ = false;
 };
 
@@ -19291,8 +19361,8 @@ class directory {
   /// Everything beneath the directory at `path`, at every depth, as paths relative to it, in byte order. Symbolic links
   /// are listed, not entered. All at once: where the tree may be large and others wait, use `walk`.
   /// \throws also error{errc::too_large} at the limit, instead of a list cut short.
-  std::vector<entry> list(std::string_view path, list_limit limit = list_limit()) const {
-    tree_walk walker = walk(path, limit);
+  std::vector<entry> list(std::string_view path, const list_options& options = list_options()) const {
+    tree_walk walker = walk(path, options);
     std::vector<entry> entries;
     while (std::optional<entry> found = walker.next()) entries.push_back(std::move(*found));
     sort_entries(entries);
@@ -19305,9 +19375,9 @@ class directory {
   }
 
   /// The same one entry at a time, in no order.
-  tree_walk walk(std::string_view path, list_limit limit = list_limit()) const {
+  tree_walk walk(std::string_view path, const list_options& options = list_options()) const {
     const std::string clean = workspace_path_or_root(path);
-    return tree_walk(open_directory_fd(clean), clean, limit);
+    return tree_walk(open_directory_fd(clean), clean, options);
   }
 
   /// Makes a directory and its parents; no error where it is there already.
@@ -19617,6 +19687,18 @@ class allotted {
 
 namespace cofferdam::inline v0::detail {
 
+/// Takes what comes before a reply, piece by piece, as the warden sent it. It is kept as long as the request is under way.
+class reply_data_sink {
+ public:
+  virtual void take(bytes_view piece) = 0;
+
+ protected:
+  reply_data_sink() = default;
+  reply_data_sink(const reply_data_sink&) = default;
+  reply_data_sink& operator=(const reply_data_sink&) = default;
+  ~reply_data_sink() = default;
+};
+
 /// The answer to a file request: the number the kernel gave, what the reply says, and the data before it.
 class file_answer {
  public:
@@ -19642,6 +19724,7 @@ class file_requests {
     std::uint32_t number;
     std::size_t size;
     file_answer answer;
+    std::shared_ptr<reply_data_sink> data;
     bool answered = false;
   };
 
@@ -19660,12 +19743,15 @@ class file_requests {
   bool empty() const noexcept { return sent_.empty(); }
 
   /// Sends a request, once there is room for it, and does not wait for the answer.
+  /// \param data  takes what comes before the reply; without one that is in the answer, and a file's worth at most.
   /// \throws error{errc::cancelled}: it was not sent; or what the session was lost for.
-  awaitable<std::shared_ptr<sent>> send(frame_sink& sink, std::uint32_t number, bytes frame) {
+  awaitable<std::shared_ptr<sent>> send(frame_sink& sink, std::uint32_t number, bytes frame,
+                                        std::shared_ptr<reply_data_sink> data = nullptr) {
     co_await window_.take(frame.size(), "file operation");
     std::shared_ptr<sent> one;
     try {
       one = enqueue(sink, number, std::move(frame), true);
+      one->data = std::move(data);
     } catch (...) {
       window_.give(frame.size());
       throw;
@@ -19717,7 +19803,14 @@ class file_requests {
     const bool is_wanted = sent_.front().use_count() > 1;  // nobody waits for one that was cancelled
     bytes_view payload = frame.payload();
     if (frame.type() == wire::frame_type::reply_data) {
-      if (is_wanted) one.answer.data.insert(one.answer.data.end(), payload.begin(), payload.end());
+      if (!is_wanted) return true;
+      if (one.data) {
+        one.data->take(payload);
+        return true;
+      }
+      if (payload.size() > wire::most_read - one.answer.data.size())
+        throw wire::violation("more data for a file request than was asked for");
+      one.answer.data.insert(one.answer.data.end(), payload.begin(), payload.end());
       return true;
     }
     wire::payload_reader values(frame);
@@ -19817,16 +19910,7 @@ class warden_files {
     co_return values.next_entry(clean);
   }
 
-  static awaitable<std::vector<entry>> list(warden_files self, std::string path) {
-    const std::string clean = self.beneath(path);
-    wire::frame_writer frame(wire::frame_type::list, 0);
-    file_answer answer = co_await self.ask("list", clean, frame.text(clean).number(yes_byte));
-    std::vector<entry> entries;
-    values_of values(answer.data);
-    while (!values.empty()) entries.push_back(values.next_named_entry());
-    directory::sort_entries(entries);
-    co_return entries;
-  }
+  static awaitable<std::vector<entry>> list(warden_files self, std::string path, list_options options);
 
   /// A directory beneath the root as the warden's own path of it.
   static awaitable<std::string> directory_path(warden_files self, std::string path) {
@@ -19902,6 +19986,7 @@ class warden_files {
     wire::payload_reader reader_;
   };
 
+  class listing;
   class reading;
   class writing;
   class source;
@@ -19909,15 +19994,18 @@ class warden_files {
   std::string beneath(std::string_view path) const { return workspace_path_or_root(path, path_); }
 
   /// \param frame  its number is set here.
-  awaitable<file_answer> ask(const char* doing, std::string path, wire::frame_writer& frame) const {
+  awaitable<file_answer> ask(const char* doing, std::string path, wire::frame_writer& frame,
+                             std::shared_ptr<reply_data_sink> data = nullptr) const {
     const std::uint32_t number = requests_->number();
-    return ask_as(number, doing, std::move(path), frame.renumbered(number).take());
+    return ask_as(number, doing, std::move(path), frame.renumbered(number).take(), std::move(data));
   }
 
-  awaitable<file_answer> ask_as(std::uint32_t number, const char* doing, std::string path, bytes frame) const {
+  awaitable<file_answer> ask_as(std::uint32_t number, const char* doing, std::string path, bytes frame,
+                                std::shared_ptr<reply_data_sink> data) const {
     const auto sink = sink_;
     const auto requests = requests_;
-    std::shared_ptr<file_requests::sent> one = co_await requests->send(*sink, number, std::move(frame));
+    std::shared_ptr<file_requests::sent> one =
+        co_await requests->send(*sink, number, std::move(frame), std::move(data));
     file_answer answer = co_await requests->answer(std::move(one));
     if (answer.number != 0) throw path_error(answer.number, doing, path);
     co_return answer;
@@ -19929,6 +20017,51 @@ class warden_files {
   std::shared_ptr<file_requests> requests_;
   std::string path_;
 };
+
+/// The entries of a directory, as they come. What is more than was allowed is not kept: the sentence is.
+class warden_files::listing final : public reply_data_sink {
+ public:
+  explicit listing(listing_room room) : room_(std::move(room)) {}
+
+  void take(bytes_view piece) override {
+    values_of values(piece);
+    while (!failure_ && !values.empty()) {
+      entry one = values.next_named_entry();
+      if (!room_.reaches(one.path())) continue;
+      try {
+        room_.take_names(1);
+        room_.take_path(one.path());
+        entries_.push_back(std::move(one));
+      } catch (const error& reason) {
+        failure_ = reason;
+        entries_ = {};
+      }
+    }
+  }
+
+  /// In their order. Once.
+  /// \throws error{errc::too_large}
+  std::vector<entry> entries() {
+    if (failure_) throw *failure_;
+    directory::sort_entries(entries_);
+    return std::move(entries_);
+  }
+
+ private:
+  listing_room room_;
+  std::vector<entry> entries_;
+  std::optional<error> failure_;
+};
+
+inline awaitable<std::vector<entry>> warden_files::list(warden_files self, std::string path, list_options options) {
+  const std::string clean = self.beneath(path);
+  const auto found = std::make_shared<listing>(listing_room(options, clean));
+  wire::frame_writer frame(wire::frame_type::list, 0);
+  frame.text(clean).number(options.depth() == 1 ? no_byte : yes_byte);
+  co_await self.ask("list", clean, frame, found);
+  std::vector<entry> entries = found->entries();
+  co_return entries;
+}
 
 /// One file that is written. Requests go ahead of their answers; the first answer that is an error counts. Left before
 /// `commit` is through, the file is given up.
@@ -20593,7 +20726,9 @@ class warden_session {
     return detail::warden_files::write_file(files(), std::move(path), content);
   }
   awaitable<entry> stat(std::string path) { return detail::warden_files::stat(files(), std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path) { return detail::warden_files::list(files(), std::move(path)); }
+  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
+    return detail::warden_files::list(files(), std::move(path), options);
+  }
   awaitable<void> make_directory(std::string path) {
     return detail::warden_files::make_directory(files(), std::move(path));
   }
@@ -21767,7 +21902,9 @@ class exec_session {
   awaitable<bytes> read_file(std::string path, std::size_t most) { return read(files(), std::move(path), most); }
   awaitable<void> write_file(std::string path, bytes_view content) { return write(files(), std::move(path), content); }
   awaitable<entry> stat(std::string path) { return stat_of(files(), std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path) { return list_of(files(), std::move(path)); }
+  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
+    return list_of(files(), std::move(path), options);
+  }
   awaitable<void> make_directory(std::string path) { return make(files(), std::move(path)); }
   awaitable<void> remove(std::string path) { return remove_in(files(), std::move(path)); }
   awaitable<void> rename(std::string from, std::string to) {
@@ -21824,8 +21961,8 @@ class exec_session {
     entry found = co_await cofferdam::stat(files, workspace_path_or_root(path, files.root()));
     co_return found;
   }
-  static awaitable<std::vector<entry>> list_of(exec_files files, std::string path) {
-    std::vector<entry> found = co_await cofferdam::list(files, workspace_path_or_root(path, files.root()));
+  static awaitable<std::vector<entry>> list_of(exec_files files, std::string path, list_options options) {
+    std::vector<entry> found = co_await cofferdam::list(files, workspace_path_or_root(path, files.root()), options);
     co_return found;
   }
   static awaitable<void> make(exec_files files, std::string path) {
@@ -22436,7 +22573,7 @@ class dockerfile_context {
       name_ = unused_name();
     }
     find_rules(file);
-    walk_.emplace(folder_.walk(".", list_limit().entries(limit.files())));
+    walk_.emplace(folder_.walk(".", list_options().entries(limit.files())));
   }
 
   /// Looks at about `most` names more. True when nothing is left to do; then `entries` is whole.
@@ -22693,8 +22830,8 @@ class workspace_files {
   }
 
   awaitable<entry> stat(std::string path) { co_return root_->stat(beneath(path)); }
-  awaitable<std::vector<entry>> list(std::string path) {
-    tree_walk walk = root_->walk(beneath(path));
+  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
+    tree_walk walk = root_->walk(beneath(path), options);
     std::vector<entry> entries;
     while (std::optional<entry> found = walk.next()) {
       entries.push_back(std::move(*found));
@@ -23609,8 +23746,8 @@ class environment {
   awaitable<entry> stat(std::string path) {
     return get()->with_session([&](auto& session) { return session.stat(std::move(path)); });
   }
-  awaitable<std::vector<entry>> list(std::string path) {
-    return get()->with_session([&](auto& session) { return session.list(std::move(path)); });
+  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
+    return get()->with_session([&](auto& session) { return session.list(std::move(path), options); });
   }
   awaitable<void> make_directory(std::string path) {
     return get()->with_session([&](auto& session) { return session.make_directory(std::move(path)); });
@@ -27776,7 +27913,9 @@ class environment {
   awaitable<bytes> read_file(std::string path, std::size_t most) { return read(get(), std::move(path), most); }
   awaitable<void> write_file(std::string path, bytes_view content) { return write(get(), std::move(path), content); }
   awaitable<entry> stat(std::string path) { return stat_of(get(), std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path) { return list_of(get(), std::move(path)); }
+  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
+    return list_of(get(), std::move(path), options);
+  }
   awaitable<void> make_directory(std::string path) { return make(get(), std::move(path)); }
   awaitable<void> remove(std::string path) { return remove_in(get(), std::move(path)); }
   awaitable<void> rename(std::string from, std::string to) { return rename_in(get(), std::move(from), std::move(to)); }
@@ -27892,10 +28031,10 @@ class environment {
     entry found = co_await cofferdam::stat(files, workspace_path_or_root(path, files.root()));
     co_return found;
   }
-  static awaitable<std::vector<entry>> list_of(shared inside, std::string path) {
+  static awaitable<std::vector<entry>> list_of(shared inside, std::string path, list_options options) {
     co_await inside->until_running();
     detail::sandbox_files files = inside->files();
-    std::vector<entry> found = co_await cofferdam::list(files, workspace_path_or_root(path, files.root()));
+    std::vector<entry> found = co_await cofferdam::list(files, workspace_path_or_root(path, files.root()), options);
     co_return found;
   }
   static awaitable<void> make(shared inside, std::string path) {
@@ -29414,7 +29553,9 @@ class local_environment {
     return files().write_file(std::move(path), content);
   }
   awaitable<entry> stat(std::string path) { return files().stat(std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path) { return files().list(std::move(path)); }
+  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
+    return files().list(std::move(path), options);
+  }
   awaitable<void> make_directory(std::string path) { return files().make_directory(std::move(path)); }
   awaitable<void> remove(std::string path) { return files().remove(std::move(path)); }
   awaitable<void> rename(std::string from, std::string to) { return files().rename(std::move(from), std::move(to)); }
@@ -30221,8 +30362,8 @@ class layer : public detail::layer_tag {
   }
   template <class D = Derived>
     requires detail::inherits_read_file<D, layer>
-  awaitable<std::vector<entry>> list(std::string path) {
-    return cofferdam::list(inner_, std::move(path));
+  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
+    return cofferdam::list(inner_, std::move(path), options);
   }
   template <class D = Derived>
     requires detail::inherits_write_file<D, layer>
@@ -33554,7 +33695,9 @@ class any_environment {
     return get().write_file(std::move(path), content);
   }
   awaitable<entry> stat(std::string path) { return get().stat(std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path) { return get().list(std::move(path)); }
+  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
+    return get().list(std::move(path), options);
+  }
   awaitable<void> make_directory(std::string path) { return get().make_directory(std::move(path)); }
   awaitable<void> remove(std::string path) { return get().remove(std::move(path)); }
   awaitable<void> rename(std::string from, std::string to) { return get().rename(std::move(from), std::move(to)); }
@@ -33577,7 +33720,7 @@ class any_environment {
     virtual awaitable<bytes> read_file(std::string path, std::size_t most) = 0;
     virtual awaitable<void> write_file(std::string path, bytes_view content) = 0;
     virtual awaitable<entry> stat(std::string path) = 0;
-    virtual awaitable<std::vector<entry>> list(std::string path) = 0;
+    virtual awaitable<std::vector<entry>> list(std::string path, list_options options) = 0;
     virtual awaitable<void> make_directory(std::string path) = 0;
     virtual awaitable<void> remove(std::string path) = 0;
     virtual awaitable<void> rename(std::string from, std::string to) = 0;
@@ -33614,8 +33757,8 @@ class any_environment {
       return environment_.write_file(std::move(path), content);
     }
     awaitable<entry> stat(std::string path) override { return cofferdam::stat(environment_, std::move(path)); }
-    awaitable<std::vector<entry>> list(std::string path) override {
-      return cofferdam::list(environment_, std::move(path));
+    awaitable<std::vector<entry>> list(std::string path, list_options options) override {
+      return cofferdam::list(environment_, std::move(path), options);
     }
     awaitable<void> make_directory(std::string path) override {
       return cofferdam::make_directory(environment_, std::move(path));
@@ -33711,7 +33854,9 @@ class borrowed_environment {
     return environment_->write_file(std::move(path), content);
   }
   awaitable<entry> stat(std::string path) { return cofferdam::stat(*environment_, std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path) { return cofferdam::list(*environment_, std::move(path)); }
+  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
+    return cofferdam::list(*environment_, std::move(path), options);
+  }
   awaitable<void> make_directory(std::string path) { return cofferdam::make_directory(*environment_, std::move(path)); }
   awaitable<void> remove(std::string path) { return cofferdam::remove(*environment_, std::move(path)); }
   awaitable<void> rename(std::string from, std::string to) {
@@ -40200,7 +40345,8 @@ class guest_planner {
   // One listing a directory, whatever is asked of it. The order is made sure of: it comes from elsewhere.
   awaitable<void> load_list(std::string path) {
     if (lists_.contains(path)) co_return;
-    std::vector<entry> entries = co_await list(environment_, path);
+    const list_options options = list_options().entries(std::max(set_.most_files(), file_set::default_files));
+    std::vector<entry> entries = co_await list(environment_, path, options);
     for (const entry& found : entries) static_cast<void>(checked(found));
     std::sort(entries.begin(), entries.end(), [](const entry& a, const entry& b) { return a.path() < b.path(); });
     lists_.emplace(std::move(path), std::move(entries));
@@ -40646,7 +40792,7 @@ class host_planner {
   awaitable<void> add_tree(std::shared_ptr<const directory> base, std::string path, std::string target) {
     if (target != ".") add_directory(path, target, base->stat(".").mode());
     std::vector<entry> entries;
-    tree_walk walk = base->walk(".", list_limit().entries(set_.most_files()));
+    tree_walk walk = base->walk(".", list_options().entries(set_.most_files()));
     for (std::size_t count = 1;; ++count) {
       if (count % names_a_turn == 0) co_await yield_turn("upload " + shown_path(path));
       std::optional<entry> next;
@@ -42166,8 +42312,18 @@ class list_files : public described_tool<list_files<E>> {
  private:
   static awaitable<tool_result> look(E* environment, checked_arguments arguments) {
     const std::string path = arguments.text("path");
-    const std::vector<entry> all = co_await list(*environment, path);
+    list_options options = list_options().entries(most_walked);
+    if (!is_deep(arguments)) options.depth(1);
+    const std::vector<entry> all = co_await list(*environment, path, options);
     co_return show(path, all, arguments);
+  }
+
+  /// Each page walks the tree anew, so a larger one is better looked at in parts.
+  static constexpr std::size_t most_walked = 200'000;
+
+  static bool is_deep(const checked_arguments& arguments) {
+    return arguments.boolean("recursive") ||
+           (arguments.has("pattern") && arguments.text("pattern").find('/') != std::string::npos);
   }
 
   static std::string_view kind(const entry& one) {
@@ -42197,7 +42353,6 @@ class list_files : public described_tool<list_files<E>> {
     std::optional<glob> pattern;
     if (arguments.has("pattern")) pattern.emplace(arguments.text("pattern"));
     const std::string prefix = pattern && !pattern->prefix().empty() ? pattern->prefix() + "/" : std::string();
-    const bool deep = arguments.boolean("recursive") || (pattern && pattern->pattern().find('/') != std::string::npos);
     const std::string cursor = name_at(arguments.text("cursor"));
     const std::size_t most = static_cast<std::size_t>(arguments.integer("limit"));
     std::string text;
@@ -42208,7 +42363,6 @@ class list_files : public described_tool<list_files<E>> {
     for (const entry& each : all) {
       const std::string& name = each.path();
       if (!cursor.empty() && name <= cursor) continue;
-      if (!deep && name.find('/') != std::string::npos) continue;
       if (pattern && !(name.starts_with(prefix) && pattern->matches(std::string_view(name).substr(prefix.size()))))
         continue;
       if (count == most) {
@@ -49708,7 +49862,9 @@ class gateway_shared_environment {
     return inside_->write_file(std::move(path), content);
   }
   awaitable<entry> stat(std::string path) { return cofferdam::stat(*inside_, std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path) { return cofferdam::list(*inside_, std::move(path)); }
+  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
+    return cofferdam::list(*inside_, std::move(path), options);
+  }
   awaitable<void> make_directory(std::string path) { return cofferdam::make_directory(*inside_, std::move(path)); }
   awaitable<void> remove(std::string path) { return cofferdam::remove(*inside_, std::move(path)); }
   awaitable<void> rename(std::string from, std::string to) {
@@ -50268,13 +50424,14 @@ class gateway_watch {
 
   /// In the workspace.
   const std::string& path() const noexcept { return path_; }
+  bool is_recursive() const noexcept { return is_recursive_; }
   bool with_entries() const noexcept { return with_entries_; }
 
-  /// \return  what has changed since the last call; nothing the first time.
+  /// \param listed  what stands there, no deeper than is watched.
+  /// \return        what has changed since the last call; nothing the first time.
   std::vector<gateway_file_event> look(const std::vector<entry>& listed) {
     std::map<std::string, entry, std::less<>> now;
-    for (const entry& one : listed)
-      if (is_recursive_ || one.path().find('/') == std::string::npos) now.emplace(one.path(), one);
+    for (const entry& one : listed) now.emplace(one.path(), one);
     std::vector<gateway_file_event> events;
     if (has_looked_) {
       for (const auto& [name, old] : known_)
@@ -52474,6 +52631,7 @@ class gateway_filesystem_service {
 
  private:
   static constexpr std::size_t most_listed = 20'000;
+  static constexpr std::size_t most_listed_bytes = std::size_t{16} * 1024 * 1024;
   static constexpr std::size_t most_watched = 10'000;
 
   gateway_message_fields fields() const noexcept { return gateway_message_fields(rpc_.message()); }
@@ -52515,17 +52673,11 @@ class gateway_filesystem_service {
     const std::optional<entry> found = co_await look(path);
     check_directory(found, path, "path not found: path ", "path is not a directory: ");
     co_await rpc_.take_listing();
-    const std::vector<entry> all = co_await files_.list(path);
+    const list_options options = list_options().depth(depth).entries(most_listed);
+    const std::vector<entry> all = co_await listed(
+        path, options, "more than " + std::to_string(most_listed) + " entries; list a directory below, or less deep");
     boost::json::array entries;
-    for (const entry& one : all) {
-      const auto slashes = std::count(one.path().begin(), one.path().end(), '/');
-      if (static_cast<std::uint32_t>(slashes) >= depth) continue;
-      if (entries.size() == most_listed)
-        throw gateway_rpc_failure(
-            connect_code::resource_exhausted,
-            "more than " + std::to_string(most_listed) + " entries; list a directory below, or less deep");
-      entries.push_back(sandbox_.paths().describe(one, joined_path(path, one.path())));
-    }
+    for (const entry& one : all) entries.push_back(sandbox_.paths().describe(one, joined_path(path, one.path())));
     boost::json::object answer;
     if (!entries.empty()) answer["entries"] = std::move(entries);
     co_return answer;
@@ -52602,17 +52754,32 @@ class gateway_filesystem_service {
     rpc_.forget();
     co_await sandbox_.looks().take(1, "watch");
     const allotted turn(sandbox_.looks(), 1);
-    const std::vector<entry> listed = co_await files_.list(path);
-    check_watched(listed);
-    made->look(listed);
+    const std::vector<entry> all = co_await watched(*made);
+    made->look(all);
     co_return made;
   }
 
-  static void check_watched(const std::vector<entry>& listed) {
-    if (listed.size() > most_watched)
-      throw gateway_rpc_failure(
-          connect_code::resource_exhausted,
-          "there are more than " + std::to_string(most_watched) + " entries below the directory, too many to watch");
+  awaitable<std::vector<entry>> watched(const gateway_watch& watch) {
+    list_options options = list_options().entries(most_watched);
+    if (!watch.is_recursive()) options.depth(1);
+    std::string sentence =
+        "there are more than " + std::to_string(most_watched) + " entries below the directory, too many to watch";
+    return listed(watch.path(), options, std::move(sentence));
+  }
+
+  /// \param sentence  what is said where there is more than that.
+  awaitable<std::vector<entry>> listed(std::string path, list_options options, std::string sentence) {
+    options.path_bytes(most_listed_bytes);
+    bool is_too_much = false;
+    std::vector<entry> all;
+    try {
+      all = co_await files_.list(path, options);
+    } catch (const error& failure) {
+      if (failure.code() != errc::too_large) throw;
+      is_too_much = true;
+    }
+    if (is_too_much) throw gateway_rpc_failure(connect_code::resource_exhausted, sentence);
+    co_return all;
   }
 
   boost::json::object event_object(const gateway_watch& watch, const gateway_file_event& event) const {
@@ -52628,14 +52795,13 @@ class gateway_filesystem_service {
   awaitable<std::vector<gateway_file_event>> changes(std::shared_ptr<gateway_watch> watch) {
     co_await sandbox_.looks().take(1, "watch");
     const allotted turn(sandbox_.looks(), 1);
-    std::vector<entry> listed;
+    std::vector<entry> all;
     try {
-      listed = co_await files_.list(watch->path());
+      all = co_await watched(*watch);
     } catch (const error& failure) {
       if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
     }
-    check_watched(listed);
-    co_return watch->look(listed);
+    co_return watch->look(all);
   }
 
   awaitable<void> watch() {
@@ -56198,8 +56364,8 @@ class lazy_environment {
     return pass(inside_, &any_environment::write_file, std::move(path), content);
   }
   awaitable<entry> stat(std::string path) { return pass(inside_, &any_environment::stat, std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path) {
-    return pass(inside_, &any_environment::list, std::move(path));
+  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
+    return pass(inside_, &any_environment::list, std::move(path), options);
   }
   awaitable<void> make_directory(std::string path) {
     return pass(inside_, &any_environment::make_directory, std::move(path));
@@ -58244,6 +58410,22 @@ class dispatch {
     }
   }
 
+  /// All files; of a tree too large to be looked through for each page, those that stand at its top.
+  static awaitable<std::vector<entry>> workspace_files(std::shared_ptr<session_state> of) {
+    const list_options all = list_options().entries(100'000).path_bytes(std::size_t{32} * 1024 * 1024);
+    const list_options top = list_options(all).depth(1);
+    std::vector<entry> files;
+    bool is_too_large = false;
+    try {
+      files = co_await of->place->face().list(".", all);
+    } catch (const error& failure) {
+      if (failure.code() != errc::too_large) throw;
+      is_too_large = true;
+    }
+    if (is_too_large) files = co_await of->place->face().list(".", top);
+    co_return files;
+  }
+
   static awaitable<boost::json::object> list_resources(std::shared_ptr<session_state> of,
                                                        std::shared_ptr<request> one) {
     boost::json::array all;
@@ -58254,7 +58436,7 @@ class dispatch {
       constexpr std::size_t most = 10'000;
       co_await take_turn(of);
       const cofferdam::detail::allotted turn = of->place->turn();
-      const std::vector<entry> files = co_await of->place->face().list(".");
+      const std::vector<entry> files = co_await workspace_files(of);
       for (const entry& each : files) {
         if (!each.is_regular() || all.size() == most) continue;
         boost::json::object made;

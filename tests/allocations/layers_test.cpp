@@ -68,7 +68,7 @@ class quick {
   awaitable<bytes> read_file(std::string, std::size_t) { co_return bytes(); }
   awaitable<void> write_file(std::string, bytes_view) { co_return; }
   awaitable<entry> stat(std::string) { co_return entry(); }
-  awaitable<std::vector<entry>> list(std::string) { co_return std::vector<entry>(); }
+  awaitable<std::vector<entry>> list(std::string, list_options) { co_return std::vector<entry>(); }
   awaitable<void> make_directory(std::string) { co_return; }
   awaitable<void> remove(std::string) { co_return; }
   awaitable<void> rename(std::string, std::string) { co_return; }

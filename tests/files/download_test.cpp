@@ -40,7 +40,7 @@ class lying_environment {
   cofferdam::awaitable<cofferdam::entry> stat(std::string path) {
     co_return cofferdam::entry(path, cofferdam::file_type::directory, 0, stat_mode);
   }
-  cofferdam::awaitable<std::vector<cofferdam::entry>> list(std::string) { co_return listing; }
+  cofferdam::awaitable<std::vector<cofferdam::entry>> list(std::string, cofferdam::list_options) { co_return listing; }
   cofferdam::awaitable<void> close() { co_return; }
 };
 

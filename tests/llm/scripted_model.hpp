@@ -126,11 +126,13 @@ class memory_environment {
     if (found == state_->files.end()) throw missing(name);
     co_return cofferdam::entry(name, cofferdam::file_type::regular, found->second.size(), 0644);
   }
-  cofferdam::awaitable<std::vector<cofferdam::entry>> list(std::string) {
+  cofferdam::awaitable<std::vector<cofferdam::entry>> list(std::string path, cofferdam::list_options options) {
+    const cofferdam::detail::listing_room room(options, path);
     std::vector<cofferdam::entry> made;
     for (const auto& [name, content] : state_->files)
-      made.emplace_back(name, cofferdam::file_type::regular, content.size(), 0644);
-    for (const auto& [name, type] : state_->others) made.emplace_back(name, type, 0, 0755);
+      if (room.reaches(name)) made.emplace_back(name, cofferdam::file_type::regular, content.size(), 0644);
+    for (const auto& [name, type] : state_->others)
+      if (room.reaches(name)) made.emplace_back(name, type, 0, 0755);
     co_return made;
   }
   cofferdam::awaitable<void> make_directory(std::string path) {

@@ -565,15 +565,15 @@ TEST_P(Directory, list_keeps_every_byte_of_a_name) {
 
 TEST_P(Directory, a_list_at_its_limit_is_whole_and_above_it_is_an_error) {
   for (int i = 0; i < 10; ++i) folder_.write(at("d" + std::to_string(i % 3) + "/" + std::to_string(i)), "");
-  EXPECT_EQ(in_.list(".", cofferdam::list_limit().entries(13)).size(), 13U);
-  EXPECT_EQ(failure_of([&] { in_.list(".", cofferdam::list_limit().entries(12)); }), errc::too_large);
-  EXPECT_EQ(in_.list(".", cofferdam::list_limit().entries(SIZE_MAX)).size(), 13U);
+  EXPECT_EQ(in_.list(".", cofferdam::list_options().entries(13)).size(), 13U);
+  EXPECT_EQ(failure_of([&] { in_.list(".", cofferdam::list_options().entries(12)); }), errc::too_large);
+  EXPECT_EQ(in_.list(".", cofferdam::list_options().entries(SIZE_MAX)).size(), 13U);
 }
 
 TEST_P(Directory, the_paths_of_a_list_have_a_limit_of_their_own) {
   folder_.write("in/aaa/bbb", "");
-  EXPECT_EQ(in_.list(".", cofferdam::list_limit().path_bytes(10)).size(), 2U);
-  EXPECT_EQ(failure_of([&] { in_.list(".", cofferdam::list_limit().path_bytes(9)); }), errc::too_large);
+  EXPECT_EQ(in_.list(".", cofferdam::list_options().path_bytes(10)).size(), 2U);
+  EXPECT_EQ(failure_of([&] { in_.list(".", cofferdam::list_options().path_bytes(9)); }), errc::too_large);
 }
 
 TEST_P(Directory, a_walk_can_leave_a_directory_out) {

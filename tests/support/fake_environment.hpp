@@ -64,7 +64,8 @@ class full_fake : public plain_fake {
     log_->calls.push_back("stat " + path);
     co_return cofferdam::entry(path, cofferdam::file_type::regular, 0, 0644);
   }
-  cofferdam::awaitable<std::vector<cofferdam::entry>> list(std::string path) {
+  cofferdam::awaitable<std::vector<cofferdam::entry>> list(std::string path,
+                                                           cofferdam::list_options = cofferdam::list_options()) {
     log_->calls.push_back("list " + path);
     co_return std::vector<cofferdam::entry>();
   }

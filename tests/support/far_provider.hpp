@@ -77,7 +77,9 @@ class far_environment {
     return session_.write_file(std::move(path), content);
   }
   awaitable<entry> stat(std::string path) { return session_.stat(std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path) { return session_.list(std::move(path)); }
+  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
+    return session_.list(std::move(path), options);
+  }
   awaitable<void> make_directory(std::string path) { return session_.make_directory(std::move(path)); }
   awaitable<void> remove(std::string path) { return session_.remove(std::move(path)); }
   awaitable<void> rename(std::string from, std::string to) { return session_.rename(std::move(from), std::move(to)); }

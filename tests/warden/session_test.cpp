@@ -5,6 +5,7 @@
 #include <cofferdam/core/with_environment.hpp>
 #include <cofferdam/warden/session.hpp>
 
+#include "support/census.hpp"
 #include "support/far_provider.hpp"
 #include "support/pause.hpp"
 #include "support/run.hpp"
@@ -18,6 +19,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -213,6 +215,80 @@ TEST(WardenSession, a_thousand_starts_at_once_let_timers_have_their_turn) {
       co_await all.wait();
       EXPECT_TRUE(all.failures().empty());
     });
+  });
+}
+
+// ---- a warden that does not stop ----
+
+/// Where a test reads what was asked, to answer it as no warden would.
+class asked_frames final : public detail::frame_sink {
+ public:
+  void send(bytes frame) override { last = std::move(frame); }
+  std::uint32_t number() const {
+    std::uint32_t found = 0;
+    std::memcpy(&found, last.data() + 5, sizeof found);
+    return found;
+  }
+  bytes last;
+};
+
+TEST(WardenSession, more_of_a_file_than_was_asked_for_is_not_taken) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    const auto sink = std::make_shared<asked_frames>();
+    const auto requests = std::make_shared<detail::file_requests>(executor);
+    group reading(executor);
+    reading.add([=]() -> awaitable<void> {
+      co_await detail::warden_files::read_file(detail::warden_files(sink, requests, "/w"), "f", SIZE_MAX);
+    });
+    while (sink->last.empty()) co_await pause_for(std::chrono::milliseconds(1));
+    const bytes piece(wire::longest_payload);
+    const wire::frame data(wire::frame_type::reply_data, sink->number(), piece);
+    std::size_t taken = 0;
+    std::error_code code;
+    try {
+      for (; taken < 4 * wire::most_read; taken += piece.size()) requests->arrived(data);
+    } catch (const error& failure) {
+      code = failure.code();
+    }
+    EXPECT_EQ(code, errc::provider_lost);
+    EXPECT_LE(taken, wire::most_read);
+    requests->lose(error(errc::provider_lost, "over"));
+    co_await reading.wait();
+  });
+}
+
+TEST(WardenSession, more_of_a_list_than_was_allowed_is_not_kept) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    const auto sink = std::make_shared<asked_frames>();
+    const auto requests = std::make_shared<detail::file_requests>(executor);
+    std::error_code code;
+    group listing(executor);
+    listing.add([&, sink, requests]() -> awaitable<void> {
+      const list_options options = list_options().entries(1000);
+      try {
+        co_await detail::warden_files::list(detail::warden_files(sink, requests, "/w"), ".", options);
+      } catch (const error& failure) {
+        code = failure.code();
+      }
+    });
+    while (sink->last.empty()) co_await pause_for(std::chrono::milliseconds(1));
+    wire::frame_writer names(wire::frame_type::reply_data, 0);
+    for (int i = 0; i < 900; ++i) {
+      names.number(std::uint8_t{0}).number(std::uint32_t{0644}).number(std::uint64_t{1}).number(std::int64_t{0});
+      names.number(std::uint32_t{0}).text(std::string(20, 'n'));
+    }
+    const bytes whole = names.take();
+    const wire::frame data(wire::frame_type::reply_data, sink->number(), bytes_view(whole).subspan(wire::header_size));
+    const std::size_t before = cofferdam_test::resident_memory();
+    for (int i = 0; i < 2000; ++i) EXPECT_TRUE(requests->arrived(data));  // some 80 MB
+    const std::size_t after = cofferdam_test::resident_memory();
+    EXPECT_LT(after, before + 16 * 1024 * 1024);
+    const bytes fine(4);
+    requests->arrived(wire::frame(wire::frame_type::reply, sink->number(), fine));
+    co_await listing.wait();
+    EXPECT_EQ(code, errc::too_large);
   });
 }
 

@@ -77,8 +77,8 @@ class environment {
   awaitable<entry> stat(std::string path) {
     return get()->with_session([&](auto& session) { return session.stat(std::move(path)); });
   }
-  awaitable<std::vector<entry>> list(std::string path) {
-    return get()->with_session([&](auto& session) { return session.list(std::move(path)); });
+  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
+    return get()->with_session([&](auto& session) { return session.list(std::move(path), options); });
   }
   awaitable<void> make_directory(std::string path) {
     return get()->with_session([&](auto& session) { return session.make_directory(std::move(path)); });

@@ -89,7 +89,9 @@ class environment {
   awaitable<bytes> read_file(std::string path, std::size_t most) { return read(get(), std::move(path), most); }
   awaitable<void> write_file(std::string path, bytes_view content) { return write(get(), std::move(path), content); }
   awaitable<entry> stat(std::string path) { return stat_of(get(), std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path) { return list_of(get(), std::move(path)); }
+  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
+    return list_of(get(), std::move(path), options);
+  }
   awaitable<void> make_directory(std::string path) { return make(get(), std::move(path)); }
   awaitable<void> remove(std::string path) { return remove_in(get(), std::move(path)); }
   awaitable<void> rename(std::string from, std::string to) { return rename_in(get(), std::move(from), std::move(to)); }
@@ -205,10 +207,10 @@ class environment {
     entry found = co_await cofferdam::stat(files, workspace_path_or_root(path, files.root()));
     co_return found;
   }
-  static awaitable<std::vector<entry>> list_of(shared inside, std::string path) {
+  static awaitable<std::vector<entry>> list_of(shared inside, std::string path, list_options options) {
     co_await inside->until_running();
     detail::sandbox_files files = inside->files();
-    std::vector<entry> found = co_await cofferdam::list(files, workspace_path_or_root(path, files.root()));
+    std::vector<entry> found = co_await cofferdam::list(files, workspace_path_or_root(path, files.root()), options);
     co_return found;
   }
   static awaitable<void> make(shared inside, std::string path) {

@@ -70,7 +70,9 @@ class local_environment {
     return files().write_file(std::move(path), content);
   }
   awaitable<entry> stat(std::string path) { return files().stat(std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path) { return files().list(std::move(path)); }
+  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
+    return files().list(std::move(path), options);
+  }
   awaitable<void> make_directory(std::string path) { return files().make_directory(std::move(path)); }
   awaitable<void> remove(std::string path) { return files().remove(std::move(path)); }
   awaitable<void> rename(std::string from, std::string to) { return files().rename(std::move(from), std::move(to)); }

@@ -37,7 +37,9 @@ class any_environment {
     return get().write_file(std::move(path), content);
   }
   awaitable<entry> stat(std::string path) { return get().stat(std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path) { return get().list(std::move(path)); }
+  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
+    return get().list(std::move(path), options);
+  }
   awaitable<void> make_directory(std::string path) { return get().make_directory(std::move(path)); }
   awaitable<void> remove(std::string path) { return get().remove(std::move(path)); }
   awaitable<void> rename(std::string from, std::string to) { return get().rename(std::move(from), std::move(to)); }
@@ -60,7 +62,7 @@ class any_environment {
     virtual awaitable<bytes> read_file(std::string path, std::size_t most) = 0;
     virtual awaitable<void> write_file(std::string path, bytes_view content) = 0;
     virtual awaitable<entry> stat(std::string path) = 0;
-    virtual awaitable<std::vector<entry>> list(std::string path) = 0;
+    virtual awaitable<std::vector<entry>> list(std::string path, list_options options) = 0;
     virtual awaitable<void> make_directory(std::string path) = 0;
     virtual awaitable<void> remove(std::string path) = 0;
     virtual awaitable<void> rename(std::string from, std::string to) = 0;
@@ -97,8 +99,8 @@ class any_environment {
       return environment_.write_file(std::move(path), content);
     }
     awaitable<entry> stat(std::string path) override { return cofferdam::stat(environment_, std::move(path)); }
-    awaitable<std::vector<entry>> list(std::string path) override {
-      return cofferdam::list(environment_, std::move(path));
+    awaitable<std::vector<entry>> list(std::string path, list_options options) override {
+      return cofferdam::list(environment_, std::move(path), options);
     }
     awaitable<void> make_directory(std::string path) override {
       return cofferdam::make_directory(environment_, std::move(path));

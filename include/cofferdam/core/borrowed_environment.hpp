@@ -39,7 +39,9 @@ class borrowed_environment {
     return environment_->write_file(std::move(path), content);
   }
   awaitable<entry> stat(std::string path) { return cofferdam::stat(*environment_, std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path) { return cofferdam::list(*environment_, std::move(path)); }
+  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
+    return cofferdam::list(*environment_, std::move(path), options);
+  }
   awaitable<void> make_directory(std::string path) { return cofferdam::make_directory(*environment_, std::move(path)); }
   awaitable<void> remove(std::string path) { return cofferdam::remove(*environment_, std::move(path)); }
   awaitable<void> rename(std::string from, std::string to) {

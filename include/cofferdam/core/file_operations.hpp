@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/core/list_options.hpp>
 #include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/workspace_path.hpp>
@@ -64,13 +65,13 @@ inline constexpr std::string_view describe_script =
 inline constexpr std::string_view list_script =
     "if [ ! -e \"$1\" ]; then echo 'No such file' >&2; exit 1; fi; "
     "if [ ! -d \"$1\" ]; then echo 'Not a directory' >&2; exit 1; fi; "
-    "exec find -H \"$1\" -mindepth 1 -exec sh -c \"$2\" sh {} +";
+    "exec find -H \"$1\" -mindepth 1 ${3:+-maxdepth \"$3\"} -exec sh -c \"$2\" sh {} +";
 
 /// Reads the records that `describe_script` writes: "type size mode path\0".
-inline std::vector<entry> parse_descriptions(std::string_view text, std::size_t prefix_length, std::string_view path) {
+inline std::vector<entry> parse_descriptions(std::string_view text, std::size_t prefix_length, listing_room room) {
   std::vector<entry> entries;
   const auto broken = [&] {
-    return error(errc::io_error, "list '" + one_line(path) + "': the environment's answer cannot be read");
+    return error(errc::io_error, "list " + shown_path(room.path()) + ": the environment's answer cannot be read");
   };
   while (!text.empty()) {
     const std::size_t end = text.find('\0');
@@ -93,6 +94,8 @@ inline std::vector<entry> parse_descriptions(std::string_view text, std::size_t 
     if (record[0] == 'l') type = file_type::symlink;
     std::string shown(name.substr(prefix_length));
     if (shown.empty()) shown = ".";
+    room.take_names(1);
+    room.take_path(shown);
     entries.emplace_back(std::move(shown), type, type == file_type::regular ? size : 0, mode & 0777U);
   }
   std::sort(entries.begin(), entries.end(), [](const entry& a, const entry& b) { return a.path() < b.path(); });
@@ -108,22 +111,23 @@ awaitable<entry> stat_by_command(E& environment, std::string path) {
   std::vector<std::string> words{"sh", "-c", std::string(describe_script), "sh", below_workspace(path)};
   command_result result = co_await environment.run_command(file_command(std::move(words)));
   if (!result.ok()) throw_file_failure(result, "stat", path);
-  std::vector<entry> found = parse_descriptions(as_text(result.out().head()), 2, path);
+  std::vector<entry> found = parse_descriptions(as_text(result.out().head()), 2, listing_room(list_options(), path));
   if (found.size() != 1)
     throw error(errc::io_error, "stat '" + one_line(path) + "': the environment's answer cannot be read");
   co_return std::move(found.front());
 }
 
 template <class E>
-awaitable<std::vector<entry>> list_by_command(E& environment, std::string path) {
+awaitable<std::vector<entry>> list_by_command(E& environment, std::string path, list_options options) {
   const std::string start = below_workspace(path);
   const std::size_t prefix = start == "./" ? 2 : start.size() + 1;
   std::vector<std::string> words{"sh", "-c", std::string(list_script), "sh", start, std::string(describe_script)};
+  if (options.depth() < 1'000'000) words.push_back(std::to_string(options.depth()));  // a deeper path is none
   command_result result = co_await environment.run_command(file_command(std::move(words)));
   if (!result.ok()) throw_file_failure(result, "list", path);
   if (result.out().cut() != 0)
     throw error(errc::too_large, "list '" + one_line(path) + "': more names than fit in 16 MiB; list a subdirectory");
-  co_return parse_descriptions(as_text(result.out().head()), prefix, path);
+  co_return parse_descriptions(as_text(result.out().head()), prefix, listing_room(options, path));
 }
 
 /// Runs a file command that has no answer but its success.
@@ -181,17 +185,20 @@ awaitable<bool> is_directory(E& environment, std::string path) {
   co_return false;
 }
 
-/// Everything beneath the directory `path`, at every depth, as paths relative to it, in byte order. Symbolic links are
-/// listed and not entered.
+/// Everything beneath the directory `path`, at every depth unless the options say otherwise, as paths relative to it, in
+/// byte order. Symbolic links are listed and not entered.
 /// \param path  "." lists the whole workspace.
 /// \throws error{errc::not_found}, error{errc::not_a_directory}; error{errc::too_large} rather than a list cut short.
 template <code_exec_environment E>
-awaitable<std::vector<entry>> list(E& environment, std::string path) {
-  if constexpr (requires { environment.list(std::move(path)); }) {
-    return environment.list(std::move(path));
+awaitable<std::vector<entry>> list(E& environment, std::string path, list_options options = list_options()) {
+  if constexpr (requires { environment.list(std::move(path), options); }) {
+    return environment.list(std::move(path), options);
   } else {
     static_assert(!detail::is_layer<E>, "cofferdam: this layer lost list(): write it beside read_file");
-    return detail::list_by_command(environment, std::move(path));
+    static_assert(
+        !requires { environment.list(std::move(path)); },
+        "cofferdam: an environment's list() takes list_options as well: list(std::string, list_options)");
+    return detail::list_by_command(environment, std::move(path), options);
   }
 }
 

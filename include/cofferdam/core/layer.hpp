@@ -84,8 +84,8 @@ class layer : public detail::layer_tag {
   }
   template <class D = Derived>
     requires detail::inherits_read_file<D, layer>
-  awaitable<std::vector<entry>> list(std::string path) {
-    return cofferdam::list(inner_, std::move(path));
+  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
+    return cofferdam::list(inner_, std::move(path), options);
   }
   template <class D = Derived>
     requires detail::inherits_write_file<D, layer>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/list_options.hpp>
 
 #include <cstdint>
 #include <string>
@@ -42,17 +43,19 @@ class entry {
 /// take these members where there are any and shell commands where there are not.
 ///
 /// * `stat(path)`: `errc::not_found` where there is nothing. Does not follow a symbolic link at the end.
-/// * `list(path)`: everything beneath, at every depth, in byte order of the path; does not enter symbolic links.
+/// * `list(path, options)`: everything beneath, as deep as the options say, in byte order of the path; does not enter
+///   symbolic links. More than the options allow is `errc::too_large`, as soon as it is seen.
 /// * `make_directory(path)`: with its parents; no error where it is there already.
 /// * `remove(path)`: a file, or a directory with all it holds; `errc::not_found` where there is nothing.
 /// * `rename(from, to)`: replaces a file at `to`.
 template <class E>
-concept listing_environment = code_exec_environment<E> && requires(E& e, std::string path, std::string other) {
-  { e.stat(std::move(path)) } -> awaitable_of<entry>;
-  { e.list(std::move(path)) } -> awaitable_of<std::vector<entry>>;
-  { e.make_directory(std::move(path)) } -> awaitable_of<void>;
-  { e.remove(std::move(path)) } -> awaitable_of<void>;
-  { e.rename(std::move(path), std::move(other)) } -> awaitable_of<void>;
-};
+concept listing_environment =
+    code_exec_environment<E> && requires(E& e, std::string path, std::string other, list_options options) {
+      { e.stat(std::move(path)) } -> awaitable_of<entry>;
+      { e.list(std::move(path), options) } -> awaitable_of<std::vector<entry>>;
+      { e.make_directory(std::move(path)) } -> awaitable_of<void>;
+      { e.remove(std::move(path)) } -> awaitable_of<void>;
+      { e.rename(std::move(path), std::move(other)) } -> awaitable_of<void>;
+    };
 
 }  // namespace cofferdam::inline v0

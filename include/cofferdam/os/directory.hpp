@@ -113,8 +113,8 @@ class directory {
   /// Everything beneath the directory at `path`, at every depth, as paths relative to it, in byte order. Symbolic links
   /// are listed, not entered. All at once: where the tree may be large and others wait, use `walk`.
   /// \throws also error{errc::too_large} at the limit, instead of a list cut short.
-  std::vector<entry> list(std::string_view path, list_limit limit = list_limit()) const {
-    tree_walk walker = walk(path, limit);
+  std::vector<entry> list(std::string_view path, const list_options& options = list_options()) const {
+    tree_walk walker = walk(path, options);
     std::vector<entry> entries;
     while (std::optional<entry> found = walker.next()) entries.push_back(std::move(*found));
     sort_entries(entries);
@@ -127,9 +127,9 @@ class directory {
   }
 
   /// The same one entry at a time, in no order.
-  tree_walk walk(std::string_view path, list_limit limit = list_limit()) const {
+  tree_walk walk(std::string_view path, const list_options& options = list_options()) const {
     const std::string clean = workspace_path_or_root(path);
-    return tree_walk(open_directory_fd(clean), clean, limit);
+    return tree_walk(open_directory_fd(clean), clean, options);
   }
 
   /// Makes a directory and its parents; no error where it is there already.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/list_options.hpp>
 #include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/os/detail/beneath.hpp>
 #include <cofferdam/os/unique_fd.hpp>
@@ -94,31 +95,6 @@ class directory_stack {
 
 }  // namespace detail
 
-/// How much a listing may hold before it is error{errc::too_large}: it lives in memory.
-class list_limit {
- public:
-  list_limit() = default;
-  /// \param count  names in the whole tree. Default 4,000,000.
-  list_limit& entries(std::size_t count) & {
-    entries_ = count;
-    return *this;
-  }
-  list_limit&& entries(std::size_t count) && { return std::move(entries(count)); }
-  /// \param bytes  of all paths together: a deep tree of long names has long paths. Default 512 MiB.
-  list_limit& path_bytes(std::size_t bytes) & {
-    path_bytes_ = bytes;
-    return *this;
-  }
-  list_limit&& path_bytes(std::size_t bytes) && { return std::move(path_bytes(bytes)); }
-
-  std::size_t entries() const noexcept { return entries_; }
-  std::size_t path_bytes() const noexcept { return path_bytes_; }
-
- private:
-  std::size_t entries_ = 4'000'000;
-  std::size_t path_bytes_ = std::size_t{512} * 1024 * 1024;
-};
-
 /// Everything beneath a directory, one entry a call: a directory comes before what it holds, otherwise in no order.
 /// Symbolic links are reported and never entered. Depth costs neither stack nor descriptors.
 /// \par Threads  one at a time.
@@ -126,11 +102,8 @@ class tree_walk {
  public:
   /// \param root  the directory's descriptor, O_PATH is enough.
   /// \param path  how sentences call it.
-  tree_walk(unique_fd root, std::string path, list_limit limit = list_limit())
-      : stack_(std::move(root)),
-        root_path_(std::move(path)),
-        limit_(limit),
-        left_(std::min(limit.entries(), SIZE_MAX - 1)) {
+  tree_walk(unique_fd root, std::string path, const list_options& options = list_options())
+      : stack_(std::move(root)), room_(options, std::move(path)), depth_(options.depth()) {
     pending_.push_back(names_here());
   }
 
@@ -145,7 +118,7 @@ class tree_walk {
         if (pending_.size() == 1) return std::nullopt;
         pending_.pop_back();
         if (!stack_.pop())
-          throw error(errc::io_error, "list " + detail::shown_path(root_path_) + ": the tree was moved");
+          throw error(errc::io_error, "list " + detail::shown_path(room_.path()) + ": the tree was moved");
         const std::size_t slash = prefix_.rfind('/', prefix_.size() - 2);
         prefix_.resize(slash == std::string::npos ? 0 : slash + 1);
         continue;
@@ -155,15 +128,11 @@ class tree_walk {
       struct stat status {};
       if (::fstatat(stack_.fd(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno == ENOENT) continue;
-        throw detail::path_error(errno, "list", detail::joined_path(root_path_, prefix_ + name_));
+        throw detail::path_error(errno, "list", detail::joined_path(room_.path(), prefix_ + name_));
       }
       std::string path = prefix_ + name_;
-      if (path.size() > limit_.path_bytes() - used_bytes_)
-        throw error(errc::too_large, "list " + detail::shown_path(root_path_) + ": the paths take more than the " +
-                                         std::to_string(limit_.path_bytes()) +
-                                         " bytes that were allowed; name a smaller part of the tree");
-      used_bytes_ += path.size();
-      enter_ = S_ISDIR(status.st_mode);
+      room_.take_path(path);
+      enter_ = S_ISDIR(status.st_mode) && pending_.size() < depth_;
       return detail::entry_of(std::move(path), status);
     }
   }
@@ -174,14 +143,11 @@ class tree_walk {
  private:
   std::vector<std::string> names_here() {
     unique_fd readable(detail::open_retried(stack_.fd(), ".", O_RDONLY | O_DIRECTORY));
-    const std::string path = detail::joined_path(root_path_, prefix_);
+    const std::string path = detail::joined_path(room_.path(), prefix_);
     if (!readable) throw detail::path_error(errno, "list", path);
-    std::vector<std::string> names = detail::names_in(std::move(readable), left_ + 1, "list", path);
-    if (names.size() > left_)
-      throw error(errc::too_large, "list " + detail::shown_path(root_path_) + ": more than the " +
-                                       std::to_string(limit_.entries()) +
-                                       " names that were allowed; name a smaller part of the tree");
-    left_ -= names.size();
+    const std::size_t most = std::min(room_.names(), SIZE_MAX - 1) + 1;
+    std::vector<std::string> names = detail::names_in(std::move(readable), most, "list", path);
+    room_.take_names(names.size());
     return names;
   }
 
@@ -190,7 +156,7 @@ class tree_walk {
     unique_fd below(detail::open_retried(stack_.fd(), name_.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW));
     if (!below && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) return;  // gone, or something else by now
     if (!stack_.push(std::move(below)))
-      throw detail::path_error(errno, "list", detail::joined_path(root_path_, prefix_ + name_));
+      throw detail::path_error(errno, "list", detail::joined_path(room_.path(), prefix_ + name_));
     const std::size_t above = prefix_.size();
     prefix_ += name_;
     prefix_ += '/';
@@ -204,13 +170,11 @@ class tree_walk {
   }
 
   detail::directory_stack stack_;
-  std::string root_path_;
   std::string prefix_;
   std::string name_;
   std::vector<std::vector<std::string>> pending_;
-  list_limit limit_;
-  std::size_t left_;
-  std::size_t used_bytes_ = 0;
+  detail::listing_room room_;
+  std::size_t depth_;
   bool enter_ = false;
 };
 

@@ -135,8 +135,8 @@ class workspace_files {
   }
 
   awaitable<entry> stat(std::string path) { co_return root_->stat(beneath(path)); }
-  awaitable<std::vector<entry>> list(std::string path) {
-    tree_walk walk = root_->walk(beneath(path));
+  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
+    tree_walk walk = root_->walk(beneath(path), options);
     std::vector<entry> entries;
     while (std::optional<entry> found = walk.next()) {
       entries.push_back(std::move(*found));

@@ -58,8 +58,18 @@ class list_files : public described_tool<list_files<E>> {
  private:
   static awaitable<tool_result> look(E* environment, checked_arguments arguments) {
     const std::string path = arguments.text("path");
-    const std::vector<entry> all = co_await list(*environment, path);
+    list_options options = list_options().entries(most_walked);
+    if (!is_deep(arguments)) options.depth(1);
+    const std::vector<entry> all = co_await list(*environment, path, options);
     co_return show(path, all, arguments);
+  }
+
+  /// Each page walks the tree anew, so a larger one is better looked at in parts.
+  static constexpr std::size_t most_walked = 200'000;
+
+  static bool is_deep(const checked_arguments& arguments) {
+    return arguments.boolean("recursive") ||
+           (arguments.has("pattern") && arguments.text("pattern").find('/') != std::string::npos);
   }
 
   static std::string_view kind(const entry& one) {
@@ -89,7 +99,6 @@ class list_files : public described_tool<list_files<E>> {
     std::optional<glob> pattern;
     if (arguments.has("pattern")) pattern.emplace(arguments.text("pattern"));
     const std::string prefix = pattern && !pattern->prefix().empty() ? pattern->prefix() + "/" : std::string();
-    const bool deep = arguments.boolean("recursive") || (pattern && pattern->pattern().find('/') != std::string::npos);
     const std::string cursor = name_at(arguments.text("cursor"));
     const std::size_t most = static_cast<std::size_t>(arguments.integer("limit"));
     std::string text;
@@ -100,7 +109,6 @@ class list_files : public described_tool<list_files<E>> {
     for (const entry& each : all) {
       const std::string& name = each.path();
       if (!cursor.empty() && name <= cursor) continue;
-      if (!deep && name.find('/') != std::string::npos) continue;
       if (pattern && !(name.starts_with(prefix) && pattern->matches(std::string_view(name).substr(prefix.size()))))
         continue;
       if (count == most) {

@@ -460,7 +460,9 @@ class warden_session {
     return detail::warden_files::write_file(files(), std::move(path), content);
   }
   awaitable<entry> stat(std::string path) { return detail::warden_files::stat(files(), std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path) { return detail::warden_files::list(files(), std::move(path)); }
+  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
+    return detail::warden_files::list(files(), std::move(path), options);
+  }
   awaitable<void> make_directory(std::string path) {
     return detail::warden_files::make_directory(files(), std::move(path));
   }

@@ -186,11 +186,11 @@ class gated_files {
     entry found = co_await inside_.stat(std::move(path));
     co_return found;
   }
-  awaitable<std::vector<entry>> list(std::string path) {
+  awaitable<std::vector<entry>> list(std::string path, list_options options) {
     ++gate_->listing;
     gate_->most_listing = std::max(gate_->most_listing, gate_->listing);
     while (!gate_->is_open) co_await cofferdam_test::pause(2ms);
-    std::vector<entry> all = co_await inside_.list(std::move(path));
+    std::vector<entry> all = co_await inside_.list(std::move(path), options);
     --gate_->listing;
     co_return all;
   }

@@ -264,6 +264,9 @@ TEST(E2bFilesystem, a_directory_is_watched_by_stream_and_by_asking) {
                                 R"({"name":"new.txt","type":"EVENT_TYPE_WRITE"}]})");
         events = co_await client.call(one, "filesystem.Filesystem/GetWatcherEvents", R"({"watcherId":")" + id + "\"}");
         EXPECT_EQ(said(events), "200 {}");
+        co_await client.put(one, "/files?path=w/s/deep.txt", "x");
+        events = co_await client.call(one, "filesystem.Filesystem/GetWatcherEvents", R"({"watcherId":")" + id + "\"}");
+        EXPECT_EQ(said(events), R"(200 {"events":[{"name":"s","type":"EVENT_TYPE_CREATE"}]})") << "it is not recursive";
         events = co_await client.call(one, "filesystem.Filesystem/RemoveWatcher", R"({"watcherId":")" + id + "\"}");
         EXPECT_EQ(said(events), "200 {}");
         events = co_await client.call(one, "filesystem.Filesystem/RemoveWatcher", R"({"watcherId":")" + id + "\"}");

@@ -203,13 +203,6 @@ TEST(GatewayWatch, tells_what_has_changed) {
   EXPECT_EQ(events_of(watch, {}), "REMOVE a ");
 }
 
-TEST(GatewayWatch, sees_only_the_directory_itself_unless_it_is_recursive) {
-  gateway_watch watch("d", false, false);
-  EXPECT_EQ(events_of(watch, {}), "");
-  EXPECT_EQ(events_of(watch, {entry("s", file_type::directory, 0, 0755), entry("s/b", file_type::regular, 1, 0644)}),
-            "CREATE s+ ");
-}
-
 // ---- multipart/form-data ----
 
 /// Feeds `text` in pieces of `size`, and says what came.

@@ -101,7 +101,7 @@ class dockerfile_context {
       name_ = unused_name();
     }
     find_rules(file);
-    walk_.emplace(folder_.walk(".", list_limit().entries(limit.files())));
+    walk_.emplace(folder_.walk(".", list_options().entries(limit.files())));
   }
 
   /// Looks at about `most` names more. True when nothing is left to do; then `entries` is whole.

@@ -141,7 +141,8 @@ class guest_planner {
   // One listing a directory, whatever is asked of it. The order is made sure of: it comes from elsewhere.
   awaitable<void> load_list(std::string path) {
     if (lists_.contains(path)) co_return;
-    std::vector<entry> entries = co_await list(environment_, path);
+    const list_options options = list_options().entries(std::max(set_.most_files(), file_set::default_files));
+    std::vector<entry> entries = co_await list(environment_, path, options);
     for (const entry& found : entries) static_cast<void>(checked(found));
     std::sort(entries.begin(), entries.end(), [](const entry& a, const entry& b) { return a.path() < b.path(); });
     lists_.emplace(std::move(path), std::move(entries));

@@ -160,7 +160,7 @@ class host_planner {
   awaitable<void> add_tree(std::shared_ptr<const directory> base, std::string path, std::string target) {
     if (target != ".") add_directory(path, target, base->stat(".").mode());
     std::vector<entry> entries;
-    tree_walk walk = base->walk(".", list_limit().entries(set_.most_files()));
+    tree_walk walk = base->walk(".", list_options().entries(set_.most_files()));
     for (std::size_t count = 1;; ++count) {
       if (count % names_a_turn == 0) co_await yield_turn("upload " + shown_path(path));
       std::optional<entry> next;

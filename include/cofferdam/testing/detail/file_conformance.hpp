@@ -261,6 +261,41 @@ TYPED_TEST_P(file_conformance, a_list_has_every_depth_in_order) {
   });
 }
 
+TYPED_TEST_P(file_conformance, a_list_goes_as_deep_as_it_is_told) {
+  this->with([](auto& env) -> awaitable<void> {
+    co_await write_text(env, "b/c/d/e", "x");
+    co_await write_text(env, "b/a", "xy");
+    co_await write_text(env, "a", "xyz");
+    std::vector<entry> top = co_await list(env, ".", list_options().depth(1));
+    EXPECT_EQ(detail::paths_of(top), "a b/ ");
+    std::vector<entry> two = co_await list(env, ".", list_options().depth(2));
+    EXPECT_EQ(detail::paths_of(two), "a b/ b/a b/c/ ");
+    std::vector<entry> below = co_await list(env, "b", list_options().depth(2));
+    EXPECT_EQ(detail::paths_of(below), "a c/ c/d/ ");
+    std::vector<entry> all = co_await list(env, ".", list_options().depth(1'000'000));
+    EXPECT_EQ(all.size(), 6U);
+  });
+}
+
+TYPED_TEST_P(file_conformance, a_list_of_more_than_was_allowed_is_an_error) {
+  this->with([](auto& env) -> awaitable<void> {
+    command_result made = co_await env.run_command(shell("mkdir d && cd d && touch a b c dd && mkdir e && touch e/f"));
+    EXPECT_TRUE(made.ok());
+    std::vector<entry> six = co_await list(env, "d", list_options().entries(6).path_bytes(9));
+    EXPECT_EQ(six.size(), 6U);
+    std::vector<entry> five = co_await list(env, "d", list_options().depth(1).entries(5).path_bytes(6));
+    EXPECT_EQ(five.size(), 5U);
+    const list_options few = list_options().entries(5);
+    co_await detail::expect_error([&]() -> awaitable<void> { co_await list(env, "d", few); }, errc::too_large,
+                                  "5 names");
+    const list_options brief = list_options().path_bytes(8);
+    co_await detail::expect_error([&]() -> awaitable<void> { co_await list(env, "d", brief); }, errc::too_large,
+                                  "8 bytes");
+    std::vector<entry> again = co_await list(env, "d");
+    EXPECT_EQ(again.size(), 6U);
+  });
+}
+
 TYPED_TEST_P(file_conformance, a_list_does_not_enter_links) {
   this->with([](auto& env) -> awaitable<void> {
     command_result made = co_await env.run_command(shell("mkdir d && ln -s /etc d/out && ln -s . d/self"));
@@ -382,9 +417,10 @@ REGISTER_TYPED_TEST_SUITE_P(file_conformance, what_is_written_is_read_back, an_e
                             a_sparse_file_of_a_tebibyte_is_too_large_at_once, paths_out_of_the_workspace_are_refused,
                             paths_that_are_none_are_refused, a_link_out_of_the_workspace_is_not_followed,
                             a_link_inside_the_workspace_is_followed_for_reading, a_fifo_is_refused_and_does_not_block,
-                            a_big_file_is_exact_both_ways, a_list_has_every_depth_in_order, a_list_does_not_enter_links,
-                            listing_what_is_no_directory_is_an_error, a_stat_tells_what_stands_there,
-                            a_directory_may_be_made_twice_but_not_over_a_file,
+                            a_big_file_is_exact_both_ways, a_list_has_every_depth_in_order,
+                            a_list_goes_as_deep_as_it_is_told, a_list_of_more_than_was_allowed_is_an_error,
+                            a_list_does_not_enter_links, listing_what_is_no_directory_is_an_error,
+                            a_stat_tells_what_stands_there, a_directory_may_be_made_twice_but_not_over_a_file,
                             removing_takes_files_trees_and_links_but_not_what_links_name, renaming_moves_and_replaces,
                             a_file_that_replaces_another_is_never_seen_in_part);
 

@@ -28,6 +28,18 @@
 
 namespace cofferdam::inline v0::detail {
 
+/// Takes what comes before a reply, piece by piece, as the warden sent it. It is kept as long as the request is under way.
+class reply_data_sink {
+ public:
+  virtual void take(bytes_view piece) = 0;
+
+ protected:
+  reply_data_sink() = default;
+  reply_data_sink(const reply_data_sink&) = default;
+  reply_data_sink& operator=(const reply_data_sink&) = default;
+  ~reply_data_sink() = default;
+};
+
 /// The answer to a file request: the number the kernel gave, what the reply says, and the data before it.
 class file_answer {
  public:
@@ -53,6 +65,7 @@ class file_requests {
     std::uint32_t number;
     std::size_t size;
     file_answer answer;
+    std::shared_ptr<reply_data_sink> data;
     bool answered = false;
   };
 
@@ -71,12 +84,15 @@ class file_requests {
   bool empty() const noexcept { return sent_.empty(); }
 
   /// Sends a request, once there is room for it, and does not wait for the answer.
+  /// \param data  takes what comes before the reply; without one that is in the answer, and a file's worth at most.
   /// \throws error{errc::cancelled}: it was not sent; or what the session was lost for.
-  awaitable<std::shared_ptr<sent>> send(frame_sink& sink, std::uint32_t number, bytes frame) {
+  awaitable<std::shared_ptr<sent>> send(frame_sink& sink, std::uint32_t number, bytes frame,
+                                        std::shared_ptr<reply_data_sink> data = nullptr) {
     co_await window_.take(frame.size(), "file operation");
     std::shared_ptr<sent> one;
     try {
       one = enqueue(sink, number, std::move(frame), true);
+      one->data = std::move(data);
     } catch (...) {
       window_.give(frame.size());
       throw;
@@ -128,7 +144,14 @@ class file_requests {
     const bool is_wanted = sent_.front().use_count() > 1;  // nobody waits for one that was cancelled
     bytes_view payload = frame.payload();
     if (frame.type() == wire::frame_type::reply_data) {
-      if (is_wanted) one.answer.data.insert(one.answer.data.end(), payload.begin(), payload.end());
+      if (!is_wanted) return true;
+      if (one.data) {
+        one.data->take(payload);
+        return true;
+      }
+      if (payload.size() > wire::most_read - one.answer.data.size())
+        throw wire::violation("more data for a file request than was asked for");
+      one.answer.data.insert(one.answer.data.end(), payload.begin(), payload.end());
       return true;
     }
     wire::payload_reader values(frame);

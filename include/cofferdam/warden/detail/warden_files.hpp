@@ -7,6 +7,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_transfer.hpp>
+#include <cofferdam/core/list_options.hpp>
 #include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/core/transfer.hpp>
 #include <cofferdam/core/workspace_path.hpp>
@@ -61,16 +62,7 @@ class warden_files {
     co_return values.next_entry(clean);
   }
 
-  static awaitable<std::vector<entry>> list(warden_files self, std::string path) {
-    const std::string clean = self.beneath(path);
-    wire::frame_writer frame(wire::frame_type::list, 0);
-    file_answer answer = co_await self.ask("list", clean, frame.text(clean).number(yes_byte));
-    std::vector<entry> entries;
-    values_of values(answer.data);
-    while (!values.empty()) entries.push_back(values.next_named_entry());
-    directory::sort_entries(entries);
-    co_return entries;
-  }
+  static awaitable<std::vector<entry>> list(warden_files self, std::string path, list_options options);
 
   /// A directory beneath the root as the warden's own path of it.
   static awaitable<std::string> directory_path(warden_files self, std::string path) {
@@ -146,6 +138,7 @@ class warden_files {
     wire::payload_reader reader_;
   };
 
+  class listing;
   class reading;
   class writing;
   class source;
@@ -153,15 +146,18 @@ class warden_files {
   std::string beneath(std::string_view path) const { return workspace_path_or_root(path, path_); }
 
   /// \param frame  its number is set here.
-  awaitable<file_answer> ask(const char* doing, std::string path, wire::frame_writer& frame) const {
+  awaitable<file_answer> ask(const char* doing, std::string path, wire::frame_writer& frame,
+                             std::shared_ptr<reply_data_sink> data = nullptr) const {
     const std::uint32_t number = requests_->number();
-    return ask_as(number, doing, std::move(path), frame.renumbered(number).take());
+    return ask_as(number, doing, std::move(path), frame.renumbered(number).take(), std::move(data));
   }
 
-  awaitable<file_answer> ask_as(std::uint32_t number, const char* doing, std::string path, bytes frame) const {
+  awaitable<file_answer> ask_as(std::uint32_t number, const char* doing, std::string path, bytes frame,
+                                std::shared_ptr<reply_data_sink> data) const {
     const auto sink = sink_;
     const auto requests = requests_;
-    std::shared_ptr<file_requests::sent> one = co_await requests->send(*sink, number, std::move(frame));
+    std::shared_ptr<file_requests::sent> one =
+        co_await requests->send(*sink, number, std::move(frame), std::move(data));
     file_answer answer = co_await requests->answer(std::move(one));
     if (answer.number != 0) throw path_error(answer.number, doing, path);
     co_return answer;
@@ -173,6 +169,51 @@ class warden_files {
   std::shared_ptr<file_requests> requests_;
   std::string path_;
 };
+
+/// The entries of a directory, as they come. What is more than was allowed is not kept: the sentence is.
+class warden_files::listing final : public reply_data_sink {
+ public:
+  explicit listing(listing_room room) : room_(std::move(room)) {}
+
+  void take(bytes_view piece) override {
+    values_of values(piece);
+    while (!failure_ && !values.empty()) {
+      entry one = values.next_named_entry();
+      if (!room_.reaches(one.path())) continue;
+      try {
+        room_.take_names(1);
+        room_.take_path(one.path());
+        entries_.push_back(std::move(one));
+      } catch (const error& reason) {
+        failure_ = reason;
+        entries_ = {};
+      }
+    }
+  }
+
+  /// In their order. Once.
+  /// \throws error{errc::too_large}
+  std::vector<entry> entries() {
+    if (failure_) throw *failure_;
+    directory::sort_entries(entries_);
+    return std::move(entries_);
+  }
+
+ private:
+  listing_room room_;
+  std::vector<entry> entries_;
+  std::optional<error> failure_;
+};
+
+inline awaitable<std::vector<entry>> warden_files::list(warden_files self, std::string path, list_options options) {
+  const std::string clean = self.beneath(path);
+  const auto found = std::make_shared<listing>(listing_room(options, clean));
+  wire::frame_writer frame(wire::frame_type::list, 0);
+  frame.text(clean).number(options.depth() == 1 ? no_byte : yes_byte);
+  co_await self.ask("list", clean, frame, found);
+  std::vector<entry> entries = found->entries();
+  co_return entries;
+}
 
 /// One file that is written. Requests go ahead of their answers; the first answer that is an error counts. Left before
 /// `commit` is through, the file is given up.

@@ -208,7 +208,9 @@ class exec_session {
   awaitable<bytes> read_file(std::string path, std::size_t most) { return read(files(), std::move(path), most); }
   awaitable<void> write_file(std::string path, bytes_view content) { return write(files(), std::move(path), content); }
   awaitable<entry> stat(std::string path) { return stat_of(files(), std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path) { return list_of(files(), std::move(path)); }
+  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
+    return list_of(files(), std::move(path), options);
+  }
   awaitable<void> make_directory(std::string path) { return make(files(), std::move(path)); }
   awaitable<void> remove(std::string path) { return remove_in(files(), std::move(path)); }
   awaitable<void> rename(std::string from, std::string to) {
@@ -265,8 +267,8 @@ class exec_session {
     entry found = co_await cofferdam::stat(files, workspace_path_or_root(path, files.root()));
     co_return found;
   }
-  static awaitable<std::vector<entry>> list_of(exec_files files, std::string path) {
-    std::vector<entry> found = co_await cofferdam::list(files, workspace_path_or_root(path, files.root()));
+  static awaitable<std::vector<entry>> list_of(exec_files files, std::string path, list_options options) {
+    std::vector<entry> found = co_await cofferdam::list(files, workspace_path_or_root(path, files.root()), options);
     co_return found;
   }
   static awaitable<void> make(exec_files files, std::string path) {

@@ -67,6 +67,7 @@ class gateway_filesystem_service {
 
  private:
   static constexpr std::size_t most_listed = 20'000;
+  static constexpr std::size_t most_listed_bytes = std::size_t{16} * 1024 * 1024;
   static constexpr std::size_t most_watched = 10'000;
 
   gateway_message_fields fields() const noexcept { return gateway_message_fields(rpc_.message()); }
@@ -108,17 +109,11 @@ class gateway_filesystem_service {
     const std::optional<entry> found = co_await look(path);
     check_directory(found, path, "path not found: path ", "path is not a directory: ");
     co_await rpc_.take_listing();
-    const std::vector<entry> all = co_await files_.list(path);
+    const list_options options = list_options().depth(depth).entries(most_listed);
+    const std::vector<entry> all = co_await listed(
+        path, options, "more than " + std::to_string(most_listed) + " entries; list a directory below, or less deep");
     boost::json::array entries;
-    for (const entry& one : all) {
-      const auto slashes = std::count(one.path().begin(), one.path().end(), '/');
-      if (static_cast<std::uint32_t>(slashes) >= depth) continue;
-      if (entries.size() == most_listed)
-        throw gateway_rpc_failure(
-            connect_code::resource_exhausted,
-            "more than " + std::to_string(most_listed) + " entries; list a directory below, or less deep");
-      entries.push_back(sandbox_.paths().describe(one, joined_path(path, one.path())));
-    }
+    for (const entry& one : all) entries.push_back(sandbox_.paths().describe(one, joined_path(path, one.path())));
     boost::json::object answer;
     if (!entries.empty()) answer["entries"] = std::move(entries);
     co_return answer;
@@ -195,17 +190,32 @@ class gateway_filesystem_service {
     rpc_.forget();
     co_await sandbox_.looks().take(1, "watch");
     const allotted turn(sandbox_.looks(), 1);
-    const std::vector<entry> listed = co_await files_.list(path);
-    check_watched(listed);
-    made->look(listed);
+    const std::vector<entry> all = co_await watched(*made);
+    made->look(all);
     co_return made;
   }
 
-  static void check_watched(const std::vector<entry>& listed) {
-    if (listed.size() > most_watched)
-      throw gateway_rpc_failure(
-          connect_code::resource_exhausted,
-          "there are more than " + std::to_string(most_watched) + " entries below the directory, too many to watch");
+  awaitable<std::vector<entry>> watched(const gateway_watch& watch) {
+    list_options options = list_options().entries(most_watched);
+    if (!watch.is_recursive()) options.depth(1);
+    std::string sentence =
+        "there are more than " + std::to_string(most_watched) + " entries below the directory, too many to watch";
+    return listed(watch.path(), options, std::move(sentence));
+  }
+
+  /// \param sentence  what is said where there is more than that.
+  awaitable<std::vector<entry>> listed(std::string path, list_options options, std::string sentence) {
+    options.path_bytes(most_listed_bytes);
+    bool is_too_much = false;
+    std::vector<entry> all;
+    try {
+      all = co_await files_.list(path, options);
+    } catch (const error& failure) {
+      if (failure.code() != errc::too_large) throw;
+      is_too_much = true;
+    }
+    if (is_too_much) throw gateway_rpc_failure(connect_code::resource_exhausted, sentence);
+    co_return all;
   }
 
   boost::json::object event_object(const gateway_watch& watch, const gateway_file_event& event) const {
@@ -221,14 +231,13 @@ class gateway_filesystem_service {
   awaitable<std::vector<gateway_file_event>> changes(std::shared_ptr<gateway_watch> watch) {
     co_await sandbox_.looks().take(1, "watch");
     const allotted turn(sandbox_.looks(), 1);
-    std::vector<entry> listed;
+    std::vector<entry> all;
     try {
-      listed = co_await files_.list(watch->path());
+      all = co_await watched(*watch);
     } catch (const error& failure) {
       if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
     }
-    check_watched(listed);
-    co_return watch->look(listed);
+    co_return watch->look(all);
   }
 
   awaitable<void> watch() {

@@ -47,7 +47,9 @@ class gateway_shared_environment {
     return inside_->write_file(std::move(path), content);
   }
   awaitable<entry> stat(std::string path) { return cofferdam::stat(*inside_, std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path) { return cofferdam::list(*inside_, std::move(path)); }
+  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
+    return cofferdam::list(*inside_, std::move(path), options);
+  }
   awaitable<void> make_directory(std::string path) { return cofferdam::make_directory(*inside_, std::move(path)); }
   awaitable<void> remove(std::string path) { return cofferdam::remove(*inside_, std::move(path)); }
   awaitable<void> rename(std::string from, std::string to) {

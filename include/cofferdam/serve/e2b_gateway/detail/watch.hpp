@@ -42,13 +42,14 @@ class gateway_watch {
 
   /// In the workspace.
   const std::string& path() const noexcept { return path_; }
+  bool is_recursive() const noexcept { return is_recursive_; }
   bool with_entries() const noexcept { return with_entries_; }
 
-  /// \return  what has changed since the last call; nothing the first time.
+  /// \param listed  what stands there, no deeper than is watched.
+  /// \return        what has changed since the last call; nothing the first time.
   std::vector<gateway_file_event> look(const std::vector<entry>& listed) {
     std::map<std::string, entry, std::less<>> now;
-    for (const entry& one : listed)
-      if (is_recursive_ || one.path().find('/') == std::string::npos) now.emplace(one.path(), one);
+    for (const entry& one : listed) now.emplace(one.path(), one);
     std::vector<gateway_file_event> events;
     if (has_looked_) {
       for (const auto& [name, old] : known_)

@@ -353,6 +353,22 @@ class dispatch {
     }
   }
 
+  /// All files; of a tree too large to be looked through for each page, those that stand at its top.
+  static awaitable<std::vector<entry>> workspace_files(std::shared_ptr<session_state> of) {
+    const list_options all = list_options().entries(100'000).path_bytes(std::size_t{32} * 1024 * 1024);
+    const list_options top = list_options(all).depth(1);
+    std::vector<entry> files;
+    bool is_too_large = false;
+    try {
+      files = co_await of->place->face().list(".", all);
+    } catch (const error& failure) {
+      if (failure.code() != errc::too_large) throw;
+      is_too_large = true;
+    }
+    if (is_too_large) files = co_await of->place->face().list(".", top);
+    co_return files;
+  }
+
   static awaitable<boost::json::object> list_resources(std::shared_ptr<session_state> of,
                                                        std::shared_ptr<request> one) {
     boost::json::array all;
@@ -363,7 +379,7 @@ class dispatch {
       constexpr std::size_t most = 10'000;
       co_await take_turn(of);
       const cofferdam::detail::allotted turn = of->place->turn();
-      const std::vector<entry> files = co_await of->place->face().list(".");
+      const std::vector<entry> files = co_await workspace_files(of);
       for (const entry& each : files) {
         if (!each.is_regular() || all.size() == most) continue;
         boost::json::object made;

@@ -123,8 +123,8 @@ class lazy_environment {
     return pass(inside_, &any_environment::write_file, std::move(path), content);
   }
   awaitable<entry> stat(std::string path) { return pass(inside_, &any_environment::stat, std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path) {
-    return pass(inside_, &any_environment::list, std::move(path));
+  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
+    return pass(inside_, &any_environment::list, std::move(path), options);
   }
   awaitable<void> make_directory(std::string path) {
     return pass(inside_, &any_environment::make_directory, std::move(path));
