@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The driver under every Python that this machine has: its own, and those of pyenv.
+// The driver under every Python that this machine has: its own, the newest that Debian packages, and those of pyenv.
 
 #include <cofferdam/code/python.hpp>
 
@@ -54,11 +54,16 @@ std::vector<found_python> pythons() {
         std::filesystem::exists(one.program))
       found.push_back(one);
   }
-  found_python own;
-  own.program = "python3";
-  if (std::FILE* const said = ::popen("python3 -c 'import sys; print(*sys.version_info[:2])'", "r")) {
-    if (std::fscanf(said, "%d %d", &own.major, &own.minor) == 2) found.push_back(own);
-    ::pclose(said);
+  const char* const newest = std::getenv("COFFERDAM_NEWEST_PYTHON");
+  for (const std::string program : {"python3", newest == nullptr ? "" : newest}) {
+    if (program.empty()) continue;
+    found_python one;
+    one.program = program;
+    const std::string question = program + " -c 'import sys; print(*sys.version_info[:2])'";
+    if (std::FILE* const said = ::popen(question.c_str(), "r")) {
+      if (std::fscanf(said, "%d %d", &one.major, &one.minor) == 2) found.push_back(one);
+      ::pclose(said);
+    }
   }
   std::sort(found.begin(), found.end(),
             [](const found_python& a, const found_python& b) { return a.program < b.program; });

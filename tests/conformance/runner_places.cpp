@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
+#include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/any_runner.hpp>
 #include <cofferdam/code/python.hpp>
 #include <cofferdam/core/any_provider.hpp>
@@ -36,6 +37,23 @@ const std::vector<python_place>& python_places() {
 }
 
 #ifndef COFFERDAM_LOCAL_PLACES_ONLY
+/// All that a runner has to show, of a Python newer than this machine's.
+place newest_python_place() {
+  place made;
+  made.name = "local_newest_python";
+  // Its commands are those of "local".
+  made.without =
+      "*/command_conformance*:*/file_conformance*:*/lifetime_conformance*:*/streaming_conformance*:"
+      "*/terminal_conformance*";
+  made.needs = "COFFERDAM_NEWEST_PYTHON";
+  made.runners = [] {
+    const char* const program = std::getenv("COFFERDAM_NEWEST_PYTHON");
+    return cofferdam::any_runner_provider(cofferdam::local().without_warning() |
+                                          cofferdam::python().interpreter(program == nullptr ? "" : program));
+  };
+  return made;
+}
+
 place pyodide_place() {
   place made;
   made.name = "pyodide";
@@ -70,6 +88,7 @@ void add_runners(std::vector<place>& places) {
     if (!found) each.without += std::string(each.without.empty() ? "" : ":") + "*/code_*_conformance*";
   }
 #ifndef COFFERDAM_LOCAL_PLACES_ONLY
+  places.push_back(newest_python_place());
   places.push_back(pyodide_place());
 #endif
 }

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
+# Copyright the cofferdam authors. See LICENSE.
+#
+# python_peer.sh FOLDER: a Python newer than Debian 12's, as FOLDER/root/usr/bin/python3.X; the last line names it. Does
+# nothing where it is there already.
+set -euo pipefail
+[ $# -eq 1 ] || { echo "usage: $0 FOLDER" >&2; exit 2; }
+
+python=python3.15
+
+mkdir -p "$1"
+folder=$(cd "$1" && pwd)
+root=$folder/root
+program=$root/usr/bin/$python
+if ! "$program" -I -c '' 2>/dev/null; then
+  "$(dirname "$0")/../support/newest_debian.sh" "$folder" "$python"
+  # It needs the C library that came with it, so that one's loader starts it; under its own name, by which it finds its
+  # standard library and by which its children start it again.
+  mv "$program" "$program-program"
+  loader=$(find "$root/usr/lib" "$root/usr/lib64" -name 'ld-linux-*.so.*' | head -n 1)
+  libraries=$root/usr/lib/$(dpkg-architecture -q DEB_HOST_MULTIARCH 2>/dev/null || echo "$(uname -m)-linux-gnu")
+  printf '#!/bin/sh\nexec "%s" --argv0 "$0" --library-path "%s" "%s" "$@"\n' \
+    "$loader" "$libraries" "$program-program" >"$program"
+  chmod 0755 "$program"
+fi
+"$program" -I -c 'import asyncio, json, multiprocessing, sys; print(sys.version)'
+echo "$program"

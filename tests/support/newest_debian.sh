@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
+# Copyright the cofferdam authors. See LICENSE.
+#
+# newest_debian.sh FOLDER PACKAGE: unpacks a package of Debian's development branch into FOLDER/root, and with it all that
+# it depends on, its C library included: nothing of it is installed, and nothing of this machine's is used by it. On
+# Debian 12, or a later one, as any user; the archive is the one this machine has its own packages from.
+set -euo pipefail
+[ $# -eq 2 ] || { echo "usage: $0 FOLDER PACKAGE" >&2; exit 2; }
+
+mkdir -p "$1"
+folder=$(cd "$1" && pwd)
+rm -rf "$folder"/{lists,archives,root,status}
+mkdir -p "$folder"/{lists,archives}/partial "$folder/root"
+touch "$folder/status"  # nothing is there yet, so everything is fetched
+codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
+site=$(apt-get indextargets --format '$(REPO_URI)' 'Identifier: Packages' "Codename: $codename" 'Component: main' | head -n 1)
+echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $site sid main" >"$folder/sources.list"
+options=(-q -o "Dir::Etc::sourcelist=$folder/sources.list" -o Dir::Etc::sourceparts=- -o Acquire::Languages=none
+  -o Acquire::Retries=3 -o "Dir::State::lists=$folder/lists" -o "Dir::Cache=$folder" -o "Dir::State::status=$folder/status"
+  -o APT::Sandbox::User="$(id -un)" -o APT::Install-Recommends=0 -o Debug::NoLocking=1)
+apt-get "${options[@]}" update
+apt-get "${options[@]}" -y --download-only install "$2"
+for package in "$folder"/archives/*.deb; do dpkg-deb -x "$package" "$folder/root"; done
+rm -rf "$folder"/{lists,archives}
