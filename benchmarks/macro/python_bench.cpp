@@ -4,10 +4,15 @@
 //   python_bench [ROUNDS [PYTHON [MODULE]]]
 // PYTHON is an interpreter, no script that looks for one. COFFERDAM_KODEAGENT_PEER names a folder with kodeagent
 // (benchmarks/macro/kodeagent_peer.sh makes one), whose runner on the host starts the same PYTHON. A Docker daemon of the
-// tests' own (tests/docker/daemon.sh) makes the rows in a container. What is not there is said, and left out.
+// tests' own (tests/docker/daemon.sh) makes the rows in a container. COFFERDAM_DENO and COFFERDAM_PYODIDE name Deno and
+// Pyodide's folder (tests/code/deno_peers.sh gets both). What is not there is said, and left out.
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/backends/local.hpp>
+#include <cofferdam/code/allow_imports.hpp>
+#include <cofferdam/code/check_syntax.hpp>
+#include <cofferdam/code/pyodide.hpp>
 #include <cofferdam/code/python.hpp>
+#include <cofferdam/code/reject_patterns.hpp>
 #include <cofferdam/core/borrowed_environment.hpp>
 
 #include "../support/peer.hpp"
@@ -121,6 +126,68 @@ awaitable<void> preloaded(std::string interpreter, std::string module, int round
   cofferdam_bench::print("A module, interleaved", rows);
 }
 
+/// What the guards add to a run whose code they have not seen before: an ordinary script of some 30 lines.
+awaitable<void> guarded(std::string interpreter, int rounds) {
+  std::string script;
+  for (int i = 0; i < 10; ++i) {
+    const std::string n = std::to_string(i);
+    script += "def f" + n + "(x):\n    return [y * " + n + " for y in range(x)]\nrows" + n + " = f" + n + "(5)\n";
+  }
+  std::vector<row> rows;
+  rows.emplace_back("a script in a warm runner");
+  rows.emplace_back("... behind check_syntax, allow_imports, reject_patterns");
+  auto bare = local().without_warning() | python().interpreter(interpreter);
+  auto walled = local().without_warning() | python().interpreter(interpreter) | check_syntax() | allow_imports("json") |
+                reject_patterns();
+  auto runner = co_await bare.open();
+  auto guarded = co_await walled.open();
+  for (int i = -5; i < rounds; ++i) {
+    const std::string code = script + "rows0[1:] + [" + std::to_string(i + 5) + "]";
+    const nanoseconds without = co_await run_warm(runner, code);
+    const nanoseconds with = co_await run_warm(guarded, code);
+    if (i < 0) continue;
+    rows[0].add(without);
+    rows[1].add(with);
+  }
+  co_await runner.close();
+  co_await guarded.close();
+  cofferdam_bench::print("Guards, interleaved", rows);
+}
+
+awaitable<void> in_pyodide(int rounds) {
+  const char* const deno = std::getenv("COFFERDAM_DENO");
+  const char* const folder = std::getenv("COFFERDAM_PYODIDE");
+  if (deno == nullptr || folder == nullptr) {
+    std::printf("not run: COFFERDAM_DENO and COFFERDAM_PYODIDE name nothing (tests/code/deno_peers.sh gets both)\n");
+    co_return;
+  }
+  std::vector<row> rows;
+  rows.emplace_back("runPython('1+1') of a warm Pyodide, one namespace for all");
+  rows.emplace_back("1+1 in a warm Pyodide runner, a namespace for each run");
+  rows.emplace_back("a Deno and a Pyodide for it");
+  cofferdam_bench::peer warm({deno, "run", "--quiet", "--allow-read", COFFERDAM_PEERS "/pyodide_peer.mjs", folder});
+  auto recipe = pyodide().deno(deno).folder(folder);
+  auto runner = co_await recipe.open();
+  for (int i = -5; i < rounds; ++i) {
+    const nanoseconds theirs = asked(warm, "\"1+1\"");
+    const nanoseconds ours = co_await run_warm(runner, "1+1");
+    std::optional<nanoseconds> cold;
+    if (i % 20 == 0) {
+      cold = cofferdam_bench::timed([&] {
+        cofferdam_bench::peer fresh(
+            {deno, "run", "--quiet", "--allow-read", COFFERDAM_PEERS "/pyodide_peer.mjs", folder});
+        asked(fresh, "\"1+1\"");
+      });
+    }
+    if (i < 0) continue;
+    rows[0].add(theirs);
+    rows[1].add(ours);
+    if (cold) rows[2].add(*cold);
+  }
+  co_await runner.close();
+  cofferdam_bench::print("1+1 in Pyodide, interleaved", rows);
+}
+
 awaitable<void> contained(int rounds) {
   const char* const address = std::getenv("COFFERDAM_TEST_DOCKER");
   if (address == nullptr) {
@@ -168,6 +235,8 @@ int main(int count, char** arguments) {
     co_await plain(interpreter, rounds);
     co_await preloaded(interpreter, module, std::max(5, rounds / 10));
     co_await contained(std::max(5, rounds / 4));
+    co_await guarded(interpreter, rounds);
+    co_await in_pyodide(rounds);
   };
   const auto ended = [&](std::exception_ptr failure) {
     try {
