@@ -13,6 +13,7 @@
 #include <cofferdam/backends/docker/owner.hpp>
 #include <cofferdam/backends/docker/progress_stream.hpp>
 
+#include "support/census.hpp"
 #include "support/error_of.hpp"
 #include "support/fake_host.hpp"
 #include "support/inspected_container.hpp"
@@ -293,6 +294,59 @@ TEST(Attack, DK_06_a_tag_beside_a_digest_does_not_decide_what_is_pulled) {
   EXPECT_EQ(pinned.pull_from(), "box:5000/app@" + digest);
   EXPECT_EQ(pinned.pull_tag(), "");
   EXPECT_EQ(code_of([] { image_name{"app@sha256:aa"}; }), errc::invalid_argument);
+}
+
+// ---- OU-09 --------------------------------------------------------------------------------------------------------
+
+/// All that comes out of a stream that is fed in pieces of this size, and how it ends.
+std::string demultiplexed(std::string_view stream, std::size_t piece) {
+  multiplexed_stream frames;
+  std::string said;
+  try {
+    while (!stream.empty()) {
+      std::string_view some = stream.substr(0, piece);
+      stream.remove_prefix(some.size());
+      while (const std::optional<stream_piece> one = frames.next(some))
+        for (const char each : one->content()) said += std::to_string(static_cast<int>(one->channel())) + each;
+    }
+    frames.finish();
+  } catch (const error& failure) {
+    said += failure.code() == errc::provider_failed ? "!unknown" : "!cut";
+  }
+  return said;
+}
+
+TEST(Attack, OU_09_a_docker_stream_is_the_same_wherever_it_is_cut_and_what_is_none_is_a_typed_error) {
+  const std::string good = "\1\0\0\0\0\0\0\2ab\2\0\0\0\0\0\0\0\2\0\0\0\0\0\0\1c"s;
+  for (std::size_t piece = 1; piece <= good.size(); ++piece) EXPECT_EQ(demultiplexed(good, piece), "1a1b2c") << piece;
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    const bool may_end = size == 0 || size == 10 || size == 18;
+    EXPECT_EQ(demultiplexed(good.substr(0, size), 1).ends_with("!cut"), !may_end) << size;
+  }
+  for (const std::string& head :
+       {"\4\0\0\0\0\0\0\1x"s, "\1\1\0\0\0\0\0\1x"s, "HTTP/1.1"s, "\xff\xff\xff\xff\xff\xff\xff\xffx"s})
+    for (std::size_t piece = 1; piece <= head.size(); ++piece) EXPECT_EQ(demultiplexed(head, piece), "!unknown");
+}
+
+TEST(Attack, OU_09_a_docker_frame_of_four_gibibytes_is_passed_on_and_never_held) {
+  const std::string head = "\1\0\0\0\xff\xff\xff\xff"s;
+  // Control: who makes room for what a head announces has taken it before a byte of it has come.
+  std::uint32_t announced = 0;
+  for (const char each : head.substr(4)) announced = announced << 8U | static_cast<unsigned char>(each);
+  EXPECT_EQ(announced, 4'294'967'295U);
+  const std::string some(1024 * 1024, 'x');
+  const std::size_t before = cofferdam_test::resident_memory();
+  multiplexed_stream frames;
+  std::string_view input = head;
+  EXPECT_FALSE(frames.next(input));
+  std::uint64_t passed = 0;
+  for (int i = 0; i < 4095; ++i) {
+    input = some;
+    while (const std::optional<stream_piece> one = frames.next(input)) passed += one->content().size();
+  }
+  EXPECT_EQ(passed, std::uint64_t{4095} * 1024 * 1024);
+  EXPECT_LT(cofferdam_test::resident_memory(), before + 4 * 1024 * 1024);
+  EXPECT_EQ(code_of([&] { frames.finish(); }), errc::provider_lost);
 }
 
 }  // namespace
