@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// Rows PG of the catalogue with the guards off: what a guard would refuse runs, and the container holds alone. What is
+// believed is what this program sees outside: a file, a listener. In the control the same code runs on `local`, which is
+// no wall, and does it.
+
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/code/python.hpp>
+#include <cofferdam/code/with_runner.hpp>
+
+#include "docker/docker_support.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <asio/ip/tcp.hpp>
+#include <asio/this_coro.hpp>
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace python_attacks_test {  // named: coroutine templates are made for what is here
+
+using cofferdam::awaitable;
+using cofferdam::code_request;
+using cofferdam::code_result;
+using cofferdam::local;
+using cofferdam::python;
+using cofferdam_test::run;
+using cofferdam_test::test_image;
+
+/// What stands outside, and what came to it.
+class outside {
+ public:
+  outside() : path_((folder_.path() / "canary").string()) { std::ofstream(path_) << "secret"; }
+  const std::string& path() const { return path_; }
+  std::string canary() const {
+    std::ifstream in(path_);
+    return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  }
+
+ private:
+  cofferdam_test::temporary_folder folder_;
+  std::string path_;
+};
+
+// Each gets hold of a module that no guard would let it have.
+const std::vector<std::string> routes{
+    "import os as o, socket as s",                              // PG-01
+    "o, s = __import__('o' + 's'), __import__('soc' + 'ket')",  // PG-02
+    "w = [c for c in ().__class__.__base__.__subclasses__() if c.__name__ == '_wrap_close'][0]\n"
+    "o = w.__init__.__globals__['sys'].modules['os']\ns = o.sys.modules.get('socket') or __import__('socket')",  // PG-03
+    "import random\no = random._os\nimport queue\ns = __import__('socket')",        // PG-04
+    "exec('import os as o, socket as s')",                                          // PG-07
+    "import sys\no = sys.modules['os']\nimport _socket\ns = __import__('socket')",  // PG-09
+};
+
+const std::string deed = R"py(
+said = []
+try:
+    with open(path) as canary: said.append(canary.read())
+except OSError as e: said.append(type(e).__name__)
+try:
+    f = o.open(path, o.O_WRONLY | o.O_APPEND)
+    said.append(str(o.write(f, b'in')))
+    o.close(f)
+except OSError as e: said.append(type(e).__name__)
+try:
+    s.create_connection(('127.0.0.1', port), 5).close()
+    said.append('reached')
+except OSError as e: said.append(type(e).__name__)
+print(*said)
+)py";
+
+/// Runs every route, and says after each what it printed, what became of the canary and who called.
+template <class Provider>
+std::vector<std::string> tried(Provider provider) {
+  std::vector<std::string> all;
+  const auto work = [&]() -> awaitable<void> {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    asio::ip::tcp::acceptor listener(executor, asio::ip::tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+    listener.non_blocking(true);
+    const int port = listener.local_endpoint().port();
+    auto recipe = provider | python();
+    auto runner = co_await recipe.open();
+    for (const std::string& route : routes) {
+      const outside there;
+      code_request request(route + deed);
+      request.variable("path", boost::json::value(there.path())).variable("port", boost::json::value(port));
+      code_result result = co_await runner.run_code(std::move(request));
+      std::error_code nobody;
+      asio::ip::tcp::socket caller = listener.accept(nobody);
+      all.push_back(result.out().text() + result.err().text() + there.canary() + (nobody ? " nobody" : " a caller"));
+    }
+    co_await runner.close();
+  };
+  run(work);
+  return all;
+}
+
+}  // namespace python_attacks_test
+
+using namespace python_attacks_test;
+
+TEST(Attack, PG_01_with_the_guards_off_a_container_holds_alone) {
+  COFFERDAM_NEEDS_DOCKER();
+  const std::vector<std::string> control = tried(local().without_warning());
+  for (const std::string& said : control) EXPECT_EQ(said, "secret 2 reached\nsecretin a caller");
+  const std::vector<std::string> walled = tried(test_image("debian"));
+  ASSERT_EQ(walled.size(), routes.size());
+  for (const std::string& said : walled)
+    EXPECT_EQ(said, "FileNotFoundError FileNotFoundError ConnectionRefusedError\nsecret nobody");
+}
