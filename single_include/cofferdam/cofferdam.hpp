@@ -320,7 +320,7 @@ inline std::string_view without_cut_start(std::string_view raw) noexcept {
 namespace cofferdam::inline v0::docker {
 
 /// An image that is to be built: what `docker build` is told. A value; setters chain.
-/// \par Source  Engine API, "Build an image"; specs/docker.md 4.
+/// \par Source  Engine API, "Build an image".
 class build_request {
  public:
   /// \param context  a folder of this machine: what the Dockerfile may COPY.
@@ -1548,7 +1548,7 @@ inline std::string joined_path(std::string_view above, std::string_view below) {
 ///               component: `/w-evil/x` is not beneath `/w`.
 /// \throws       error{errc::invalid_argument}: empty, a NUL byte, more than 4095 bytes, a name of more than 255.
 ///               error{errc::outside_workspace}: a `..` component, even a harmless one; absolute, not beneath `root`.
-/// \par Source   prior-art 1.6; path_resolution(7).
+/// \par Source   path_resolution(7).
 inline std::string workspace_path_or_root(std::string_view path, std::string_view root = {}) {
   if (path.empty())
     throw error(errc::invalid_argument, "the path is empty: name a file, or '.' for the workspace itself");
@@ -2829,7 +2829,7 @@ enum class pull_policy {
 /// A value; setters chain and check: `container_options().network("bridge").memory(std::uint64_t{4} << 30)`. What is
 /// wrong is error{errc::invalid_argument} at once, in a sentence that names the option and shows no value of a
 /// variable.
-/// \par Source  Engine API, "Create a container"; specs/docker.md 5.1.
+/// \par Source  Engine API, "Create a container".
 class container_options {
  public:
   container_options() = default;
@@ -3123,7 +3123,7 @@ inline constexpr api_version newest_api{1, 51};
 enum class engine_kind { docker, podman };
 
 /// What the headers of the answer to `HEAD /_ping` (or `GET`) say.
-/// \par Source  Engine API, "Ping"; specs/docker.md 1.6.
+/// \par Source  Engine API, "Ping".
 class ping_answer {
  public:
   using header_list = std::vector<std::pair<std::string, std::string>>;
@@ -3670,7 +3670,7 @@ class container_checker {
 /// \param asked      `create_request::body()`.
 /// \param inspected  the answer to `GET /containers/ID/json`, before the container is started.
 /// \return           the walls that stand, and what is missing. What the answer does not say is missing.
-/// \par Source       specs/docker.md 5.1 and 13.
+/// \par Source       Engine API, "Inspect a container".
 inline container_check check_container(const boost::json::object& asked, const boost::json::object& inspected,
                                        engine_kind kind = engine_kind::docker) {
   return detail::container_checker(asked, inspected, kind).check();
@@ -3708,7 +3708,7 @@ enum class command_user {
 /// `command_user`), no new privileges, no swap, limits on memory, CPUs and processes, no core files, no log on the
 /// daemon's disk, no health check, no devices and no namespace of the host's. Nothing runs it: it is a value.
 ///
-/// \par Source  Engine API 1.41, "Create a container"; specs/docker.md 5.1, where each field was tried on a daemon.
+/// \par Source  Engine API 1.41, "Create a container"; each field was tried on a daemon.
 class create_request {
  public:
   /// \param image    a name or an id that the daemon has.
@@ -4036,7 +4036,7 @@ class stream_piece {
 /// ```
 /// With a terminal there are no frames, and this is not to be used.
 /// \par Cost    no allocation; a frame may be up to 4 GiB long, since it is never held.
-/// \par Source  Engine API, "Attach to a container", "Stream format"; specs/docker.md 6.1.
+/// \par Source  Engine API, "Attach to a container", "Stream format".
 class multiplexed_stream {
  public:
   /// Takes the next piece from the front of `input`; nothing once `input` is used up.
@@ -4479,7 +4479,7 @@ inline std::string api_message(std::string_view body) {
 /// \param body    JSON, text, or nothing. Keep no more than 64 KiB of it.
 /// \par Errors    `errc`: not_found, already_exists, permission_denied, invalid_argument, unsupported, io_error (disk
 ///                full), provider_lost (the container is gone or stopped), provider_failed (all else).
-/// \par Source    specs/docker.md 2.1, 3, 4, 5.1.
+/// \par Source    Engine API, the answers of each call; what daemons really say.
 inline error api_error(unsigned status, std::string_view body, const api_call& call) {
   const std::string said = api_message(body);
   const detail::api_verdict verdict = detail::judge(status, said);
@@ -4807,7 +4807,7 @@ class address_parser {
 /// command takes for a host.
 /// \param  said_by  where the address comes from, for the sentence.
 /// \throws          error{errc::invalid_argument}, which names what is accepted and shows no password.
-/// \par Source      docker(1), "-H"; specs/docker.md 1.2.
+/// \par Source      docker(1), "-H".
 inline daemon_location parse_daemon_address(std::string_view address, std::string_view said_by = "the options") {
   return detail::address_parser(address, said_by).parse();
 }
@@ -6171,7 +6171,7 @@ class reaper {
 namespace cofferdam::inline v0::docker::detail {
 
 /// The words of the `ssh` that speaks to the daemon at the other end, over its own standard input and output.
-/// \par Source  docker/cli `cli/connhelper`; specs/docker.md 1.5.
+/// \par Source  docker/cli `cli/connhelper`.
 inline std::vector<std::string> ssh_words(const daemon_location& where) {
   std::vector<std::string> words{"ssh"};
   if (!where.user().empty()) {
@@ -6635,7 +6635,7 @@ class daemon_finder {
 /// `choice` says so. The daemon is verified then, unless `choice` or the context (SkipTLSVerify) gives that up.
 /// \throws     error{errc::invalid_argument} for an address, a header or a folder of keys that cannot be used;
 ///             error{errc::provider_failed} for a context or a configuration that is missing or broken. No secrets.
-/// \par Source docker(1); docker/cli `cli/config`, `cli/context/store`; specs/docker.md 1.1 to 1.4.
+/// \par Source docker(1); docker/cli `cli/config`, `cli/context/store`.
 inline daemon_search find_daemon(const host_view& host, const daemon_choice& choice = daemon_choice()) {
   return detail::daemon_finder(host, choice).find();
 }
@@ -10508,7 +10508,6 @@ namespace cofferdam::inline v0::docker::detail {
 ///
 /// A signal makes `read` fail too in some shells, so only very many failures in a row are the end; each line that comes
 /// begins the count again.
-/// \par Source  specs/docker.md 5.3.
 inline constexpr std::string_view lease_script =
     "n=0; trap 'kill -9 -1 2>/dev/null; echo' USR1; trap '' CHLD; "
     "while [ $n -lt 50000 ]; do if read -r x; then n=0; else n=$((n+1)); fi; done";
@@ -11228,7 +11227,7 @@ class progress_event {
 /// The status of such an answer is 200 also where it fails: then a `failure` is among the events. An answer without one
 /// is still no success until `finish` was called: a daemon that dies ends its stream as if all were well.
 /// \par Memory   one object, at most `most_object` bytes as text, and the events of what was fed and not yet taken.
-/// \par Source   specs/docker.md 3 and 4.1; moby `pkg/jsonmessage`.
+/// \par Source   moby `pkg/jsonmessage`.
 class progress_stream {
  public:
   /// \param most_object  the longest object, bytes.
@@ -11499,7 +11498,7 @@ inline registry_credentials stored_credentials(const boost::json::object& config
 /// \param registry  as `image_name::registry()` has it.
 /// \throws          error{errc::provider_failed} for a configuration that cannot be used, without a word of its
 ///                  content.
-/// \par Source      docker/cli `cli/config/configfile`; specs/docker.md 3.
+/// \par Source      docker/cli `cli/config/configfile`.
 inline registry_login find_registry_login(const host_view& host, std::string_view registry) {
   const std::optional<boost::json::object> config = detail::read_config(host);
   if (!config) return registry_login(registry_credentials());
@@ -11526,7 +11525,7 @@ inline registry_login find_registry_login(const host_view& host, std::string_vie
 /// \param output     its standard output, all of it; ask for no more than 64 KiB.
 /// \return           nobody, where the helper has nothing for this registry.
 /// \throws           error{errc::provider_failed}: it failed, or answered something else. Holds nothing of its answer.
-/// \par Source       docker/docker-credential-helpers, "Development"; specs/docker.md 3.
+/// \par Source       docker/docker-credential-helpers, "Development".
 inline registry_credentials read_helper_answer(const registry_login& login, int exit_code, std::string_view output) {
   const std::string what = "docker: the credential helper \"" + one_line(login.helper(), 100) +
                            "\" for the registry \"" + one_line(login.helper_input(), 100) + "\"";
@@ -16550,7 +16549,7 @@ inline std::string warden_volume_name(const warden_image& warden) {
 }
 
 /// What the daemon says of a path in a container; nothing where it is not there.
-/// \par Source  Engine API, "Get information about files in a container"; specs/docker.md 10.
+/// \par Source  Engine API, "Get information about files in a container".
 inline awaitable<std::optional<boost::json::object>> stat_in_container(std::shared_ptr<engine> api, std::string id,
                                                                        std::string path) {
   static const std::vector<int> absent{404};
@@ -22415,7 +22414,7 @@ inline std::string cleaned_path(std::string_view path) {
 /// ```
 /// Case matters. Dots are nothing special. There is no "[!...]" and no "[:alpha:]".
 /// \par Cost    `ignored`: the product of the path's length and that of all patterns, at most.
-/// \par Source  moby/patternmatcher and its `ignorefile`; docs.docker.com, "dockerignore"; specs/docker.md 4.2.
+/// \par Source  moby/patternmatcher and its `ignorefile`; docs.docker.com, "dockerignore".
 class docker_ignore {
  public:
   /// The longest file that is read: 1 MiB. The longest pattern: 4095 bytes.
@@ -22550,7 +22549,7 @@ class context_limit {
 ///
 /// Symbolic links are entries of their own and never followed; sockets, FIFOs and devices are left out.
 /// \par Threads  one at a time. All members are synchronous; `step` does a bounded piece of the work.
-/// \par Source   docker/cli `cli/command/image/build`; specs/docker.md 4 and 4.2.
+/// \par Source   docker/cli `cli/command/image/build`.
 class dockerfile_context {
  public:
   /// \param context     a folder of this machine.
@@ -23156,7 +23155,7 @@ namespace cofferdam::inline v0::docker {
 ///   line may be run as a script by the container's sh.
 /// * The container needs /bin/sh (dash, BusyBox's, or bash), and for files cat, stat, readlink, mv, mkdir, find.
 /// * Command lines, not variables, are in the daemon's events; variables whose names are no shell names do not arrive.
-/// \par Source  specs/docker.md 6, 8 and 9.
+/// \par Source  Engine API, "Attach to a container" and "Exec".
 enum class way {
   automatic,  ///< by a warden where there is one for the image's machine, else by execs
   warden,     ///< by a warden; error{errc::unsupported} where that cannot be
@@ -24078,7 +24077,7 @@ inline void check_sandbox_id(std::string_view id) {
 ///                 rule, `https://PORT-ID.DOMAIN`.
 /// \param domain   a host name, with a port where it has one.
 /// \throws error{errc::invalid_argument} as `check_sandbox_id` and `endpoint::parse`.
-/// \par Source  specs/e2b.md 1.2 and 12.
+/// \par Source  E2B's SDKs, ConnectionConfig.
 inline endpoint sandbox_endpoint(std::string_view pattern, std::uint16_t port, const std::string& id,
                                  const std::string& domain) {
   check_sandbox_id(id);
@@ -24252,7 +24251,7 @@ enum class dialect {
 
 /// Who asks which service: an option wins over its environment variable, which wins over the default; an empty variable is
 /// none. A value.
-/// \par Source  specs/e2b.md 1.1.
+/// \par Source  E2B's SDKs, ConnectionConfig.
 class account_options {
  public:
   account_options() = default;
@@ -24364,7 +24363,7 @@ class account {
 namespace cofferdam::inline v0::e2b {
 
 /// What a sandbox may connect to, and who may connect to it.
-/// \par Source  specs/e2b.md 2.6.
+/// \par Source  E2B's API, openapi.yml.
 class network_rules {
  public:
   network_rules() = default;
@@ -24377,7 +24376,7 @@ class network_rules {
 };
 
 /// What a sandbox is created as. A value.
-/// \par Source  specs/e2b.md 2.3, NewSandbox.
+/// \par Source  E2B's API, openapi.yml, NewSandbox.
 class create_options {
  public:
   create_options() = default;
@@ -24464,7 +24463,7 @@ class create_options {
 namespace cofferdam::inline v0 {
 
 /// Why a Connect call failed. The names on the wire are those of the enumerators.
-/// \par Source  Connect protocol, "Error Codes"; specs/e2b.md 4.4.
+/// \par Source  Connect protocol, "Error Codes".
 enum class connect_code {
   canceled = 1,
   unknown,
@@ -24543,7 +24542,7 @@ constexpr unsigned connect_status(connect_code code) noexcept {
 }
 
 /// The code to assume where an answer with that HTTP status names none: a proxy's page, for example.
-/// \par Source  specs/e2b.md 4.4: the table of E2B's Python SDK, which says more than Connect's own.
+/// \par Source  the table of E2B's Python SDK, which says more than Connect's own.
 constexpr connect_code connect_code_of_status(unsigned status) noexcept {
   switch (status) {
     case 400: return connect_code::invalid_argument;
@@ -24691,7 +24690,7 @@ inline std::string said_message(std::string_view body) {
 /// \param doing   `create a sandbox`.
 /// \param status  the HTTP status.
 /// \param said    the service's words, free of secrets; shown in part, escaped.
-/// \par Source    specs/e2b.md 2.2 and 11.
+/// \par Source    E2B's API, openapi.yml.
 inline error refused_error(std::string_view doing, int status, std::string_view said) {
   errc code = errc::provider_failed;
   const char* advice = "try again later; the service's status page may say more";
@@ -24776,7 +24775,7 @@ inline error failed_call_error(std::string_view doing, connect_code which, std::
 namespace cofferdam::inline v0::e2b {
 
 /// A sandbox as the service tells of it. What it leaves out is empty or 0.
-/// \par Source  specs/e2b.md 2.3: Sandbox, SandboxDetail, ListedSandbox.
+/// \par Source  E2B's API, openapi.yml: Sandbox, SandboxDetail, ListedSandbox.
 class sandbox_info {
  public:
   sandbox_info() = default;
@@ -24905,7 +24904,7 @@ enum class file_access { read, write };
 /// \param path        as the URL says it, decoded.
 /// \param user        as the URL says it; empty where it says none.
 /// \param expiration  seconds since 1970; nothing: as long as the sandbox lives.
-/// \par Source        specs/e2b.md 7.
+/// \par Source        E2B's SDKs, signature.
 inline std::string file_signature(std::string_view path, file_access access, std::string_view user, const secret& token,
                                   std::optional<std::int64_t> expiration) {
   undumped_bytes raw;
@@ -25332,7 +25331,7 @@ class envd_version {
 
 /// What a daemon can do. One whose version is not known (services that imitate E2B) is taken for a fairly new one, but
 /// uploads take the form that every version knows.
-/// \par Source  specs/e2b.md 8.
+/// \par Source  E2B's SDKs, where they compare envdVersion.
 class envd_abilities {
  public:
   envd_abilities() = default;
@@ -25394,7 +25393,7 @@ class process_event {
 
   /// \param text  the message: `{"event":{...}}`. What it does not know is `other`.
   /// \throws error{errc::io_error} with net_errc::malformed for what is no JSON object, or data that is no base64.
-  /// \par Source  specs/e2b.md 5.1 and 4.3.
+  /// \par Source  envd's process.proto, in proto3's JSON.
   static process_event parse(std::string_view text) {
     namespace json = cofferdam::detail;
     if (std::optional<process_event> output = plain_output(text)) return std::move(*output);
@@ -25565,7 +25564,7 @@ class connect_envelope {
 /// ```
 /// A message that lies whole in one piece is not copied; of one that comes in pieces as much is held as has come, and
 /// never more than the limit, whatever its length claims.
-/// \par Source  Connect protocol, "Streaming-RPCs", Enveloped-Message; specs/e2b.md 4.2.
+/// \par Source  Connect protocol, "Streaming-RPCs", Enveloped-Message.
 class connect_envelope_reader {
  public:
   /// \param most  the longest payload that is taken, in bytes.
@@ -25841,7 +25840,7 @@ inline bool has_media_type(const http_response_head& head, std::string_view want
 /// \param limits   `body()` holds for the answer.
 /// \throws         as `http_client::request`. A failure that the peer reports is a value.
 /// \par Cancellation  terminal.
-/// \par Source     Connect protocol, "Unary-RPCs"; specs/e2b.md 4.1.
+/// \par Source     Connect protocol, "Unary-RPCs".
 inline awaitable<connect_answer> connect_unary(http_client& client, http_request what, std::string message,
                                                http_limits limits) {
   what.field("Connect-Protocol-Version", "1").content("application/json", message);
@@ -25856,7 +25855,7 @@ inline awaitable<connect_answer> connect_unary(http_client& client, http_request
 /// \param limits  `head()` holds for the begin of the answer, `idle()` between two pieces of it.
 /// \throws        as `http_client::send`; error{errc::io_error} with net_errc::malformed for an answer that is no stream.
 /// \par Cancellation  terminal: whether the call has been made is not known then.
-/// \par Source    Connect protocol, "Streaming-RPCs"; specs/e2b.md 4.2.
+/// \par Source    Connect protocol, "Streaming-RPCs".
 inline awaitable<connect_opening> connect_server_stream(http_client& client, http_request what, std::string message,
                                                         std::size_t most, http_limits limits) {
   what.field("Connect-Protocol-Version", "1").content("application/connect+json", connect_message(message));
@@ -27650,7 +27649,7 @@ class folder_watch {
   }
 
   /// One message of the stream; nothing for what is no event.
-  /// \par Source  specs/e2b.md 6.
+  /// \par Source  envd's filesystem.proto.
   static std::optional<folder_event> parse(std::string_view text) {
     const boost::json::object said =
         cofferdam::detail::parse_object(text, errc::io_error, "e2b: a message about a folder");
@@ -27735,7 +27734,7 @@ namespace cofferdam::inline v0::e2b {
 class running_process {
  public:
   running_process() = default;
-  /// \param said  ProcessInfo, specs/e2b.md 5.1.
+  /// \param said  ProcessInfo of envd's process.proto.
   explicit running_process(const boost::json::object& said) {
     namespace json = cofferdam::detail;
     pid_ = json::number_at(said, "pid").value_or(0);
@@ -28344,7 +28343,7 @@ class execution_limits {
 class rich_output {
  public:
   rich_output() = default;
-  /// \param said  a line of the type `result`, specs/e2b.md 9.
+  /// \param said  a line of the type `result`.
   explicit rich_output(const boost::json::object& said)
       : is_value_(cofferdam::detail::is_true_at(said, "is_main_result")) {
     for (const auto& [key, value] : said) {
@@ -28410,7 +28409,7 @@ class execution {
 };
 
 /// Reads what the code interpreter says of a run: JSON, one object a line. Sans-I/O; cut anywhere.
-/// \par Source  specs/e2b.md 9.
+/// \par Source  E2B's code interpreter SDK.
 class execution_reader {
  public:
   explicit execution_reader(const execution_limits& limits = execution_limits())
@@ -28572,7 +28571,7 @@ class code {
   std::chrono::milliseconds timeout() const noexcept { return timeout_; }
   const execution_limits& limits() const noexcept { return limits_; }
 
-  /// What `/execute` is asked. \par Source  specs/e2b.md 9.
+  /// What `/execute` is asked. \par Source  E2B's code interpreter SDK.
   boost::json::object body() const {
     if (!is_valid_utf8(source_)) throw error(errc::invalid_argument, "e2b: the code is not UTF-8");
     boost::json::object all;
@@ -28608,7 +28607,7 @@ class code {
 /// \par Lifetime      not beyond its environment, whose `close()` ends what runs.
 /// \par Cancellation  terminal: the code is interrupted; throws error{errc::cancelled}.
 /// \par Threads       the environment's executor.
-/// \par Source        specs/e2b.md 9.
+/// \par Source        E2B's code interpreter SDK.
 class code_interpreter {
  public:
   static constexpr std::uint16_t port = 49999;
@@ -39050,7 +39049,7 @@ class result_fields {
 /// are escaped in every value, so that no output can end its field, begin another or fake that mark.
 /// \return      valid UTF-8 without control characters but line feeds and tabs; no line end at its end.
 /// \par Cost    linear in what was kept.
-/// \par Source  Stirrup's `format_result`, prior-art 1.3, with S7 and S34 mended.
+/// \par Source  Stirrup's `format_result`, without its defects.
 inline std::string format_result(const command_result& result, format_options options = format_options()) {
   detail::result_fields fields(options.limit());
   if (result.kind() != error_kind::none) {
@@ -40562,7 +40561,7 @@ namespace cofferdam::inline v0 {
 /// \throws       as `upload`, before anything is written where it is the set's fault.
 /// \par Cancellation  terminal: what was written whole stays.
 /// \par Lifetime      the set is moved in.
-/// \par Source        prior-art 1.8 (`source_env`).
+/// \par Source        Stirrup's `upload_files` with a `source_env`.
 template <code_exec_environment From, code_exec_environment To>
 awaitable<transfer> copy_files(From& from, To& to, file_set set) {
   try {
@@ -40636,7 +40635,7 @@ awaitable<transfer> download_files(E& environment, file_set set, std::filesystem
 ///                      error{errc::cancelled}, error{errc::environment_closed}, error{errc::provider_lost}.
 /// \par Cancellation    terminal: what was written whole stays.
 /// \par Lifetime        the set is moved in.
-/// \par Source          prior-art 1.7, with S19, S27 and S28 mended.
+/// \par Source          Stirrup's `save_output_files`, without its defects.
 /// \par Example         examples/quickstart.cpp
 template <code_exec_environment E>
 awaitable<transfer> download(E& environment, file_set set, std::filesystem::path destination) {
@@ -41000,7 +40999,7 @@ namespace cofferdam::inline v0 {
 ///                      error{errc::environment_closed}, error{errc::provider_lost}.
 /// \par Cancellation    terminal: what was written whole stays.
 /// \par Lifetime        the set is moved in.
-/// \par Source          prior-art 1.8, with S20 to S28 mended.
+/// \par Source          Stirrup's `upload_files`, without its defects.
 /// \par Example         examples/quickstart.cpp
 template <code_exec_environment E>
 awaitable<transfer> upload(E& environment, file_set set) {
@@ -42206,7 +42205,7 @@ namespace cofferdam::inline v0::tools {
 /// Arguments: `reason`; `paths`, the files for the user. Every path has to be a regular file of the workspace; else the
 /// answer says which is not, and the work goes on. The result's `files()` are the paths.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
-/// \par Source    prior-art 1.13, with S36 mended.
+/// \par Source    Stirrup's finish tool, without its defects.
 template <code_exec_environment E>
 class finish : public described_tool<finish<E>> {
  public:
@@ -42690,7 +42689,7 @@ namespace cofferdam::inline v0::tools {
 /// are passed on as they are; which it is says the file, not its name. Size and pixels are read from its header, and nothing
 /// is decoded here. What is no image, too large, cut off or no file is an answer that says what to do.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
-/// \par Source    prior-art 1.12, with S28 to S30 mended.
+/// \par Source    Stirrup's `view_image`, without its defects.
 template <code_exec_environment E>
 class view_image : public described_tool<view_image<E>> {
  public:
@@ -43219,7 +43218,7 @@ namespace cofferdam::inline v0 {
 /// and `OPENROUTER_API_KEY` is set, OpenRouter is asked. An empty variable counts as unset. Keys are taken from the
 /// environment only for the URL that goes with them: a `base_url` set here gets no key but one set here, unless
 /// `key_from_environment()` says so.
-/// \par Source  specs/mcp-and-llm.md, 12.1.
+/// \par Source  OpenAI's API reference, "Chat Completions".
 class chat_completions_options {
  public:
   /// \param model  as the service calls it; not empty.
@@ -43513,7 +43512,7 @@ inline std::optional<std::uint64_t> count_field(const boost::json::object& objec
 #include <string_view>
 #include <utility>
 
-// What an answer that is none means, and whether and when to ask again. specs/mcp-and-llm.md, 12.5.
+// What an answer that is none means, and whether and when to ask again. OpenAI's API reference, "Error codes".
 
 namespace cofferdam::inline v0::detail {
 
@@ -43683,7 +43682,7 @@ inline std::string complaint_sentence(const std::string& peer, int status, chat_
 #include <utility>
 #include <vector>
 
-// An answer of POST /chat/completions, whole or in pieces. specs/mcp-and-llm.md, 12.3 and 12.4.
+// An answer of POST /chat/completions, whole or in pieces. OpenAI's API reference, "Chat Completions", "Streaming".
 
 namespace cofferdam::inline v0::detail {
 
@@ -43870,7 +43869,7 @@ class completion_assembly {
 #include <utility>
 #include <vector>
 
-// A conversation as POST /chat/completions takes it. specs/mcp-and-llm.md, 12.2 and 15.2.
+// A conversation as POST /chat/completions takes it. OpenAI's API reference, "Create chat completion".
 
 namespace cofferdam::inline v0::detail {
 
@@ -44468,7 +44467,7 @@ inline awaitable<chat_reply> complete_in_time(std::shared_ptr<completions_core> 
 /// \par Cancellation  terminal: the connection is closed; error{errc::cancelled}. Usable afterwards.
 /// \par Lifetime      copies share the connections. Requests that are under way keep what they need.
 /// \par Threads       the executor it was made with; many requests at a time.
-/// \par Source        specs/mcp-and-llm.md, 12.
+/// \par Source        OpenAI's API reference, "Chat Completions".
 class chat_completions_client {
  public:
   chat_completions_client(asio::any_io_executor executor, chat_completions_options options)
@@ -45185,7 +45184,7 @@ class llm_review_layer : public code_layer<llm_review_layer<Inner>, Inner> {
 ///                that the reviewer has written; `on_verdict` has that.
 /// \throws        error{errc::cancelled}. Never because a model fails.
 /// \par Cost      two requests to the model; none where the code is known.
-/// \par Source    kodeagent's review, prior-art 2.4; hardened as of the specification of reviews, section 16.
+/// \par Source    kodeagent's review, hardened.
 class llm_review : public pipeable {
  public:
   template <class M>
@@ -45356,7 +45355,7 @@ inline awaitable<transfer> save_workspace(any_environment& environment, std::fil
 #include <utility>
 #include <vector>
 
-// Ways to make a conversation shorter that is longer than its model's context. specs/mcp-and-llm.md, 15.5. What comes
+// Ways to make a conversation shorter that is longer than its model's context. What comes
 // before `kept` (who the model is, the task, a summary) is never touched.
 
 namespace cofferdam::inline v0::detail {
@@ -45814,7 +45813,7 @@ namespace cofferdam::inline v0 {
 /// to the output directory.
 /// \par Lifetime  the environment outlives it. Neither copied nor moved. The agent is copied.
 /// \par Threads   one executor: the environment's and the model's. One `run` at a time.
-/// \par Source    prior-art 1.14 and 1.15, with S36 to S42 mended; specs/mcp-and-llm.md, 15.
+/// \par Source    Stirrup's agent session and loop, without their defects.
 class session {
  public:
   template <code_exec_environment E>
@@ -46988,7 +46987,7 @@ class allow_commands_layer : public layer<allow_commands_layer<Inner>, Inner> {
 /// \par Lifetime      compiled once; copies, and the environments, share it.
 /// \par Threads       the policy is immutable and may be shared by threads.
 /// \par Cost          linear in the line for plain patterns; at most a million steps (some 12 ms) for any. No frame.
-/// \par Source        Stirrup's `allowed_commands`, prior-art 1.4; anchored at both ends, unlike it (S33).
+/// \par Source        Stirrup's `allowed_commands`; anchored at both ends, unlike it.
 /// \par Example       examples/quickstart.cpp
 class allow_commands : public pipeable {
  public:
@@ -49521,7 +49520,7 @@ class gateway_paths {
   const std::string& home() const noexcept { return home_; }
   const std::string& workspace() const noexcept { return workspace_; }
 
-  /// EntryInfo. \param path  the entry's, in the workspace. \par Source  specs/e2b.md 6.
+  /// EntryInfo. \param path  the entry's, in the workspace. \par Source  envd's filesystem.proto.
   boost::json::object describe(const entry& found, std::string_view path) const {
     const std::string whole = outside(path);
     boost::json::object object;
@@ -49686,7 +49685,7 @@ inline int gateway_refused_code(const command_result& result) noexcept {
                                                                                                                 : 126;
 }
 
-/// EndEvent. \par Source  specs/e2b.md 5.1.
+/// EndEvent. \par Source  envd's process.proto.
 inline boost::json::object gateway_end_event(const command_result& result) {
   boost::json::object end;
   const bool has_exited = result.exit_code() >= 0;
@@ -50019,7 +50018,7 @@ class gateway_route {
   std::uint16_t port_ = 0;
 };
 
-/// Reads from a request's `Host`, from E2B's two headers and from its target whom it is for. \par Source  specs/e2b.md 1.3.
+/// Reads from a request's `Host`, from E2B's two headers and from its target whom it is for. \par Source  E2B's client proxy.
 class gateway_router {
  public:
   /// \param names  further hosts, without ports, under which the API and, by headers, sandboxes are reached.
@@ -50114,7 +50113,7 @@ namespace cofferdam::inline v0::detail {
 /// As E2B's own, which clients and proxies check to be small letters and digits.
 inline std::string gateway_sandbox_id() { return "i" + random_name(20); }
 
-/// What stands in a signed URL's `signature`. \par Source  specs/e2b.md 7.
+/// What stands in a signed URL's `signature`. \par Source  E2B's SDKs, signature.
 /// \param expiration  as it stands in the URL; empty where there is none.
 inline std::string gateway_signature(std::string_view path, std::string_view operation, std::string_view user,
                                      std::string_view token, std::string_view expiration) {
@@ -51289,7 +51288,7 @@ inline bool same_secret(std::string_view a, std::string_view b) {
 #include <utility>
 #include <vector>
 
-// The control plane's objects, to and from JSON. \par Source  specs/e2b.md 2.3, 2.4.
+// The control plane's objects, to and from JSON. \par Source  E2B's API, openapi.yml.
 
 namespace cofferdam::inline v0::detail {
 
@@ -51525,7 +51524,7 @@ class gateway_list_filter {
 
 namespace cofferdam::inline v0::detail {
 
-/// One request to the control plane. \par Source  specs/e2b.md 2.
+/// One request to the control plane. \par Source  E2B's API, openapi.yml.
 class gateway_api {
  public:
   gateway_api(std::shared_ptr<gateway_core> core, http_call& call) : core_(std::move(core)), call_(call) {}
@@ -52115,7 +52114,7 @@ class gateway_form_upload final : public gateway_upload {
 
 namespace cofferdam::inline v0::detail {
 
-/// `GET` and `POST /files` of a sandbox. \par Source  specs/e2b.md 3.2, 3.3, 7.
+/// `GET` and `POST /files` of a sandbox. \par Source  envd's API, envd.yaml.
 class gateway_files {
  public:
   gateway_files(std::shared_ptr<gateway_core> core, std::shared_ptr<gateway_sandbox> sandbox, http_call& call)
@@ -52338,7 +52337,7 @@ class gateway_files {
 #include <system_error>
 #include <utility>
 
-// The Connect protocol's JSON codec, as a server speaks it. \par Source  specs/e2b.md 4.
+// The Connect protocol's JSON codec, as a server speaks it. \par Source  Connect protocol.
 
 namespace cofferdam::inline v0::detail {
 
@@ -52596,7 +52595,7 @@ class gateway_rpc {
 
 namespace cofferdam::inline v0::detail {
 
-/// `filesystem.Filesystem`. \par Source  specs/e2b.md 6.
+/// `filesystem.Filesystem`. \par Source  envd's filesystem.proto.
 class gateway_filesystem_service {
  public:
   explicit gateway_filesystem_service(gateway_rpc& rpc) noexcept
@@ -52913,7 +52912,7 @@ class gateway_filesystem_service {
 
 namespace cofferdam::inline v0::detail {
 
-/// `process.Process`. \par Source  specs/e2b.md 5.
+/// `process.Process`. \par Source  envd's process.proto.
 class gateway_process_service {
  public:
   explicit gateway_process_service(gateway_rpc& rpc) noexcept : rpc_(rpc), sandbox_(*rpc.sandbox()) {}
@@ -53656,7 +53655,7 @@ namespace cofferdam::inline v0 {
 ///                say. Requests under other host names than its own are 421, those of foreign web pages 403.
 /// \par Lifetime  outlives `serve`. \par Threads  one executor (a strand on pools).
 /// \par Cost      memory: `e2b_gateway_options::memory`, and a bounded buffer for each connection.
-/// \par Source    specs/e2b.md. \par Example  examples/e2b_gateway.cpp
+/// \par Source    E2B's API and envd's, as E2B's SDKs call them. \par Example  examples/e2b_gateway.cpp
 class e2b_gateway {
  public:
   /// \param provider  what a sandbox is opened from. Layers and all.
@@ -53749,7 +53748,7 @@ class e2b_gateway {
 #include <system_error>
 #include <utility>
 
-// What E2B's code interpreter says of a run: JSON, one object a line (specs/e2b.md 9). Sans-I/O.
+// What E2B's code interpreter says of a run: JSON, one object a line. Sans-I/O.
 
 namespace cofferdam::inline v0::detail {
 
@@ -54622,7 +54621,7 @@ namespace cofferdam::inline v0 {
 /// \par Security  contexts of a sandbox are no walls between each other: see `python`. Where a sandbox is secured, its
 ///                access token or its traffic token is demanded.
 /// \par Lifetime  copies are one and the same: they share `memory`.
-/// \par Threads   the gateway's executor. \par Source  specs/e2b.md 9. \par Example  examples/e2b_gateway.cpp
+/// \par Threads   the gateway's executor. \par Source  E2B's code interpreter SDK. \par Example  examples/e2b_gateway.cpp
 class e2b_code_interpreter {
  public:
   /// The port that E2B's clients look for it on.
@@ -54708,7 +54707,7 @@ namespace cofferdam::inline v0::mcp {
 
 /// A block of what a tool or a prompt says, or a resource holds: `content::text("hello")`.
 /// Texts are UTF-8; broken sequences become U+FFFD.
-/// \par Source  MCP, "Tools", "Tool Result"; specs/mcp-and-llm.md, 6.3.
+/// \par Source  MCP, "Tools", "Tool Result".
 class content {
  public:
   static content text(std::string_view words) {
@@ -54855,7 +54854,7 @@ class prompt_message {
 #include <utility>
 #include <vector>
 
-// JSON-RPC 2.0 as MCP has it: texts in, messages out, and back. specs/mcp-and-llm.md, 2 and 7.
+// JSON-RPC 2.0 as MCP has it: texts in, messages out, and back. MCP, "Messages".
 
 namespace cofferdam::inline v0::mcp::detail {
 
@@ -55113,7 +55112,7 @@ class line_reader {
 #include <optional>
 #include <string_view>
 
-// The versions of the protocol, and the names it uses. specs/mcp-and-llm.md, 1 and 5.4.
+// The versions of the protocol, and the names it uses. MCP, "Versioning".
 
 namespace cofferdam::inline v0::mcp::detail {
 
@@ -55467,7 +55466,7 @@ using completion_handler = std::function<awaitable<std::vector<std::string>>(cal
 #include <utility>
 
 // The part of JSON Schema that is checked before a handler of somebody's own runs: `required`, the `type` of the
-// properties at the top, `additionalProperties: false`. specs/mcp-and-llm.md, 6.2.
+// properties at the top, `additionalProperties: false`. MCP, "Tools".
 
 namespace cofferdam::inline v0::mcp::detail {
 
@@ -55587,7 +55586,7 @@ inline std::string argument_complaint(const boost::json::object& schema, boost::
 namespace cofferdam::inline v0::mcp {
 
 /// How a server describes a tool: `tool_definition("add", "Adds two numbers.").input(schema)`.
-/// \par Source  MCP, "Tools"; specs/mcp-and-llm.md, 6.2.
+/// \par Source  MCP, "Tools".
 class tool_definition {
  public:
   /// \param name  matches `[A-Za-z0-9_.-]{1,128}`. \throws error{errc::invalid_argument} for another.
@@ -56993,7 +56992,7 @@ inline boost::json::object schema_of(std::string_view text) { return boost::json
 #include <utility>
 #include <vector>
 
-// Commands as tools: run one, and keep some going. specs/mcp-and-llm.md, 9.2 and 10.1.
+// Commands as tools: run one, and keep some going.
 
 namespace cofferdam::inline v0::mcp::detail {
 
@@ -57512,7 +57511,7 @@ class unread_text {
 namespace cofferdam::inline v0::mcp::detail {
 
 /// The messages that belong to one request, or to none, as Server-Sent Events: numbered, and kept so that a client whose
-/// connection broke gets those that it has missed. specs/mcp-and-llm.md, 4.2 and 4.4.
+/// connection broke gets those that it has missed. MCP, "Transports", "Resumability".
 class event_stream final : public outlet {
  public:
   static constexpr std::size_t most_events = 256;
@@ -57677,7 +57676,7 @@ class event_stream final : public outlet {
 #include <string_view>
 #include <vector>
 
-// What is looked at before a message of streamable HTTP is: who asks, and what its fields say. specs/mcp-and-llm.md, 4.
+// What is looked at before a message of streamable HTTP is: who asks, and what its fields say. MCP, "Transports".
 
 namespace cofferdam::inline v0::mcp::detail {
 
@@ -58091,7 +58090,7 @@ namespace cofferdam::inline v0::mcp::detail {
 /// Answers requests, of either era, wherever they came from.
 class dispatch {
  public:
-  /// Says who asks and in which version; what is wrong with that. specs/mcp-and-llm.md, 3.6 and 4.5.
+  /// Says who asks and in which version; what is wrong with that. MCP, "Lifecycle".
   static std::optional<reply> admit(session_state& of, request& one) {
     const boost::json::object& params = one.message.params;
     const boost::json::object* const meta = object_of(params, "_meta");
@@ -58880,7 +58879,7 @@ class http_session : public std::enable_shared_from_this<http_session> {
 
 namespace cofferdam::inline v0::mcp::detail {
 
-/// Streamable HTTP: one path, both eras. specs/mcp-and-llm.md, 4.
+/// Streamable HTTP: one path, both eras. MCP, "Transports".
 class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
  public:
   explicit http_endpoint(std::shared_ptr<server_core> core)
@@ -59439,7 +59438,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
 
 namespace cofferdam::inline v0::mcp::detail {
 
-/// The client at the other end of a byte stream, one message a line: stdio. specs/mcp-and-llm.md, 3.
+/// The client at the other end of a byte stream, one message a line: stdio. MCP, "Transports".
 class line_client : public std::enable_shared_from_this<line_client> {
  public:
   line_client(std::shared_ptr<server_core> core, byte_stream stream)
@@ -59674,7 +59673,7 @@ class line_client : public std::enable_shared_from_this<line_client> {
 
 namespace cofferdam::inline v0::mcp::detail {
 
-/// Python as a tool. specs/mcp-and-llm.md, 9.2 and 10.1.
+/// Python as a tool.
 class python_tool {
  public:
   static void add_to(server_core& core) {
@@ -60256,7 +60255,7 @@ class standard_streams {
 
 namespace cofferdam::inline v0::mcp::detail {
 
-/// Files to and fro between a client's environment, the client and the host's own folders. specs/mcp-and-llm.md, 9.2.
+/// Files to and fro between a client's environment, the client and the host's own folders.
 ///
 /// A folder of the host is opened as a workspace is: what a name or a link in it leads out to is refused.
 class transfer_tools {
@@ -60542,7 +60541,7 @@ namespace cofferdam::inline v0::mcp {
 /// there are `run_python`, `create_python_context` and `close_python_context`. Any other `tool`, and handlers of your own,
 /// are added by `tool`, `resource` and `prompt`, before or while it serves.
 /// \par Lifetime  outlives what serves. \par Threads  one executor (a strand on pools).
-/// \par Source    specs/mcp-and-llm.md. \par Example  examples/cofferdam_mcp.cpp
+/// \par Source    the Model Context Protocol, 2024-11-05 to 2026-07-28. \par Example  examples/cofferdam_mcp.cpp
 class server {
  public:
   /// A server of your own tools.
@@ -60968,7 +60967,7 @@ class run_python {
 #include <string_view>
 #include <utility>
 
-// One description of a tool, as the services and protocols want it. specs/mcp-and-llm.md, 9.2 and 12 to 14.
+// One description of a tool, as the services and protocols want it.
 
 namespace cofferdam::inline v0::tools {
 

@@ -172,7 +172,7 @@ class result_fields {
 /// are escaped in every value, so that no output can end its field, begin another or fake that mark.
 /// \return      valid UTF-8 without control characters but line feeds and tabs; no line end at its end.
 /// \par Cost    linear in what was kept.
-/// \par Source  Stirrup's `format_result`, prior-art 1.3, with S7 and S34 mended.
+/// \par Source  Stirrup's `format_result`, without its defects.
 inline std::string format_result(const command_result& result, format_options options = format_options()) {
   detail::result_fields fields(options.limit());
   if (result.kind() != error_kind::none) {

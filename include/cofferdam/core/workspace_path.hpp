@@ -61,7 +61,7 @@ inline std::string joined_path(std::string_view above, std::string_view below) {
 ///               component: `/w-evil/x` is not beneath `/w`.
 /// \throws       error{errc::invalid_argument}: empty, a NUL byte, more than 4095 bytes, a name of more than 255.
 ///               error{errc::outside_workspace}: a `..` component, even a harmless one; absolute, not beneath `root`.
-/// \par Source   prior-art 1.6; path_resolution(7).
+/// \par Source   path_resolution(7).
 inline std::string workspace_path_or_root(std::string_view path, std::string_view root = {}) {
   if (path.empty())
     throw error(errc::invalid_argument, "the path is empty: name a file, or '.' for the workspace itself");

@@ -29,7 +29,7 @@ namespace cofferdam::inline v0 {
 /// \throws       as `upload`, before anything is written where it is the set's fault.
 /// \par Cancellation  terminal: what was written whole stays.
 /// \par Lifetime      the set is moved in.
-/// \par Source        prior-art 1.8 (`source_env`).
+/// \par Source        Stirrup's `upload_files` with a `source_env`.
 template <code_exec_environment From, code_exec_environment To>
 awaitable<transfer> copy_files(From& from, To& to, file_set set) {
   try {

@@ -65,7 +65,7 @@ awaitable<transfer> download_files(E& environment, file_set set, std::filesystem
 ///                      error{errc::cancelled}, error{errc::environment_closed}, error{errc::provider_lost}.
 /// \par Cancellation    terminal: what was written whole stays.
 /// \par Lifetime        the set is moved in.
-/// \par Source          prior-art 1.7, with S19, S27 and S28 mended.
+/// \par Source          Stirrup's `save_output_files`, without its defects.
 /// \par Example         examples/quickstart.cpp
 template <code_exec_environment E>
 awaitable<transfer> download(E& environment, file_set set, std::filesystem::path destination) {

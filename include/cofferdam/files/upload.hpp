@@ -33,7 +33,7 @@ namespace cofferdam::inline v0 {
 ///                      error{errc::environment_closed}, error{errc::provider_lost}.
 /// \par Cancellation    terminal: what was written whole stays.
 /// \par Lifetime        the set is moved in.
-/// \par Source          prior-art 1.8, with S20 to S28 mended.
+/// \par Source          Stirrup's `upload_files`, without its defects.
 /// \par Example         examples/quickstart.cpp
 template <code_exec_environment E>
 awaitable<transfer> upload(E& environment, file_set set) {

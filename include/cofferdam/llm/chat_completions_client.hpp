@@ -338,7 +338,7 @@ inline awaitable<chat_reply> complete_in_time(std::shared_ptr<completions_core> 
 /// \par Cancellation  terminal: the connection is closed; error{errc::cancelled}. Usable afterwards.
 /// \par Lifetime      copies share the connections. Requests that are under way keep what they need.
 /// \par Threads       the executor it was made with; many requests at a time.
-/// \par Source        specs/mcp-and-llm.md, 12.
+/// \par Source        OpenAI's API reference, "Chat Completions".
 class chat_completions_client {
  public:
   chat_completions_client(asio::any_io_executor executor, chat_completions_options options)

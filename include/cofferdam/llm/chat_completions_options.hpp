@@ -30,7 +30,7 @@ namespace cofferdam::inline v0 {
 /// and `OPENROUTER_API_KEY` is set, OpenRouter is asked. An empty variable counts as unset. Keys are taken from the
 /// environment only for the URL that goes with them: a `base_url` set here gets no key but one set here, unless
 /// `key_from_environment()` says so.
-/// \par Source  specs/mcp-and-llm.md, 12.1.
+/// \par Source  OpenAI's API reference, "Chat Completions".
 class chat_completions_options {
  public:
   /// \param model  as the service calls it; not empty.

@@ -348,7 +348,7 @@ class llm_review_layer : public code_layer<llm_review_layer<Inner>, Inner> {
 ///                that the reviewer has written; `on_verdict` has that.
 /// \throws        error{errc::cancelled}. Never because a model fails.
 /// \par Cost      two requests to the model; none where the code is known.
-/// \par Source    kodeagent's review, prior-art 2.4; hardened as of the specification of reviews, section 16.
+/// \par Source    kodeagent's review, hardened.
 class llm_review : public pipeable {
  public:
   template <class M>

@@ -59,7 +59,7 @@ namespace cofferdam::inline v0 {
 /// to the output directory.
 /// \par Lifetime  the environment outlives it. Neither copied nor moved. The agent is copied.
 /// \par Threads   one executor: the environment's and the model's. One `run` at a time.
-/// \par Source    prior-art 1.14 and 1.15, with S36 to S42 mended; specs/mcp-and-llm.md, 15.
+/// \par Source    Stirrup's agent session and loop, without their defects.
 class session {
  public:
   template <code_exec_environment E>

@@ -283,7 +283,7 @@ class allow_commands_layer : public layer<allow_commands_layer<Inner>, Inner> {
 /// \par Lifetime      compiled once; copies, and the environments, share it.
 /// \par Threads       the policy is immutable and may be shared by threads.
 /// \par Cost          linear in the line for plain patterns; at most a million steps (some 12 ms) for any. No frame.
-/// \par Source        Stirrup's `allowed_commands`, prior-art 1.4; anchored at both ends, unlike it (S33).
+/// \par Source        Stirrup's `allowed_commands`; anchored at both ends, unlike it.
 /// \par Example       examples/quickstart.cpp
 class allow_commands : public pipeable {
  public:

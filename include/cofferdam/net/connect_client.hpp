@@ -130,7 +130,7 @@ inline bool has_media_type(const http_response_head& head, std::string_view want
 /// \param limits   `body()` holds for the answer.
 /// \throws         as `http_client::request`. A failure that the peer reports is a value.
 /// \par Cancellation  terminal.
-/// \par Source     Connect protocol, "Unary-RPCs"; specs/e2b.md 4.1.
+/// \par Source     Connect protocol, "Unary-RPCs".
 inline awaitable<connect_answer> connect_unary(http_client& client, http_request what, std::string message,
                                                http_limits limits) {
   what.field("Connect-Protocol-Version", "1").content("application/json", message);
@@ -145,7 +145,7 @@ inline awaitable<connect_answer> connect_unary(http_client& client, http_request
 /// \param limits  `head()` holds for the begin of the answer, `idle()` between two pieces of it.
 /// \throws        as `http_client::send`; error{errc::io_error} with net_errc::malformed for an answer that is no stream.
 /// \par Cancellation  terminal: whether the call has been made is not known then.
-/// \par Source    Connect protocol, "Streaming-RPCs"; specs/e2b.md 4.2.
+/// \par Source    Connect protocol, "Streaming-RPCs".
 inline awaitable<connect_opening> connect_server_stream(http_client& client, http_request what, std::string message,
                                                         std::size_t most, http_limits limits) {
   what.field("Connect-Protocol-Version", "1").content("application/connect+json", connect_message(message));

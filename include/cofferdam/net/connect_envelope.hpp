@@ -42,7 +42,7 @@ class connect_envelope {
 /// ```
 /// A message that lies whole in one piece is not copied; of one that comes in pieces as much is held as has come, and
 /// never more than the limit, whatever its length claims.
-/// \par Source  Connect protocol, "Streaming-RPCs", Enveloped-Message; specs/e2b.md 4.2.
+/// \par Source  Connect protocol, "Streaming-RPCs", Enveloped-Message.
 class connect_envelope_reader {
  public:
   /// \param most  the longest payload that is taken, in bytes.

@@ -24,7 +24,7 @@
 namespace cofferdam::inline v0 {
 
 /// Why a Connect call failed. The names on the wire are those of the enumerators.
-/// \par Source  Connect protocol, "Error Codes"; specs/e2b.md 4.4.
+/// \par Source  Connect protocol, "Error Codes".
 enum class connect_code {
   canceled = 1,
   unknown,
@@ -103,7 +103,7 @@ constexpr unsigned connect_status(connect_code code) noexcept {
 }
 
 /// The code to assume where an answer with that HTTP status names none: a proxy's page, for example.
-/// \par Source  specs/e2b.md 4.4: the table of E2B's Python SDK, which says more than Connect's own.
+/// \par Source  the table of E2B's Python SDK, which says more than Connect's own.
 constexpr connect_code connect_code_of_status(unsigned status) noexcept {
   switch (status) {
     case 400: return connect_code::invalid_argument;

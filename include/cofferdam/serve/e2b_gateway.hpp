@@ -49,7 +49,7 @@ namespace cofferdam::inline v0 {
 ///                say. Requests under other host names than its own are 421, those of foreign web pages 403.
 /// \par Lifetime  outlives `serve`. \par Threads  one executor (a strand on pools).
 /// \par Cost      memory: `e2b_gateway_options::memory`, and a bounded buffer for each connection.
-/// \par Source    specs/e2b.md. \par Example  examples/e2b_gateway.cpp
+/// \par Source    E2B's API and envd's, as E2B's SDKs call them. \par Example  examples/e2b_gateway.cpp
 class e2b_gateway {
  public:
   /// \param provider  what a sandbox is opened from. Layers and all.

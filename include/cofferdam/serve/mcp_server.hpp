@@ -61,7 +61,7 @@ namespace cofferdam::inline v0::mcp {
 /// there are `run_python`, `create_python_context` and `close_python_context`. Any other `tool`, and handlers of your own,
 /// are added by `tool`, `resource` and `prompt`, before or while it serves.
 /// \par Lifetime  outlives what serves. \par Threads  one executor (a strand on pools).
-/// \par Source    specs/mcp-and-llm.md. \par Example  examples/cofferdam_mcp.cpp
+/// \par Source    the Model Context Protocol, 2024-11-05 to 2026-07-28. \par Example  examples/cofferdam_mcp.cpp
 class server {
  public:
   /// A server of your own tools.

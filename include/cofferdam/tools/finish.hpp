@@ -27,7 +27,7 @@ namespace cofferdam::inline v0::tools {
 /// Arguments: `reason`; `paths`, the files for the user. Every path has to be a regular file of the workspace; else the
 /// answer says which is not, and the work goes on. The result's `files()` are the paths.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
-/// \par Source    prior-art 1.13, with S36 mended.
+/// \par Source    Stirrup's finish tool, without its defects.
 template <code_exec_environment E>
 class finish : public described_tool<finish<E>> {
  public:

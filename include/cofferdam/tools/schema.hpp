@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-// One description of a tool, as the services and protocols want it. specs/mcp-and-llm.md, 9.2 and 12 to 14.
+// One description of a tool, as the services and protocols want it.
 
 namespace cofferdam::inline v0::tools {
 

@@ -36,7 +36,7 @@ namespace cofferdam::inline v0::tools {
 /// are passed on as they are; which it is says the file, not its name. Size and pixels are read from its header, and nothing
 /// is decoded here. What is no image, too large, cut off or no file is an answer that says what to do.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
-/// \par Source    prior-art 1.12, with S28 to S30 mended.
+/// \par Source    Stirrup's `view_image`, without its defects.
 template <code_exec_environment E>
 class view_image : public described_tool<view_image<E>> {
  public:

@@ -21,7 +21,7 @@ using cofferdam_test::code_of;
 using cofferdam_test::sentence_of;
 using names = std::vector<std::string>;
 
-// The tree on which the docker command itself was asked (specs/docker.md 4.2).
+// The tree on which the docker command itself was asked.
 const names tree{"#hash",
                  ".env",
                  ".hidden",

@@ -37,7 +37,7 @@ std::vector<std::string> read(const std::vector<std::string_view>& pieces) {
   return all;
 }
 
-// As a daemon sent it (specs/docker.md 3 and 4.1).
+// As a daemon sent it.
 constexpr std::string_view session =
     "{\"status\":\"Pulling from t/debpy\",\"id\":\"v1\"}\r\n"
     "{\"status\":\"Downloading\",\"progressDetail\":{\"current\":552960,\"total\":107017620},\"progress\":\"[> ]\","

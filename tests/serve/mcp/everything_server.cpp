@@ -3,7 +3,7 @@
 
 // A server for tests: what the protocol's public conformance suite asks of a server that has everything, made of tools,
 // resources and prompts of its own on `mcp::server`. `everything_server --http 127.0.0.1:PORT`, or stdio without.
-// What names and texts the suite wants stands in specs/mcp-and-llm.md, 11.4.
+// The names and texts are those that the suite asks for.
 
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/net/listener.hpp>

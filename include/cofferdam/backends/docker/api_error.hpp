@@ -165,7 +165,7 @@ inline std::string api_message(std::string_view body) {
 /// \param body    JSON, text, or nothing. Keep no more than 64 KiB of it.
 /// \par Errors    `errc`: not_found, already_exists, permission_denied, invalid_argument, unsupported, io_error (disk
 ///                full), provider_lost (the container is gone or stopped), provider_failed (all else).
-/// \par Source    specs/docker.md 2.1, 3, 4, 5.1.
+/// \par Source    Engine API, the answers of each call; what daemons really say.
 inline error api_error(unsigned status, std::string_view body, const api_call& call) {
   const std::string said = api_message(body);
   const detail::api_verdict verdict = detail::judge(status, said);

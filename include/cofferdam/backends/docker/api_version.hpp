@@ -59,7 +59,7 @@ inline constexpr api_version newest_api{1, 51};
 enum class engine_kind { docker, podman };
 
 /// What the headers of the answer to `HEAD /_ping` (or `GET`) say.
-/// \par Source  Engine API, "Ping"; specs/docker.md 1.6.
+/// \par Source  Engine API, "Ping".
 class ping_answer {
  public:
   using header_list = std::vector<std::pair<std::string, std::string>>;

@@ -14,7 +14,7 @@
 namespace cofferdam::inline v0::docker {
 
 /// An image that is to be built: what `docker build` is told. A value; setters chain.
-/// \par Source  Engine API, "Build an image"; specs/docker.md 4.
+/// \par Source  Engine API, "Build an image".
 class build_request {
  public:
   /// \param context  a folder of this machine: what the Dockerfile may COPY.

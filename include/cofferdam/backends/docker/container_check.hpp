@@ -280,7 +280,7 @@ class container_checker {
 /// \param asked      `create_request::body()`.
 /// \param inspected  the answer to `GET /containers/ID/json`, before the container is started.
 /// \return           the walls that stand, and what is missing. What the answer does not say is missing.
-/// \par Source       specs/docker.md 5.1 and 13.
+/// \par Source       Engine API, "Inspect a container".
 inline container_check check_container(const boost::json::object& asked, const boost::json::object& inspected,
                                        engine_kind kind = engine_kind::docker) {
   return detail::container_checker(asked, inspected, kind).check();

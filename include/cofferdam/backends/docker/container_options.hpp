@@ -173,7 +173,7 @@ enum class pull_policy {
 /// A value; setters chain and check: `container_options().network("bridge").memory(std::uint64_t{4} << 30)`. What is
 /// wrong is error{errc::invalid_argument} at once, in a sentence that names the option and shows no value of a
 /// variable.
-/// \par Source  Engine API, "Create a container"; specs/docker.md 5.1.
+/// \par Source  Engine API, "Create a container".
 class container_options {
  public:
   container_options() = default;

@@ -37,7 +37,7 @@ enum class command_user {
 /// `command_user`), no new privileges, no swap, limits on memory, CPUs and processes, no core files, no log on the
 /// daemon's disk, no health check, no devices and no namespace of the host's. Nothing runs it: it is a value.
 ///
-/// \par Source  Engine API 1.41, "Create a container"; specs/docker.md 5.1, where each field was tried on a daemon.
+/// \par Source  Engine API 1.41, "Create a container"; each field was tried on a daemon.
 class create_request {
  public:
   /// \param image    a name or an id that the daemon has.

@@ -266,7 +266,7 @@ class address_parser {
 /// command takes for a host.
 /// \param  said_by  where the address comes from, for the sentence.
 /// \throws          error{errc::invalid_argument}, which names what is accepted and shows no password.
-/// \par Source      docker(1), "-H"; specs/docker.md 1.2.
+/// \par Source      docker(1), "-H".
 inline daemon_location parse_daemon_address(std::string_view address, std::string_view said_by = "the options") {
   return detail::address_parser(address, said_by).parse();
 }

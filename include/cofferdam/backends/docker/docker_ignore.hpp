@@ -260,7 +260,7 @@ inline std::string cleaned_path(std::string_view path) {
 /// ```
 /// Case matters. Dots are nothing special. There is no "[!...]" and no "[:alpha:]".
 /// \par Cost    `ignored`: the product of the path's length and that of all patterns, at most.
-/// \par Source  moby/patternmatcher and its `ignorefile`; docs.docker.com, "dockerignore"; specs/docker.md 4.2.
+/// \par Source  moby/patternmatcher and its `ignorefile`; docs.docker.com, "dockerignore".
 class docker_ignore {
  public:
   /// The longest file that is read: 1 MiB. The longest pattern: 4095 bytes.

@@ -78,7 +78,7 @@ class context_limit {
 ///
 /// Symbolic links are entries of their own and never followed; sockets, FIFOs and devices are left out.
 /// \par Threads  one at a time. All members are synchronous; `step` does a bounded piece of the work.
-/// \par Source   docker/cli `cli/command/image/build`; specs/docker.md 4 and 4.2.
+/// \par Source   docker/cli `cli/command/image/build`.
 class dockerfile_context {
  public:
   /// \param context     a folder of this machine.

@@ -266,7 +266,7 @@ class daemon_finder {
 /// `choice` says so. The daemon is verified then, unless `choice` or the context (SkipTLSVerify) gives that up.
 /// \throws     error{errc::invalid_argument} for an address, a header or a folder of keys that cannot be used;
 ///             error{errc::provider_failed} for a context or a configuration that is missing or broken. No secrets.
-/// \par Source docker(1); docker/cli `cli/config`, `cli/context/store`; specs/docker.md 1.1 to 1.4.
+/// \par Source docker(1); docker/cli `cli/config`, `cli/context/store`.
 inline daemon_search find_daemon(const host_view& host, const daemon_choice& choice = daemon_choice()) {
   return detail::daemon_finder(host, choice).find();
 }

@@ -43,7 +43,7 @@ class stream_piece {
 /// ```
 /// With a terminal there are no frames, and this is not to be used.
 /// \par Cost    no allocation; a frame may be up to 4 GiB long, since it is never held.
-/// \par Source  Engine API, "Attach to a container", "Stream format"; specs/docker.md 6.1.
+/// \par Source  Engine API, "Attach to a container", "Stream format".
 class multiplexed_stream {
  public:
   /// Takes the next piece from the front of `input`; nothing once `input` is used up.

@@ -80,7 +80,7 @@ class progress_event {
 /// The status of such an answer is 200 also where it fails: then a `failure` is among the events. An answer without one
 /// is still no success until `finish` was called: a daemon that dies ends its stream as if all were well.
 /// \par Memory   one object, at most `most_object` bytes as text, and the events of what was fed and not yet taken.
-/// \par Source   specs/docker.md 3 and 4.1; moby `pkg/jsonmessage`.
+/// \par Source   moby `pkg/jsonmessage`.
 class progress_stream {
  public:
   /// \param most_object  the longest object, bytes.

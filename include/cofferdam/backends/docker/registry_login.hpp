@@ -175,7 +175,7 @@ inline registry_credentials stored_credentials(const boost::json::object& config
 /// \param registry  as `image_name::registry()` has it.
 /// \throws          error{errc::provider_failed} for a configuration that cannot be used, without a word of its
 ///                  content.
-/// \par Source      docker/cli `cli/config/configfile`; specs/docker.md 3.
+/// \par Source      docker/cli `cli/config/configfile`.
 inline registry_login find_registry_login(const host_view& host, std::string_view registry) {
   const std::optional<boost::json::object> config = detail::read_config(host);
   if (!config) return registry_login(registry_credentials());
@@ -202,7 +202,7 @@ inline registry_login find_registry_login(const host_view& host, std::string_vie
 /// \param output     its standard output, all of it; ask for no more than 64 KiB.
 /// \return           nobody, where the helper has nothing for this registry.
 /// \throws           error{errc::provider_failed}: it failed, or answered something else. Holds nothing of its answer.
-/// \par Source       docker/docker-credential-helpers, "Development"; specs/docker.md 3.
+/// \par Source       docker/docker-credential-helpers, "Development".
 inline registry_credentials read_helper_answer(const registry_login& login, int exit_code, std::string_view output) {
   const std::string what = "docker: the credential helper \"" + one_line(login.helper(), 100) +
                            "\" for the registry \"" + one_line(login.helper_input(), 100) + "\"";

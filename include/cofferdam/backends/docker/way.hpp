@@ -21,7 +21,7 @@ namespace cofferdam::inline v0::docker {
 ///   line may be run as a script by the container's sh.
 /// * The container needs /bin/sh (dash, BusyBox's, or bash), and for files cat, stat, readlink, mv, mkdir, find.
 /// * Command lines, not variables, are in the daemon's events; variables whose names are no shell names do not arrive.
-/// \par Source  specs/docker.md 6, 8 and 9.
+/// \par Source  Engine API, "Attach to a container" and "Exec".
 enum class way {
   automatic,  ///< by a warden where there is one for the image's machine, else by execs
   warden,     ///< by a warden; error{errc::unsupported} where that cannot be

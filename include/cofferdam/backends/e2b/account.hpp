@@ -27,7 +27,7 @@ enum class dialect {
 
 /// Who asks which service: an option wins over its environment variable, which wins over the default; an empty variable is
 /// none. A value.
-/// \par Source  specs/e2b.md 1.1.
+/// \par Source  E2B's SDKs, ConnectionConfig.
 class account_options {
  public:
   account_options() = default;

@@ -54,7 +54,7 @@ inline std::string said_message(std::string_view body) {
 /// \param doing   `create a sandbox`.
 /// \param status  the HTTP status.
 /// \param said    the service's words, free of secrets; shown in part, escaped.
-/// \par Source    specs/e2b.md 2.2 and 11.
+/// \par Source    E2B's API, openapi.yml.
 inline error refused_error(std::string_view doing, int status, std::string_view said) {
   errc code = errc::provider_failed;
   const char* advice = "try again later; the service's status page may say more";

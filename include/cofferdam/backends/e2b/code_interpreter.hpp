@@ -103,7 +103,7 @@ class code {
   std::chrono::milliseconds timeout() const noexcept { return timeout_; }
   const execution_limits& limits() const noexcept { return limits_; }
 
-  /// What `/execute` is asked. \par Source  specs/e2b.md 9.
+  /// What `/execute` is asked. \par Source  E2B's code interpreter SDK.
   boost::json::object body() const {
     if (!is_valid_utf8(source_)) throw error(errc::invalid_argument, "e2b: the code is not UTF-8");
     boost::json::object all;
@@ -139,7 +139,7 @@ class code {
 /// \par Lifetime      not beyond its environment, whose `close()` ends what runs.
 /// \par Cancellation  terminal: the code is interrupted; throws error{errc::cancelled}.
 /// \par Threads       the environment's executor.
-/// \par Source        specs/e2b.md 9.
+/// \par Source        E2B's code interpreter SDK.
 class code_interpreter {
  public:
   static constexpr std::uint16_t port = 49999;

@@ -21,7 +21,7 @@
 namespace cofferdam::inline v0::e2b {
 
 /// What a sandbox may connect to, and who may connect to it.
-/// \par Source  specs/e2b.md 2.6.
+/// \par Source  E2B's API, openapi.yml.
 class network_rules {
  public:
   network_rules() = default;
@@ -34,7 +34,7 @@ class network_rules {
 };
 
 /// What a sandbox is created as. A value.
-/// \par Source  specs/e2b.md 2.3, NewSandbox.
+/// \par Source  E2B's API, openapi.yml, NewSandbox.
 class create_options {
  public:
   create_options() = default;

@@ -106,7 +106,7 @@ inline void check_sandbox_id(std::string_view id) {
 ///                 rule, `https://PORT-ID.DOMAIN`.
 /// \param domain   a host name, with a port where it has one.
 /// \throws error{errc::invalid_argument} as `check_sandbox_id` and `endpoint::parse`.
-/// \par Source  specs/e2b.md 1.2 and 12.
+/// \par Source  E2B's SDKs, ConnectionConfig.
 inline endpoint sandbox_endpoint(std::string_view pattern, std::uint16_t port, const std::string& id,
                                  const std::string& domain) {
   check_sandbox_id(id);

@@ -50,7 +50,7 @@ class envd_version {
 
 /// What a daemon can do. One whose version is not known (services that imitate E2B) is taken for a fairly new one, but
 /// uploads take the form that every version knows.
-/// \par Source  specs/e2b.md 8.
+/// \par Source  E2B's SDKs, where they compare envdVersion.
 class envd_abilities {
  public:
   envd_abilities() = default;

@@ -46,7 +46,7 @@ class execution_limits {
 class rich_output {
  public:
   rich_output() = default;
-  /// \param said  a line of the type `result`, specs/e2b.md 9.
+  /// \param said  a line of the type `result`.
   explicit rich_output(const boost::json::object& said)
       : is_value_(cofferdam::detail::is_true_at(said, "is_main_result")) {
     for (const auto& [key, value] : said) {
@@ -112,7 +112,7 @@ class execution {
 };
 
 /// Reads what the code interpreter says of a run: JSON, one object a line. Sans-I/O; cut anywhere.
-/// \par Source  specs/e2b.md 9.
+/// \par Source  E2B's code interpreter SDK.
 class execution_reader {
  public:
   explicit execution_reader(const execution_limits& limits = execution_limits())

@@ -63,7 +63,7 @@ class folder_watch {
   }
 
   /// One message of the stream; nothing for what is no event.
-  /// \par Source  specs/e2b.md 6.
+  /// \par Source  envd's filesystem.proto.
   static std::optional<folder_event> parse(std::string_view text) {
     const boost::json::object said =
         cofferdam::detail::parse_object(text, errc::io_error, "e2b: a message about a folder");

@@ -45,7 +45,7 @@ class process_event {
 
   /// \param text  the message: `{"event":{...}}`. What it does not know is `other`.
   /// \throws error{errc::io_error} with net_errc::malformed for what is no JSON object, or data that is no base64.
-  /// \par Source  specs/e2b.md 5.1 and 4.3.
+  /// \par Source  envd's process.proto, in proto3's JSON.
   static process_event parse(std::string_view text) {
     namespace json = cofferdam::detail;
     if (std::optional<process_event> output = plain_output(text)) return std::move(*output);

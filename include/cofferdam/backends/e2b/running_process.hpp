@@ -19,7 +19,7 @@ namespace cofferdam::inline v0::e2b {
 class running_process {
  public:
   running_process() = default;
-  /// \param said  ProcessInfo, specs/e2b.md 5.1.
+  /// \param said  ProcessInfo of envd's process.proto.
   explicit running_process(const boost::json::object& said) {
     namespace json = cofferdam::detail;
     pid_ = json::number_at(said, "pid").value_or(0);

@@ -18,7 +18,7 @@
 namespace cofferdam::inline v0::e2b {
 
 /// A sandbox as the service tells of it. What it leaves out is empty or 0.
-/// \par Source  specs/e2b.md 2.3: Sandbox, SandboxDetail, ListedSandbox.
+/// \par Source  E2B's API, openapi.yml: Sandbox, SandboxDetail, ListedSandbox.
 class sandbox_info {
  public:
   sandbox_info() = default;

@@ -26,7 +26,7 @@ enum class file_access { read, write };
 /// \param path        as the URL says it, decoded.
 /// \param user        as the URL says it; empty where it says none.
 /// \param expiration  seconds since 1970; nothing: as long as the sandbox lives.
-/// \par Source        specs/e2b.md 7.
+/// \par Source        E2B's SDKs, signature.
 inline std::string file_signature(std::string_view path, file_access access, std::string_view user, const secret& token,
                                   std::optional<std::int64_t> expiration) {
   undumped_bytes raw;

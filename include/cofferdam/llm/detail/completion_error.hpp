@@ -23,7 +23,7 @@
 #include <string_view>
 #include <utility>
 
-// What an answer that is none means, and whether and when to ask again. specs/mcp-and-llm.md, 12.5.
+// What an answer that is none means, and whether and when to ask again. OpenAI's API reference, "Error codes".
 
 namespace cofferdam::inline v0::detail {
 

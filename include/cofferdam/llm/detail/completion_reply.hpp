@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-// An answer of POST /chat/completions, whole or in pieces. specs/mcp-and-llm.md, 12.3 and 12.4.
+// An answer of POST /chat/completions, whole or in pieces. OpenAI's API reference, "Chat Completions", "Streaming".
 
 namespace cofferdam::inline v0::detail {
 

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-// A conversation as POST /chat/completions takes it. specs/mcp-and-llm.md, 12.2 and 15.2.
+// A conversation as POST /chat/completions takes it. OpenAI's API reference, "Create chat completion".
 
 namespace cofferdam::inline v0::detail {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-// Ways to make a conversation shorter that is longer than its model's context. specs/mcp-and-llm.md, 15.5. What comes
+// Ways to make a conversation shorter that is longer than its model's context. What comes
 // before `kept` (who the model is, the task, a summary) is never touched.
 
 namespace cofferdam::inline v0::detail {

@@ -35,7 +35,7 @@ namespace cofferdam::inline v0 {
 /// \par Security  contexts of a sandbox are no walls between each other: see `python`. Where a sandbox is secured, its
 ///                access token or its traffic token is demanded.
 /// \par Lifetime  copies are one and the same: they share `memory`.
-/// \par Threads   the gateway's executor. \par Source  specs/e2b.md 9. \par Example  examples/e2b_gateway.cpp
+/// \par Threads   the gateway's executor. \par Source  E2B's code interpreter SDK. \par Example  examples/e2b_gateway.cpp
 class e2b_code_interpreter {
  public:
   /// The port that E2B's clients look for it on.

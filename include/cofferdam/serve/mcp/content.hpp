@@ -20,7 +20,7 @@ namespace cofferdam::inline v0::mcp {
 
 /// A block of what a tool or a prompt says, or a resource holds: `content::text("hello")`.
 /// Texts are UTF-8; broken sequences become U+FFFD.
-/// \par Source  MCP, "Tools", "Tool Result"; specs/mcp-and-llm.md, 6.3.
+/// \par Source  MCP, "Tools", "Tool Result".
 class content {
  public:
   static content text(std::string_view words) {

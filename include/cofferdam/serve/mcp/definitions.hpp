@@ -17,7 +17,7 @@
 namespace cofferdam::inline v0::mcp {
 
 /// How a server describes a tool: `tool_definition("add", "Adds two numbers.").input(schema)`.
-/// \par Source  MCP, "Tools"; specs/mcp-and-llm.md, 6.2.
+/// \par Source  MCP, "Tools".
 class tool_definition {
  public:
   /// \param name  matches `[A-Za-z0-9_.-]{1,128}`. \throws error{errc::invalid_argument} for another.

@@ -13,7 +13,6 @@ namespace cofferdam::inline v0::docker::detail {
 ///
 /// A signal makes `read` fail too in some shells, so only very many failures in a row are the end; each line that comes
 /// begins the count again.
-/// \par Source  specs/docker.md 5.3.
 inline constexpr std::string_view lease_script =
     "n=0; trap 'kill -9 -1 2>/dev/null; echo' USR1; trap '' CHLD; "
     "while [ $n -lt 50000 ]; do if read -r x; then n=0; else n=$((n+1)); fi; done";

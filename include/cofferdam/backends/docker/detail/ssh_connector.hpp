@@ -34,7 +34,7 @@
 namespace cofferdam::inline v0::docker::detail {
 
 /// The words of the `ssh` that speaks to the daemon at the other end, over its own standard input and output.
-/// \par Source  docker/cli `cli/connhelper`; specs/docker.md 1.5.
+/// \par Source  docker/cli `cli/connhelper`.
 inline std::vector<std::string> ssh_words(const daemon_location& where) {
   std::vector<std::string> words{"ssh"};
   if (!where.user().empty()) {

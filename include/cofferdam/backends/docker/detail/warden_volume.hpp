@@ -32,7 +32,7 @@ inline std::string warden_volume_name(const warden_image& warden) {
 }
 
 /// What the daemon says of a path in a container; nothing where it is not there.
-/// \par Source  Engine API, "Get information about files in a container"; specs/docker.md 10.
+/// \par Source  Engine API, "Get information about files in a container".
 inline awaitable<std::optional<boost::json::object>> stat_in_container(std::shared_ptr<engine> api, std::string id,
                                                                        std::string path) {
   static const std::vector<int> absent{404};

@@ -120,7 +120,7 @@ inline int gateway_refused_code(const command_result& result) noexcept {
                                                                                                                 : 126;
 }
 
-/// EndEvent. \par Source  specs/e2b.md 5.1.
+/// EndEvent. \par Source  envd's process.proto.
 inline boost::json::object gateway_end_event(const command_result& result) {
   boost::json::object end;
   const bool has_exited = result.exit_code() >= 0;

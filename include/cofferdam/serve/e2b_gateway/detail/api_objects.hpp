@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-// The control plane's objects, to and from JSON. \par Source  specs/e2b.md 2.3, 2.4.
+// The control plane's objects, to and from JSON. \par Source  E2B's API, openapi.yml.
 
 namespace cofferdam::inline v0::detail {
 

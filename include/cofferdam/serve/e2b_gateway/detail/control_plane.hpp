@@ -27,7 +27,7 @@
 
 namespace cofferdam::inline v0::detail {
 
-/// One request to the control plane. \par Source  specs/e2b.md 2.
+/// One request to the control plane. \par Source  E2B's API, openapi.yml.
 class gateway_api {
  public:
   gateway_api(std::shared_ptr<gateway_core> core, http_call& call) : core_(std::move(core)), call_(call) {}

@@ -33,7 +33,7 @@
 
 namespace cofferdam::inline v0::detail {
 
-/// `GET` and `POST /files` of a sandbox. \par Source  specs/e2b.md 3.2, 3.3, 7.
+/// `GET` and `POST /files` of a sandbox. \par Source  envd's API, envd.yaml.
 class gateway_files {
  public:
   gateway_files(std::shared_ptr<gateway_core> core, std::shared_ptr<gateway_sandbox> sandbox, http_call& call)

@@ -32,7 +32,7 @@
 
 namespace cofferdam::inline v0::detail {
 
-/// `filesystem.Filesystem`. \par Source  specs/e2b.md 6.
+/// `filesystem.Filesystem`. \par Source  envd's filesystem.proto.
 class gateway_filesystem_service {
  public:
   explicit gateway_filesystem_service(gateway_rpc& rpc) noexcept

@@ -22,7 +22,7 @@
 #include <system_error>
 #include <utility>
 
-// What E2B's code interpreter says of a run: JSON, one object a line (specs/e2b.md 9). Sans-I/O.
+// What E2B's code interpreter says of a run: JSON, one object a line. Sans-I/O.
 
 namespace cofferdam::inline v0::detail {
 

@@ -64,7 +64,7 @@ class gateway_paths {
   const std::string& home() const noexcept { return home_; }
   const std::string& workspace() const noexcept { return workspace_; }
 
-  /// EntryInfo. \param path  the entry's, in the workspace. \par Source  specs/e2b.md 6.
+  /// EntryInfo. \param path  the entry's, in the workspace. \par Source  envd's filesystem.proto.
   boost::json::object describe(const entry& found, std::string_view path) const {
     const std::string whole = outside(path);
     boost::json::object object;

@@ -29,7 +29,7 @@
 
 namespace cofferdam::inline v0::detail {
 
-/// `process.Process`. \par Source  specs/e2b.md 5.
+/// `process.Process`. \par Source  envd's process.proto.
 class gateway_process_service {
  public:
   explicit gateway_process_service(gateway_rpc& rpc) noexcept : rpc_(rpc), sandbox_(*rpc.sandbox()) {}

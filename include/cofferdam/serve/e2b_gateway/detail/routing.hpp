@@ -100,7 +100,7 @@ class gateway_route {
   std::uint16_t port_ = 0;
 };
 
-/// Reads from a request's `Host`, from E2B's two headers and from its target whom it is for. \par Source  specs/e2b.md 1.3.
+/// Reads from a request's `Host`, from E2B's two headers and from its target whom it is for. \par Source  E2B's client proxy.
 class gateway_router {
  public:
   /// \param names  further hosts, without ports, under which the API and, by headers, sandboxes are reached.

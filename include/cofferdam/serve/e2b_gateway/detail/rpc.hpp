@@ -33,7 +33,7 @@
 #include <system_error>
 #include <utility>
 
-// The Connect protocol's JSON codec, as a server speaks it. \par Source  specs/e2b.md 4.
+// The Connect protocol's JSON codec, as a server speaks it. \par Source  Connect protocol.
 
 namespace cofferdam::inline v0::detail {
 

@@ -16,7 +16,7 @@ namespace cofferdam::inline v0::detail {
 /// As E2B's own, which clients and proxies check to be small letters and digits.
 inline std::string gateway_sandbox_id() { return "i" + random_name(20); }
 
-/// What stands in a signed URL's `signature`. \par Source  specs/e2b.md 7.
+/// What stands in a signed URL's `signature`. \par Source  E2B's SDKs, signature.
 /// \param expiration  as it stands in the URL; empty where there is none.
 inline std::string gateway_signature(std::string_view path, std::string_view operation, std::string_view user,
                                      std::string_view token, std::string_view expiration) {

@@ -38,7 +38,7 @@
 #include <utility>
 #include <vector>
 
-// Commands as tools: run one, and keep some going. specs/mcp-and-llm.md, 9.2 and 10.1.
+// Commands as tools: run one, and keep some going.
 
 namespace cofferdam::inline v0::mcp::detail {
 

@@ -34,7 +34,7 @@ namespace cofferdam::inline v0::mcp::detail {
 /// Answers requests, of either era, wherever they came from.
 class dispatch {
  public:
-  /// Says who asks and in which version; what is wrong with that. specs/mcp-and-llm.md, 3.6 and 4.5.
+  /// Says who asks and in which version; what is wrong with that. MCP, "Lifecycle".
   static std::optional<reply> admit(session_state& of, request& one) {
     const boost::json::object& params = one.message.params;
     const boost::json::object* const meta = object_of(params, "_meta");

@@ -26,7 +26,7 @@
 namespace cofferdam::inline v0::mcp::detail {
 
 /// The messages that belong to one request, or to none, as Server-Sent Events: numbered, and kept so that a client whose
-/// connection broke gets those that it has missed. specs/mcp-and-llm.md, 4.2 and 4.4.
+/// connection broke gets those that it has missed. MCP, "Transports", "Resumability".
 class event_stream final : public outlet {
  public:
   static constexpr std::size_t most_events = 256;

@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-// What is looked at before a message of streamable HTTP is: who asks, and what its fields say. specs/mcp-and-llm.md, 4.
+// What is looked at before a message of streamable HTTP is: who asks, and what its fields say. MCP, "Transports".
 
 namespace cofferdam::inline v0::mcp::detail {
 

@@ -33,7 +33,7 @@
 
 namespace cofferdam::inline v0::mcp::detail {
 
-/// Streamable HTTP: one path, both eras. specs/mcp-and-llm.md, 4.
+/// Streamable HTTP: one path, both eras. MCP, "Transports".
 class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
  public:
   explicit http_endpoint(std::shared_ptr<server_core> core)

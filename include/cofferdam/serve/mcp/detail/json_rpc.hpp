@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-// JSON-RPC 2.0 as MCP has it: texts in, messages out, and back. specs/mcp-and-llm.md, 2 and 7.
+// JSON-RPC 2.0 as MCP has it: texts in, messages out, and back. MCP, "Messages".
 
 namespace cofferdam::inline v0::mcp::detail {
 

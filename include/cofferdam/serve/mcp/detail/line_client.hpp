@@ -31,7 +31,7 @@
 
 namespace cofferdam::inline v0::mcp::detail {
 
-/// The client at the other end of a byte stream, one message a line: stdio. specs/mcp-and-llm.md, 3.
+/// The client at the other end of a byte stream, one message a line: stdio. MCP, "Transports".
 class line_client : public std::enable_shared_from_this<line_client> {
  public:
   line_client(std::shared_ptr<server_core> core, byte_stream stream)

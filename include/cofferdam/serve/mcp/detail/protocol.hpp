@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-// The versions of the protocol, and the names it uses. specs/mcp-and-llm.md, 1 and 5.4.
+// The versions of the protocol, and the names it uses. MCP, "Versioning".
 
 namespace cofferdam::inline v0::mcp::detail {
 

@@ -37,7 +37,7 @@
 
 namespace cofferdam::inline v0::mcp::detail {
 
-/// Python as a tool. specs/mcp-and-llm.md, 9.2 and 10.1.
+/// Python as a tool.
 class python_tool {
  public:
   static void add_to(server_core& core) {

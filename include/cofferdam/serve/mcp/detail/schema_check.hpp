@@ -17,7 +17,7 @@
 #include <utility>
 
 // The part of JSON Schema that is checked before a handler of somebody's own runs: `required`, the `type` of the
-// properties at the top, `additionalProperties: false`. specs/mcp-and-llm.md, 6.2.
+// properties at the top, `additionalProperties: false`. MCP, "Tools".
 
 namespace cofferdam::inline v0::mcp::detail {
 

@@ -42,7 +42,7 @@
 
 namespace cofferdam::inline v0::mcp::detail {
 
-/// Files to and fro between a client's environment, the client and the host's own folders. specs/mcp-and-llm.md, 9.2.
+/// Files to and fro between a client's environment, the client and the host's own folders.
 ///
 /// A folder of the host is opened as a workspace is: what a name or a link in it leads out to is refused.
 class transfer_tools {
