@@ -160,6 +160,15 @@ TEST_F(Local, a_shell_can_be_named) {
   EXPECT_NE(one_word.advice().find("an argument of its own"), std::string::npos) << one_word.advice();
 }
 
+TEST_F(Local, a_recipe_may_be_set_up_step_by_step_and_copies_keep_what_they_had) {
+  local recipe = local().without_warning().temporary_base(folder_);
+  const local before = recipe;
+  recipe.workspace(folder_).default_timeout(50ms);
+  EXPECT_EQ(result_of(recipe, cofferdam::shell("sleep 60")).kind(), error_kind::timeout);
+  EXPECT_EQ(result_of(recipe, cofferdam::shell("pwd")).out().text(), folder_.string() + "\n");
+  EXPECT_NE(result_of(before, cofferdam::shell("sleep 0.2; pwd")).out().text(), folder_.string() + "\n");
+}
+
 TEST_F(Local, the_environment_is_the_documented_one) {
   const command_result result = result_of(local().without_warning(), argv("env"));
   std::vector<std::string> names;

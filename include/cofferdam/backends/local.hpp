@@ -118,51 +118,61 @@ class local_environment {
 class local {
  public:
   /// Where the private folder is made. Default: TMPDIR, else /tmp. Made where it is missing.
-  local&& temporary_base(std::filesystem::path folder) && {
+  local& temporary_base(std::filesystem::path folder) & {
     return with([&](detail::local_settings& all) { all.temporary_base = std::move(folder); });
   }
+  local&& temporary_base(std::filesystem::path folder) && { return std::move(temporary_base(std::move(folder))); }
   /// Works in this existing directory instead of a new one, and leaves it there.
-  local&& workspace(std::filesystem::path folder) && {
+  local& workspace(std::filesystem::path folder) & {
     return with([&](detail::local_settings& all) { all.workspace = std::move(folder); });
   }
+  local&& workspace(std::filesystem::path folder) && { return std::move(workspace(std::move(folder))); }
   /// The shell for lines, as an absolute path; it must take `-c -- LINE`. Default: bash, else /bin/sh.
-  local&& shell(std::string path) && {
+  local& shell(std::string path) & {
     return with([&](detail::local_settings& all) { all.shell = std::move(path); });
   }
+  local&& shell(std::string path) && { return std::move(shell(std::move(path))); }
   /// The time limit of commands that have none of their own. Default: 5 minutes; `no_timeout` for none.
-  local&& default_timeout(std::chrono::milliseconds limit) && {
+  local& default_timeout(std::chrono::milliseconds limit) & {
     if (limit <= std::chrono::milliseconds::zero())
       throw error(errc::invalid_argument,
                   "local: the default timeout must be longer than zero (no_timeout says: none)");
     return with([&](detail::local_settings& all) { all.commands.default_timeout = limit; });
   }
+  local&& default_timeout(std::chrono::milliseconds limit) && { return std::move(default_timeout(limit)); }
   /// From SIGTERM to SIGKILL. Default: 500 ms; zero or more.
-  local&& kill_grace(std::chrono::milliseconds time) && {
+  local& kill_grace(std::chrono::milliseconds time) & {
     require_not_negative(time, "kill_grace");
     return with([&](detail::local_settings& all) { all.commands.kill_grace = time; });
   }
+  local&& kill_grace(std::chrono::milliseconds time) && { return std::move(kill_grace(time)); }
   /// How long a background child may go on writing once the command has ended. Default: 100 ms; zero or more.
-  local&& output_grace(std::chrono::milliseconds time) && {
+  local& output_grace(std::chrono::milliseconds time) & {
     require_not_negative(time, "output_grace");
     return with([&](detail::local_settings& all) { all.commands.output_grace = time; });
   }
+  local&& output_grace(std::chrono::milliseconds time) && { return std::move(output_grace(time)); }
   /// What to do with a shell line that seems to name files outside the workspace. Default: `path_policy::advise`. It
   /// is a guess about text, for the model's sake, and no wall.
-  local&& paths(path_policy policy) && {
+  local& paths(path_policy policy) & {
     return with([&](detail::local_settings& all) { all.paths = policy; });
   }
+  local&& paths(path_policy policy) && { return std::move(paths(policy)); }
   /// Who starts the commands. Default: `warden_policy::automatic`.
-  local&& warden(warden_policy policy) && {
+  local& warden(warden_policy policy) & {
     return with([&](detail::local_settings& all) { all.policy = policy; });
   }
+  local&& warden(warden_policy policy) && { return std::move(warden(policy)); }
   /// A warden of your own build instead of the one in the library: the path of its program.
-  local&& warden_program(std::filesystem::path program) && {
+  local& warden_program(std::filesystem::path program) & {
     return with([&](detail::local_settings& all) { all.warden = std::move(program); });
   }
+  local&& warden_program(std::filesystem::path program) && { return std::move(warden_program(std::move(program))); }
   /// Does not warn that it is no wall.
-  local&& without_warning() && {
+  local& without_warning() & {
     return with([](detail::local_settings& all) { all.warns = false; });
   }
+  local&& without_warning() && { return std::move(without_warning()); }
 
   /// \throws error{errc::provider_failed} where a folder cannot be made, there is no shell, or the program ignores
   ///         SIGCHLD (then nobody can know how a command ended).
@@ -191,11 +201,11 @@ class local {
   }
 
   template <class Change>
-  local&& with(Change change) {
+  local& with(Change change) {
     auto copy = std::make_shared<detail::local_settings>(*settings_);
     change(*copy);
     settings_ = std::move(copy);
-    return std::move(*this);
+    return *this;
   }
 
   static std::shared_ptr<const detail::local_settings> defaults() { return std::make_shared<detail::local_settings>(); }

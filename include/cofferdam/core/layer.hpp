@@ -246,6 +246,13 @@ auto operator|(Provider provider, combined_layers<Inner, Outer> recipes) {
   return std::move(provider) | recipes.inner() | recipes.outer();
 }
 
+/// The wrong way round, which is a sentence and no list of candidates: a recipe wraps what stands to its left.
+template <std::derived_from<pipeable> Recipe, detail::opens_closable Provider>
+void operator|(const Recipe&, const Provider&) {
+  static_assert(!detail::opens_closable<Provider>,
+                "cofferdam: the provider comes first, and what wraps it behind it: local() | timeout(5s)");
+}
+
 /// A narrower view of an open environment: `std::move(environment) | allow_commands("ls")`. Closing it closes that.
 template <detail::closable Environment, layer_for<Environment> Recipe>
   requires(!detail::prepares<decltype(std::declval<const Recipe&>().attach(std::declval<Environment>()))>)

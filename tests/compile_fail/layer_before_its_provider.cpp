@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// A layer to the left of what it should wrap: the message says how it is meant.
+// expect: the provider comes first
+
+#include <cofferdam/middleware/timeout.hpp>
+
+#include "minimal_provider.hpp"
+
+int main() {
+  using namespace std::chrono_literals;
+#ifdef FIXED
+  auto wrapped = minimal::provider() | cofferdam::timeout(1s);
+  static_cast<void>(wrapped);
+#else
+  cofferdam::timeout(1s) | minimal::provider();
+#endif
+}
