@@ -29169,6 +29169,94 @@ class local_commands {
 }  // namespace detail
 }  // namespace cofferdam::inline v0
 
+// ---- cofferdam/backends/detail/local_leftovers.hpp ----
+
+
+#include <chrono>
+#include <cstddef>
+#include <ctime>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// A program that is killed leaves its private folders. They say themselves that nobody uses them any more: whoever uses one
+// holds a lock on it, which goes with the program, and another program of the same user removes the unlocked.
+
+namespace cofferdam::inline v0::detail {
+
+inline constexpr std::string_view private_folder_prefix = "cofferdam-local-";
+inline constexpr const char* never_removed_name = "has-no-lock";
+
+/// Says that a folder is in use, to whoever looks, for as long as this object lives.
+class folder_lock {
+ public:
+  folder_lock() = default;
+  /// Where the file system has no locks the folder says so, and only its own program removes it.
+  explicit folder_lock(const directory& folder) : fd_(::openat(folder.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (fd_ && ::flock(fd_.get(), LOCK_SH | LOCK_NB) == 0) return;
+    folder.make_directory(never_removed_name);
+  }
+
+ private:
+  unique_fd fd_;
+};
+
+/// Whether a folder was left by a program that is no more. It is locked by `lock` then.
+/// \param now  a folder that is younger than a minute may have its lock still to come.
+inline bool is_abandoned(int base, const std::string& name, std::time_t now, unique_fd& lock) {
+  lock.reset(::openat(base, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
+  if (!lock || ::fstat(lock.get(), &status) != 0) return false;
+  if (status.st_uid != ::geteuid() || now - status.st_mtime < 60) return false;
+  if (::faccessat(lock.get(), never_removed_name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) return false;
+  return ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0;
+}
+
+/// Whether this is the first time that this process is asked about a folder.
+inline bool is_first_look(const std::filesystem::path& base) {
+  static std::mutex mutex;
+  static std::set<std::filesystem::path> seen;
+  const std::lock_guard lock(mutex);
+  return seen.insert(base).second;
+}
+
+/// Removes such folders below `base`, for a second at most: what is left then is for the next program. What cannot be
+/// removed stays, and nobody is told.
+inline awaitable<void> remove_abandoned_folders(std::filesystem::path base) {
+  constexpr std::size_t most_names = 100'000;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  try {
+    const directory above = directory::open(base);
+    unique_fd readable(::openat(above.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!readable) co_return;
+    const std::vector<std::string> names = names_in(std::move(readable), most_names, "list", base.native());
+    const std::time_t now = std::time(nullptr);
+    for (const std::string& name : names) {
+      unique_fd lock;
+      if (!name.starts_with(private_folder_prefix) || !is_abandoned(above.fd(), name, now, lock)) continue;
+      tree_removal removal = above.removal(name);
+      for (;;) {
+        const bool done = removal.step(names_a_turn);
+        if (std::chrono::steady_clock::now() > until) co_return;
+        if (done) break;
+        co_await yield_turn("close");
+      }
+    }
+  } catch (const error&) {  // somebody else's leftovers: not this program's trouble
+  }
+}
+
+}  // namespace cofferdam::inline v0::detail
+
 // ---- cofferdam/backends/detail/local_state.hpp ----
 
 
@@ -29224,6 +29312,7 @@ class local_folders {
     make_private_folder(settings.temporary_base);
     try {
       const directory top = directory::open(folder_);
+      lock_ = folder_lock(top);
       top.make_directory("tmp");
       std::optional<directory> staging;
       if (workspace_.empty()) {
@@ -29257,7 +29346,8 @@ class local_folders {
   /// Removes what is ours. What the killed still hold or make meanwhile is tried again for a while.
   static awaitable<void> remove(std::shared_ptr<local_folders> self, asio::any_io_executor executor) {
     self->workspace_fd_.reset();
-    const directory above = directory::open(self->folder_.parent_path());
+    const std::filesystem::path base = self->folder_.parent_path();
+    const directory above = directory::open(base);
     for (int attempt = 0;; ++attempt) {
       std::string why;
       try {
@@ -29272,11 +29362,12 @@ class local_folders {
         if (failure.code() == errc::not_found) self->folder_.clear();  // somebody else has removed it
         why = failure.what();
       }
-      if (self->folder_.empty()) co_return;
+      if (self->folder_.empty()) break;
       if (attempt == 100)
         throw error(errc::io_error, "close: the folder '" + self->folder_.string() + "' cannot be removed: " + why);
       co_await short_pause(executor);
     }
+    if (is_first_look(base)) co_await remove_abandoned_folders(base);
   }
 
  private:
@@ -29301,7 +29392,7 @@ class local_folders {
       throw error(errc::provider_failed,
                   "local: no folder for temporary files: " + failure.message() + "; name one with temporary_base()",
                   failure);
-    std::string pattern = (base / "cofferdam-XXXXXX").string();
+    std::string pattern = (base / (std::string(private_folder_prefix) + "XXXXXX")).string();
     if (::mkdtemp(pattern.data()) == nullptr) {
       const std::error_code cause(errno, std::system_category());
       throw error(errc::provider_failed,
@@ -29318,6 +29409,7 @@ class local_folders {
   }
 
   std::filesystem::path folder_;
+  folder_lock lock_;
   std::filesystem::path workspace_;
   unique_fd workspace_fd_;
   std::optional<workspace_files> files_;
@@ -29513,8 +29605,9 @@ namespace cofferdam::inline v0 {
 /// An open `local` environment. Models every refinement but `suspendable_environment`.
 ///
 /// Movable while no operation is under way. Destroyed without `close()`, it kills what runs and leaves the folder to be
-/// removed when another environment opens or closes after all of that is dead, or when the program ends. A program that is
-/// killed leaves the folder where it is; what ran in it is ended.
+/// removed when another environment opens or closes after all of that is dead, or when the program ends. Of a program that
+/// is killed, what ran is ended, and the folder stays until another program of the same user, a minute later or more,
+/// closes its first environment in the same place.
 /// \par Threads  the executor it was opened on.
 class local_environment {
  public:

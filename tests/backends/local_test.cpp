@@ -19,6 +19,8 @@
 #include <vector>
 
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace {
 
@@ -96,6 +98,61 @@ TEST_F(Local, an_environment_that_is_dropped_leaves_its_folder_to_the_next) {
     run(next);
     return std::filesystem::is_empty(folder_);
   }));
+}
+
+/// A program that opens an environment and is killed: where its folder is.
+std::filesystem::path folder_of_the_killed(const std::filesystem::path& base) {
+  int ends[2];
+  EXPECT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    run([&]() -> awaitable<void> {
+      local_environment env = co_await local().without_warning().temporary_base(base).open();
+      const std::string text = "x";
+      co_await env.write_file("a/b", as_bytes(text));
+      const std::string path = env.workspace().parent_path();
+      static_cast<void>(!::write(ends[1], path.data(), path.size()));
+      for (;;) ::pause();
+    });
+  }
+  ::close(ends[1]);
+  char path[4096];
+  const ssize_t size = ::read(ends[0], path, sizeof path);
+  ::close(ends[0]);
+  const std::filesystem::path folder(std::string(path, static_cast<std::size_t>(std::max<ssize_t>(size, 0))));
+  EXPECT_TRUE(std::filesystem::exists(folder / "workspace/a/b"));
+  EXPECT_EQ(::kill(child, SIGKILL), 0);
+  EXPECT_EQ(::waitpid(child, nullptr, 0), child);
+  return folder;
+}
+
+void make_older(const std::filesystem::path& folder) {
+  std::filesystem::last_write_time(folder, std::filesystem::file_time_type::clock::now() - 10min);
+}
+
+TEST_F(Local, what_a_killed_program_left_is_removed_by_another_and_nothing_that_is_in_use) {
+  const std::filesystem::path left = folder_of_the_killed(folder_);
+  const std::filesystem::path young = folder_of_the_killed(folder_);
+  const std::filesystem::path without_locks = folder_of_the_killed(folder_);
+  std::filesystem::create_directory(without_locks / "has-no-lock");
+  const std::filesystem::path stranger = folder_ / "cofferdam-somebody";
+  std::filesystem::create_directories(stranger / "workspace");
+  const std::filesystem::path link = folder_ / "cofferdam-local-link";
+  std::filesystem::create_directory_symlink(stranger, link);
+  const local recipe = local().without_warning().temporary_base(folder_);
+  run([&]() -> awaitable<void> {
+    local_environment user = co_await recipe.open();
+    const std::filesystem::path used = user.workspace().parent_path();
+    for (const std::filesystem::path& each : {left, without_locks, stranger, used}) make_older(each);
+    local_environment first = co_await recipe.open();
+    co_await first.close();
+    EXPECT_FALSE(std::filesystem::exists(left));
+    for (const std::filesystem::path& each : {young, without_locks, stranger / "workspace", used / "workspace", link})
+      EXPECT_TRUE(std::filesystem::exists(each)) << each;
+    command_result result = co_await user.run_command(cofferdam::shell("echo works > file; cat file"));
+    EXPECT_EQ(result.out().text(), "works\n");
+    co_await user.close();
+  });
 }
 
 TEST_F(Local, works_in_an_existing_directory_and_leaves_it) {

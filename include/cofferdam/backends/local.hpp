@@ -31,8 +31,9 @@ namespace cofferdam::inline v0 {
 /// An open `local` environment. Models every refinement but `suspendable_environment`.
 ///
 /// Movable while no operation is under way. Destroyed without `close()`, it kills what runs and leaves the folder to be
-/// removed when another environment opens or closes after all of that is dead, or when the program ends. A program that is
-/// killed leaves the folder where it is; what ran in it is ended.
+/// removed when another environment opens or closes after all of that is dead, or when the program ends. Of a program that
+/// is killed, what ran is ended, and the folder stays until another program of the same user, a minute later or more,
+/// closes its first environment in the same place.
 /// \par Threads  the executor it was opened on.
 class local_environment {
  public:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/backends/detail/local_commands.hpp>
+#include <cofferdam/backends/detail/local_leftovers.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
@@ -72,6 +73,7 @@ class local_folders {
     make_private_folder(settings.temporary_base);
     try {
       const directory top = directory::open(folder_);
+      lock_ = folder_lock(top);
       top.make_directory("tmp");
       std::optional<directory> staging;
       if (workspace_.empty()) {
@@ -105,7 +107,8 @@ class local_folders {
   /// Removes what is ours. What the killed still hold or make meanwhile is tried again for a while.
   static awaitable<void> remove(std::shared_ptr<local_folders> self, asio::any_io_executor executor) {
     self->workspace_fd_.reset();
-    const directory above = directory::open(self->folder_.parent_path());
+    const std::filesystem::path base = self->folder_.parent_path();
+    const directory above = directory::open(base);
     for (int attempt = 0;; ++attempt) {
       std::string why;
       try {
@@ -120,11 +123,12 @@ class local_folders {
         if (failure.code() == errc::not_found) self->folder_.clear();  // somebody else has removed it
         why = failure.what();
       }
-      if (self->folder_.empty()) co_return;
+      if (self->folder_.empty()) break;
       if (attempt == 100)
         throw error(errc::io_error, "close: the folder '" + self->folder_.string() + "' cannot be removed: " + why);
       co_await short_pause(executor);
     }
+    if (is_first_look(base)) co_await remove_abandoned_folders(base);
   }
 
  private:
@@ -149,7 +153,7 @@ class local_folders {
       throw error(errc::provider_failed,
                   "local: no folder for temporary files: " + failure.message() + "; name one with temporary_base()",
                   failure);
-    std::string pattern = (base / "cofferdam-XXXXXX").string();
+    std::string pattern = (base / (std::string(private_folder_prefix) + "XXXXXX")).string();
     if (::mkdtemp(pattern.data()) == nullptr) {
       const std::error_code cause(errno, std::system_category());
       throw error(errc::provider_failed,
@@ -166,6 +170,7 @@ class local_folders {
   }
 
   std::filesystem::path folder_;
+  folder_lock lock_;
   std::filesystem::path workspace_;
   unique_fd workspace_fd_;
   std::optional<workspace_files> files_;
