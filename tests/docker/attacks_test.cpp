@@ -3,10 +3,12 @@
 
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/files/upload.hpp>
 
 #include "docker/docker_support.hpp"
 #include "docker/fault_proxy.hpp"
 #include "support/census.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/co_spawn.hpp>
@@ -19,6 +21,7 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -631,6 +634,40 @@ TEST(Attack, FS_03_links_out_of_a_containers_workspace_are_not_followed) {
           }
           command_result canary = co_await env.run_command(shell("cmp /etc/passwd /tmp/canary && echo same"));
           EXPECT_EQ(canary.out().text(), "same\n");
+        },
+        options);
+  }
+}
+
+TEST(Attack, FS_13_what_root_uploads_under_a_strict_umask_is_the_guests_own) {
+  COFFERDAM_NEEDS_DOCKER();
+  const cofferdam_test::temporary_folder folder;
+  const mode_t before = ::umask(077);
+  std::filesystem::create_directories(folder.path() / "data/nested/new");
+  std::ofstream(folder.path() / "data/nested/new/f") << "x";
+  ::umask(before);
+  ASSERT_EQ(output_of("stat -c %a " + (folder.path() / "data/nested/new/f").string()), "600");
+  for (const bool is_in_memory : {true, false}) {
+    docker::container_options options = docker::container_options().user("1000");
+    if (!is_in_memory) options.writable_root();
+    inside(
+        "debian",
+        [&](docker::environment& env) -> awaitable<void> {
+          const std::string deeds =
+              "cat data/nested/new/f && echo y >> data/nested/new/f && touch data/nested/new/beside data/nested/g && "
+              "mkdir data/nested/new/below && rm data/nested/new/f && rm -r data/nested && echo done";
+          if (!is_in_memory) {  // control: docker's own copy belongs to root, as it did here
+            docker_says("cp " + (folder.path() / "data").string() + " " + env.container_name() + ":/workspace/data");
+            command_result control = co_await env.run_command(shell(deeds));
+            EXPECT_FALSE(control.ok()) << control.out().text();
+            docker_says("exec -u 0 " + env.container_name() + " rm -rf /workspace/data");
+          }
+          const mode_t old = ::umask(077);
+          transfer sent = co_await upload(env, files((folder.path() / "data").string()));
+          ::umask(old);
+          sent.throw_if_failed();
+          command_result result = co_await env.run_command(shell(deeds));
+          EXPECT_EQ(result.out().text(), "xdone\n") << result.err().text();
         },
         options);
   }
