@@ -29900,7 +29900,7 @@ class code_result {
   }
 
   /// `timeout`, `out_of_memory` (ended by the memory limit of its container; a limit of the runner's own is a MemoryError),
-  /// `execution_error` (the run or its driver was lost, or could not begin), or what a guard says.
+  /// `execution_error` (the run, its driver or its context was lost, or could not begin), or what a guard says.
   error_kind kind() const noexcept { return kind_; }
   code_result& kind(error_kind kind) {
     kind_ = kind;
@@ -29933,11 +29933,13 @@ class code_result {
     return *this;
   }
 
-  /// The value of the last statement where that is an expression and its value is not None.
+  /// The value of the last statement where that is an expression and its value is not None. JSON, and what JSON has not is
+  /// tagged (`tagged_value.hpp`). More than 4 MiB of that, or more than 100 levels, are only a text.
   const std::optional<boost::json::value>& value() const noexcept { return value_; }
-  /// False where something in `value()` is only its text (`python_type(...) == "text"`).
+  /// False where something in `value()` is only its text (`python_type(...) == "text"`; its "why" says why where the type,
+  /// its "type", does not).
   bool value_is_exact() const noexcept { return value_is_exact_; }
-  /// Its `repr`, at most some 64 KiB.
+  /// Its `repr`, at most some 64 KiB; of a very large one, or one with integers of thousands of digits, a shorter form.
   const std::string& value_text() const noexcept { return value_text_; }
   code_result& value(boost::json::value what, bool is_exact, std::string text) {
     value_ = std::move(what);
@@ -29962,7 +29964,8 @@ class code_result {
     return *this;
   }
 
-  /// New and changed files beneath the work directory, in byte order of their paths.
+  /// New and changed files beneath the work directory, in byte order of their paths: regular files; no symbolic links, nor
+  /// what those lead to, and nothing beneath a `__pycache__` or a `.cofferdam`, at any depth.
   const std::vector<generated_file>& files() const noexcept { return files_; }
   /// False where there were more files than the runner looks at, or the run was lost.
   bool files_are_complete() const noexcept { return files_are_complete_; }
@@ -30070,8 +30073,10 @@ class host_parameter {
 /// coroutine is cancelled (terminal) and awaited. Calls of one run are served one after another, those of different runs at
 /// once. **The arguments are the guest's word**: their names and types have been checked, nothing else.
 ///
-/// The handler gets an object of all parameters (tagged values as in `tagged_value.hpp`) and yields what the call returns.
-/// An exception from it is a `HostFunctionError` in Python, with `what()` as its text: put no secret there.
+/// The handler gets an object of all parameters (tagged values as in `tagged_value.hpp`) and yields what the call returns;
+/// `python_json` for JSON that came from elsewhere. An exception from it is a `HostFunctionError` in Python, with `what()`
+/// as its text (16 KiB, read as `printable_text` reads it): put no secret there. That class is a RuntimeError, and a name of
+/// every run that has functions, unless the code or the request has that name for something else.
 /// \par Threads  the runner's executor.
 class host_function {
  public:
@@ -30184,8 +30189,10 @@ class code_request {
   code_request&& prelude(std::string source) && { return std::move(prelude(std::move(source))); }
   const std::string& prelude() const noexcept { return prelude_; }
 
-  /// Puts a value under a name before the code runs. What JSON cannot say is tagged (`tagged_value.hpp`).
-  /// \param name  an identifier of the language; one that is none is an error of the run.
+  /// Puts a value under a name before the code runs. What JSON cannot say is tagged (`tagged_value.hpp`): an object with the
+  /// key "$python" stands for such a value. JSON that is not the program's own goes in by `python_json(value)`.
+  /// \param name  an identifier of the language; one that is none is an error of the run. Letters that Python reads as
+  ///              others (the ligature fi as f and i) are those others, as in source.
   code_request& variable(std::string name, boost::json::value value) & {
     variables_[name] = std::move(value);
     return *this;
@@ -31011,13 +31018,19 @@ inline std::optional<boost::json::value> parse_guest_json(std::string_view text)
 //   {"$python": "tuple", "items": [1, 2]}                               also "set", "frozenset"
 //   {"$python": "dict", "items": [[1, "one"], ...]}                     a dict with keys that are no text, or begin with $;
 //                                                                       or with more than 1,000 of them
-//   {"$python": "datetime", "text": "2026-01-31T12:00:00+02:00"}        also "date", "time"
+//   {"$python": "datetime", "text": "2026-01-31T12:00:00+02:00"}        also "date", "time"; "zone": "CEST" besides where
+//                                                                       its timezone has a name of its own
 //   {"$python": "timedelta", "days": 1, "seconds": 2, "microseconds": 3}
 //   {"$python": "decimal", "text": "1.10"}
 //   {"$python": "complex", "real": "1.0", "imag": "-0.0"}
-//   {"$python": "text", "type": "__main__.thing", "text": "<thing>"}    nothing of the above: its repr, marked as that
+//   {"$python": "text", "type": "__main__.thing", "text": "<thing>"}    nothing of the above: its repr, marked as that;
+//                                                                       "why" besides where its type is none of the reasons
 //
-// All but the last go both ways unchanged. Floats are the same double at both ends.
+// All but the last go both ways unchanged. Floats are the same double at both ends. A value of a run that has more than
+// 4 MiB in this form, or more than 100 levels, is "text" as a whole, and so is what contains itself where it does.
+//
+// An object with the key "$python" that is none of these is a ValueError of the run. JSON from elsewhere, which may have
+// such keys of its own, goes in as it is by `python_json`.
 
 namespace cofferdam::inline v0 {
 
@@ -31038,7 +31051,29 @@ inline boost::json::value python_bytes(bytes_view content) {
   return made;
 }
 
+/// JSON as it is, for what is not the program's own: "$python" in it, at any depth, is a key like any other.
+/// \par Cost  linear; objects with such a key are copied into a list of pairs.
+inline boost::json::value python_json(boost::json::value plain) {
+  if (plain.is_array())
+    for (boost::json::value& each : plain.get_array()) each = python_json(std::move(each));
+  if (!plain.is_object()) return plain;
+  for (auto& each : plain.get_object()) each.value() = python_json(std::move(each.value()));
+  if (!plain.get_object().contains("$python")) return plain;
+  boost::json::array items;
+  for (auto& each : plain.get_object()) {
+    boost::json::array pair;
+    pair.emplace_back(each.key());
+    pair.push_back(std::move(each.value()));
+    items.push_back(std::move(pair));
+  }
+  boost::json::object made;
+  made["$python"] = "dict";
+  made["items"] = std::move(items);
+  return made;
+}
+
 /// An integer of any length, in decimal or as "0x..."; a text that is none is a ValueError of the run.
+/// \par Cost  the run's time: decimal digits in less than quadratic time, as long integers are multiplied; "0x..." in linear.
 inline boost::json::value python_int(std::string digits) {
   boost::json::object made;
   made["$python"] = "int";
@@ -31272,6 +31307,10 @@ inline code_result read_end(const boost::json::object& header, bytes_view body, 
   const std::string problem = text_member(header, "problem");
   if (why == "timeout") {
     result.kind(error_kind::timeout).reason("The code ran longer than its time limit and was ended.");
+    result.exit_code(-1);
+  } else if (why == "dropped") {
+    result.kind(error_kind::execution_error)
+        .reason("The context was ended by end_context while the code ran, and the code with it.");
     result.exit_code(-1);
   } else if (true_member(header, "memory")) {
     result.kind(error_kind::out_of_memory)
@@ -31653,6 +31692,18 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     changed_.wake();
   }
 
+  /// What Python calls the type of a value, for sentences.
+  static std::string type_of(const boost::json::value& value) {
+    if (value.is_null()) return "None";
+    if (value.is_bool()) return "bool";
+    if (value.is_int64() || value.is_uint64()) return "int";
+    if (value.is_double()) return "float";
+    if (value.is_string()) return "str";
+    if (value.is_array()) return "list";
+    const std::string_view kind = python_type(value);
+    return kind.empty() ? "dict" : std::string(kind);
+  }
+
   static bool fits(const boost::json::value& value, const std::string& type) {
     const std::string_view kind = python_type(value);
     if (type.empty()) return true;
@@ -31686,7 +31737,8 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       boost::json::value read = *value;
       if (!read_floats(read)) return nullptr;
       if (!fits(read, each.type()) && !(each.default_value() && read == *each.default_value())) {
-        complaint = name + ": the argument '" + each.name() + "' must be of type " + each.type();
+        complaint =
+            name + ": the argument '" + each.name() + "' must be of type " + each.type() + ", not " + type_of(read);
         return nullptr;
       }
       arguments[each.name()] = std::move(read);
@@ -31720,12 +31772,15 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     answer(run, number, "HostFunctionError", std::move(complaint));
   }
 
+  /// The message is what it was, but for what a terminal would obey.
   void answer(std::uint64_t run, std::int64_t number, const std::string& kind, std::string complaint) {
     boost::json::object reply;
     reply["call"] = number;
     reply["ok"] = false;
     reply["type"] = kind;
-    reply["message"] = one_line(complaint, 4000);
+    constexpr std::size_t most = 16 * 1024;
+    const std::string_view whole = complaint;
+    reply["message"] = printable_text(whole.size() > most ? without_cut_end(whole.substr(0, most)) : whole);
     send_reply(run, reply);
   }
 
@@ -35605,6 +35660,7 @@ DRIVER = "cofferdam_driver"  # what this file is called in tracebacks, from whic
 GREETING = b"\ncofferdam python driver 1\n"
 MOST_REPORT = 16 * 1024 * 1024  # bytes of one thing that a run says: its result, a display, a call
 MOST_DISPLAYED = 64 * 1024 * 1024  # and of all its displays
+MOST_BETWEEN = 64 * 1024  # of each output of a context between two of its runs
 MOST_UNREAD = 256 * 1024 * 1024  # what a run may leave unread of what it is told
 LEFT = 71  # the exit code of a keeper that could not end all
 LINGER = 0.5  # how long an ended run's output may stay open
@@ -35763,10 +35819,10 @@ class Nursery:
                 try:
                     os.read(wake, 4096)
                 except BlockingIOError:
-                    pass
-            self.reap()
 )driver_ends";
-inline constexpr std::string_view python_driver_2 = R"driver_ends(            if self.link.fileno() in ready and not self.hear():
+inline constexpr std::string_view python_driver_2 = R"driver_ends(                    pass
+            self.reap()
+            if self.link.fileno() in ready and not self.hear():
                 limit = time.monotonic() + 5
                 while self.runs and time.monotonic() < limit:
                     for pid in self.runs:
@@ -35967,10 +36023,10 @@ class HelperFinder:
         self.sources = sources
 
     def find_spec(self, name, path=None, target=None):
-        if name not in self.sources:
-            return None
 )driver_ends";
-inline constexpr std::string_view python_driver_3 = R"driver_ends(        import importlib.machinery
+inline constexpr std::string_view python_driver_3 = R"driver_ends(        if name not in self.sources:
+            return None
+        import importlib.machinery
         return importlib.machinery.ModuleSpec(name, self, origin="<%s>" % name)
 
     def create_module(self, spec):
@@ -35981,6 +36037,39 @@ inline constexpr std::string_view python_driver_3 = R"driver_ends(        import
         remember_source("<%s>" % name, self.sources[name])
         exec(compile(self.sources[name], "<%s>" % name, "exec"), module.__dict__)
 
+def end_of_library():
+    """Where in sys.path the standard library is over: what guests can write stands behind it, so that it stays what it
+    is."""
+    for index, path in enumerate(sys.path):
+        if os.path.basename(path) in ("site-packages", "dist-packages"):
+            return index
+    return len(sys.path)
+
+class ForkByDefault:
+    """Since Python 3.14 multiprocessing has its processes forked by an interpreter of its own, which cannot import a
+    __main__ that is no file: a pool waits for it without end. In runs the default stays what it was."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "multiprocessing.context":
+            return None
+        import importlib.machinery
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def exec_module(module):
+                execute(module)
+                fork_by_default(module)
+
+            spec.loader.exec_module = exec_module
+        return spec
+
+def fork_by_default(context):
+    try:
+        context._default_context._default_context = context._concrete_contexts["fork"]
+    except (AttributeError, KeyError):  # a Python that does this otherwise: code can still ask for "fork"
+        pass
+
 def preload(config):
     """What went wrong, or None."""
     import traceback
@@ -35989,7 +36078,7 @@ def preload(config):
     sys.dont_write_bytecode = True
     sys.argv = [""]
     if config["packages"]:
-        sys.path.insert(0, os.path.abspath(config["packages"]))
+        sys.path.insert(end_of_library(), os.path.abspath(config["packages"]))
     if config["helpers"]:
         sys.meta_path.insert(0, HelperFinder(config["helpers"]))
     own = ["_ast", "atexit", "io", "keyword", "linecache", "reprlib", "resource", "threading", "traceback"]
@@ -35999,6 +36088,10 @@ def preload(config):
         except BaseException as failure:
             text = "".join(traceback.format_exception_only(type(failure), failure)).strip()
             return "the module %r cannot be preloaded: %s" % (name, text[-2000:])
+    if "multiprocessing.context" in sys.modules:
+        fork_by_default(sys.modules["multiprocessing.context"])
+    else:
+        sys.meta_path.insert(0, ForkByDefault())
     return None
 
 def remember_source(filename, text):
@@ -36017,6 +36110,7 @@ class Encoder:
     def __init__(self, most_bytes):
         self.left = most_bytes
         self.exact = True
+        self.first = None  # of what has no form: the type, and why where that says too little
         self.open = set()
 
     def encode(self, value):
@@ -36042,7 +36136,7 @@ class Encoder:
             self.spend(value.bit_length() // 3)
             if -(1 << 63) <= value < 1 << 64:
                 return value
-            return {"$python": "int", "text": hex(value) if value.bit_length() > 12000 else str(value)}
+            return {"$python": "int", "text": digits_of(value)}
         if kind is float:
             return {"$f": repr(value)}
         if kind is str:
@@ -36092,18 +36186,25 @@ class Encoder:
                 return {"$python": "timedelta", "days": value.days, "seconds": value.seconds,
                         "microseconds": value.microseconds}
             if kind in (datetime.datetime, datetime.time) and not value.fold:
-                if value.tzinfo is None or value.tzinfo == datetime.timezone.utc or (
-                        type(value.tzinfo) is datetime.timezone and value.tzinfo.tzname(None).startswith("UTC")):
-                    if value.tzinfo is None or type(value.tzinfo) is datetime.timezone:
-                        return {"$python": kind.__name__, "text": value.isoformat()}
+                zone = value.tzinfo
+                if zone is None:
+                    return {"$python": kind.__name__, "text": value.isoformat()}
+                if type(zone) is datetime.timezone and type(zone.tzname(None)) is str:
+                    made = {"$python": kind.__name__, "text": value.isoformat()}
+                    if zone.tzname(None) != datetime.timezone(zone.utcoffset(None)).tzname(None):
+                        made["zone"] = self.one(zone.tzname(None), 0)
+                    return made
         decimal = sys.modules.get("decimal")
         if decimal and kind is decimal.Decimal:
-            return {"$python": "decimal", "text": str(value)}
+            text = str(value)
+            self.spend(len(text))
+            return {"$python": "decimal", "text": text}
         return self.text(value, None)
 
     def text(self, value, why):
         self.exact = False
         name = clean("%s.%s" % (type(value).__module__, type(value).__qualname__))
+        self.first = self.first or (type(value), why)
         made = {"$python": "text", "type": name, "text": text_of(value, 4096)}
         self.spend(len(made["text"]))
         if why:
@@ -36121,7 +36222,8 @@ def clean(text):
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 def is_large(value, budget):
-    """Whether writing a collection down would take more steps than that. One that holds another many times, and that
+)driver_ends";
+inline constexpr std::string_view python_driver_4 = R"driver_ends(    """Whether writing a collection down would take more steps than that. One that holds another many times, and that
     again, may never end."""
     todo = [value]
     while todo:
@@ -36137,6 +36239,46 @@ def is_large(value, budget):
             return True
     return False
 
+def short_repr(value, most):
+    """Of so many items of each collection; of any int."""
+    import reprlib
+
+    class Short(reprlib.Repr):
+        def repr_int(self, number, level):
+            try:
+                if number.bit_length() <= 12000:
+                    return repr(number)
+            except ValueError:
+                pass
+            return "<an int of %d bits>" % number.bit_length()
+
+    short = Short()
+    for name in ("maxlist", "maxtuple", "maxset", "maxfrozenset", "maxdict"):
+        setattr(short, name, max(most, getattr(short, name)))
+    return short.repr(value)
+
+def digits_of(number):
+    """In decimal, or in hexadecimal where that takes long or Python refuses it."""
+    try:
+        return hex(number) if number.bit_length() > 12000 else str(number)
+    except ValueError:
+        return hex(number)
+
+def number_of(text):
+    """int(text, 0), with more decimal digits than Python reads: by pieces, in far less than quadratic time."""
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if len(digits) <= 500 or not digits.isascii() or not digits.isdigit():
+        return int(text, 0)
+    parts = [int(digits[max(0, end - 500):end]) for end in range(len(digits), 0, -500)]
+    power = 10 ** 500
+    while True:
+        if len(parts) % 2:
+            parts.append(0)
+        parts = [low + high * power for low, high in zip(parts[::2], parts[1::2])]
+        if len(parts) == 1:
+            return -parts[0] if text[:1] == "-" else parts[0]
+        power *= power
+
 def text_of(value, most):
     """repr, in valid UTF-8 and not at any length."""
     try:
@@ -36145,53 +36287,72 @@ def text_of(value, most):
         elif type(value) in (str, bytes, bytearray) and len(value) > most:
             text = repr(value[:most]) + "..."
         elif is_large(value, 100000):
-            import reprlib
-            text = reprlib.repr(value)
+            text = short_repr(value, 6)
         else:
-            text = repr(value)
+            try:
+                text = repr(value)
+            except ValueError:  # most likely an int that Python does not turn into so many digits
+                if type(value) not in (list, tuple, set, frozenset, dict):
+                    raise
+                text = short_repr(value, 1000)
     except Exception as failure:
-        text = "<%s whose repr fails: %s>" % (type(value).__qualname__, type(failure).__qualname__)
+        try:
+            reason = str(failure)[:200]
+        except Exception:
+            reason = ""
+        text = "<%s whose repr fails: %s>" % (
+            type(value).__qualname__, type(failure).__qualname__ + (": " + reason if reason else ""))
     if len(text) > most:
         text = text[:most] + "... (%d characters)" % len(text)
     return clean(text)
 
 def decode(value):
-    """The opposite of Encoder."""
+    """The opposite of Encoder. A ValueError where something is no tagged value and says that it is one."""
+    try:
+        return decoded(value)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as failure:
+        reason = "%s is missing" % failure if type(failure) is KeyError else str(failure)
+        raise ValueError('an object with the key "$python" stands for a value that JSON has not, and this one cannot '
+                         'be made: %s; a dict with such a key of its own is passed by python_json' % reason[:1000]
+                         ) from None
+
+def decoded(value):
     if type(value) is list:
-        return [decode(item) for item in value]
+        return [decoded(item) for item in value]
     if type(value) is not dict:
         return value
     if "$python" not in value:
-        return {key: decode(item) for key, item in value.items()}
+        return {key: decoded(item) for key, item in value.items()}
     kind = value["$python"]
     if kind == "int":
-        text = value["text"]
-        return int(text, 0)
+        return number_of(value["text"])
     if kind == "float":
         return float(value["text"])
     if kind == "str":
         return base64.b64decode(value["base64"], validate=True).decode("utf-8", "surrogatepass")
     if kind == "bytes":
         return base64.b64decode(value["base64"], validate=True)
-)driver_ends";
-inline constexpr std::string_view python_driver_4 = R"driver_ends(    if kind == "bytearray":
+    if kind == "bytearray":
         return bytearray(base64.b64decode(value["base64"], validate=True))
     if kind in ("tuple", "set", "frozenset"):
-        return {"tuple": tuple, "set": set, "frozenset": frozenset}[kind](decode(item) for item in value["items"])
+        return {"tuple": tuple, "set": set, "frozenset": frozenset}[kind](decoded(item) for item in value["items"])
     if kind == "dict":
-        return {decode(key): decode(item) for key, item in value["items"]}
+        return {decoded(key): decoded(item) for key, item in value["items"]}
     if kind == "complex":
         return complex(float(value["real"]), float(value["imag"]))
     if kind in ("date", "datetime", "time"):
         import datetime
-        return getattr(datetime, kind).fromisoformat(value["text"])
+        made = getattr(datetime, kind).fromisoformat(value["text"])
+        if "zone" in value:
+            made = made.replace(tzinfo=datetime.timezone(made.utcoffset(), decoded(value["zone"])))
+        return made
     if kind == "timedelta":
         import datetime
         return datetime.timedelta(value["days"], value["seconds"], value["microseconds"])
     if kind == "decimal":
         import decimal
         return decimal.Decimal(value["text"])
-    raise ValueError("a value of the kind %r cannot be made here" % (kind,))
+    raise ValueError("there is no kind %r" % (kind,))
 
 # ---- a run: what stands around the code --------------------------------------------------------------------------
 
@@ -36235,10 +36396,12 @@ class Channel:
         if os.getpid() != self.owner:
             raise HostFunctionError("%s: only the run itself can call the host, not a process it has forked" % name)
         encoder = Encoder(MOST_REPORT // 4)
-        encoded = {key: encoder.encode(value) for key, value in arguments.items()}
-        if not encoder.exact:
-            raise TypeError("%s: an argument cannot be passed to the host; use plain values "
-                            "(numbers, text, bytes, lists, dicts, ...)" % name)
+        encoded = {}
+        for key, value in arguments.items():
+            encoded[key] = encoder.encode(value)
+            if not encoder.exact:
+                raise TypeError("%s: the argument %r cannot be passed to the host: %s" % (
+                    name, key, why_inexact(key, value, *encoder.first)))
         with self.calling:
             self.calls += 1
             mine = self.calls
@@ -36251,8 +36414,34 @@ class Channel:
                     break
         if reply.get("ok"):
             return decode(reply.get("value"))
-        kind = {"TypeError": TypeError, "NameError": NameError}.get(reply.get("type"), HostFunctionError)
+)driver_ends";
+inline constexpr std::string_view python_driver_5 = R"driver_ends(        kind = {"TypeError": TypeError, "NameError": NameError}.get(reply.get("type"), HostFunctionError)
         raise kind(reply.get("message", "the host's function failed"))
+
+def why_inexact(name, value, kind, why):
+    """What is wrong with an argument, and what to pass instead. `kind`: of the first thing in it that has no form."""
+    called = kind.__qualname__
+    if kind.__module__ not in ("builtins", "__main__"):
+        called = "%s.%s" % (kind.__module__, called)
+    text = "it %s of the type %s" % ("is" if type(value) is kind else "holds a value", called)
+    if why:
+        return clean("%s; %s (4 MiB and 100 levels are the most)" % (text, why))
+    if type(value) is not kind:
+        name = "value"
+    instead = "numbers, text, bytes, lists, dicts and the like"
+    enum = sys.modules.get("enum")
+    if enum and issubclass(kind, enum.Enum):
+        instead = name + ".value"
+    elif issubclass(kind, (int, float, str, bytes, list, tuple, dict, set, frozenset)):
+        plain = [one for one in kind.__mro__ if one.__module__ == "builtins"]
+        instead = "%s(%s)" % (plain[0].__name__, name)
+    elif hasattr(kind, "tolist") and hasattr(kind, "__len__"):
+        instead = name + ".tolist()"
+    elif hasattr(kind, "tolist") and hasattr(kind, "item"):  # a number of numpy's
+        instead = name + ".item()"
+    elif hasattr(kind, "__index__") or hasattr(kind, "__float__"):
+        instead = "%s(%s)" % ("int" if hasattr(kind, "__index__") else "float", name)
+    return clean("%s, which the host does not know; pass %s" % (text, instead))
 
 class Silence(Channel):
     def write(self, text):
@@ -36342,7 +36531,7 @@ class Interpreter:
         self.running = False
         self.loop = None
         self.main = sys.modules["__main__"]
-        self.extras = set()
+        self.extras = {}  # what runs were given for themselves: name -> that
         self.environment = {}  # what stood where a request has put variables of its own
 
     def on_interrupt(self, number, frame):
@@ -36362,27 +36551,34 @@ class Interpreter:
         names = self.main.__dict__
         for name, value in request["environment"].items():
             before = os.environ.get(name)
-)driver_ends";
-inline constexpr std::string_view python_driver_5 = R"driver_ends(            os.environ[name] = value
+            os.environ[name] = value
             self.environment[name] = before
-        for name in self.extras:
-            names.pop(name, None)
-        self.extras = set()
+        for name, given in self.extras.items():
+            if names.get(name) is given:
+                del names[name]
+        self.extras = {}
         self.final = None
         self.has_final = False
+        if request["functions"] and HostFunctionError.__name__ not in names:
+            self.extras[HostFunctionError.__name__] = HostFunctionError
         for about in request["functions"]:
-            names[about["name"]] = make_function(self.channel, about)
-            self.extras.add(about["name"])
+            self.extras[about["name"]] = make_function(self.channel, about)
         if request.get("final"):
-            names[request["final"]["name"]] = self.make_final(**request["final"])
-            self.extras.add(request["final"]["name"])
+            self.extras[request["final"]["name"]] = self.make_final(**request["final"])
+        names.update(self.extras)
         names["display"] = self.display
         names["__builtins__"] = __builtins__ if type(__builtins__) is not dict else sys.modules["builtins"]
         import keyword
-        for name, value in request["variables"].items():
+        for given, value in request["variables"].items():
+            name = given if given.isascii() else normal_form(given)
             if not name.isidentifier() or keyword.iskeyword(name):
-                raise ValueError("a variable cannot be called %r" % name)
-            names[name] = decode(value)
+                raise ValueError("a variable cannot be called %r" % given)
+            if name != given and name in request["variables"]:
+                raise ValueError("the variables %r and %r have one name in Python: %r" % (given, name, name))
+            try:
+                names[name] = decode(value)
+            except ValueError as failure:
+                raise ValueError("the variable %r: %s" % (given, failure)) from None
 
     def restore_environment(self):
         for name, value in self.environment.items():
@@ -36397,7 +36593,8 @@ inline constexpr std::string_view python_driver_5 = R"driver_ends(            os
             if fields:
                 if len(args) > len(fields):
                     raise TypeError("%s takes the values %s" % (name, ", ".join(fields)))
-                values = dict(zip(fields, args))
+)driver_ends";
+inline constexpr std::string_view python_driver_6 = R"driver_ends(                values = dict(zip(fields, args))
                 for key, value in kwargs.items():
                     if key in values or key not in fields:
                         raise TypeError("%s: %r is unknown or given twice" % (name, key))
@@ -36539,8 +36736,7 @@ inline constexpr std::string_view python_driver_5 = R"driver_ends(            os
         real, self.channel = self.channel, Silence(self.channel.descriptor)
         try:
             request = json.loads(REHEARSAL)
-)driver_ends";
-inline constexpr std::string_view python_driver_6 = R"driver_ends(            struct.unpack(">I", struct.pack(">I", 7))
+            struct.unpack(">I", struct.pack(">I", 7))
             self.run(request)
         finally:
             self.channel = real
@@ -36556,6 +36752,14 @@ inline constexpr std::string_view python_driver_6 = R"driver_ends(            st
         report["value_exact"] = encoder.exact
         report["text"] = text_of(value, 65536)
         self.show(value, True)
+
+def normal_form(name):
+    """As Python reads names in source."""
+    try:
+        import unicodedata
+    except ImportError:
+        return name
+    return unicodedata.normalize("NFKC", name)
 
 def exit_code(code):
     if code is None:
@@ -36582,7 +36786,8 @@ def describe(failure, filename, quiet=False):
     import traceback
     line, step = 0, failure.__traceback__
     while step is not None:
-        if step.tb_frame.f_code.co_filename == filename:
+)driver_ends";
+inline constexpr std::string_view python_driver_7 = R"driver_ends(        if step.tb_frame.f_code.co_filename == filename:
             line = step.tb_lineno
         step = step.tb_next
     if isinstance(failure, SyntaxError) and failure.filename == filename and line == 0:
@@ -36642,7 +36847,7 @@ def begin_run(nursery, descriptors, is_context):
     sys.stderr = io.TextIOWrapper(open(2, "wb", closefd=False), "utf-8", "backslashreplace", line_buffering=True)
     sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
     STREAMS.extend([sys.stdout, sys.stderr])
-    sys.path.insert(0, os.getcwd())
+    sys.path.append(os.getcwd())  # last: a file that code has made there is no module that others mean
     numpy_random = sys.modules.get("numpy.random")
     if numpy_random is not None:
         numpy_random.seed()  # or all runs draw the same numbers
@@ -36736,6 +36941,7 @@ class Child:
         self.incoming = bytearray()
         self.outgoing = bytearray()
         self.run = None
+        self.between = [bytearray(), bytearray()]  # what it has printed since its last run
         self.queue = collections.deque()
         self.ended = None
         self.problem = None
@@ -36774,8 +36980,7 @@ class Driver:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         pid = os.fork()
         if pid == 0:
-)driver_ends";
-inline constexpr std::string_view python_driver_7 = R"driver_ends(            try:
+            try:
                 ours.close()
                 os.close(self.host_in)
                 os.close(self.host_out)
@@ -36802,7 +37007,8 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(            tr
         give_back()  # what compiling this took
         if not self.start():
             return 1
-        self.selector.register(self.host_in, selectors.EVENT_READ, (self.from_host, None))
+)driver_ends";
+inline constexpr std::string_view python_driver_8 = R"driver_ends(        self.selector.register(self.host_in, selectors.EVENT_READ, (self.from_host, None))
         self.selector.register(self.nursery, selectors.EVENT_READ, (self.from_nursery, None))
         self.over = False
         self.get_ready()
@@ -36940,6 +37146,8 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(            tr
     def do_drop(self, header, body):
         child = self.contexts.pop(header["context"], None)
         if child is not None:
+            if child.run is not None:
+                child.run.reason = child.run.reason or "dropped"
             self.kill(child)
         self.say({"t": "answer", "id": header["id"], "found": child is not None})
 
@@ -36975,14 +37183,17 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(            tr
         if child.run is not None or child.ended is not None or child.interrupting or child.killed or not child.queue:
             return
         run = child.run = child.queue.popleft()
-)driver_ends";
-inline constexpr std::string_view python_driver_8 = R"driver_ends(        run.started = time.monotonic()
+        run.started = time.monotonic()
         if child.name is not None:
             self.say({"t": "turn", "id": run.number, "began": True})
         if run.header["timeout"] is not None:
             run.deadline = run.started + run.header["timeout"] / 1000
         if run.header["files"]:
             run.before, run.whole = scan_files(run.header["files"])
+        for index in (0, 1):
+            if child.between[index]:
+                self.take_output(run, index, bytes(child.between[index]))
+                child.between[index] = bytearray()
         self.send_child(child, run.body)
         run.body = b""
 
@@ -36997,7 +37208,8 @@ inline constexpr std::string_view python_driver_8 = R"driver_ends(        run.st
         if child.link is None:
             return
         try:
-            while child.outgoing:
+)driver_ends";
+inline constexpr std::string_view python_driver_9 = R"driver_ends(            while child.outgoing:
                 del child.outgoing[:child.link.send(memoryview(child.outgoing)[:1 << 20].tobytes())]
         except BlockingIOError:
             pass
@@ -37025,11 +37237,17 @@ inline constexpr std::string_view python_driver_8 = R"driver_ends(        run.st
             child.outputs[index] = None
             self.maybe_finish(child)
             return False
-        if child.run is not None:  # what comes between two runs of a context is nobody's
-            child.run.outputs[index].take(data)
-            if child.run.outputs[index].head and self.flush_at is None:
-                self.flush_at = time.monotonic() + 0.1
+        if child.run is not None:
+            self.take_output(child.run, index, data)
+        else:
+            child.between[index] += data
+            del child.between[index][:-MOST_BETWEEN]
         return True
+
+    def take_output(self, run, index, data):
+        run.outputs[index].take(data)
+        if run.outputs[index].head and self.flush_at is None:
+            self.flush_at = time.monotonic() + 0.1
 
     def drain(self, child):
         """What its outputs hold now, and no more: whoever writes on is not waited for."""
@@ -37167,8 +37385,7 @@ inline constexpr std::string_view python_driver_8 = R"driver_ends(        run.st
                 if header["signal"] == signal.SIGKILL and run.reason is None:
                     header["memory"] = memory_kills(self.memory_events) > self.memory_kills
             else:
-)driver_ends";
-inline constexpr std::string_view python_driver_9 = R"driver_ends(                header["exit"] = os.WEXITSTATUS(status)
+                header["exit"] = os.WEXITSTATUS(status)
         if run.started is not None:
             header["us"] = int((time.monotonic() - run.started) * 1e6)
             if run.header["files"]:
@@ -37179,7 +37396,8 @@ inline constexpr std::string_view python_driver_9 = R"driver_ends(              
         if name is not None:
             child = self.contexts.get(name)
             header["alive"] = child is not None and child.ended is None and not child.killed
-        pieces = []
+)driver_ends";
+inline constexpr std::string_view python_driver_10 = R"driver_ends(        pieces = []
         for output in run.outputs:
             output.trim()
             pieces += [bytes(output.head), bytes(output.tail)]
@@ -37212,8 +37430,8 @@ if __name__ == "__main__":
 )driver_ends";
 
 /// The program of the Python driver, in pieces that follow one another.
-inline constexpr std::array<std::string_view, 9> python_driver = {
-    python_driver_1, python_driver_2, python_driver_3, python_driver_4, python_driver_5, python_driver_6, python_driver_7, python_driver_8, python_driver_9};
+inline constexpr std::array<std::string_view, 10> python_driver = {
+    python_driver_1, python_driver_2, python_driver_3, python_driver_4, python_driver_5, python_driver_6, python_driver_7, python_driver_8, python_driver_9, python_driver_10};
 
 }  // namespace cofferdam::inline v0::detail
 
@@ -38020,8 +38238,9 @@ class python_runner {
   /// driver that has died is started anew first, and the result says so.
   ///
   /// A run is over when its code is, and its threads that are no daemons; what processes it has left are ended then. A
-  /// context lives on, with what it has started. At its limit a fork is killed; a context is interrupted
-  /// (KeyboardInterrupt), and killed where that does not end the code within the grace.
+  /// context lives on, with what it has started: what that prints between two runs comes before the output of the next, at
+  /// most the last 64 KiB of each stream, and what it prints during one is among that one's. At its limit a fork is killed;
+  /// a context is interrupted (KeyboardInterrupt), and killed where that does not end the code within the grace.
   /// \throws error{errc::environment_closed}; error{errc::provider_lost} and what else `start` throws where the
   ///         environment fails, with `partial()`; error{errc::provider_failed} where a driver cannot be started again.
   /// \par Cancellation  terminal: the code is ended as at its limit, then error{errc::cancelled} with `partial()`.
@@ -38030,7 +38249,7 @@ class python_runner {
   /// The names of the contexts that live, in the order of their making.
   awaitable<std::vector<std::string>> contexts() { return detail::python_core::contexts(require_core()); }
 
-  /// Kills a context and what runs in it. False where there is none of that name.
+  /// Kills a context and what runs in it, which is an `execution_error` then. False where there is none of that name.
   awaitable<bool> end_context(std::string name) {
     return detail::python_core::end_context(require_core(), std::move(name));
   }
@@ -38134,10 +38353,20 @@ class python_provider {
 ///
 /// The interpreter (3.8 or newer, Linux) is started once, isolated (`-I`: no PYTHON* variables, no user packages, UTF-8),
 /// and reads a driver from its standard input; nothing is written into the workspace. Every run is a fork of it with what
-/// was preloaded, so that imports are paid once. Runs share no memory and no descriptors, and reach the host by nothing but
-/// their own output and a channel that speaks of this one run. **The wall is the environment's**, and it stands around all
-/// runs of a runner, not between them: they are processes of one user, who can end each other and the driver, and read each
-/// other's memory where the kernel lets one user's processes do that. Runs that must not trust each other get a runner each.
+/// was preloaded, so that imports are paid once.
+///
+/// Modules are looked for among the helpers, then in the standard library, the packages that were installed here, those of
+/// the interpreter, and in the work directory last: a file there is imported under its name only where nothing else has it,
+/// so that a run that writes `random.py` changes no `random`, its own or a later run's. `.pth` files, `sitecustomize` and
+/// `usercustomize` in the workspace do nothing. What stands where runs may write they may change, for later runs and later
+/// starts: modules of the work directory, installed packages, and the interpreter itself where it stands in the workspace
+/// or runs are root in a container. multiprocessing forks unless code says otherwise, with 3.14 too; processes that are
+/// spawned cannot import the code, which is no file.
+///
+/// Runs share no memory and no descriptors, and reach the host by nothing but their own output and a channel that speaks of
+/// this one run. **The wall is the environment's**, and it stands around all runs of a runner, not between them: they are
+/// processes of one user, who can end each other and the driver, and read each other's memory where the kernel lets one
+/// user's processes do that. Runs that must not trust each other get a runner each.
 /// \par Layers   a `timeout` or `allow_commands` layer beneath sees one command, the interpreter, for the runner's life.
 /// \par Source   prior-art 2, 3 and 5.5 to 5.7; Python's `os.fork`, prctl(2), unix(7).
 class python {
@@ -38146,8 +38375,9 @@ class python {
   python&& interpreter(std::string program) && {
     return with([&](detail::python_settings& all) { all.interpreter = std::move(program); });
   }
-  /// Installs packages with pip when the runner opens, into a folder `.cofferdam` of the workspace. The same list is not
-  /// installed twice in one workspace.
+  /// Installs packages with pip when the runner opens, into a folder `.cofferdam` of the workspace. They go before those of
+  /// the interpreter, and behind the standard library. The same list is not installed twice in one workspace. A workspace
+  /// that earlier runs could write in may have the folder already, or pip's configuration (where HOME is the workspace).
   /// \throws error{errc::invalid_argument} for a name that begins with '-' or is empty.
   template <std::convertible_to<std::string>... Names>
   python&& pip_packages(Names&&... names) && {
@@ -38197,6 +38427,8 @@ class python {
     return with([&](detail::python_settings& all) { all.kept_output = bytes_per_stream; });
   }
   /// Looks at so many files, at most, for what a run has made or changed. Default: 10,000; 0: does not look.
+  /// \par Cost  a look at every file beneath the work directory (lstat) before each run and after it, half a second each at
+  ///            most; the less there is, or with 0, the faster are short runs.
   python&& track_files(std::size_t most) && {
     return with([&](detail::python_settings& all) { all.most_files = most; });
   }
@@ -54544,7 +54776,7 @@ class interpreter_service final : public e2b_port_service {
     code_request enter(
         "import os, sys\n"
         "os.chdir(cofferdam_directory)\n"
-        "sys.path[0] = os.getcwd()\n"
+        "sys.path[-1] = os.getcwd()\n"
         "del os, sys, cofferdam_directory\n");
     enter.context(one->name()).timeout(std::chrono::seconds(30));
     enter.variable("cofferdam_directory", boost::json::value(gateway_json_text(one->directory)));
@@ -60910,10 +61142,11 @@ namespace cofferdam::inline v0::tools {
 
 /// The tool that runs Python code in a runner: `tools::run_python tool(runner);`
 ///
-/// Arguments: `code`; `timeout`, in seconds; `variables`, JSON values by the names that the code finds them under; where the runner has contexts, `context_id` (one named "default" is used where
-/// none is given, so that variables live on from call to call) and `reset`. The answer is what `format_result` would
-/// write of a command, in `<python_results>`, with the value of the last expression and the new files; PNG and JPEG images
-/// that the code displays are shown to the model.
+/// Arguments: `code`; `timeout`, in seconds; `variables`, JSON values by the names that the code finds them under, as they
+/// are (no tags are read); where the runner has contexts, `context_id` (one named "default" is used where none is given, so
+/// that variables live on from call to call) and `reset`. The answer is what `format_result` would write of a command, in
+/// `<python_results>`, with the value of the last expression and the new files; PNG and JPEG images that the code displays
+/// are shown to the model.
 /// \par Lifetime  the runner outlives the tool and its calls, and stays at one address.
 template <code_runner R>
 class run_python {
@@ -60974,7 +61207,7 @@ class run_python {
       code_request request(values.text("code"));
       if (values.has("timeout"))
         request.timeout(std::chrono::milliseconds(std::llround(std::max(values.number("timeout") * 1000, 1.0))));
-      for (const auto& each : values.object("variables")) request.variable(each.key(), each.value());
+      for (const auto& each : values.object("variables")) request.variable(each.key(), python_json(each.value()));
       if (listener) request.on_output(std::move(listener));
       if constexpr (context_runner<R>) {
         const std::string context = values.text("context_id");
@@ -61025,6 +61258,11 @@ class run_python {
     }
     if (count > 50) files += ", ...";
     if (!files.empty()) add("files", files);
+    if (result.driver_restarted())
+      add("note", context_runner<R>
+                      ? "The interpreter had died before this and was started anew; what earlier calls had "
+                        "left in variables, in every context, is lost."
+                      : "The interpreter had died before this and was started anew.");
     if (result.context_lost()) add("note", "The interpreter was ended; its variables are lost.");
     text += "</python_results>";
     boost::json::object facts;

@@ -84,6 +84,44 @@ TEST(HostFunction, wrong_calls_are_type_errors_and_failures_are_exceptions) {
   });
 }
 
+TEST(HostFunction, the_name_of_their_exception_is_no_others) {
+  with_python(python(), [](python_here& runner) -> awaitable<void> {
+    code_result set = co_await runner.run_code(code_request("HostFunctionError = 5").context("c"));
+    EXPECT_TRUE(set.success()) << all_of(set);
+    code_result with = co_await runner.run_code(calling("HostFunctionError").context("c"));
+    EXPECT_EQ(value_of(with), "5") << all_of(with);
+    code_result after = co_await runner.run_code(code_request("HostFunctionError").context("c"));
+    EXPECT_EQ(value_of(after), "5") << all_of(after);
+    code_result other = co_await runner.run_code(calling("HostFunctionError.__name__\necho = 7").context("d"));
+    EXPECT_TRUE(other.success()) << all_of(other);
+    code_result kept = co_await runner.run_code(code_request("['HostFunctionError' in globals(), echo]").context("d"));
+    EXPECT_EQ(value_of(kept), "[false,7]") << all_of(kept);
+    code_result function =
+        co_await runner.run_code(code_request("HostFunctionError('x')['text']")
+                                     .function(host_function("HostFunctionError", echo).parameter("text", "str")));
+    EXPECT_EQ(value_of(function), "\"x\"") << all_of(function);
+  });
+}
+
+TEST(HostFunction, a_long_message_is_cut_and_valid) {
+  with_python(python(), [](python_here& runner) -> awaitable<void> {
+    const auto fail = [](boost::json::object) -> awaitable<boost::json::value> {
+      std::string text = "x";
+      for (int i = 0; i < 100'000; ++i) text += "\xe2\x82\xac";
+      throw std::runtime_error(text);
+      co_return boost::json::value();
+    };
+    host_function::handler handler = fail;
+    host_function failing("fail", std::move(handler));
+    code_request request(
+        "try:\n  fail()\nexcept HostFunctionError as e:\n  made = str(e)\n[len(made) > 1000, len(made) < 20000, "
+        "set(made) == {'x', '\\u20ac'}]");
+    request.function(std::move(failing));
+    code_result result = co_await runner.run_code(std::move(request));
+    EXPECT_EQ(value_of(result), "[true,true,true]") << all_of(result);
+  });
+}
+
 TEST(HostFunction, any_name_and_any_order_of_defaults) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
     const auto named = [](std::string name) {

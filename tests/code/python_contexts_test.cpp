@@ -174,6 +174,47 @@ TEST(PythonContexts, runs_of_one_context_wait_for_each_other_and_their_time_begi
   });
 }
 
+TEST(PythonContexts, one_that_is_ended_while_its_code_runs_says_so) {
+  with_python(python(), [](python_here& runner) -> awaitable<void> {
+    asio::any_io_executor executor = co_await asio::this_coro::executor;
+    side_run runs(executor);
+    runs.start(runner.run_code(
+        code_request("import time\nprint('so far')\nopen('mark', 'w').close()\ntime.sleep(100)").context("c")));
+    co_await until_there(runner, "mark");
+    const bool found = co_await runner.end_context("c");
+    EXPECT_TRUE(found);
+    co_await runs.join();
+    EXPECT_EQ(runs.result.kind(), error_kind::execution_error) << all_of(runs.result);
+    EXPECT_NE(runs.result.reason().find("end_context"), std::string::npos) << all_of(runs.result);
+    EXPECT_TRUE(runs.result.context_lost());
+    EXPECT_FALSE(runs.result.success());
+    EXPECT_EQ(runs.result.out().text(), "so far\n");
+  });
+}
+
+TEST(PythonContexts, what_is_printed_between_two_runs_comes_before_the_next) {
+  with_python(python(), [](python_here& runner) -> awaitable<void> {
+    code_result one = co_await runner.run_code(
+        code_request("import os, sys, threading, time\ngo = threading.Event()\n"
+                     "def late():\n  while not os.path.exists('go'): time.sleep(0.001)\n"
+                     "  print('between', flush=True)\n  sys.stderr.write('e' * 200000 + 'end')\n  sys.stderr.flush()\n"
+                     "  open('mark', 'w').close()\n  go.wait()\n  print('later', flush=True)\n"
+                     "thread = threading.Thread(target=late)\nthread.start()\nprint('one')")
+            .context("c"));
+    EXPECT_EQ(one.out().text(), "one\n") << all_of(one);
+    co_await cofferdam::write_text(runner.environment(), "go", "");
+    co_await until_there(runner, "mark");
+    code_result other = co_await runner.run_code(code_request("print('other')").context("d"));
+    EXPECT_EQ(other.out().text(), "other\n") << all_of(other);
+    code_result two = co_await runner.run_code(code_request("print('two')\ngo.set()\nthread.join()").context("c"));
+    EXPECT_EQ(two.out().text(), "between\ntwo\nlater\n") << all_of(two);
+    EXPECT_TRUE(two.err().text().ends_with("end")) << two.err().total();
+    EXPECT_LE(two.err().total(), 131072U) << "the last of it";
+    code_result three = co_await runner.run_code(code_request("print('three')").context("c"));
+    EXPECT_EQ(three.out().text(), "three\n") << all_of(three);
+  });
+}
+
 TEST(PythonContexts, awaits_share_one_event_loop) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
     code_result made = co_await runner.run_code(

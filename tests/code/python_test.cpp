@@ -387,6 +387,52 @@ TEST(Python, helpers_variables_and_the_work_directory_are_there) {
   });
 }
 
+TEST(Python, files_of_a_run_change_no_module_of_later_runs_or_starts) {
+  const python_folder folder;
+  std::filesystem::create_directories(folder.path() / "ws");
+  auto provider = cofferdam::local().without_warning().workspace(folder.path() / "ws") | python().preload("json");
+  const std::string look =
+      "import colorsys, random, mine\n[hasattr(colorsys, 'rgb_to_hls'), hasattr(random, 'random'), mine.x]";
+  run([&]() -> awaitable<void> {
+    co_await cofferdam::with_runner(provider, [&](python_here& runner) -> awaitable<void> {
+      code_result made = co_await runner.run_code(
+          code_request("for name in ('colorsys', 'random', 'json', 'os', 'sitecustomize', 'usercustomize', 'mine'):\n"
+                       "  open(name + '.py', 'w').write('x = 5\\nopen(\"run-\" + __name__, \"w\").close()')\n"
+                       "open('all.pth', 'w').write('import mine')\n" +
+                       look));
+      EXPECT_EQ(value_of(made), "[true,true,5]") << all_of(made);
+      code_result next = co_await runner.run_code(code_request(look));
+      EXPECT_EQ(value_of(next), "[true,true,5]") << all_of(next);
+      code_result gone = co_await runner.run_code(code_request("import os\nos.remove('run-mine')"));
+      EXPECT_TRUE(gone.success()) << all_of(gone);
+    });
+    co_await cofferdam::with_runner(provider, [&](python_here& runner) -> awaitable<void> {
+      code_result later = co_await runner.run_code(code_request(
+          "import glob, json, os, site, sys\n[glob.glob('run-*'), hasattr(json, 'dumps'), hasattr(os, 'fork'), "
+          "sys.path[-1] == os.getcwd()]"));
+      EXPECT_EQ(value_of(later), "[[],true,true,true]") << all_of(later);
+    });
+  });
+}
+
+TEST(Python, a_pool_of_processes_knows_the_code_whatever_multiprocessing_would_do) {
+  // What Python 3.14 does for Linux, older ones do for other systems.
+  const std::string elsewhere =
+      "import sys\nsys.platform = 'darwin'\nimport multiprocessing.context\nsys.platform = 'linux'\n";
+  const std::string pool =
+      "from multiprocessing import Pool\ndef f(x): return x + 1\nwith Pool(2) as pool: made = pool.map(f, [1, "
+      "2])\nmade";
+  const code_result lazily = run_python(code_request(elsewhere + pool).timeout(20s));
+  EXPECT_EQ(value_of(lazily), "[2,3]") << all_of(lazily);
+  const code_result preloaded =
+      run_python(code_request(pool).timeout(20s), python().helper("before", elsewhere).preload("before"));
+  EXPECT_EQ(value_of(preloaded), "[2,3]") << all_of(preloaded);
+  const code_result asked = run_python(code_request(
+      elsewhere +
+      "import multiprocessing\nmultiprocessing.set_start_method('spawn')\nmultiprocessing.get_start_method()"));
+  EXPECT_EQ(value_of(asked), R"("spawn")") << all_of(asked);
+}
+
 TEST(Python, what_keeps_it_from_starting_is_said) {
   const auto open = [](python options) {
     return sentence_of([&] { run_python(code_request("1"), std::move(options)); });
@@ -436,10 +482,18 @@ TEST(Python, pip_installs_once_and_says_why_it_cannot) {
           code_result used = co_await runner.run_code(code_request("import tinything\ntinything.x"));
           EXPECT_EQ(value_of(used), "11") << all_of(used);
           co_await cofferdam::remove(runner.environment(), "tinything-1.0-py3-none-any.whl");
+          code_result forged = co_await runner.run_code(
+              code_request("import glob\nfor name in ('colorsys.py', 'json.py', 'sitecustomize.py'):\n"
+                           "  open(glob.glob('.cofferdam/packages-*')[0] + '/' + name, 'w').write('x = 1')\n"
+                           "import colorsys, json\n[hasattr(colorsys, 'rgb_to_hls'), hasattr(json, 'dumps')]"));
+          EXPECT_EQ(value_of(forged), "[true,true]") << all_of(forged);
         });
         co_await cofferdam::with_runner(with_thing, [](python_here& runner) -> awaitable<void> {
           code_result used = co_await runner.run_code(code_request("import tinything\ntinything.x"));
           EXPECT_EQ(value_of(used), "11") << "installed before: " << all_of(used);
+          code_result library = co_await runner.run_code(
+              code_request("import colorsys, json, sys\n[hasattr(colorsys, 'rgb_to_hls'), hasattr(json, 'dumps')]"));
+          EXPECT_EQ(value_of(library), "[true,true]") << all_of(library);
         });
       },
       120s);

@@ -59,6 +59,10 @@ TEST(PythonValues, a_value_that_goes_in_comes_out_the_same) {
         R"({"$python":"date","text":"2026-01-31"})",
         R"({"$python":"datetime","text":"2026-01-31T12:00:00.000001"})",
         R"({"$python":"datetime","text":"2026-01-31T12:00:00+02:00"})",
+        R"({"$python":"datetime","text":"2026-01-31T12:00:00+00:00"})",
+        R"({"$python":"datetime","text":"2026-01-31T12:00:00+00:00","zone":"GMT"})",
+        R"({"$python":"datetime","text":"2026-01-31T12:00:00-00:00:01","zone":{"$python":"str","base64":"7aCA"}})",
+        R"({"$python":"time","text":"23:59:59+02:00","zone":"UTC+2"})",
         R"({"$python":"time","text":"23:59:59"})",
         R"({"$python":"timedelta","days":-1,"seconds":86399,"microseconds":999999})",
         R"({"$python":"decimal","text":"1.10"})",
@@ -216,6 +220,59 @@ TEST(PythonValues, a_final_value_ends_the_run) {
         code_request("try:\n  SUBMIT(1)\nexcept: pass\nprint('goes on')\n5").final_function("SUBMIT"));
     EXPECT_TRUE(swallowed.final_value()) << all_of(swallowed);
   });
+}
+
+TEST(PythonValues, a_timezone_keeps_its_name) {
+  with_python(python(), [](python_here& runner) -> awaitable<void> {
+    for (const char* const zone :
+         {"timedelta(0), 'GMT'", "timedelta(hours=2), 'name'", "timedelta(hours=-3)", "timedelta(0)"}) {
+      const std::string made =
+          std::string("from datetime import *\ny = datetime(2026, 1, 31, tzinfo=timezone(") + zone + "))\n";
+      code_result out = co_await runner.run_code(code_request(made + "y"));
+      EXPECT_TRUE(out.value_is_exact()) << all_of(out);
+      code_request in(made + "x == y and x.tzname() == y.tzname()");
+      in.variable("x", out.value().value_or(nullptr));
+      code_result back = co_await runner.run_code(in);
+      EXPECT_EQ(value_of(back), "true") << zone << all_of(back) << value_of(out);
+    }
+  });
+}
+
+TEST(PythonValues, integers_of_any_length_are_read_in_bounded_time) {
+  with_python(python(), [](python_here& runner) -> awaitable<void> {
+    for (const int digits : {499, 500, 501, 1000, 1001, 4300, 4301, 5000}) {
+      for (const char* const sign : {"", "-", "+"}) {
+        code_request request("x == s * (10 ** n // 9)");
+        request.variable("x", cofferdam::python_int(sign + std::string(static_cast<std::size_t>(digits), '1')));
+        request.variable("n", digits).variable("s", *sign == '-' ? -1 : 1);
+        code_result read = co_await runner.run_code(request);
+        EXPECT_EQ(value_of(read), "true") << sign << digits << all_of(read);
+      }
+    }
+    // Python's own way, which is quadratic, takes minutes for this.
+    code_request large("x.bit_length()");
+    large.variable("x", cofferdam::python_int(std::string(1'500'000, '9'))).timeout(std::chrono::seconds(60));
+    code_result read = co_await runner.run_code(large);
+    EXPECT_EQ(value_of(read), "4982893") << all_of(read);
+    code_result lower = co_await runner.run_code(code_request(
+        "import sys\nif hasattr(sys, 'set_int_max_str_digits'): sys.set_int_max_str_digits(640)\n[10 ** 700]"));
+    EXPECT_TRUE(lower.success() && lower.value_is_exact()) << all_of(lower);
+  });
+}
+
+TEST(PythonValues, a_text_that_cannot_be_made_says_why) {
+  const code_result result = run_python(code_request("from fractions import Fraction\nFraction(10 ** 5000)"));
+  EXPECT_FALSE(result.value_is_exact());
+  if (result.value_text().find("<Fraction whose repr fails: ValueError: Exceeds the limit") == std::string::npos) {
+    EXPECT_TRUE(result.value_text().starts_with("Fraction(1000")) << "a Python without a limit: " << all_of(result);
+  }
+}
+
+TEST(PythonValues, json_with_the_keys_of_tagged_values_is_made_a_list_of_pairs) {
+  const boost::json::value plain = boost::json::parse(R"([1,{"a":{"$f":"1"}},"$python"])");
+  EXPECT_EQ(cofferdam::python_json(plain), plain);
+  EXPECT_EQ(boost::json::serialize(cofferdam::python_json(boost::json::parse(R"([{"$python":{"$python":1},"b":[]}])"))),
+            R"([{"$python":"dict","items":[["$python",{"$python":"dict","items":[["$python",1]]}],["b",[]]]}])");
 }
 
 TEST(PythonValues, kinds_are_read_off_values) {

@@ -92,6 +92,14 @@ TEST(PythonVersions, each_runs_code_in_forks_and_contexts) {
       code_result long_int = co_await runner.run_code(
           code_request("x == 1 << 40000 and x").variable("x", cofferdam::python_int("0x1" + std::string(10000, '0'))));
       EXPECT_TRUE(long_int.value_is_exact() && value_of(long_int).size() > 10'000) << all_of(long_int).substr(0, 500);
+      code_request decimal(
+          "from datetime import *\nimport multiprocessing\nassert x == 10 ** 5000 // 9\n"
+          "def f(x): return x + 1\nwith multiprocessing.Pool(1) as pool: made = pool.map(f, [1])\n"
+          "[datetime(2026, 1, 1, tzinfo=timezone(timedelta(0), 'GMT')), made]");
+      decimal.variable("x", cofferdam::python_int(std::string(5000, '1')));
+      code_result digits = co_await runner.run_code(decimal);
+      EXPECT_EQ(value_of(digits), R"([{"$python":"datetime","text":"2026-01-01T00:00:00+00:00","zone":"GMT"},[2]])")
+          << all_of(digits).substr(0, 500);
       code_result failed =
           co_await runner.run_code(code_request("def f():\n  return 1/0\ntry:\n  f()\nexcept ValueError: pass"));
       EXPECT_EQ(failed.failure() ? failed.failure()->type() : "", "ZeroDivisionError");

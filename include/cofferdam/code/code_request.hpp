@@ -46,8 +46,10 @@ class code_request {
   code_request&& prelude(std::string source) && { return std::move(prelude(std::move(source))); }
   const std::string& prelude() const noexcept { return prelude_; }
 
-  /// Puts a value under a name before the code runs. What JSON cannot say is tagged (`tagged_value.hpp`).
-  /// \param name  an identifier of the language; one that is none is an error of the run.
+  /// Puts a value under a name before the code runs. What JSON cannot say is tagged (`tagged_value.hpp`): an object with the
+  /// key "$python" stands for such a value. JSON that is not the program's own goes in by `python_json(value)`.
+  /// \param name  an identifier of the language; one that is none is an error of the run. Letters that Python reads as
+  ///              others (the ligature fi as f and i) are those others, as in source.
   code_request& variable(std::string name, boost::json::value value) & {
     variables_[name] = std::move(value);
     return *this;

@@ -113,7 +113,7 @@ class code_result {
   }
 
   /// `timeout`, `out_of_memory` (ended by the memory limit of its container; a limit of the runner's own is a MemoryError),
-  /// `execution_error` (the run or its driver was lost, or could not begin), or what a guard says.
+  /// `execution_error` (the run, its driver or its context was lost, or could not begin), or what a guard says.
   error_kind kind() const noexcept { return kind_; }
   code_result& kind(error_kind kind) {
     kind_ = kind;
@@ -146,11 +146,13 @@ class code_result {
     return *this;
   }
 
-  /// The value of the last statement where that is an expression and its value is not None.
+  /// The value of the last statement where that is an expression and its value is not None. JSON, and what JSON has not is
+  /// tagged (`tagged_value.hpp`). More than 4 MiB of that, or more than 100 levels, are only a text.
   const std::optional<boost::json::value>& value() const noexcept { return value_; }
-  /// False where something in `value()` is only its text (`python_type(...) == "text"`).
+  /// False where something in `value()` is only its text (`python_type(...) == "text"`; its "why" says why where the type,
+  /// its "type", does not).
   bool value_is_exact() const noexcept { return value_is_exact_; }
-  /// Its `repr`, at most some 64 KiB.
+  /// Its `repr`, at most some 64 KiB; of a very large one, or one with integers of thousands of digits, a shorter form.
   const std::string& value_text() const noexcept { return value_text_; }
   code_result& value(boost::json::value what, bool is_exact, std::string text) {
     value_ = std::move(what);
@@ -175,7 +177,8 @@ class code_result {
     return *this;
   }
 
-  /// New and changed files beneath the work directory, in byte order of their paths.
+  /// New and changed files beneath the work directory, in byte order of their paths: regular files; no symbolic links, nor
+  /// what those lead to, and nothing beneath a `__pycache__` or a `.cofferdam`, at any depth.
   const std::vector<generated_file>& files() const noexcept { return files_; }
   /// False where there were more files than the runner looks at, or the run was lost.
   bool files_are_complete() const noexcept { return files_are_complete_; }

@@ -45,8 +45,10 @@ class host_parameter {
 /// coroutine is cancelled (terminal) and awaited. Calls of one run are served one after another, those of different runs at
 /// once. **The arguments are the guest's word**: their names and types have been checked, nothing else.
 ///
-/// The handler gets an object of all parameters (tagged values as in `tagged_value.hpp`) and yields what the call returns.
-/// An exception from it is a `HostFunctionError` in Python, with `what()` as its text: put no secret there.
+/// The handler gets an object of all parameters (tagged values as in `tagged_value.hpp`) and yields what the call returns;
+/// `python_json` for JSON that came from elsewhere. An exception from it is a `HostFunctionError` in Python, with `what()`
+/// as its text (16 KiB, read as `printable_text` reads it): put no secret there. That class is a RuntimeError, and a name of
+/// every run that has functions, unless the code or the request has that name for something else.
 /// \par Threads  the runner's executor.
 class host_function {
  public:

@@ -57,8 +57,9 @@ class python_runner {
   /// driver that has died is started anew first, and the result says so.
   ///
   /// A run is over when its code is, and its threads that are no daemons; what processes it has left are ended then. A
-  /// context lives on, with what it has started. At its limit a fork is killed; a context is interrupted
-  /// (KeyboardInterrupt), and killed where that does not end the code within the grace.
+  /// context lives on, with what it has started: what that prints between two runs comes before the output of the next, at
+  /// most the last 64 KiB of each stream, and what it prints during one is among that one's. At its limit a fork is killed;
+  /// a context is interrupted (KeyboardInterrupt), and killed where that does not end the code within the grace.
   /// \throws error{errc::environment_closed}; error{errc::provider_lost} and what else `start` throws where the
   ///         environment fails, with `partial()`; error{errc::provider_failed} where a driver cannot be started again.
   /// \par Cancellation  terminal: the code is ended as at its limit, then error{errc::cancelled} with `partial()`.
@@ -67,7 +68,7 @@ class python_runner {
   /// The names of the contexts that live, in the order of their making.
   awaitable<std::vector<std::string>> contexts() { return detail::python_core::contexts(require_core()); }
 
-  /// Kills a context and what runs in it. False where there is none of that name.
+  /// Kills a context and what runs in it, which is an `execution_error` then. False where there is none of that name.
   awaitable<bool> end_context(std::string name) {
     return detail::python_core::end_context(require_core(), std::move(name));
   }
@@ -171,10 +172,20 @@ class python_provider {
 ///
 /// The interpreter (3.8 or newer, Linux) is started once, isolated (`-I`: no PYTHON* variables, no user packages, UTF-8),
 /// and reads a driver from its standard input; nothing is written into the workspace. Every run is a fork of it with what
-/// was preloaded, so that imports are paid once. Runs share no memory and no descriptors, and reach the host by nothing but
-/// their own output and a channel that speaks of this one run. **The wall is the environment's**, and it stands around all
-/// runs of a runner, not between them: they are processes of one user, who can end each other and the driver, and read each
-/// other's memory where the kernel lets one user's processes do that. Runs that must not trust each other get a runner each.
+/// was preloaded, so that imports are paid once.
+///
+/// Modules are looked for among the helpers, then in the standard library, the packages that were installed here, those of
+/// the interpreter, and in the work directory last: a file there is imported under its name only where nothing else has it,
+/// so that a run that writes `random.py` changes no `random`, its own or a later run's. `.pth` files, `sitecustomize` and
+/// `usercustomize` in the workspace do nothing. What stands where runs may write they may change, for later runs and later
+/// starts: modules of the work directory, installed packages, and the interpreter itself where it stands in the workspace
+/// or runs are root in a container. multiprocessing forks unless code says otherwise, with 3.14 too; processes that are
+/// spawned cannot import the code, which is no file.
+///
+/// Runs share no memory and no descriptors, and reach the host by nothing but their own output and a channel that speaks of
+/// this one run. **The wall is the environment's**, and it stands around all runs of a runner, not between them: they are
+/// processes of one user, who can end each other and the driver, and read each other's memory where the kernel lets one
+/// user's processes do that. Runs that must not trust each other get a runner each.
 /// \par Layers   a `timeout` or `allow_commands` layer beneath sees one command, the interpreter, for the runner's life.
 /// \par Source   prior-art 2, 3 and 5.5 to 5.7; Python's `os.fork`, prctl(2), unix(7).
 class python {
@@ -183,8 +194,9 @@ class python {
   python&& interpreter(std::string program) && {
     return with([&](detail::python_settings& all) { all.interpreter = std::move(program); });
   }
-  /// Installs packages with pip when the runner opens, into a folder `.cofferdam` of the workspace. The same list is not
-  /// installed twice in one workspace.
+  /// Installs packages with pip when the runner opens, into a folder `.cofferdam` of the workspace. They go before those of
+  /// the interpreter, and behind the standard library. The same list is not installed twice in one workspace. A workspace
+  /// that earlier runs could write in may have the folder already, or pip's configuration (where HOME is the workspace).
   /// \throws error{errc::invalid_argument} for a name that begins with '-' or is empty.
   template <std::convertible_to<std::string>... Names>
   python&& pip_packages(Names&&... names) && {
@@ -234,6 +246,8 @@ class python {
     return with([&](detail::python_settings& all) { all.kept_output = bytes_per_stream; });
   }
   /// Looks at so many files, at most, for what a run has made or changed. Default: 10,000; 0: does not look.
+  /// \par Cost  a look at every file beneath the work directory (lstat) before each run and after it, half a second each at
+  ///            most; the less there is, or with 0, the faster are short runs.
   python&& track_files(std::size_t most) && {
     return with([&](detail::python_settings& all) { all.most_files = most; });
   }

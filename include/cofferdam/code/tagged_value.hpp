@@ -27,13 +27,19 @@
 //   {"$python": "tuple", "items": [1, 2]}                               also "set", "frozenset"
 //   {"$python": "dict", "items": [[1, "one"], ...]}                     a dict with keys that are no text, or begin with $;
 //                                                                       or with more than 1,000 of them
-//   {"$python": "datetime", "text": "2026-01-31T12:00:00+02:00"}        also "date", "time"
+//   {"$python": "datetime", "text": "2026-01-31T12:00:00+02:00"}        also "date", "time"; "zone": "CEST" besides where
+//                                                                       its timezone has a name of its own
 //   {"$python": "timedelta", "days": 1, "seconds": 2, "microseconds": 3}
 //   {"$python": "decimal", "text": "1.10"}
 //   {"$python": "complex", "real": "1.0", "imag": "-0.0"}
-//   {"$python": "text", "type": "__main__.thing", "text": "<thing>"}    nothing of the above: its repr, marked as that
+//   {"$python": "text", "type": "__main__.thing", "text": "<thing>"}    nothing of the above: its repr, marked as that;
+//                                                                       "why" besides where its type is none of the reasons
 //
-// All but the last go both ways unchanged. Floats are the same double at both ends.
+// All but the last go both ways unchanged. Floats are the same double at both ends. A value of a run that has more than
+// 4 MiB in this form, or more than 100 levels, is "text" as a whole, and so is what contains itself where it does.
+//
+// An object with the key "$python" that is none of these is a ValueError of the run. JSON from elsewhere, which may have
+// such keys of its own, goes in as it is by `python_json`.
 
 namespace cofferdam::inline v0 {
 
@@ -54,7 +60,29 @@ inline boost::json::value python_bytes(bytes_view content) {
   return made;
 }
 
+/// JSON as it is, for what is not the program's own: "$python" in it, at any depth, is a key like any other.
+/// \par Cost  linear; objects with such a key are copied into a list of pairs.
+inline boost::json::value python_json(boost::json::value plain) {
+  if (plain.is_array())
+    for (boost::json::value& each : plain.get_array()) each = python_json(std::move(each));
+  if (!plain.is_object()) return plain;
+  for (auto& each : plain.get_object()) each.value() = python_json(std::move(each.value()));
+  if (!plain.get_object().contains("$python")) return plain;
+  boost::json::array items;
+  for (auto& each : plain.get_object()) {
+    boost::json::array pair;
+    pair.emplace_back(each.key());
+    pair.push_back(std::move(each.value()));
+    items.push_back(std::move(pair));
+  }
+  boost::json::object made;
+  made["$python"] = "dict";
+  made["items"] = std::move(items);
+  return made;
+}
+
 /// An integer of any length, in decimal or as "0x..."; a text that is none is a ValueError of the run.
+/// \par Cost  the run's time: decimal digits in less than quadratic time, as long integers are multiplied; "0x..." in linear.
 inline boost::json::value python_int(std::string digits) {
   boost::json::object made;
   made["$python"] = "int";

@@ -5,6 +5,7 @@
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/code/code_runner.hpp>
+#include <cofferdam/code/tagged_value.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
@@ -33,10 +34,11 @@ namespace cofferdam::inline v0::tools {
 
 /// The tool that runs Python code in a runner: `tools::run_python tool(runner);`
 ///
-/// Arguments: `code`; `timeout`, in seconds; `variables`, JSON values by the names that the code finds them under; where the runner has contexts, `context_id` (one named "default" is used where
-/// none is given, so that variables live on from call to call) and `reset`. The answer is what `format_result` would
-/// write of a command, in `<python_results>`, with the value of the last expression and the new files; PNG and JPEG images
-/// that the code displays are shown to the model.
+/// Arguments: `code`; `timeout`, in seconds; `variables`, JSON values by the names that the code finds them under, as they
+/// are (no tags are read); where the runner has contexts, `context_id` (one named "default" is used where none is given, so
+/// that variables live on from call to call) and `reset`. The answer is what `format_result` would write of a command, in
+/// `<python_results>`, with the value of the last expression and the new files; PNG and JPEG images that the code displays
+/// are shown to the model.
 /// \par Lifetime  the runner outlives the tool and its calls, and stays at one address.
 template <code_runner R>
 class run_python {
@@ -97,7 +99,7 @@ class run_python {
       code_request request(values.text("code"));
       if (values.has("timeout"))
         request.timeout(std::chrono::milliseconds(std::llround(std::max(values.number("timeout") * 1000, 1.0))));
-      for (const auto& each : values.object("variables")) request.variable(each.key(), each.value());
+      for (const auto& each : values.object("variables")) request.variable(each.key(), python_json(each.value()));
       if (listener) request.on_output(std::move(listener));
       if constexpr (context_runner<R>) {
         const std::string context = values.text("context_id");
@@ -148,6 +150,11 @@ class run_python {
     }
     if (count > 50) files += ", ...";
     if (!files.empty()) add("files", files);
+    if (result.driver_restarted())
+      add("note", context_runner<R>
+                      ? "The interpreter had died before this and was started anew; what earlier calls had "
+                        "left in variables, in every context, is lost."
+                      : "The interpreter had died before this and was started anew.");
     if (result.context_lost()) add("note", "The interpreter was ended; its variables are lost.");
     text += "</python_results>";
     boost::json::object facts;

@@ -241,6 +241,8 @@ TEST(E2bInterpreter, contexts_have_globals_and_a_directory_of_their_own) {
         co_await execute(client, one, "import mine, os\nx = mine.value\nprint(os.path.basename(os.getcwd()))", there);
     EXPECT_EQ(run.all_of("stdout"), "below\n");
     EXPECT_EQ(run.lines[0].at("execution_count").as_int64(), 1);
+    run = co_await execute(client, one, "import sys\nprint(sys.path.index(os.getcwd()) == len(sys.path) - 1)", there);
+    EXPECT_EQ(run.all_of("stdout"), "True\n") << "the standard library is before it";
     run = co_await execute(client, one, "x");
     EXPECT_EQ(run.all_of("error", "name"), "NameError") << "of another context";
     run = co_await execute(client, one, "x", there);

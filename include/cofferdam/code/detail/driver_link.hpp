@@ -12,6 +12,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
+#include <cofferdam/core/utf8.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/bind_cancellation_slot.hpp>
@@ -377,6 +378,18 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     changed_.wake();
   }
 
+  /// What Python calls the type of a value, for sentences.
+  static std::string type_of(const boost::json::value& value) {
+    if (value.is_null()) return "None";
+    if (value.is_bool()) return "bool";
+    if (value.is_int64() || value.is_uint64()) return "int";
+    if (value.is_double()) return "float";
+    if (value.is_string()) return "str";
+    if (value.is_array()) return "list";
+    const std::string_view kind = python_type(value);
+    return kind.empty() ? "dict" : std::string(kind);
+  }
+
   static bool fits(const boost::json::value& value, const std::string& type) {
     const std::string_view kind = python_type(value);
     if (type.empty()) return true;
@@ -410,7 +423,8 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       boost::json::value read = *value;
       if (!read_floats(read)) return nullptr;
       if (!fits(read, each.type()) && !(each.default_value() && read == *each.default_value())) {
-        complaint = name + ": the argument '" + each.name() + "' must be of type " + each.type();
+        complaint =
+            name + ": the argument '" + each.name() + "' must be of type " + each.type() + ", not " + type_of(read);
         return nullptr;
       }
       arguments[each.name()] = std::move(read);
@@ -444,12 +458,15 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     answer(run, number, "HostFunctionError", std::move(complaint));
   }
 
+  /// The message is what it was, but for what a terminal would obey.
   void answer(std::uint64_t run, std::int64_t number, const std::string& kind, std::string complaint) {
     boost::json::object reply;
     reply["call"] = number;
     reply["ok"] = false;
     reply["type"] = kind;
-    reply["message"] = one_line(complaint, 4000);
+    constexpr std::size_t most = 16 * 1024;
+    const std::string_view whole = complaint;
+    reply["message"] = printable_text(whole.size() > most ? without_cut_end(whole.substr(0, most)) : whole);
     send_reply(run, reply);
   }
 

@@ -168,6 +168,10 @@ inline code_result read_end(const boost::json::object& header, bytes_view body, 
   if (why == "timeout") {
     result.kind(error_kind::timeout).reason("The code ran longer than its time limit and was ended.");
     result.exit_code(-1);
+  } else if (why == "dropped") {
+    result.kind(error_kind::execution_error)
+        .reason("The context was ended by end_context while the code ran, and the code with it.");
+    result.exit_code(-1);
   } else if (true_member(header, "memory")) {
     result.kind(error_kind::out_of_memory)
         .reason("The code needed more memory than its environment has, and was ended.");

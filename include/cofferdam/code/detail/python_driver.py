@@ -34,6 +34,7 @@ DRIVER = "cofferdam_driver"  # what this file is called in tracebacks, from whic
 GREETING = b"\ncofferdam python driver 1\n"
 MOST_REPORT = 16 * 1024 * 1024  # bytes of one thing that a run says: its result, a display, a call
 MOST_DISPLAYED = 64 * 1024 * 1024  # and of all its displays
+MOST_BETWEEN = 64 * 1024  # of each output of a context between two of its runs
 MOST_UNREAD = 256 * 1024 * 1024  # what a run may leave unread of what it is told
 LEFT = 71  # the exit code of a keeper that could not end all
 LINGER = 0.5  # how long an ended run's output may stay open
@@ -423,6 +424,42 @@ class HelperFinder:
         exec(compile(self.sources[name], "<%s>" % name, "exec"), module.__dict__)
 
 
+def end_of_library():
+    """Where in sys.path the standard library is over: what guests can write stands behind it, so that it stays what it
+    is."""
+    for index, path in enumerate(sys.path):
+        if os.path.basename(path) in ("site-packages", "dist-packages"):
+            return index
+    return len(sys.path)
+
+
+class ForkByDefault:
+    """Since Python 3.14 multiprocessing has its processes forked by an interpreter of its own, which cannot import a
+    __main__ that is no file: a pool waits for it without end. In runs the default stays what it was."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "multiprocessing.context":
+            return None
+        import importlib.machinery
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def exec_module(module):
+                execute(module)
+                fork_by_default(module)
+
+            spec.loader.exec_module = exec_module
+        return spec
+
+
+def fork_by_default(context):
+    try:
+        context._default_context._default_context = context._concrete_contexts["fork"]
+    except (AttributeError, KeyError):  # a Python that does this otherwise: code can still ask for "fork"
+        pass
+
+
 def preload(config):
     """What went wrong, or None."""
     import traceback
@@ -431,7 +468,7 @@ def preload(config):
     sys.dont_write_bytecode = True
     sys.argv = [""]
     if config["packages"]:
-        sys.path.insert(0, os.path.abspath(config["packages"]))
+        sys.path.insert(end_of_library(), os.path.abspath(config["packages"]))
     if config["helpers"]:
         sys.meta_path.insert(0, HelperFinder(config["helpers"]))
     own = ["_ast", "atexit", "io", "keyword", "linecache", "reprlib", "resource", "threading", "traceback"]
@@ -441,6 +478,10 @@ def preload(config):
         except BaseException as failure:
             text = "".join(traceback.format_exception_only(type(failure), failure)).strip()
             return "the module %r cannot be preloaded: %s" % (name, text[-2000:])
+    if "multiprocessing.context" in sys.modules:
+        fork_by_default(sys.modules["multiprocessing.context"])
+    else:
+        sys.meta_path.insert(0, ForkByDefault())
     return None
 
 
@@ -463,6 +504,7 @@ class Encoder:
     def __init__(self, most_bytes):
         self.left = most_bytes
         self.exact = True
+        self.first = None  # of what has no form: the type, and why where that says too little
         self.open = set()
 
     def encode(self, value):
@@ -488,7 +530,7 @@ class Encoder:
             self.spend(value.bit_length() // 3)
             if -(1 << 63) <= value < 1 << 64:
                 return value
-            return {"$python": "int", "text": hex(value) if value.bit_length() > 12000 else str(value)}
+            return {"$python": "int", "text": digits_of(value)}
         if kind is float:
             return {"$f": repr(value)}
         if kind is str:
@@ -538,18 +580,25 @@ class Encoder:
                 return {"$python": "timedelta", "days": value.days, "seconds": value.seconds,
                         "microseconds": value.microseconds}
             if kind in (datetime.datetime, datetime.time) and not value.fold:
-                if value.tzinfo is None or value.tzinfo == datetime.timezone.utc or (
-                        type(value.tzinfo) is datetime.timezone and value.tzinfo.tzname(None).startswith("UTC")):
-                    if value.tzinfo is None or type(value.tzinfo) is datetime.timezone:
-                        return {"$python": kind.__name__, "text": value.isoformat()}
+                zone = value.tzinfo
+                if zone is None:
+                    return {"$python": kind.__name__, "text": value.isoformat()}
+                if type(zone) is datetime.timezone and type(zone.tzname(None)) is str:
+                    made = {"$python": kind.__name__, "text": value.isoformat()}
+                    if zone.tzname(None) != datetime.timezone(zone.utcoffset(None)).tzname(None):
+                        made["zone"] = self.one(zone.tzname(None), 0)
+                    return made
         decimal = sys.modules.get("decimal")
         if decimal and kind is decimal.Decimal:
-            return {"$python": "decimal", "text": str(value)}
+            text = str(value)
+            self.spend(len(text))
+            return {"$python": "decimal", "text": text}
         return self.text(value, None)
 
     def text(self, value, why):
         self.exact = False
         name = clean("%s.%s" % (type(value).__module__, type(value).__qualname__))
+        self.first = self.first or (type(value), why)
         made = {"$python": "text", "type": name, "text": text_of(value, 4096)}
         self.spend(len(made["text"]))
         if why:
@@ -587,6 +636,49 @@ def is_large(value, budget):
     return False
 
 
+def short_repr(value, most):
+    """Of so many items of each collection; of any int."""
+    import reprlib
+
+    class Short(reprlib.Repr):
+        def repr_int(self, number, level):
+            try:
+                if number.bit_length() <= 12000:
+                    return repr(number)
+            except ValueError:
+                pass
+            return "<an int of %d bits>" % number.bit_length()
+
+    short = Short()
+    for name in ("maxlist", "maxtuple", "maxset", "maxfrozenset", "maxdict"):
+        setattr(short, name, max(most, getattr(short, name)))
+    return short.repr(value)
+
+
+def digits_of(number):
+    """In decimal, or in hexadecimal where that takes long or Python refuses it."""
+    try:
+        return hex(number) if number.bit_length() > 12000 else str(number)
+    except ValueError:
+        return hex(number)
+
+
+def number_of(text):
+    """int(text, 0), with more decimal digits than Python reads: by pieces, in far less than quadratic time."""
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if len(digits) <= 500 or not digits.isascii() or not digits.isdigit():
+        return int(text, 0)
+    parts = [int(digits[max(0, end - 500):end]) for end in range(len(digits), 0, -500)]
+    power = 10 ** 500
+    while True:
+        if len(parts) % 2:
+            parts.append(0)
+        parts = [low + high * power for low, high in zip(parts[::2], parts[1::2])]
+        if len(parts) == 1:
+            return -parts[0] if text[:1] == "-" else parts[0]
+        power *= power
+
+
 def text_of(value, most):
     """repr, in valid UTF-8 and not at any length."""
     try:
@@ -595,29 +687,47 @@ def text_of(value, most):
         elif type(value) in (str, bytes, bytearray) and len(value) > most:
             text = repr(value[:most]) + "..."
         elif is_large(value, 100000):
-            import reprlib
-            text = reprlib.repr(value)
+            text = short_repr(value, 6)
         else:
-            text = repr(value)
+            try:
+                text = repr(value)
+            except ValueError:  # most likely an int that Python does not turn into so many digits
+                if type(value) not in (list, tuple, set, frozenset, dict):
+                    raise
+                text = short_repr(value, 1000)
     except Exception as failure:
-        text = "<%s whose repr fails: %s>" % (type(value).__qualname__, type(failure).__qualname__)
+        try:
+            reason = str(failure)[:200]
+        except Exception:
+            reason = ""
+        text = "<%s whose repr fails: %s>" % (
+            type(value).__qualname__, type(failure).__qualname__ + (": " + reason if reason else ""))
     if len(text) > most:
         text = text[:most] + "... (%d characters)" % len(text)
     return clean(text)
 
 
 def decode(value):
-    """The opposite of Encoder."""
+    """The opposite of Encoder. A ValueError where something is no tagged value and says that it is one."""
+    try:
+        return decoded(value)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as failure:
+        reason = "%s is missing" % failure if type(failure) is KeyError else str(failure)
+        raise ValueError('an object with the key "$python" stands for a value that JSON has not, and this one cannot '
+                         'be made: %s; a dict with such a key of its own is passed by python_json' % reason[:1000]
+                         ) from None
+
+
+def decoded(value):
     if type(value) is list:
-        return [decode(item) for item in value]
+        return [decoded(item) for item in value]
     if type(value) is not dict:
         return value
     if "$python" not in value:
-        return {key: decode(item) for key, item in value.items()}
+        return {key: decoded(item) for key, item in value.items()}
     kind = value["$python"]
     if kind == "int":
-        text = value["text"]
-        return int(text, 0)
+        return number_of(value["text"])
     if kind == "float":
         return float(value["text"])
     if kind == "str":
@@ -627,21 +737,24 @@ def decode(value):
     if kind == "bytearray":
         return bytearray(base64.b64decode(value["base64"], validate=True))
     if kind in ("tuple", "set", "frozenset"):
-        return {"tuple": tuple, "set": set, "frozenset": frozenset}[kind](decode(item) for item in value["items"])
+        return {"tuple": tuple, "set": set, "frozenset": frozenset}[kind](decoded(item) for item in value["items"])
     if kind == "dict":
-        return {decode(key): decode(item) for key, item in value["items"]}
+        return {decoded(key): decoded(item) for key, item in value["items"]}
     if kind == "complex":
         return complex(float(value["real"]), float(value["imag"]))
     if kind in ("date", "datetime", "time"):
         import datetime
-        return getattr(datetime, kind).fromisoformat(value["text"])
+        made = getattr(datetime, kind).fromisoformat(value["text"])
+        if "zone" in value:
+            made = made.replace(tzinfo=datetime.timezone(made.utcoffset(), decoded(value["zone"])))
+        return made
     if kind == "timedelta":
         import datetime
         return datetime.timedelta(value["days"], value["seconds"], value["microseconds"])
     if kind == "decimal":
         import decimal
         return decimal.Decimal(value["text"])
-    raise ValueError("a value of the kind %r cannot be made here" % (kind,))
+    raise ValueError("there is no kind %r" % (kind,))
 
 
 # ---- a run: what stands around the code --------------------------------------------------------------------------
@@ -689,10 +802,12 @@ class Channel:
         if os.getpid() != self.owner:
             raise HostFunctionError("%s: only the run itself can call the host, not a process it has forked" % name)
         encoder = Encoder(MOST_REPORT // 4)
-        encoded = {key: encoder.encode(value) for key, value in arguments.items()}
-        if not encoder.exact:
-            raise TypeError("%s: an argument cannot be passed to the host; use plain values "
-                            "(numbers, text, bytes, lists, dicts, ...)" % name)
+        encoded = {}
+        for key, value in arguments.items():
+            encoded[key] = encoder.encode(value)
+            if not encoder.exact:
+                raise TypeError("%s: the argument %r cannot be passed to the host: %s" % (
+                    name, key, why_inexact(key, value, *encoder.first)))
         with self.calling:
             self.calls += 1
             mine = self.calls
@@ -707,6 +822,32 @@ class Channel:
             return decode(reply.get("value"))
         kind = {"TypeError": TypeError, "NameError": NameError}.get(reply.get("type"), HostFunctionError)
         raise kind(reply.get("message", "the host's function failed"))
+
+
+def why_inexact(name, value, kind, why):
+    """What is wrong with an argument, and what to pass instead. `kind`: of the first thing in it that has no form."""
+    called = kind.__qualname__
+    if kind.__module__ not in ("builtins", "__main__"):
+        called = "%s.%s" % (kind.__module__, called)
+    text = "it %s of the type %s" % ("is" if type(value) is kind else "holds a value", called)
+    if why:
+        return clean("%s; %s (4 MiB and 100 levels are the most)" % (text, why))
+    if type(value) is not kind:
+        name = "value"
+    instead = "numbers, text, bytes, lists, dicts and the like"
+    enum = sys.modules.get("enum")
+    if enum and issubclass(kind, enum.Enum):
+        instead = name + ".value"
+    elif issubclass(kind, (int, float, str, bytes, list, tuple, dict, set, frozenset)):
+        plain = [one for one in kind.__mro__ if one.__module__ == "builtins"]
+        instead = "%s(%s)" % (plain[0].__name__, name)
+    elif hasattr(kind, "tolist") and hasattr(kind, "__len__"):
+        instead = name + ".tolist()"
+    elif hasattr(kind, "tolist") and hasattr(kind, "item"):  # a number of numpy's
+        instead = name + ".item()"
+    elif hasattr(kind, "__index__") or hasattr(kind, "__float__"):
+        instead = "%s(%s)" % ("int" if hasattr(kind, "__index__") else "float", name)
+    return clean("%s, which the host does not know; pass %s" % (text, instead))
 
 
 class Silence(Channel):
@@ -804,7 +945,7 @@ class Interpreter:
         self.running = False
         self.loop = None
         self.main = sys.modules["__main__"]
-        self.extras = set()
+        self.extras = {}  # what runs were given for themselves: name -> that
         self.environment = {}  # what stood where a request has put variables of its own
 
     def on_interrupt(self, number, frame):
@@ -826,24 +967,32 @@ class Interpreter:
             before = os.environ.get(name)
             os.environ[name] = value
             self.environment[name] = before
-        for name in self.extras:
-            names.pop(name, None)
-        self.extras = set()
+        for name, given in self.extras.items():
+            if names.get(name) is given:
+                del names[name]
+        self.extras = {}
         self.final = None
         self.has_final = False
+        if request["functions"] and HostFunctionError.__name__ not in names:
+            self.extras[HostFunctionError.__name__] = HostFunctionError
         for about in request["functions"]:
-            names[about["name"]] = make_function(self.channel, about)
-            self.extras.add(about["name"])
+            self.extras[about["name"]] = make_function(self.channel, about)
         if request.get("final"):
-            names[request["final"]["name"]] = self.make_final(**request["final"])
-            self.extras.add(request["final"]["name"])
+            self.extras[request["final"]["name"]] = self.make_final(**request["final"])
+        names.update(self.extras)
         names["display"] = self.display
         names["__builtins__"] = __builtins__ if type(__builtins__) is not dict else sys.modules["builtins"]
         import keyword
-        for name, value in request["variables"].items():
+        for given, value in request["variables"].items():
+            name = given if given.isascii() else normal_form(given)
             if not name.isidentifier() or keyword.iskeyword(name):
-                raise ValueError("a variable cannot be called %r" % name)
-            names[name] = decode(value)
+                raise ValueError("a variable cannot be called %r" % given)
+            if name != given and name in request["variables"]:
+                raise ValueError("the variables %r and %r have one name in Python: %r" % (given, name, name))
+            try:
+                names[name] = decode(value)
+            except ValueError as failure:
+                raise ValueError("the variable %r: %s" % (given, failure)) from None
 
     def restore_environment(self):
         for name, value in self.environment.items():
@@ -1018,6 +1167,15 @@ class Interpreter:
         self.show(value, True)
 
 
+def normal_form(name):
+    """As Python reads names in source."""
+    try:
+        import unicodedata
+    except ImportError:
+        return name
+    return unicodedata.normalize("NFKC", name)
+
+
 def exit_code(code):
     if code is None:
         return 0
@@ -1107,7 +1265,7 @@ def begin_run(nursery, descriptors, is_context):
     sys.stderr = io.TextIOWrapper(open(2, "wb", closefd=False), "utf-8", "backslashreplace", line_buffering=True)
     sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
     STREAMS.extend([sys.stdout, sys.stderr])
-    sys.path.insert(0, os.getcwd())
+    sys.path.append(os.getcwd())  # last: a file that code has made there is no module that others mean
     numpy_random = sys.modules.get("numpy.random")
     if numpy_random is not None:
         numpy_random.seed()  # or all runs draw the same numbers
@@ -1206,6 +1364,7 @@ class Child:
         self.incoming = bytearray()
         self.outgoing = bytearray()
         self.run = None
+        self.between = [bytearray(), bytearray()]  # what it has printed since its last run
         self.queue = collections.deque()
         self.ended = None
         self.problem = None
@@ -1410,6 +1569,8 @@ class Driver:
     def do_drop(self, header, body):
         child = self.contexts.pop(header["context"], None)
         if child is not None:
+            if child.run is not None:
+                child.run.reason = child.run.reason or "dropped"
             self.kill(child)
         self.say({"t": "answer", "id": header["id"], "found": child is not None})
 
@@ -1452,6 +1613,10 @@ class Driver:
             run.deadline = run.started + run.header["timeout"] / 1000
         if run.header["files"]:
             run.before, run.whole = scan_files(run.header["files"])
+        for index in (0, 1):
+            if child.between[index]:
+                self.take_output(run, index, bytes(child.between[index]))
+                child.between[index] = bytearray()
         self.send_child(child, run.body)
         run.body = b""
 
@@ -1494,11 +1659,17 @@ class Driver:
             child.outputs[index] = None
             self.maybe_finish(child)
             return False
-        if child.run is not None:  # what comes between two runs of a context is nobody's
-            child.run.outputs[index].take(data)
-            if child.run.outputs[index].head and self.flush_at is None:
-                self.flush_at = time.monotonic() + 0.1
+        if child.run is not None:
+            self.take_output(child.run, index, data)
+        else:
+            child.between[index] += data
+            del child.between[index][:-MOST_BETWEEN]
         return True
+
+    def take_output(self, run, index, data):
+        run.outputs[index].take(data)
+        if run.outputs[index].head and self.flush_at is None:
+            self.flush_at = time.monotonic() + 0.1
 
     def drain(self, child):
         """What its outputs hold now, and no more: whoever writes on is not waited for."""

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace cofferdam::inline v0::testing {
 
@@ -107,6 +108,48 @@ TYPED_TEST_P(code_function_conformance, failures_are_exceptions_that_can_be_caug
   });
 }
 
+TYPED_TEST_P(code_function_conformance, their_exception_has_a_name_and_the_very_message) {
+  this->with([](auto& runner) -> awaitable<void> {
+    auto refuse = [](boost::json::object) -> awaitable<boost::json::value> {
+      throw std::runtime_error("no \"x\",\n\tor 'y' \xe2\x82\xac \xff\a");
+      co_return nullptr;
+    };
+    code_request named(
+        "try:\n  fail()\nexcept HostFunctionError as e:\n  x = [issubclass(type(e), RuntimeError), str(e)]\nx");
+    code_result one = co_await runner.run_code(named.function(host_function("fail", refuse)));
+    EXPECT_EQ(detail::value_text(one), "[true,\"no \\\"x\\\",\\n\\tor 'y' \xe2\x82\xac \xef\xbf\xbd\\\\x07\"]")
+        << detail::told(one);
+    code_request own("HostFunctionError");
+    own.function(detail::fail_function()).variable("HostFunctionError", 3);
+    code_result two = co_await runner.run_code(own);
+    EXPECT_EQ(detail::value_text(two), "3") << detail::told(two);
+    code_result gone = co_await runner.run_code(code_request("'HostFunctionError' in globals()"));
+    EXPECT_EQ(detail::value_text(gone), "false");
+  });
+}
+
+TYPED_TEST_P(code_function_conformance, a_refused_argument_is_named_with_its_type) {
+  this->with([](auto& runner) -> awaitable<void> {
+    const std::vector<std::vector<std::string>> all{
+        {"class metres(float): pass\necho(metres(1))", "'value'", "metres", "pass float(value)"},
+        {"from fractions import Fraction\necho([1, Fraction(1, 2)])", "'value'", "fractions.Fraction", "holds"},
+        {"echo('x' * 20_000_000)", "'value'", "str", "too large"},
+        {"add(1, 2.5)", "'b'", "int", "float"},
+    };
+    for (const std::vector<std::string>& each : all) {
+      code_request request(each[0]);
+      request.function(detail::add_function()).function(detail::echo_function()).timeout(detail::long_limit);
+      code_result result = co_await runner.run_code(request);
+      EXPECT_EQ(detail::failure_type(result), "TypeError") << detail::told(result);
+      for (const std::string& word : each) {
+        if (word == each[0]) continue;
+        const std::string said = result.failure() ? result.failure()->message() : "";
+        EXPECT_NE(said.find(word), std::string::npos) << word << ": " << said;
+      }
+    }
+  });
+}
+
 TYPED_TEST_P(code_function_conformance, exact_values_go_through) {
   this->with([](auto& runner) -> awaitable<void> {
     code_request request(
@@ -165,7 +208,8 @@ TYPED_TEST_P(code_function_conformance, works_in_contexts) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(code_function_conformance, is_a_function_with_a_signature, wrong_calls_are_type_errors,
-                            failures_are_exceptions_that_can_be_caught, exact_values_go_through,
+                            failures_are_exceptions_that_can_be_caught, their_exception_has_a_name_and_the_very_message,
+                            a_refused_argument_is_named_with_its_type, exact_values_go_through,
                             may_be_called_often_and_with_much, is_there_for_its_run_only,
                             its_time_counts_and_it_is_cancelled_at_the_limit, works_in_contexts);
 

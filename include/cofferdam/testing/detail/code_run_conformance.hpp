@@ -74,6 +74,23 @@ TYPED_TEST_P(code_run_conformance, a_module_that_a_run_has_imported_and_changed_
   });
 }
 
+TYPED_TEST_P(code_run_conformance, a_file_that_is_called_like_a_module_of_the_library_is_not_that_module) {
+  this->with([](auto& runner) -> awaitable<void> {
+    const std::string look =
+        "import random, statistics, near_by\n[hasattr(random, 'random'), hasattr(statistics, 'mean'), near_by.x]";
+    code_result first = co_await runner.run_code(
+        code_request("for name in ('random', 'statistics', 'near_by'):\n  with open(name + '.py', 'w') as f:\n"
+                     "    f.write('x = 7')\n" +
+                     look));
+    EXPECT_EQ(detail::value_text(first), "[true,true,7]") << detail::told(first);
+    code_result next = co_await runner.run_code(code_request(look));
+    EXPECT_EQ(detail::value_text(next), "[true,true,7]") << detail::told(next);
+    code_result gone = co_await runner.run_code(
+        code_request("import os\nfor name in ('random', 'statistics', 'near_by'):\n  os.remove(name + '.py')"));
+    EXPECT_TRUE(gone.success()) << detail::told(gone);
+  });
+}
+
 TYPED_TEST_P(code_run_conformance, builtins_that_a_run_has_changed_are_as_before_in_the_next) {
   this->with([](auto& runner) -> awaitable<void> {
     code_result first = co_await runner.run_code(
@@ -377,6 +394,7 @@ REGISTER_TYPED_TEST_SUITE_P(
     code_run_conformance, prints_and_yields_the_value_of_the_last_expression, a_statement_at_the_end_has_no_value,
     none_at_the_end_is_no_value, no_code_at_all_succeeds, every_run_begins_with_fresh_globals,
     a_module_that_a_run_has_imported_and_changed_is_as_before_in_the_next,
+    a_file_that_is_called_like_a_module_of_the_library_is_not_that_module,
     builtins_that_a_run_has_changed_are_as_before_in_the_next,
     what_a_run_has_set_in_sys_and_os_is_as_before_in_the_next, an_uncaught_exception_is_a_result,
     what_was_printed_before_a_failure_is_kept_of_both_streams, a_failure_within_functions_shows_their_lines,

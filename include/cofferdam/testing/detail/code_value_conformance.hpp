@@ -47,6 +47,12 @@ inline std::vector<spelled_value> spelled_values() {
       {"__import__('datetime').date(2026, 1, 31)", R"({"$python":"date","text":"2026-01-31"})"},
       {"__import__('datetime').datetime(2026, 1, 31, 12, 0, 0, 5)",
        R"({"$python":"datetime","text":"2026-01-31T12:00:00.000005"})"},
+      {"__import__('datetime').datetime(2026, 1, 31, 12, tzinfo=__import__('datetime').timezone.utc)",
+       R"({"$python":"datetime","text":"2026-01-31T12:00:00+00:00"})"},
+      {"(lambda d: d.datetime(2026, 1, 31, 12, tzinfo=d.timezone(d.timedelta(0), 'GMT')))(__import__('datetime'))",
+       R"({"$python":"datetime","text":"2026-01-31T12:00:00+00:00","zone":"GMT"})"},
+      {"(lambda d: d.time(12, 30, tzinfo=d.timezone(d.timedelta(hours=2), 'CEST')))(__import__('datetime'))",
+       R"({"$python":"time","text":"12:30:00+02:00","zone":"CEST"})"},
       {"__import__('datetime').timedelta(1, 2, 3)", R"({"$python":"timedelta","days":1,"seconds":2,"microseconds":3})"},
       {"__import__('decimal').Decimal('1.10')", R"({"$python":"decimal","text":"1.10"})"},
       {"complex(1, -0.0)", R"({"$python":"complex","real":"1.0","imag":"-0.0"})"},
@@ -100,6 +106,43 @@ TYPED_TEST_P(code_value_conformance, very_long_integers_go_both_ways) {
     request.variable("x", out.value().value_or(nullptr));
     code_result back = co_await runner.run_code(request);
     EXPECT_EQ(detail::value_text(back), "true") << detail::told(back);
+    code_request decimal("x == -(10 ** 5000 // 9)");
+    decimal.variable("x", python_int("-" + std::string(5000, '1')));
+    code_result read = co_await runner.run_code(decimal);
+    EXPECT_EQ(detail::value_text(read), "true") << detail::told(read);
+  });
+}
+
+TYPED_TEST_P(code_value_conformance, integers_of_thousands_of_digits_do_not_spoil_the_text) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result result = co_await runner.run_code(code_request("[10 ** 5000, 'more']"));
+    EXPECT_TRUE(result.value_is_exact()) << detail::told(result);
+    EXPECT_EQ(result.value_text(), "[<an int of 16610 bits>, 'more']");
+  });
+}
+
+TYPED_TEST_P(code_value_conformance, json_from_elsewhere_goes_in_as_it_is) {
+  this->with([](auto& runner) -> awaitable<void> {
+    const std::string json = R"({"$python":"tuple","items":[1,{"$python":5}],"a":[{"$f":"1"},2.5,null]})";
+    code_request request("import json\nx == json.loads(y) and [type(x).__name__, sorted(x)]");
+    request.variable("x", python_json(boost::json::parse(json))).variable("y", json);
+    code_result result = co_await runner.run_code(request);
+    EXPECT_EQ(detail::value_text(result), R"(["dict",["$python","a","items"]])") << detail::told(result);
+  });
+}
+
+TYPED_TEST_P(code_value_conformance, what_is_no_tagged_value_says_so) {
+  this->with([](auto& runner) -> awaitable<void> {
+    for (const char* const json :
+         {R"({"$python":5})", R"([{"$python":"tuple"}])", R"({"$python":"set","items":[[]]})"}) {
+      code_request request("'ran'");
+      request.variable("given", boost::json::parse(json));
+      code_result result = co_await runner.run_code(request);
+      EXPECT_EQ(detail::failure_type(result), "ValueError") << json << detail::told(result);
+      const std::string said = result.failure() ? result.failure()->message() : "";
+      EXPECT_NE(said.find("'given'"), std::string::npos) << said;
+      EXPECT_NE(said.find("python_json"), std::string::npos) << said;
+    }
   });
 }
 
@@ -154,6 +197,14 @@ TYPED_TEST_P(code_value_conformance, a_variable_that_cannot_be_one_is_an_error_o
     EXPECT_EQ(detail::failure_type(number), "ValueError") << detail::told(number);
     code_result json = co_await runner.run_code(code_request("json").variable("json", 5));
     EXPECT_EQ(detail::value_text(json), "5");
+    const std::string ligature = "\xef\xac\x81";  // which Python reads as f and i
+    code_result read = co_await runner.run_code(code_request("[" + ligature + ", fi]").variable(ligature, 7));
+    EXPECT_EQ(detail::value_text(read), "[7,7]") << detail::told(read);
+    code_request two("fi");
+    code_result both = co_await runner.run_code(two.variable(ligature, 1).variable("fi", 2));
+    EXPECT_EQ(detail::failure_type(both), "ValueError") << detail::told(both);
+    code_result hidden = co_await runner.run_code(code_request("1").variable(ligature + "nally", 1));
+    EXPECT_EQ(detail::failure_type(hidden), "ValueError") << detail::told(hidden);
   });
 }
 
@@ -211,7 +262,8 @@ TYPED_TEST_P(code_value_conformance, a_final_value_that_is_not_what_was_asked_fo
 
 REGISTER_TYPED_TEST_SUITE_P(code_value_conformance, values_come_out_exactly, values_go_in_exactly,
                             floats_are_the_same_bits_both_ways, very_long_integers_go_both_ways,
-                            what_has_no_exact_form_is_its_text_and_says_so,
+                            integers_of_thousands_of_digits_do_not_spoil_the_text, json_from_elsewhere_goes_in_as_it_is,
+                            what_is_no_tagged_value_says_so, what_has_no_exact_form_is_its_text_and_says_so,
                             values_that_hold_themselves_or_are_too_deep_are_text, values_that_are_too_large_are_text,
                             a_large_variable_arrives_whole, a_variable_that_cannot_be_one_is_an_error_of_the_run,
                             line_numbers_are_those_of_the_code_whatever_variables_there_are, a_final_value_ends_the_run,

@@ -339,7 +339,7 @@ class interpreter_service final : public e2b_port_service {
     code_request enter(
         "import os, sys\n"
         "os.chdir(cofferdam_directory)\n"
-        "sys.path[0] = os.getcwd()\n"
+        "sys.path[-1] = os.getcwd()\n"
         "del os, sys, cofferdam_directory\n");
     enter.context(one->name()).timeout(std::chrono::seconds(30));
     enter.variable("cofferdam_directory", boost::json::value(gateway_json_text(one->directory)));

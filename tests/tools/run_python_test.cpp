@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/tools/run_python.hpp>
+
+#include "support/run.hpp"
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam_test {
+
+using cofferdam::awaitable;
+using cofferdam::code_request;
+using cofferdam::code_result;
+
+/// Yields a result that was set before, and keeps what it was asked for.
+class told_runner {
+ public:
+  awaitable<code_result> run_code(code_request request) {
+    asked = std::move(request);
+    co_return answer;
+  }
+  awaitable<void> close() { co_return; }
+
+  code_request asked;
+  code_result answer;
+};
+
+/// The same with contexts.
+class told_context_runner : public told_runner {
+ public:
+  awaitable<std::vector<std::string>> contexts() { co_return std::vector<std::string>(); }
+  awaitable<bool> end_context(std::string) { co_return false; }
+};
+
+template <class Runner>
+std::string told_by(Runner& runner, const std::string& arguments) {
+  std::string text;
+  run([&]() -> awaitable<void> {
+    cofferdam::tools::run_python<Runner> tool(runner);
+    cofferdam::tools::tool_result result = co_await tool.call(boost::json::parse(arguments));
+    text = result.text();
+  });
+  return text;
+}
+
+}  // namespace cofferdam_test
+
+using cofferdam_test::told_by;
+using cofferdam_test::told_context_runner;
+using cofferdam_test::told_runner;
+
+TEST(RunPython, an_interpreter_that_was_started_anew_is_told) {
+  told_context_runner contexts;
+  contexts.answer.exit_code(0);
+  EXPECT_EQ(told_by(contexts, R"({"code":"1"})").find("anew"), std::string::npos);
+  contexts.answer.driver_restarted(true);
+  const std::string said = told_by(contexts, R"({"code":"1"})");
+  EXPECT_NE(said.find("<note>The interpreter had died before this and was started anew; "), std::string::npos) << said;
+  EXPECT_NE(said.find("is lost.</note>"), std::string::npos) << said;
+  told_runner forks;
+  forks.answer.exit_code(0).driver_restarted(true);
+  const std::string plain = told_by(forks, R"({"code":"1"})");
+  EXPECT_NE(plain.find("<note>The interpreter had died before this and was started anew.</note>"), std::string::npos)
+      << plain;
+}
+
+TEST(RunPython, variables_are_json_whatever_their_keys) {
+  told_runner runner;
+  told_by(runner, R"({"code":"x","variables":{"x":{"$python":"tuple","items":[1]},"y":[2]}})");
+  EXPECT_EQ(boost::json::serialize(runner.asked.variables()),
+            R"({"x":{"$python":"dict","items":[["$python","tuple"],["items",[1]]]},"y":[2]})");
+}
