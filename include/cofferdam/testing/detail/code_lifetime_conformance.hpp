@@ -419,6 +419,21 @@ TYPED_TEST_P(code_process_conformance, a_fork_of_the_codes_own_does_not_report) 
   });
 }
 
+TYPED_TEST_P(code_process_conformance, pools_of_processes_work) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result pool = co_await runner.run_code(
+        code_request(
+            "from multiprocessing import Pool\ndef f(x): return x * x\nwith Pool(2) as p: r = p.map(f, [2, 3])\nr")
+            .timeout(std::chrono::seconds(20)));
+    EXPECT_EQ(detail::value_text(pool), "[4,9]") << detail::told(pool);
+    code_result executor = co_await runner.run_code(
+        code_request("from concurrent.futures import ProcessPoolExecutor\ndef f(x): return x + 1\n"
+                     "with ProcessPoolExecutor(2) as p: r = list(p.map(f, [2, 3]))\nr")
+            .timeout(std::chrono::seconds(20)));
+    EXPECT_EQ(detail::value_text(executor), "[3,4]") << detail::told(executor);
+  });
+}
+
 TYPED_TEST_P(code_process_conformance, what_a_run_has_left_is_ended_with_it) {
   this->with([](auto& runner) -> awaitable<void> {
     code_result first = co_await runner.run_code(
@@ -451,7 +466,7 @@ REGISTER_TYPED_TEST_SUITE_P(code_file_conformance, new_and_changed_files_are_tol
                             a_temporary_file_can_be_made);
 
 REGISTER_TYPED_TEST_SUITE_P(code_process_conformance, an_end_without_ceremony_is_an_end, commands_can_be_started,
-                            threads_are_waited_for, a_fork_of_the_codes_own_does_not_report,
+                            pools_of_processes_work, threads_are_waited_for, a_fork_of_the_codes_own_does_not_report,
                             what_a_run_has_left_is_ended_with_it);
 
 }  // namespace cofferdam::inline v0::testing
