@@ -44,6 +44,7 @@
 #include <cofferdam/code/allow_imports.hpp>
 #include <cofferdam/code/any_runner.hpp>
 #include <cofferdam/code/check_syntax.hpp>
+#include <cofferdam/code/code_guest.hpp>
 #include <cofferdam/code/code_layer.hpp>
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/code/code_result.hpp>

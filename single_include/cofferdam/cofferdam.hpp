@@ -29790,6 +29790,1297 @@ class local {
 
 }  // namespace cofferdam::inline v0
 
+// ---- cofferdam/code/detail/python_code_reader.hpp ----
+
+// Written by ./dev driver from python_code_reader.py.
+
+#include <array>
+#include <string_view>
+
+// clang-format off
+namespace cofferdam::inline v0::detail {
+
+inline constexpr std::string_view python_code_reader_1 = R"driver_ends(# SPDX-License-Identifier: BSL-1.0
+# Copyright the cofferdam authors. See LICENSE.
+"""Says what stands in Python code, for a host that judges it. Python 3.8 or newer. Executes and imports nothing of it.
+
+Standard input: length (32 bits, big end first), the minor version of the Python 3 that would run the code (8 bits; 0:
+not known), and a piece of code, UTF-8; again and again. Standard output: a greeting with the version of this Python,
+then a length and a JSON object for each piece: {"facts": [[kind, line, name, detail, number], ...]}, or {"error":
+{...}} where it is not Python. Of equal facts the first line is told. What the kinds mean stands in python_facts.hpp.
+
+Names are resolved as the interpreter would, as far as that is seen without running: imports and their aliases, scopes,
+`x = module`, getattr with a known name, what a module of the standard library has imported itself (`random._os` is os),
+texts that are put together from constants.
+"""
+import ast
+import builtins
+import json
+import os
+import re
+import signal
+import struct
+import sys
+from importlib.machinery import PathFinder
+
+GREETING = b"\ncofferdam python reader 2 %d.%d\n" % sys.version_info[:2]
+MOST_FACTS = 20000
+MOST_FOLDED = 4096  # letters of a text that is put together here
+MOST_BITS = 65536   # and of a number
+
+# What no module of others offers under such a name but the module itself.
+LEAKS = frozenset("os sys subprocess builtins importlib ctypes posix pty shutil socket threading multiprocessing "
+                  "_os _sys _thread runpy pickle marshal".split())
+# Modules that hold no others, so that an attribute of any name is harmless.
+LEAVES = frozenset("math cmath time itertools".split())
+# Builtins that may be given a module.
+TAKE_MODULES = frozenset("dir help hasattr isinstance print repr str id type getattr callable format".split())
+# Functions that run a text.
+RUN_TEXT = {"timeit.timeit", "timeit.repeat", "timeit.Timer", "cProfile.run", "cProfile.runctx", "profile.run",
+            "profile.runctx", "pdb.run", "pdb.runeval", "trace.Trace.run", "bdb.Bdb.run",
+            "doctest.run_docstring_examples"}
+# Calls after which a loop goes on.
+GO_ON = frozenset("print len range str int abs min max sum .append .add .sleep .write time.sleep".split())
+BUILTINS = frozenset(dir(builtins)) | frozenset("__builtins__ help exit quit copyright credits license".split())
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+BINDERS = frozenset(getattr(ast, name) for name in (
+    "Name Assign AnnAssign NamedExpr For AsyncFor comprehension AugAssign Import ImportFrom FunctionDef "
+    "AsyncFunctionDef ClassDef ExceptHandler Global Nonlocal MatchAs MatchStar MatchMapping").split()
+    if hasattr(ast, name))
+LEAF_TYPES = frozenset([str, int, type(None), ast.Load, ast.Store, ast.Del, ast.Constant] +
+                       list(ast.operator.__subclasses__()) + list(ast.cmpop.__subclasses__()))
+RESOLVABLE = frozenset([ast.Name, ast.Attribute, ast.NamedExpr, ast.Subscript, ast.Call])
+UNKNOWN = object()
+
+class TooMuch(Exception):
+    pass
+
+# ---- what modules have imported themselves -----------------------------------------------------------------------
+
+class Module:
+    """A module of the interpreter's own library, as far as its source tells."""
+
+    def __init__(self, name):
+        self.imports = {}     # name in it -> the module that this is
+        self.public = None    # its __all__, where it has one
+        self.known = False
+        self.folders = None   # where its submodules are, if it is a package
+
+def find(name):
+    """Finds a module without importing its parents."""
+    folders, spec, done = None, None, ""
+    for part in name.split("."):
+        done = done + "." + part if done else part
+        if folders is None and done in sys.builtin_module_names:
+            return "builtin", None
+        try:
+            spec = PathFinder.find_spec(done, folders)
+        except Exception:
+            return None, None
+        if spec is None:
+            return None, None
+        folders = list(spec.submodule_search_locations or [])
+    return spec, (folders or None)
+
+modules = {}
+
+def module(name):
+    found = modules.get(name)
+    if found is None:
+        found = modules[name] = Module(name)
+        if len(modules) > 2000:
+            modules.clear()
+        spec, found.folders = find(name)
+        found.known = spec is not None
+        origin = getattr(spec, "origin", None)
+        if origin and origin.endswith(".py"):
+            try:
+                tree = ast.parse(spec.loader.get_data(origin))  # Pyodide's library is in an archive
+            except (OSError, SyntaxError, ValueError):
+                return found
+            read_module(found, name, tree)
+    return found
+
+def read_module(found, name, tree):
+    package = name if found.folders else name.rpartition(".")[0]
+    todo = list(reversed(tree.body))
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                if each.asname:
+                    found.imports[each.asname] = each.name
+                else:
+                    top = each.name.partition(".")[0]
+                    found.imports[top] = top
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parts = package.split(".")
+                parts = parts[:len(parts) - node.level + 1]
+                base = ".".join(parts + ([node.module] if node.module else []))
+            for each in node.names:
+                if each.name == "*":
+                    other = module(base)
+                    if other.public is None:
+                        found.imports.update((k, v) for k, v in other.imports.items() if k[0] != "_")
+                    continue
+                inside = submodule(base, each.name)
+                if inside:
+                    found.imports[each.asname or each.name] = inside
+                else:
+                    found.imports.pop(each.asname or each.name, None)
+        elif isinstance(node, (ast.Assign, ast.AugAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in targets:
+                if isinstance(target, ast.Name):
+                    if target.id == "__all__":
+                        texts = [n.value for n in ast.walk(node.value) if isinstance(n, ast.Constant)]
+                        found.public = (found.public or frozenset()) | frozenset(t for t in texts if isinstance(t, str))
+                    elif isinstance(node.value, ast.Name) and node.value.id in found.imports:
+                        found.imports[target.id] = found.imports[node.value.id]
+                    else:
+                        found.imports.pop(target.id, None)
+        elif isinstance(node, FUNCTIONS[:2] + (ast.ClassDef,)):
+            found.imports.pop(node.name, None)
+        elif isinstance(node, ast.Delete):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    found.imports.pop(target.id, None)
+        else:
+            for field in ("finalbody", "orelse", "handlers", "body"):
+                part = getattr(node, field, None)
+                if isinstance(part, list):
+                    todo.extend(reversed(part))
+
+def submodule(base, name):
+    """The module that `base.name` is; None where it is none."""
+    about = module(base)
+    if name in about.imports and name not in (about.public or ()):
+        return about.imports[name]
+    if about.folders and PathFinder.find_spec(base + "." + name, about.folders):
+        return base + "." + name
+    return about.imports.get(name)
+
+# ---- scopes ------------------------------------------------------------------------------------------------------
+
+class Scope:
+    def __init__(self, kind):
+        self.kind = kind      # module, class, function
+)driver_ends";
+inline constexpr std::string_view python_code_reader_2 = R"driver_ends(        self.names = {}       # name -> what it is bound to: ("m", module), ("o", dotted), ("e", expression), ...
+        self.outer = set()    # global, nonlocal
+
+    def bind(self, name, what):
+        self.names.setdefault(name, []).append(what)
+
+def children(node):
+    found = []
+    for field in node._fields:
+        value = getattr(node, field, None)
+        if type(value) is list:
+            found += [each for each in value if isinstance(each, ast.AST)]
+        elif type(value) not in LEAF_TYPES and isinstance(value, ast.AST):
+            found.append(value)
+    return found
+
+def children_and_constants(node):
+    found = []
+    for field in node._fields:
+        value = getattr(node, field, None)
+        if type(value) is list:
+            found += [each for each in value if isinstance(each, ast.AST)]
+        elif type(value) is ast.Constant or (type(value) not in LEAF_TYPES and isinstance(value, ast.AST)):
+            found.append(value)
+    return found
+
+def own_nodes(body):
+    """The nodes of a scope that bind names, without those of the scopes in it, but `:=` in comprehensions."""
+    todo = list(body)
+    while todo:
+        node = todo.pop()
+        kind = type(node)
+        if kind in BINDERS:
+            if kind is not ast.Name or type(node.ctx) is not ast.Load:
+                yield node
+        if kind is ast.FunctionDef or kind is ast.AsyncFunctionDef:
+            todo += node.decorator_list
+        elif kind is ast.ClassDef:
+            todo += node.decorator_list + node.bases
+        elif kind is not ast.Lambda and kind is not ast.Name and kind is not ast.Constant:
+            todo += children(node)
+
+def targets_in(node):
+    return [n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, (ast.Store, ast.Del))]
+
+class Reader:
+    def __init__(self):
+        self.facts = {}
+        self.scopes = []
+        self.shift = 0        # the line of a text that is code itself
+        self.nested = 0
+        self.tries = 0
+        self.resolving = 0
+        self.resolved = {}
+        self.imported = set()
+        self.straight = {}    # names that the module binds for sure, and from which line on
+        self.deleted = set()
+
+    def add(self, kind, node, name="", detail="", number=0):
+        key = (kind, name, detail, number)
+        line = self.shift or getattr(node, "lineno", 0)
+        if self.facts.setdefault(key, line) > line > 0:
+            self.facts[key] = line
+        if len(self.facts) > MOST_FACTS:
+            raise TooMuch()
+
+    # ---- reading a scope ----
+
+    def collect(self, scope, body):
+        for node in own_nodes(body):
+            if isinstance(node, ast.Name):
+                if not isinstance(node.ctx, ast.Load):
+                    scope.names.setdefault(node.id, [])
+                    if isinstance(node.ctx, ast.Del):
+                        self.deleted.add(node.id)
+            elif isinstance(node, ast.Assign):
+                for target in node.targets:
+                    if isinstance(target, ast.Name):
+                        scope.bind(target.id, ("e", node.value))
+                    else:
+                        for each in targets_in(target):
+                            scope.bind(each.id, ("?", None))
+            elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)):
+                if isinstance(node.target, ast.Name) and node.value is not None:
+                    scope.bind(node.target.id, ("e", node.value))
+            elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
+                for each in targets_in(node.target):
+                    scope.bind(each.id, ("?", None))
+            elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+                scope.bind(node.target.id, ("?", None))
+            elif isinstance(node, ast.Import):
+                for each in node.names:
+                    parts = each.name.split(".")
+                    self.imported.update(".".join(parts[:i]) for i in range(1, len(parts) + 1))
+                    if each.asname:
+                        scope.bind(each.asname, ("m", each.name))
+                    else:
+                        scope.bind(parts[0], ("m", parts[0]))
+            elif isinstance(node, ast.ImportFrom):
+                self.collect_from(scope, node)
+            elif isinstance(node, FUNCTIONS[:2]):
+                scope.bind(node.name, ("d", node))
+            elif isinstance(node, ast.ClassDef):
+                scope.bind(node.name, ("c", node))
+            elif isinstance(node, ast.ExceptHandler):
+                if node.name:
+                    scope.bind(node.name, ("?", None))
+            elif isinstance(node, (ast.Global, ast.Nonlocal)):
+                scope.outer.update(node.names)
+            elif isinstance(getattr(node, "name", None), str):  # match: as and *
+                scope.bind(node.name, ("?", None))
+            elif isinstance(getattr(node, "rest", None), str):
+                scope.bind(node.rest, ("?", None))
+
+    def collect_from(self, scope, node):
+        if node.level or not node.module:
+            for each in node.names:
+                scope.bind(each.asname or each.name, ("?", None))
+            return
+        self.imported.add(node.module)
+        for each in node.names:
+            if each.name != "*":
+                scope.bind(each.asname or each.name, ("f", node, each.name))
+            else:
+                about = module(node.module)
+                if about.public is None:
+                    for name, target in about.imports.items():
+                        if name[0] != "_":
+                            scope.bind(name, ("r", node, target, node.module + "." + name))
+
+    def lookup(self, name):
+        """What the name may be bound to, and in which scope; (None, None) for builtins and unknown names."""
+        inner = True
+        for scope in reversed(self.scopes):
+            if scope.kind == "class" and not inner:
+                continue
+            if name in scope.names and name not in scope.outer:
+                return scope, scope.names[name]
+            inner = False
+        for scope in self.scopes:  # bound by a function that says `global`
+            if name in scope.names:
+                return self.scopes[0], scope.names[name]
+        return None, None
+
+    def is_builtin(self, node):
+        """The name may be the builtin."""
+        if node.id not in BUILTINS:
+            return False
+        scope, _ = self.lookup(node.id)
+        if scope is None or node.id in self.deleted:
+            return True
+        if scope.kind == "function":
+            return False
+        if scope.kind == "module":
+            return not 0 < self.straight.get(node.id, 0) <= node.lineno
+        return True
+
+    # ---- resolving ----
+
+    def resolve(self, node):
+        """("m", module) or ("o", dotted name), else None."""
+        known = self.resolved.get(node, UNKNOWN)
+        if known is not UNKNOWN:
+            return known
+        if self.resolving > 40 or type(node) not in RESOLVABLE:
+            return None
+        self.resolving += 1
+        try:
+            got = self.resolve_inner(node)
+        finally:
+            self.resolving -= 1
+        if self.resolving == 0:
+            self.resolved[node] = got
+        return got
+
+    def resolve_inner(self, node):
+        if isinstance(node, ast.Name):
+            scope, bound = self.lookup(node.id)
+            if scope is None:
+                return None
+            best = None
+            for what in bound:
+                got = self.resolve_bound(what)
+                if got and got[0] == "m":
+                    return got
+                best = best or got
+            return best
+        if isinstance(node, ast.Attribute):
+            base = self.resolve(node.value)
+            if node.attr == "__self__" and (base or (isinstance(node.value, ast.Name) and self.is_builtin(node.value))):
+                self.add("reexport", node, "builtins", "__self__")
+)driver_ends";
+inline constexpr std::string_view python_code_reader_3 = R"driver_ends(                return ("m", "builtins")
+            return self.attribute(node, base, node.attr)
+        if isinstance(node, ast.NamedExpr):
+            return self.resolve(node.value)
+        if isinstance(node, ast.Subscript):
+            key = self.fold(node.slice.value if type(node.slice).__name__ == "Index" else node.slice)
+            if isinstance(key, str):
+                holder = node.value
+                if isinstance(holder, ast.Call) and isinstance(holder.func, ast.Name) and self.is_builtin(holder.func):
+                    if holder.func.id == "vars" and len(holder.args) == 1:
+                        return self.attribute(node, self.resolve(holder.args[0]), key)
+                    if holder.func.id in ("globals", "locals", "vars"):
+                        return self.resolve(ast.Name(id=key, ctx=ast.Load(), lineno=node.lineno))
+                if isinstance(holder, ast.Attribute) and holder.attr == "__dict__":
+                    return self.attribute(node, self.resolve(holder.value), key)
+                if self.resolve(holder) == ("o", "sys.modules"):
+                    return ("m", key)
+            return None
+        if isinstance(node, ast.Call):
+            return self.resolve_call(node)
+        return None
+
+    def resolve_bound(self, what):
+        if what[0] in ("m", "o"):
+            return what
+        if what[0] == "e":
+            return self.resolve(what[1])
+        if what[0] == "f":
+            return self.attribute(what[1], ("m", what[1].module), what[2])
+        if what[0] == "r":
+            self.add("reexport", what[1], what[2], what[3])
+            return ("m", what[2])
+        return None
+
+    def resolve_call(self, node):
+        if isinstance(node.func, ast.Name) and self.is_builtin(node.func):
+            if node.func.id == "getattr" and len(node.args) >= 2:
+                key = self.fold(node.args[1])
+                if isinstance(key, str):
+                    return self.resolve(ast.Attribute(value=node.args[0], attr=key, ctx=ast.Load(), lineno=node.lineno))
+            if node.func.id == "__import__" and node.args:
+                key = self.fold(node.args[0])
+                if isinstance(key, str):
+                    return ("m", key.partition(".")[0])
+            return None
+        called = self.resolve(node.func)
+        if called and called[1] in ("importlib.import_module", "importlib.__import__") and node.args:
+            key = self.fold(node.args[0])
+            if isinstance(key, str):
+                return ("m", key)
+        return None
+
+    def attribute(self, node, base, name):
+        if base is None:
+            return None
+        kind, dotted = base
+        whole = dotted + "." + name
+        top = dotted.partition(".")[0]
+        if kind == "m":
+            if name.startswith("_") and not (name.startswith("__") and name.endswith("__")):
+                self.add("private", node, whole)
+            about = module(dotted)
+            target = about.imports.get(name)
+            if target and name not in (about.public or ()):
+                if target.partition(".")[0] != top:
+                    self.add("reexport", node, target, whole)
+                return ("m", target)
+            if whole in self.imported or (about.folders and submodule(dotted, name)):
+                return ("m", whole)
+            if about.known:
+                return ("o", whole)
+        if name in LEAKS and not module(top).known:
+            self.add("reexport", node, name.lstrip("_") if name != "_thread" else name, whole)
+            return ("m", name)
+        return ("o", whole)
+
+    # ---- constants ----
+
+    def fold(self, node, depth=0):
+        """The value of a constant expression; UNKNOWN where it is none."""
+        if isinstance(node, ast.Constant):
+            return node.value
+        if depth > 60:
+            return UNKNOWN
+        try:
+            return self.fold_inner(node, depth + 1)
+        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError):
+            return UNKNOWN
+
+    def fold_inner(self, node, depth):
+        if isinstance(node, ast.BinOp):
+            left, right = self.fold(node.left, depth), self.fold(node.right, depth)
+            if left is UNKNOWN or right is UNKNOWN:
+                return UNKNOWN
+            return self.fold_operation(node.op, left, right)
+        if isinstance(node, ast.UnaryOp):
+            value = self.fold(node.operand, depth)
+            if value is UNKNOWN:
+                return UNKNOWN
+            if isinstance(node.op, ast.Not):
+                return not value
+            return -value if isinstance(node.op, ast.USub) else +value if isinstance(node.op, ast.UAdd) else UNKNOWN
+        if isinstance(node, ast.Name):
+            scope, bound = self.lookup(node.id)
+            if scope is None or len(bound) != 1 or bound[0][0] != "e" or self.resolving > 20:
+                return UNKNOWN
+            self.resolving += 1
+            try:
+                return self.fold(bound[0][1], depth)
+            finally:
+                self.resolving -= 1
+        if isinstance(node, ast.JoinedStr):
+            parts = []
+            for each in node.values:
+                if isinstance(each, ast.FormattedValue):
+                    if each.format_spec or each.conversion not in (-1, 115):
+                        return UNKNOWN
+                    each = each.value
+                value = self.fold(each, depth)
+                if not isinstance(value, (str, int)):
+                    return UNKNOWN
+                parts.append(str(value))
+            return "".join(parts)[:MOST_FOLDED]
+        if isinstance(node, (ast.List, ast.Tuple)):
+            values = [self.fold(each, depth) for each in node.elts[:1000]]
+            return UNKNOWN if UNKNOWN in values else values
+        if isinstance(node, ast.Subscript):
+            return self.fold_slice(node, depth)
+        if isinstance(node, ast.Call):
+            return self.fold_call(node, depth)
+        return UNKNOWN
+
+    def fold_operation(self, operator, left, right):
+        numbers = isinstance(left, int) and isinstance(right, int)
+        if isinstance(operator, ast.Add) and type(left) is type(right) and isinstance(left, (str, bytes, int, list)):
+            return left + right if numbers or len(left) + len(right) <= MOST_FOLDED else UNKNOWN
+        if isinstance(operator, ast.Mult):
+            if numbers:
+                return left * right if left.bit_length() + right.bit_length() < MOST_BITS else UNKNOWN
+            text, count = (right, left) if isinstance(left, int) else (left, right)
+            if isinstance(text, (str, bytes)) and isinstance(count, int) and len(text) * count <= MOST_FOLDED:
+                return text * count
+        if not numbers:
+            return UNKNOWN
+        if isinstance(operator, ast.Pow) and right >= 0:
+            return left ** right if left.bit_length() * right < MOST_BITS else UNKNOWN
+        if isinstance(operator, ast.LShift) and 0 <= right < MOST_BITS:
+            return left << right
+        if isinstance(operator, ast.Sub):
+            return left - right
+        if isinstance(operator, ast.FloorDiv):
+            return left // right
+        return UNKNOWN
+
+    def fold_slice(self, node, depth):
+        part = node.slice.value if type(node.slice).__name__ == "Index" else node.slice
+        value = self.fold(node.value, depth)
+        if not isinstance(value, (str, bytes, list)):
+            return UNKNOWN
+        if isinstance(part, ast.Slice):
+            ends = [None if e is None else self.fold(e, depth) for e in (part.lower, part.upper, part.step)]
+            return UNKNOWN if UNKNOWN in ends else value[slice(*ends)]
+        index = self.fold(part, depth)
+        return value[index] if isinstance(index, int) else UNKNOWN
+
+    def fold_call(self, node, depth):
+        values = [self.fold(each, depth) for each in node.args]
+        if node.keywords or UNKNOWN in values:
+            return UNKNOWN
+)driver_ends";
+inline constexpr std::string_view python_code_reader_4 = R"driver_ends(        if isinstance(node.func, ast.Name) and self.is_builtin(node.func):
+            if node.func.id == "chr" and len(values) == 1:
+                return chr(values[0])
+            if node.func.id in ("str", "ascii") and len(values) == 1 and isinstance(values[0], (str, int)):
+                return str(values[0])
+            return UNKNOWN
+        if not isinstance(node.func, ast.Attribute):
+            return UNKNOWN
+        text, name = self.fold(node.func.value, depth), node.func.attr
+        if not isinstance(text, (str, bytes)):
+            return UNKNOWN
+        if name == "join" and len(values) == 1:
+            return text.join(values[0])[:MOST_FOLDED]
+        if name in ("lower", "upper", "strip", "swapcase", "title", "replace", "removeprefix", "removesuffix"):
+            done = getattr(text, name)(*values)
+            return done if len(done) <= MOST_FOLDED else UNKNOWN
+        if name == "decode" and isinstance(text, bytes) and not values:
+            return text.decode()
+        if name == "format" and isinstance(text, str) and len(text) < 200 and not re.search(r"[\[.:!]", text):
+            return text.format(*[v if isinstance(v, (str, int)) else "" for v in values])[:MOST_FOLDED]
+        return UNKNOWN
+
+    # ---- visiting ----
+
+    def visit(self, node):
+        method = VISITS.get(type(node))
+        if method is not None:
+            return method(self, node)
+        for child in children_and_constants(node):
+            self.visit(child)
+
+    def visit_all(self, nodes):
+        for node in nodes:
+            if node is not None:
+                self.visit(node)
+
+    def visit_body(self, body):
+        """A body that may begin with a docstring."""
+        first = body[0] if body else None
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+            body = body[1:]
+        self.visit_all(body)
+
+    def visit_Module(self, node):
+        scope = Scope("module")
+        self.scopes.append(scope)
+        self.collect(scope, node.body)
+        for each in node.body:
+            if isinstance(each, (ast.Assign, ast.AnnAssign)):
+                targets = each.targets if isinstance(each, ast.Assign) else [each.target] if each.value else []
+                names = [t.id for t in targets if isinstance(t, ast.Name)]
+            elif isinstance(each, FUNCTIONS[:2] + (ast.ClassDef,)):
+                names = [each.name]
+            elif isinstance(each, (ast.Import, ast.ImportFrom)):
+                names = [a.asname or a.name for a in each.names]
+            else:
+                names = []
+            for name in names:
+                assigns = isinstance(each, (ast.Assign, ast.AnnAssign))
+                self.straight.setdefault(name, each.lineno + 1 if assigns else each.lineno)
+        self.visit_body(node.body)
+        self.scopes.pop()
+
+    def visit_function(self, node):
+        arguments = node.args
+        is_lambda = isinstance(node, ast.Lambda)
+        every = (getattr(arguments, "posonlyargs", []) + arguments.args + arguments.kwonlyargs +
+                 [a for a in (arguments.vararg, arguments.kwarg) if a])
+        self.visit_all(arguments.defaults)
+        self.visit_all(arguments.kw_defaults)
+        if not is_lambda:
+            self.visit_all(node.decorator_list)
+            for each in every:
+                self.annotation(each.annotation)
+            self.annotation(node.returns)
+        scope = Scope("function")
+        for each in every:
+            scope.bind(each.arg, ("?", None))
+        body = [node.body] if is_lambda else node.body
+        self.collect(scope, body)
+        self.scopes.append(scope)
+        tries, self.tries = self.tries, 0
+        if is_lambda:
+            self.visit(node.body)
+        else:
+            self.visit_body(body)
+        self.tries = tries
+        self.scopes.pop()
+
+    def visit_ClassDef(self, node):
+        self.visit_all(node.decorator_list)
+        self.visit_all(node.bases)
+        self.visit_all(node.keywords)
+        scope = Scope("class")
+        self.collect(scope, node.body)
+        self.scopes.append(scope)
+        self.visit_body(node.body)
+        self.scopes.pop()
+
+    def annotation(self, node):
+        if node is None:
+            return
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            self.text_is_code(node.value, node, "eval")
+        self.visit(node)
+
+    def visit_AnnAssign(self, node):
+        self.annotation(node.annotation)
+        self.visit(node.target)
+        if node.value is not None:
+            self.visit(node.value)
+
+    def visit_comprehension(self, node):
+        scope = Scope("function")
+        for each in node.generators:
+            for target in targets_in(each.target):
+                scope.bind(target.id, ("?", None))
+        self.visit(node.generators[0].iter)
+        self.scopes.append(scope)
+        for number, each in enumerate(node.generators):
+            self.count(each.iter, False)
+            if number:
+                self.visit(each.iter)
+            self.visit(each.target)
+            self.visit_all(each.ifs)
+        if isinstance(node, ast.DictComp):
+            self.visit(node.key)
+            self.visit(node.value)
+        else:
+            self.visit(node.elt)
+        self.scopes.pop()
+
+    def visit_Import(self, node):
+        for each in node.names:
+            self.add("import", node, each.name, each.asname or "")
+
+    def visit_ImportFrom(self, node):
+        if node.level:
+            return self.add("relative", node, "." * node.level + (node.module or ""), node.names[0].name)
+        for each in node.names:
+            self.add("from", node, node.module, each.name)
+            if each.name != "*":
+                got = self.attribute(node, ("m", node.module), each.name)
+                if got:
+                    self.add("use", node, got[1])
+
+    def visit_Name(self, node):
+        if not isinstance(node.ctx, ast.Load):
+            return
+        if self.is_builtin(node) or (node.id.startswith("__") and node.id.endswith("__")):
+            self.add("name", node, node.id)
+        got = self.resolve(node)
+        if got:
+            self.add("value" if got[0] == "m" else "use", node, got[1])
+
+    def visit_Attribute(self, node):
+        self.read_attribute(node, isinstance(node.ctx, ast.Load))
+
+    def read_attribute(self, node, is_value):
+        got = self.resolve(node)
+        if got is None:
+            own = isinstance(node.value, ast.Name) and any(w[0] == "c" for w in self.lookup(node.value.id)[1] or ())
+            self.add("attribute", node, node.attr, "own" if own else "")
+            if node.attr in LEAKS or (node.attr.startswith("_") and not node.attr.endswith("__")):
+                self.attribute_of_stranger(node)
+            return self.visit(node.value)
+        self.add("value" if got[0] == "m" and is_value else "use", node, got[1])
+        below = node.value
+        while isinstance(below, ast.Attribute):
+            below = below.value
+        if not isinstance(below, ast.Name):
+            self.visit_within(below)
+        elif self.is_builtin(below):
+            self.add("name", below, below.id)
+
+    def attribute_of_stranger(self, node):
+        """A name that this code does not bind may be a module: one that earlier code of a context has imported."""
+        root = node.value
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Name) and self.lookup(root.id)[0] is None and root.id not in BUILTINS:
+            self.add("private", node, root.id + "." + node.attr)
+
+    def visit_within(self, node):
+        """What a resolved chain begins with, if that is not a name."""
+        if isinstance(node, ast.Call):
+            self.visit_Call(node)
+        elif isinstance(node, ast.NamedExpr):
+            self.visit_within(node.value)
+        elif isinstance(node, ast.Subscript):
+            self.visit_Subscript(node, False)
+
+)driver_ends";
+inline constexpr std::string_view python_code_reader_5 = R"driver_ends(    def visit_Subscript(self, node, is_value=True):
+        part = node.slice.value if type(node.slice).__name__ == "Index" else node.slice
+        holder = node.value
+        if isinstance(holder, ast.Call) and isinstance(holder.func, ast.Name) and isinstance(node.ctx, ast.Load):
+            if holder.func.id in ("globals", "locals", "vars") and self.is_builtin(holder.func):
+                self.unknown_key(node, holder.func.id, part)
+        if self.resolve(holder) == ("o", "sys.modules"):
+            key = self.fold(part)
+            self.add("dynamic", node, key if isinstance(key, str) else "", "sys.modules")
+        if is_value and isinstance(node.ctx, ast.Load):
+            got = self.resolve(node)
+            if got:
+                self.add("value" if got[0] == "m" else "use", node, got[1])
+        self.visit(holder)
+        self.visit(part)
+
+    def unknown_key(self, node, holder, part):
+        key = self.fold(part)
+        if isinstance(key, str):
+            self.add("attribute", node, key)
+        else:
+            self.add("getattr", node, holder)
+
+    def visit_Call(self, node):
+        name = self.called_name(node)
+        first = self.fold(node.args[0]) if node.args else UNKNOWN
+        self.add("call", node, name, first[:200] if isinstance(first, str) else "")
+        builtin = isinstance(node.func, ast.Name) and self.is_builtin(node.func)
+        skip = ()
+        if builtin and name in ("getattr", "setattr", "delattr", "hasattr") and len(node.args) >= 2:
+            skip = self.visit_getattr(node, name)
+        elif builtin and name == "__import__" or name in ("importlib.import_module", "importlib.__import__"):
+            if not isinstance(first, str):
+                first = ""
+            self.add("dynamic", node, first, name)
+            if first.startswith("."):
+                self.add("relative", node, first, name)
+        elif builtin and name in ("exec", "eval", "compile"):
+            self.add("dynamic", node, "", name)
+            if isinstance(first, str):
+                self.text_is_code(first, node, "exec")
+        elif name in RUN_TEXT:
+            self.visit_runner(node, name)
+        elif name in ("operator.attrgetter", "operator.methodcaller"):
+            for each in node.args:
+                text = self.fold(each)
+                for part in text.split(".") if isinstance(text, str) else ():
+                    self.add("attribute", node, part)
+                    if part in LEAKS or (part.startswith("_") and not part.endswith("__")):
+                        self.add("private", node, name + " " + part)
+        elif name == ".get" and node.args and isinstance(node.func.value, ast.Call):
+            holder = node.func.value.func
+            if isinstance(holder, ast.Name) and holder.id in ("globals", "locals", "vars") and self.is_builtin(holder):
+                self.unknown_key(node, holder.id, node.args[0])
+        if isinstance(node.func, ast.Attribute) or name == "chr":
+            whole = self.fold(node)
+            if isinstance(whole, str):
+                self.string(node, whole)
+        self.visit_callee(node.func)
+        for index, each in enumerate(node.args):
+            if index in skip:
+                continue
+            got = self.resolve(each) if builtin and name in TAKE_MODULES else None
+            if got and got[0] == "m" and isinstance(each, (ast.Name, ast.Attribute)):
+                continue
+            self.visit(each)
+        self.visit_all(node.keywords)
+
+    def visit_callee(self, node):
+        if isinstance(node, ast.Attribute):
+            self.read_attribute(node, False)
+        else:
+            self.visit(node)
+
+    def called_name(self, node):
+        got = self.resolve(node.func)
+        if got:
+            return got[1]
+        if isinstance(node.func, ast.Name):
+            return node.func.id if self.is_builtin(node.func) else "own " + node.func.id
+        return "." + node.func.attr if isinstance(node.func, ast.Attribute) else ""
+
+    def visit_getattr(self, node, name):
+        """\\return  the arguments that need no visit."""
+        base, key = self.resolve(node.args[0]), self.fold(node.args[1])
+        is_module = base is not None and base[0] == "m"
+        if isinstance(key, str):
+            for part in key.split("."):
+                self.add("attribute", node, part)
+            got = self.resolve(node) if name == "getattr" else None
+            if got:
+                self.add("value" if got[0] == "m" else "use", node, got[1])
+        elif is_module and base[1] not in LEAVES:
+            self.add("getattr", node, base[1])
+        elif not isinstance(node.args[1], (ast.Name, ast.Attribute, ast.Subscript)) and self.may_hide(node.args[1]):
+            self.add("getattr", node, "")
+        return (0,) if is_module else ()
+
+    def may_hide(self, node):
+        """A name that is computed, and does not begin with a harmless constant."""
+        while isinstance(node, ast.BinOp):
+            node = node.left
+        if isinstance(node, ast.JoinedStr) and node.values:
+            node = node.values[0]
+        if isinstance(node, ast.Constant):
+            return not isinstance(node.value, str) or node.value.startswith("_") or not node.value
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            return node.func.attr in ("join", "decode", "format", "translate")
+        return not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.FormattedValue, ast.IfExp))
+
+    def visit_runner(self, node, name):
+        given = list(node.args) + [k.value for k in node.keywords if k.arg in ("stmt", "setup", "statement", "cmd")]
+        for each in given:
+            text = self.fold(each)
+            if isinstance(text, str):
+                self.text_is_code(text, each, "exec")
+            elif text is UNKNOWN and not isinstance(each, (ast.Lambda, ast.Dict)):
+                bound = self.lookup(each.id)[1] if isinstance(each, ast.Name) else None
+                called = self.called_name(each) if isinstance(each, ast.Call) else ""
+                if not (bound and all(w[0] == "d" for w in bound)) and not called.endswith(("globals", "partial")):
+                    self.add("dynamic", each, "", name)
+
+    def text_is_code(self, text, node, mode):
+        if self.nested > 3 or len(text) > 100000:
+            return self.add("dynamic", node, "", "exec")
+        try:
+            tree = ast.parse(text.strip() if mode == "eval" else text, mode=mode)
+        except (SyntaxError, ValueError, MemoryError, RecursionError):
+            return None
+        shift, self.shift = self.shift, self.shift or node.lineno
+        self.nested += 1
+        body = tree.body if isinstance(tree.body, list) else [tree.body]
+        scope = Scope("module")
+        self.collect(scope, body)
+        self.scopes.append(scope)
+        self.visit_all(body)
+        self.scopes.pop()
+        self.nested -= 1
+        self.shift = shift
+        return None
+
+    def visit_Constant(self, node):
+        if isinstance(node.value, bytes):
+            self.string(node, node.value.decode("latin-1"))
+        elif isinstance(node.value, str):
+            self.string(node, node.value)
+
+    def string(self, node, text):
+        if len(text) > 2:
+            self.add("string", node, text)
+
+    def visit_JoinedStr(self, node):
+        whole = self.fold(node)
+        if isinstance(whole, str):
+            self.string(node, whole)
+        self.visit_all(node.values)
+
+    def visit_BinOp(self, node):
+        whole = self.fold(node)
+        if isinstance(whole, str):
+            self.string(node, whole)
+        elif isinstance(whole, bytes):
+            self.string(node, whole.decode("latin-1"))
+        elif whole is UNKNOWN and isinstance(node.op, ast.Mult):
+            self.repeat(node)
+        elif whole is UNKNOWN and isinstance(node.op, (ast.Pow, ast.LShift)):
+            left, right = self.fold(node.left), self.fold(node.right)
+)driver_ends";
+inline constexpr std::string_view python_code_reader_6 = R"driver_ends(            if isinstance(left, int) and isinstance(right, int):
+                bits = left.bit_length() * right if isinstance(node.op, ast.Pow) else right
+                if bits > 10 ** 7 and (abs(left) > 1 or (left and isinstance(node.op, ast.LShift))):
+                    self.add("power", node, number=min(bits, 2 ** 53))
+            elif isinstance(left, int) and abs(left) > 1 and self.is_tower(node.right):
+                self.add("power", node, number=2 ** 53)
+        below = [node.left, node.right]
+        while below:  # long sums are deep to the left
+            each = below.pop()
+            if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add) and not isinstance(whole, (str, bytes)):
+                below += [each.left, each.right]
+            else:
+                self.visit(each)
+
+    def is_tower(self, node):
+        return (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and
+                isinstance(self.fold(node.left), int) and
+                (isinstance(self.fold(node.right), int) or self.is_tower(node.right)))
+
+    def repeat(self, node):
+        for what, count in ((node.left, node.right), (node.right, node.left)):
+            times = self.fold(count)
+            if not isinstance(times, int) or isinstance(times, bool):
+                continue
+            value = self.fold(what)
+            if isinstance(what, (ast.List, ast.Tuple)):
+                size = 8 * len(what.elts)
+            elif isinstance(value, (str, bytes, list)):
+                size = len(value)
+            else:
+                continue
+            if size * times > 10 ** 8:
+                self.add("repeat", node, number=min(size * times, 2 ** 53))
+
+    def visit_While(self, node):
+        test = self.fold(node.test)
+        if test is not UNKNOWN and test:
+            ends, may_raise = self.loop_ends(node.body)
+            if not ends:
+                self.add("endless", node, number=1 if may_raise or self.tries else 2)
+        self.visit(node.test)
+        self.visit_all(node.body)
+        self.visit_all(node.orelse)
+
+    def visit_For(self, node):
+        ends, _ = self.loop_ends(node.body)
+        self.count(node.iter, ends)
+        for child in children_and_constants(node):
+            self.visit(child)
+
+    def count(self, node, ends):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range" and
+                self.is_builtin(node.func) and 1 <= len(node.args) <= 3):
+            return
+        values = [self.fold(each) for each in node.args]
+        if all(isinstance(each, int) for each in values) and (len(values) < 3 or values[2]):
+            span = range(*values)
+            size = max(0, (span.stop - span.start + span.step - (1 if span.step > 0 else -1)) // span.step)
+            if size > 10 ** 6:
+                self.add("range", node, "", "ends" if ends else "", min(size, 2 ** 53))
+
+    def loop_ends(self, body):
+        """Whether something in a loop's body leaves it, and whether something may raise."""
+        ends = may_raise = False
+        todo = [(each, False) for each in body]
+        while todo:
+            node, inner = todo.pop()
+            if isinstance(node, (ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await)):
+                ends = True
+            elif isinstance(node, ast.Break):
+                ends = ends or not inner
+            elif isinstance(node, ast.Call):
+                name = self.called_name(node)
+                if name in ("sys.exit", "exit", "quit", "os._exit"):
+                    ends = True
+                may_raise = may_raise or name not in GO_ON
+            elif isinstance(node, (ast.Subscript, ast.Assert, ast.Import, ast.ImportFrom, ast.Try)):
+                may_raise = True
+            elif isinstance(node, (ast.BinOp, ast.AugAssign)):
+                may_raise = may_raise or isinstance(node.op, (ast.Div, ast.FloorDiv, ast.Mod))
+            if isinstance(node, FUNCTIONS + (ast.ClassDef,)):
+                continue
+            inner = inner or isinstance(node, (ast.For, ast.While, ast.AsyncFor))
+            todo.extend((child, inner) for child in children(node))
+        return ends, may_raise
+
+    def visit_Try(self, node):
+        self.tries += 1
+        self.visit_all(node.body)
+        self.tries -= 1
+        for part in (node.handlers, node.orelse, node.finalbody):
+            self.visit_all(part)
+
+    def visit_With(self, node):
+        self.tries += 1
+        for child in children_and_constants(node):
+            self.visit(child)
+        self.tries -= 1
+
+    def visit_Assign(self, node):
+        got = self.resolve(node.value) if isinstance(node.value, (ast.Name, ast.Attribute)) else None
+        plain = all(isinstance(target, ast.Name) for target in node.targets)
+        if not (plain and got and got[0] == "m"):
+            self.visit(node.value)
+        elif isinstance(node.value, ast.Attribute):
+            self.read_attribute(node.value, False)
+        self.visit_all(node.targets)
+
+    def visit_MatchClass(self, node):
+        for each in node.kwd_attrs:
+            self.add("attribute", node, each)
+        for child in children_and_constants(node):
+            self.visit(child)
+
+VISITS = {getattr(ast, name[6:]): method for name, method in vars(Reader).items()
+          if name.startswith("visit_") and hasattr(ast, name[6:])}
+VISITS.update(dict.fromkeys(FUNCTIONS, Reader.visit_function))
+VISITS.update(dict.fromkeys(COMPREHENSIONS, Reader.visit_comprehension))
+VISITS[ast.AsyncFor] = Reader.visit_For
+VISITS[ast.AsyncWith] = Reader.visit_With
+VISITS.pop(ast.comprehension, None)
+if hasattr(ast, "TryStar"):
+    VISITS[ast.TryStar] = Reader.visit_Try
+
+COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+
+def problem(kind, text, line=0, column=0):
+    return {"error": {"type": kind, "text": text, "line": line or 0, "column": column or 0}}
+
+def read(source, minor=0):
+    try:
+        text = source.decode("utf-8")
+        tree = ast.parse(text, feature_version=(3, minor) if 0 < minor < sys.version_info[1] else None)
+        reader = Reader()
+        for number, line in enumerate(text.split("\n", 2)[:2], 1):
+            cookie = COOKIE.match(line)
+            if cookie and cookie.group(1).lower().replace("_", "-") not in ("utf-8", "utf8", "ascii", "us-ascii"):
+                reader.facts[("coding", cookie.group(1), "", 0)] = number
+        reader.visit(tree)
+        compile(tree, "<code>", "exec", getattr(ast, "PyCF_ALLOW_TOP_LEVEL_AWAIT", 0), True)
+    except SyntaxError as failure:
+        return problem(type(failure).__name__, str(failure.msg), failure.lineno, failure.offset)
+    except (RecursionError, MemoryError):
+        return problem("TooDeep", "it is nested too deeply, or too large, to be read")
+    except TooMuch:
+        return problem("TooDeep", "there is too much in it to be judged")
+    except (ValueError, OverflowError) as failure:
+        return problem("SyntaxError", str(failure))
+    return {"facts": [[kind, line, name, detail, number]
+                      for (kind, name, detail, number), line in reader.facts.items()]}
+
+def limit():
+    """What a hostile text may cost. The host has limits of its own, for where these are not to be had."""
+    try:
+        import resource
+        for what, size in ((resource.RLIMIT_AS, int(sys.argv[2])), (resource.RLIMIT_CORE, 0)):
+            hard = resource.getrlimit(what)[1]
+            if hard != resource.RLIM_INFINITY:
+                size = min(size, hard)
+            resource.setrlimit(what, (size, size))
+    except (ImportError, OSError, ValueError):
+        pass
+
+def take(count):
+    parts = []
+    while count:
+        part = os.read(0, min(count, 1 << 20))
+        if not part:
+            sys.exit(0)
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)
+
+def put(data):
+    view = memoryview(data)
+    while view:
+        view = view[os.write(1, view):]
+
+def prepare():
+    sys.setrecursionlimit(3000)
+)driver_ends";
+inline constexpr std::string_view python_code_reader_7 = R"driver_ends(    read(b"import json\nfor x in [1]:\n  print(json.dumps({'a': f'{x}'}))\n")  # what is slow the first time
+    return GREETING
+
+def answer_to(source, minor):
+    answer = json.dumps(read(bytes(source), minor)).encode("ascii", "replace")
+    answer = re.sub(rb"\\ud[89a-f][0-9a-f]{2}", rb"\\ufffd", answer) if b"\\ud" in answer else answer
+    return struct.pack(">I", len(answer)) + answer
+
+def main():
+    limit()
+    seconds = int(sys.argv[1]) / 1000
+    put(prepare())
+    while True:
+        size, minor = struct.unpack(">IB", take(5))
+        source = take(size)
+        signal.setitimer(signal.ITIMER_REAL, seconds)  # nobody handles it: it ends this process
+        answer = answer_to(source, minor)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        put(answer)
+
+if __name__ == "__main__":
+    main()
+)driver_ends";
+
+/// The program of the Python code reader, in pieces that follow one another.
+inline constexpr std::array<std::string_view, 7> python_code_reader = {
+    python_code_reader_1, python_code_reader_2, python_code_reader_3, python_code_reader_4, python_code_reader_5, python_code_reader_6, python_code_reader_7};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/code/python_reader.hpp ----
+
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline v0 {
+
+/// Where the Python is that reads code for the guards.
+enum class reader_place {
+  automatic,  ///< on the host; in the guest where the host has none, or one of another version that finds a mistake
+  host,       ///< on the host
+  guest,      ///< where the code runs. In an environment, code that has run there before could tamper with it.
+};
+
+/// How guards read Python code: `check_syntax().reader(python_reader().interpreter("/opt/python/bin/python3"))`. All
+/// guards of a runner share one reader, a warm process that parses and never runs what it reads; the innermost guard's
+/// settings hold. It is started with the first piece of code, again where it has died, and ends with `close()`.
+///
+/// **Versions.** What is Python depends on the version that runs it, which runners tell. A reader that is newer looks for
+/// syntax that the guest has not got, as far as CPython's parser can (`feature_version`: `match`, `except*`, `type X = …`,
+/// but not what 3.12 made of f-strings). Where the host's reader finds a mistake and is of another version, older or newer,
+/// the guest's own Python reads the code once more, and its word counts; facts are then its own, too. With
+/// `reader_place::host`, for who does not trust what has run in the guest, the refusal stands and names both versions.
+///
+/// Around `pyodide()` the guest's reader is Pyodide's Python in a Deno of its own, which runs no code, so that none can
+/// tamper with it; it takes some seconds to start, 3 ms for 40 lines, and 170 MB.
+class python_reader {
+ public:
+  /// The interpreter's name or path on the host, 3.8 or newer. Default: "python3". In the guest it is the one that runs the
+  /// code, unless `place(reader_place::guest)` is said besides.
+  python_reader&& interpreter(std::string program) && {
+    interpreter_ = std::move(program);
+    return std::move(*this);
+  }
+  const std::string& interpreter() const noexcept { return interpreter_; }
+
+  python_reader&& place(reader_place where) && {
+    place_ = where;
+    return std::move(*this);
+  }
+  reader_place place() const noexcept { return place_; }
+
+  /// How long reading one piece of code may take; longer is a refusal. Default: 2 seconds.
+  python_reader&& time_limit(std::chrono::milliseconds limit) && {
+    if (limit <= std::chrono::milliseconds::zero() || limit > std::chrono::hours(1))
+      throw error(errc::invalid_argument, "python_reader: the time limit must be longer than zero and at most an hour");
+    time_limit_ = limit;
+    return std::move(*this);
+  }
+  std::chrono::milliseconds time_limit() const noexcept { return time_limit_; }
+
+  /// The longest code that is read, in bytes; longer is a refusal. Default: 1 MiB, at most 64 MiB.
+  python_reader&& longest(std::size_t size) && {
+    if (size > 64U * 1024 * 1024) throw error(errc::invalid_argument, "python_reader: at most 64 MiB of code are read");
+    longest_ = size;
+    return std::move(*this);
+  }
+  std::size_t longest() const noexcept { return longest_; }
+
+  /// The reader's address space in bytes (Pyodide's: its memory); code that needs more is refused. Default: 1 GiB.
+  python_reader&& memory(std::size_t size) && {
+    memory_ = size;
+    return std::move(*this);
+  }
+  std::size_t memory() const noexcept { return memory_; }
+
+ private:
+  std::string interpreter_ = "python3";
+  reader_place place_ = reader_place::automatic;
+  std::chrono::milliseconds time_limit_{2000};
+  std::size_t longest_ = 1024 * 1024;
+  std::size_t memory_ = 1024UL * 1024 * 1024;
+};
+
+}  // namespace cofferdam::inline v0
+
+// ---- cofferdam/code/detail/reader_command.hpp ----
+
+
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline v0::detail {
+
+inline std::string reader_program() {
+  std::string program;
+  for (const std::string_view piece : python_code_reader) program += piece;
+  return program;
+}
+
+/// The process that reads code, by this interpreter.
+inline command reader_command(const python_reader& settings, const std::string& interpreter) {
+  const std::string limit = std::to_string(settings.time_limit().count());
+  const std::string memory = std::to_string(settings.memory());
+  return argv(interpreter, "-I", "-S", "-X", "utf8", "-W", "ignore", "-c", reader_program(), limit, memory)
+      .timeout(no_timeout)
+      .keep_output(4096)
+      .open_input();
+}
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/code/code_guest.hpp ----
+
+
+#include <chrono>
+#include <concepts>
+#include <functional>
+#include <string>
+#include <type_traits>
+
+namespace cofferdam::inline v0 {
+
+/// Where code will run, for guards that read it there: what a runner's `guest()` tells, where it has that. It is used while
+/// the runner lives and stays where it is.
+class code_guest {
+ public:
+  /// The version of the Python that runs the code: "3.13.0"; empty where it is not known.
+  std::string python;
+  /// Starts that Python as a reader; empty where it cannot be started.
+  std::function<awaitable<process>(const python_reader&)> start;
+  /// How long that may take.
+  std::chrono::milliseconds start_timeout{std::chrono::seconds(30)};
+};
+
+namespace detail {
+
+template <class R>
+bool has_environment_now(const R& runner) {
+  if constexpr (requires {
+                  { runner.has_environment() } -> std::same_as<bool>;
+                }) {
+    return runner.has_environment();
+  } else {
+    return true;
+  }
+}
+
+template <class R>
+concept starts_commands = requires(R& runner) {
+  { runner.environment() };
+  requires streaming_environment<std::remove_cvref_t<decltype(runner.environment())>>;
+};
+
+template <class R>
+concept tells_guest = requires(R& runner) {
+  { runner.guest() } -> std::same_as<code_guest>;
+};
+
+/// What is known of where a runner's code runs: its own word, or what its environment lets one do.
+template <class R>
+code_guest guest_of(R& runner) {
+  code_guest there;
+  if constexpr (tells_guest<R>) {
+    there = runner.guest();
+  } else {
+    if constexpr (requires {
+                    { runner.version() } -> std::convertible_to<std::string>;
+                  }) {
+      there.python = runner.version();
+    }
+    if constexpr (starts_commands<R>) {
+      if (has_environment_now(runner))
+        there.start = [&runner](const python_reader& reader) {
+          return runner.environment().start(reader_command(reader, reader.interpreter()));
+        };
+    }
+  }
+  return there;
+}
+
+}  // namespace detail
+
+}  // namespace cofferdam::inline v0
+
 // ---- cofferdam/code/code_result.hpp ----
 
 
@@ -30700,6 +31991,12 @@ class code_layer {
     return inner_.version();
   }
 
+  /// For guards around this one.
+  auto guest()
+    requires requires(Inner& inner) { inner.guest(); }
+  {
+    return inner_.guest();
+  }
   /// What the guards of a stack read code with.
   auto shared_reader() const
     requires requires(const Inner& inner) { inner.shared_reader(); }
@@ -31816,1110 +33113,198 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
 
 }  // namespace cofferdam::inline v0::detail
 
-// ---- cofferdam/code/detail/python_code_reader.hpp ----
+// ---- cofferdam/code/detail/reader_process.hpp ----
 
-// Written by ./dev driver from python_code_reader.py.
 
-#include <array>
+#include <asio/any_io_executor.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/this_coro.hpp>
+
+#include <charconv>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <string>
 #include <string_view>
+#include <utility>
 
-// clang-format off
 namespace cofferdam::inline v0::detail {
 
-inline constexpr std::string_view python_code_reader_1 = R"driver_ends(# SPDX-License-Identifier: BSL-1.0
-# Copyright the cofferdam authors. See LICENSE.
-"""Says what stands in Python code, for a host that judges it. Python 3.8 or newer. Executes and imports nothing of it.
-
-Standard input: length (32 bits, big end first) and a piece of code, UTF-8; again and again. Standard output: a
-greeting, then for each piece a length and a JSON object: {"facts": [[kind, line, name, detail, number], ...]}, or
-{"error": {...}} where it is not Python. Of equal facts the first line is told. What the kinds mean stands in
-python_facts.hpp.
-
-Names are resolved as the interpreter would, as far as that is seen without running: imports and their aliases, scopes,
-`x = module`, getattr with a known name, what a module of the standard library has imported itself (`random._os` is os),
-texts that are put together from constants.
-"""
-import ast
-import builtins
-import json
-import os
-import re
-import signal
-import struct
-import sys
-from importlib.machinery import PathFinder
-
-GREETING = b"\ncofferdam python reader 1\n"
-MOST_FACTS = 20000
-MOST_FOLDED = 4096  # letters of a text that is put together here
-MOST_BITS = 65536   # and of a number
-
-# What no module of others offers under such a name but the module itself.
-LEAKS = frozenset("os sys subprocess builtins importlib ctypes posix pty shutil socket threading multiprocessing "
-                  "_os _sys _thread runpy pickle marshal".split())
-# Modules that hold no others, so that an attribute of any name is harmless.
-LEAVES = frozenset("math cmath time itertools".split())
-# Builtins that may be given a module.
-TAKE_MODULES = frozenset("dir help hasattr isinstance print repr str id type getattr callable format".split())
-# Functions that run a text.
-RUN_TEXT = {"timeit.timeit", "timeit.repeat", "timeit.Timer", "cProfile.run", "cProfile.runctx", "profile.run",
-            "profile.runctx", "pdb.run", "pdb.runeval", "trace.Trace.run", "bdb.Bdb.run",
-            "doctest.run_docstring_examples"}
-# Calls after which a loop goes on.
-GO_ON = frozenset("print len range str int abs min max sum .append .add .sleep .write time.sleep".split())
-BUILTINS = frozenset(dir(builtins)) | frozenset("__builtins__ help exit quit copyright credits license".split())
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-BINDERS = frozenset(getattr(ast, name) for name in (
-    "Name Assign AnnAssign NamedExpr For AsyncFor comprehension AugAssign Import ImportFrom FunctionDef "
-    "AsyncFunctionDef ClassDef ExceptHandler Global Nonlocal MatchAs MatchStar MatchMapping").split()
-    if hasattr(ast, name))
-LEAF_TYPES = frozenset([str, int, type(None), ast.Load, ast.Store, ast.Del, ast.Constant] +
-                       list(ast.operator.__subclasses__()) + list(ast.cmpop.__subclasses__()))
-RESOLVABLE = frozenset([ast.Name, ast.Attribute, ast.NamedExpr, ast.Subscript, ast.Call])
-UNKNOWN = object()
-
-class TooMuch(Exception):
-    pass
-
-# ---- what modules have imported themselves -----------------------------------------------------------------------
-
-class Module:
-    """A module of the interpreter's own library, as far as its source tells."""
-
-    def __init__(self, name):
-        self.imports = {}     # name in it -> the module that this is
-        self.public = None    # its __all__, where it has one
-        self.known = False
-        self.folders = None   # where its submodules are, if it is a package
-
-def find(name):
-    """Finds a module without importing its parents."""
-    folders, spec, done = None, None, ""
-    for part in name.split("."):
-        done = done + "." + part if done else part
-        if folders is None and done in sys.builtin_module_names:
-            return "builtin", None
-        try:
-            spec = PathFinder.find_spec(done, folders)
-        except Exception:
-            return None, None
-        if spec is None:
-            return None, None
-        folders = list(spec.submodule_search_locations or [])
-    return spec, (folders or None)
-
-modules = {}
-
-def module(name):
-    found = modules.get(name)
-    if found is None:
-        found = modules[name] = Module(name)
-        if len(modules) > 2000:
-            modules.clear()
-        spec, found.folders = find(name)
-        found.known = spec is not None
-        origin = getattr(spec, "origin", None)
-        if origin and origin.endswith(".py"):
-            try:
-                with open(origin, "rb") as file:
-                    tree = ast.parse(file.read())
-            except (OSError, SyntaxError, ValueError):
-                return found
-            read_module(found, name, tree)
-    return found
-
-def read_module(found, name, tree):
-    package = name if found.folders else name.rpartition(".")[0]
-    todo = list(reversed(tree.body))
-    while todo:
-        node = todo.pop()
-        if isinstance(node, ast.Import):
-            for each in node.names:
-                if each.asname:
-                    found.imports[each.asname] = each.name
-                else:
-                    top = each.name.partition(".")[0]
-                    found.imports[top] = top
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                parts = package.split(".")
-                parts = parts[:len(parts) - node.level + 1]
-                base = ".".join(parts + ([node.module] if node.module else []))
-            for each in node.names:
-                if each.name == "*":
-                    other = module(base)
-                    if other.public is None:
-                        found.imports.update((k, v) for k, v in other.imports.items() if k[0] != "_")
-                    continue
-                inside = submodule(base, each.name)
-                if inside:
-                    found.imports[each.asname or each.name] = inside
-                else:
-                    found.imports.pop(each.asname or each.name, None)
-        elif isinstance(node, (ast.Assign, ast.AugAssign)):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            for target in targets:
-                if isinstance(target, ast.Name):
-                    if target.id == "__all__":
-                        texts = [n.value for n in ast.walk(node.value) if isinstance(n, ast.Constant)]
-                        found.public = (found.public or frozenset()) | frozenset(t for t in texts if isinstance(t, str))
-                    elif isinstance(node.value, ast.Name) and node.value.id in found.imports:
-                        found.imports[target.id] = found.imports[node.value.id]
-                    else:
-                        found.imports.pop(target.id, None)
-        elif isinstance(node, FUNCTIONS[:2] + (ast.ClassDef,)):
-            found.imports.pop(node.name, None)
-        elif isinstance(node, ast.Delete):
-            for target in node.targets:
-                if isinstance(target, ast.Name):
-                    found.imports.pop(target.id, None)
-        else:
-            for field in ("finalbody", "orelse", "handlers", "body"):
-                part = getattr(node, field, None)
-                if isinstance(part, list):
-                    todo.extend(reversed(part))
-
-def submodule(base, name):
-    """The module that `base.name` is; None where it is none."""
-    about = module(base)
-    if name in about.imports and name not in (about.public or ()):
-        return about.imports[name]
-    if about.folders and PathFinder.find_spec(base + "." + name, about.folders):
-        return base + "." + name
-    return about.imports.get(name)
-
-# ---- scopes ------------------------------------------------------------------------------------------------------
-
-class Scope:
-    def __init__(self, kind):
-        self.kind = kind      # module, class, function
-        self.names = {}       # name -> what it is bound to: ("m", module), ("o", dotted), ("e", expression), ...
-)driver_ends";
-inline constexpr std::string_view python_code_reader_2 = R"driver_ends(        self.outer = set()    # global, nonlocal
-
-    def bind(self, name, what):
-        self.names.setdefault(name, []).append(what)
-
-def children(node):
-    found = []
-    for field in node._fields:
-        value = getattr(node, field, None)
-        if type(value) is list:
-            found += [each for each in value if isinstance(each, ast.AST)]
-        elif type(value) not in LEAF_TYPES and isinstance(value, ast.AST):
-            found.append(value)
-    return found
-
-def children_and_constants(node):
-    found = []
-    for field in node._fields:
-        value = getattr(node, field, None)
-        if type(value) is list:
-            found += [each for each in value if isinstance(each, ast.AST)]
-        elif type(value) is ast.Constant or (type(value) not in LEAF_TYPES and isinstance(value, ast.AST)):
-            found.append(value)
-    return found
-
-def own_nodes(body):
-    """The nodes of a scope that bind names, without those of the scopes in it, but `:=` in comprehensions."""
-    todo = list(body)
-    while todo:
-        node = todo.pop()
-        kind = type(node)
-        if kind in BINDERS:
-            if kind is not ast.Name or type(node.ctx) is not ast.Load:
-                yield node
-        if kind is ast.FunctionDef or kind is ast.AsyncFunctionDef:
-            todo += node.decorator_list
-        elif kind is ast.ClassDef:
-            todo += node.decorator_list + node.bases
-        elif kind is not ast.Lambda and kind is not ast.Name and kind is not ast.Constant:
-            todo += children(node)
-
-def targets_in(node):
-    return [n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, (ast.Store, ast.Del))]
-
-class Reader:
-    def __init__(self):
-        self.facts = {}
-        self.scopes = []
-        self.shift = 0        # the line of a text that is code itself
-        self.nested = 0
-        self.tries = 0
-        self.resolving = 0
-        self.resolved = {}
-        self.imported = set()
-        self.straight = {}    # names that the module binds for sure, and from which line on
-        self.deleted = set()
-
-    def add(self, kind, node, name="", detail="", number=0):
-        key = (kind, name, detail, number)
-        line = self.shift or getattr(node, "lineno", 0)
-        if self.facts.setdefault(key, line) > line > 0:
-            self.facts[key] = line
-        if len(self.facts) > MOST_FACTS:
-            raise TooMuch()
-
-    # ---- reading a scope ----
-
-    def collect(self, scope, body):
-        for node in own_nodes(body):
-            if isinstance(node, ast.Name):
-                if not isinstance(node.ctx, ast.Load):
-                    scope.names.setdefault(node.id, [])
-                    if isinstance(node.ctx, ast.Del):
-                        self.deleted.add(node.id)
-            elif isinstance(node, ast.Assign):
-                for target in node.targets:
-                    if isinstance(target, ast.Name):
-                        scope.bind(target.id, ("e", node.value))
-                    else:
-                        for each in targets_in(target):
-                            scope.bind(each.id, ("?", None))
-            elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)):
-                if isinstance(node.target, ast.Name) and node.value is not None:
-                    scope.bind(node.target.id, ("e", node.value))
-            elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
-                for each in targets_in(node.target):
-                    scope.bind(each.id, ("?", None))
-            elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-                scope.bind(node.target.id, ("?", None))
-            elif isinstance(node, ast.Import):
-                for each in node.names:
-                    parts = each.name.split(".")
-                    self.imported.update(".".join(parts[:i]) for i in range(1, len(parts) + 1))
-                    if each.asname:
-                        scope.bind(each.asname, ("m", each.name))
-                    else:
-                        scope.bind(parts[0], ("m", parts[0]))
-            elif isinstance(node, ast.ImportFrom):
-                self.collect_from(scope, node)
-            elif isinstance(node, FUNCTIONS[:2]):
-                scope.bind(node.name, ("d", node))
-            elif isinstance(node, ast.ClassDef):
-                scope.bind(node.name, ("c", node))
-            elif isinstance(node, ast.ExceptHandler):
-                if node.name:
-                    scope.bind(node.name, ("?", None))
-            elif isinstance(node, (ast.Global, ast.Nonlocal)):
-                scope.outer.update(node.names)
-            elif isinstance(getattr(node, "name", None), str):  # match: as and *
-                scope.bind(node.name, ("?", None))
-            elif isinstance(getattr(node, "rest", None), str):
-                scope.bind(node.rest, ("?", None))
-
-    def collect_from(self, scope, node):
-        if node.level or not node.module:
-            for each in node.names:
-                scope.bind(each.asname or each.name, ("?", None))
-            return
-        self.imported.add(node.module)
-        for each in node.names:
-            if each.name != "*":
-                scope.bind(each.asname or each.name, ("f", node, each.name))
-            else:
-                about = module(node.module)
-                if about.public is None:
-                    for name, target in about.imports.items():
-                        if name[0] != "_":
-                            scope.bind(name, ("r", node, target, node.module + "." + name))
-
-    def lookup(self, name):
-        """What the name may be bound to, and in which scope; (None, None) for builtins and unknown names."""
-        inner = True
-        for scope in reversed(self.scopes):
-            if scope.kind == "class" and not inner:
-                continue
-            if name in scope.names and name not in scope.outer:
-                return scope, scope.names[name]
-            inner = False
-        for scope in self.scopes:  # bound by a function that says `global`
-            if name in scope.names:
-                return self.scopes[0], scope.names[name]
-        return None, None
-
-    def is_builtin(self, node):
-        """The name may be the builtin."""
-        if node.id not in BUILTINS:
-            return False
-        scope, _ = self.lookup(node.id)
-        if scope is None or node.id in self.deleted:
-            return True
-        if scope.kind == "function":
-            return False
-        if scope.kind == "module":
-            return not 0 < self.straight.get(node.id, 0) <= node.lineno
-        return True
-
-    # ---- resolving ----
-
-    def resolve(self, node):
-        """("m", module) or ("o", dotted name), else None."""
-        known = self.resolved.get(node, UNKNOWN)
-        if known is not UNKNOWN:
-            return known
-        if self.resolving > 40 or type(node) not in RESOLVABLE:
-            return None
-        self.resolving += 1
-        try:
-            got = self.resolve_inner(node)
-        finally:
-            self.resolving -= 1
-        if self.resolving == 0:
-            self.resolved[node] = got
-        return got
-
-    def resolve_inner(self, node):
-        if isinstance(node, ast.Name):
-            scope, bound = self.lookup(node.id)
-            if scope is None:
-                return None
-            best = None
-            for what in bound:
-                got = self.resolve_bound(what)
-                if got and got[0] == "m":
-                    return got
-                best = best or got
-            return best
-        if isinstance(node, ast.Attribute):
-            base = self.resolve(node.value)
-            if node.attr == "__self__" and (base or (isinstance(node.value, ast.Name) and self.is_builtin(node.value))):
-                self.add("reexport", node, "builtins", "__self__")
-                return ("m", "builtins")
-            return self.attribute(node, base, node.attr)
-        if isinstance(node, ast.NamedExpr):
-)driver_ends";
-inline constexpr std::string_view python_code_reader_3 = R"driver_ends(            return self.resolve(node.value)
-        if isinstance(node, ast.Subscript):
-            key = self.fold(node.slice.value if type(node.slice).__name__ == "Index" else node.slice)
-            if isinstance(key, str):
-                holder = node.value
-                if isinstance(holder, ast.Call) and isinstance(holder.func, ast.Name) and self.is_builtin(holder.func):
-                    if holder.func.id == "vars" and len(holder.args) == 1:
-                        return self.attribute(node, self.resolve(holder.args[0]), key)
-                    if holder.func.id in ("globals", "locals", "vars"):
-                        return self.resolve(ast.Name(id=key, ctx=ast.Load(), lineno=node.lineno))
-                if isinstance(holder, ast.Attribute) and holder.attr == "__dict__":
-                    return self.attribute(node, self.resolve(holder.value), key)
-                if self.resolve(holder) == ("o", "sys.modules"):
-                    return ("m", key)
-            return None
-        if isinstance(node, ast.Call):
-            return self.resolve_call(node)
-        return None
-
-    def resolve_bound(self, what):
-        if what[0] in ("m", "o"):
-            return what
-        if what[0] == "e":
-            return self.resolve(what[1])
-        if what[0] == "f":
-            return self.attribute(what[1], ("m", what[1].module), what[2])
-        if what[0] == "r":
-            self.add("reexport", what[1], what[2], what[3])
-            return ("m", what[2])
-        return None
-
-    def resolve_call(self, node):
-        if isinstance(node.func, ast.Name) and self.is_builtin(node.func):
-            if node.func.id == "getattr" and len(node.args) >= 2:
-                key = self.fold(node.args[1])
-                if isinstance(key, str):
-                    return self.resolve(ast.Attribute(value=node.args[0], attr=key, ctx=ast.Load(), lineno=node.lineno))
-            if node.func.id == "__import__" and node.args:
-                key = self.fold(node.args[0])
-                if isinstance(key, str):
-                    return ("m", key.partition(".")[0])
-            return None
-        called = self.resolve(node.func)
-        if called and called[1] in ("importlib.import_module", "importlib.__import__") and node.args:
-            key = self.fold(node.args[0])
-            if isinstance(key, str):
-                return ("m", key)
-        return None
-
-    def attribute(self, node, base, name):
-        if base is None:
-            return None
-        kind, dotted = base
-        whole = dotted + "." + name
-        top = dotted.partition(".")[0]
-        if kind == "m":
-            if name.startswith("_") and not (name.startswith("__") and name.endswith("__")):
-                self.add("private", node, whole)
-            about = module(dotted)
-            target = about.imports.get(name)
-            if target and name not in (about.public or ()):
-                if target.partition(".")[0] != top:
-                    self.add("reexport", node, target, whole)
-                return ("m", target)
-            if whole in self.imported or (about.folders and submodule(dotted, name)):
-                return ("m", whole)
-            if about.known:
-                return ("o", whole)
-        if name in LEAKS and not module(top).known:
-            self.add("reexport", node, name.lstrip("_") if name != "_thread" else name, whole)
-            return ("m", name)
-        return ("o", whole)
-
-    # ---- constants ----
-
-    def fold(self, node, depth=0):
-        """The value of a constant expression; UNKNOWN where it is none."""
-        if isinstance(node, ast.Constant):
-            return node.value
-        if depth > 60:
-            return UNKNOWN
-        try:
-            return self.fold_inner(node, depth + 1)
-        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError):
-            return UNKNOWN
-
-    def fold_inner(self, node, depth):
-        if isinstance(node, ast.BinOp):
-            left, right = self.fold(node.left, depth), self.fold(node.right, depth)
-            if left is UNKNOWN or right is UNKNOWN:
-                return UNKNOWN
-            return self.fold_operation(node.op, left, right)
-        if isinstance(node, ast.UnaryOp):
-            value = self.fold(node.operand, depth)
-            if value is UNKNOWN:
-                return UNKNOWN
-            if isinstance(node.op, ast.Not):
-                return not value
-            return -value if isinstance(node.op, ast.USub) else +value if isinstance(node.op, ast.UAdd) else UNKNOWN
-        if isinstance(node, ast.Name):
-            scope, bound = self.lookup(node.id)
-            if scope is None or len(bound) != 1 or bound[0][0] != "e" or self.resolving > 20:
-                return UNKNOWN
-            self.resolving += 1
-            try:
-                return self.fold(bound[0][1], depth)
-            finally:
-                self.resolving -= 1
-        if isinstance(node, ast.JoinedStr):
-            parts = []
-            for each in node.values:
-                if isinstance(each, ast.FormattedValue):
-                    if each.format_spec or each.conversion not in (-1, 115):
-                        return UNKNOWN
-                    each = each.value
-                value = self.fold(each, depth)
-                if not isinstance(value, (str, int)):
-                    return UNKNOWN
-                parts.append(str(value))
-            return "".join(parts)[:MOST_FOLDED]
-        if isinstance(node, (ast.List, ast.Tuple)):
-            values = [self.fold(each, depth) for each in node.elts[:1000]]
-            return UNKNOWN if UNKNOWN in values else values
-        if isinstance(node, ast.Subscript):
-            return self.fold_slice(node, depth)
-        if isinstance(node, ast.Call):
-            return self.fold_call(node, depth)
-        return UNKNOWN
-
-    def fold_operation(self, operator, left, right):
-        numbers = isinstance(left, int) and isinstance(right, int)
-        if isinstance(operator, ast.Add) and type(left) is type(right) and isinstance(left, (str, bytes, int, list)):
-            return left + right if numbers or len(left) + len(right) <= MOST_FOLDED else UNKNOWN
-        if isinstance(operator, ast.Mult):
-            if numbers:
-                return left * right if left.bit_length() + right.bit_length() < MOST_BITS else UNKNOWN
-            text, count = (right, left) if isinstance(left, int) else (left, right)
-            if isinstance(text, (str, bytes)) and isinstance(count, int) and len(text) * count <= MOST_FOLDED:
-                return text * count
-        if not numbers:
-            return UNKNOWN
-        if isinstance(operator, ast.Pow) and right >= 0:
-            return left ** right if left.bit_length() * right < MOST_BITS else UNKNOWN
-        if isinstance(operator, ast.LShift) and 0 <= right < MOST_BITS:
-            return left << right
-        if isinstance(operator, ast.Sub):
-            return left - right
-        if isinstance(operator, ast.FloorDiv):
-            return left // right
-        return UNKNOWN
-
-    def fold_slice(self, node, depth):
-        part = node.slice.value if type(node.slice).__name__ == "Index" else node.slice
-        value = self.fold(node.value, depth)
-        if not isinstance(value, (str, bytes, list)):
-            return UNKNOWN
-        if isinstance(part, ast.Slice):
-            ends = [None if e is None else self.fold(e, depth) for e in (part.lower, part.upper, part.step)]
-            return UNKNOWN if UNKNOWN in ends else value[slice(*ends)]
-        index = self.fold(part, depth)
-        return value[index] if isinstance(index, int) else UNKNOWN
-
-    def fold_call(self, node, depth):
-        values = [self.fold(each, depth) for each in node.args]
-        if node.keywords or UNKNOWN in values:
-            return UNKNOWN
-        if isinstance(node.func, ast.Name) and self.is_builtin(node.func):
-            if node.func.id == "chr" and len(values) == 1:
-                return chr(values[0])
-)driver_ends";
-inline constexpr std::string_view python_code_reader_4 = R"driver_ends(            if node.func.id in ("str", "ascii") and len(values) == 1 and isinstance(values[0], (str, int)):
-                return str(values[0])
-            return UNKNOWN
-        if not isinstance(node.func, ast.Attribute):
-            return UNKNOWN
-        text, name = self.fold(node.func.value, depth), node.func.attr
-        if not isinstance(text, (str, bytes)):
-            return UNKNOWN
-        if name == "join" and len(values) == 1:
-            return text.join(values[0])[:MOST_FOLDED]
-        if name in ("lower", "upper", "strip", "swapcase", "title", "replace", "removeprefix", "removesuffix"):
-            done = getattr(text, name)(*values)
-            return done if len(done) <= MOST_FOLDED else UNKNOWN
-        if name == "decode" and isinstance(text, bytes) and not values:
-            return text.decode()
-        if name == "format" and isinstance(text, str) and len(text) < 200 and not re.search(r"[\[.:!]", text):
-            return text.format(*[v if isinstance(v, (str, int)) else "" for v in values])[:MOST_FOLDED]
-        return UNKNOWN
-
-    # ---- visiting ----
-
-    def visit(self, node):
-        method = VISITS.get(type(node))
-        if method is not None:
-            return method(self, node)
-        for child in children_and_constants(node):
-            self.visit(child)
-
-    def visit_all(self, nodes):
-        for node in nodes:
-            if node is not None:
-                self.visit(node)
-
-    def visit_body(self, body):
-        """A body that may begin with a docstring."""
-        first = body[0] if body else None
-        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
-            body = body[1:]
-        self.visit_all(body)
-
-    def visit_Module(self, node):
-        scope = Scope("module")
-        self.scopes.append(scope)
-        self.collect(scope, node.body)
-        for each in node.body:
-            if isinstance(each, (ast.Assign, ast.AnnAssign)):
-                targets = each.targets if isinstance(each, ast.Assign) else [each.target] if each.value else []
-                names = [t.id for t in targets if isinstance(t, ast.Name)]
-            elif isinstance(each, FUNCTIONS[:2] + (ast.ClassDef,)):
-                names = [each.name]
-            elif isinstance(each, (ast.Import, ast.ImportFrom)):
-                names = [a.asname or a.name for a in each.names]
-            else:
-                names = []
-            for name in names:
-                assigns = isinstance(each, (ast.Assign, ast.AnnAssign))
-                self.straight.setdefault(name, each.lineno + 1 if assigns else each.lineno)
-        self.visit_body(node.body)
-        self.scopes.pop()
-
-    def visit_function(self, node):
-        arguments = node.args
-        is_lambda = isinstance(node, ast.Lambda)
-        every = (getattr(arguments, "posonlyargs", []) + arguments.args + arguments.kwonlyargs +
-                 [a for a in (arguments.vararg, arguments.kwarg) if a])
-        self.visit_all(arguments.defaults)
-        self.visit_all(arguments.kw_defaults)
-        if not is_lambda:
-            self.visit_all(node.decorator_list)
-            for each in every:
-                self.annotation(each.annotation)
-            self.annotation(node.returns)
-        scope = Scope("function")
-        for each in every:
-            scope.bind(each.arg, ("?", None))
-        body = [node.body] if is_lambda else node.body
-        self.collect(scope, body)
-        self.scopes.append(scope)
-        tries, self.tries = self.tries, 0
-        if is_lambda:
-            self.visit(node.body)
-        else:
-            self.visit_body(body)
-        self.tries = tries
-        self.scopes.pop()
-
-    def visit_ClassDef(self, node):
-        self.visit_all(node.decorator_list)
-        self.visit_all(node.bases)
-        self.visit_all(node.keywords)
-        scope = Scope("class")
-        self.collect(scope, node.body)
-        self.scopes.append(scope)
-        self.visit_body(node.body)
-        self.scopes.pop()
-
-    def annotation(self, node):
-        if node is None:
-            return
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            self.text_is_code(node.value, node, "eval")
-        self.visit(node)
-
-    def visit_AnnAssign(self, node):
-        self.annotation(node.annotation)
-        self.visit(node.target)
-        if node.value is not None:
-            self.visit(node.value)
-
-    def visit_comprehension(self, node):
-        scope = Scope("function")
-        for each in node.generators:
-            for target in targets_in(each.target):
-                scope.bind(target.id, ("?", None))
-        self.visit(node.generators[0].iter)
-        self.scopes.append(scope)
-        for number, each in enumerate(node.generators):
-            self.count(each.iter, False)
-            if number:
-                self.visit(each.iter)
-            self.visit(each.target)
-            self.visit_all(each.ifs)
-        if isinstance(node, ast.DictComp):
-            self.visit(node.key)
-            self.visit(node.value)
-        else:
-            self.visit(node.elt)
-        self.scopes.pop()
-
-    def visit_Import(self, node):
-        for each in node.names:
-            self.add("import", node, each.name, each.asname or "")
-
-    def visit_ImportFrom(self, node):
-        if node.level:
-            return self.add("relative", node, "." * node.level + (node.module or ""), node.names[0].name)
-        for each in node.names:
-            self.add("from", node, node.module, each.name)
-            if each.name != "*":
-                got = self.attribute(node, ("m", node.module), each.name)
-                if got:
-                    self.add("use", node, got[1])
-
-    def visit_Name(self, node):
-        if not isinstance(node.ctx, ast.Load):
-            return
-        if self.is_builtin(node) or (node.id.startswith("__") and node.id.endswith("__")):
-            self.add("name", node, node.id)
-        got = self.resolve(node)
-        if got:
-            self.add("value" if got[0] == "m" else "use", node, got[1])
-
-    def visit_Attribute(self, node):
-        self.read_attribute(node, isinstance(node.ctx, ast.Load))
-
-    def read_attribute(self, node, is_value):
-        got = self.resolve(node)
-        if got is None:
-            own = isinstance(node.value, ast.Name) and any(w[0] == "c" for w in self.lookup(node.value.id)[1] or ())
-            self.add("attribute", node, node.attr, "own" if own else "")
-            if node.attr in LEAKS or (node.attr.startswith("_") and not node.attr.endswith("__")):
-                self.attribute_of_stranger(node)
-            return self.visit(node.value)
-        self.add("value" if got[0] == "m" and is_value else "use", node, got[1])
-        below = node.value
-        while isinstance(below, ast.Attribute):
-            below = below.value
-        if not isinstance(below, ast.Name):
-            self.visit_within(below)
-        elif self.is_builtin(below):
-            self.add("name", below, below.id)
-
-    def attribute_of_stranger(self, node):
-        """A name that this code does not bind may be a module: one that earlier code of a context has imported."""
-        root = node.value
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        if isinstance(root, ast.Name) and self.lookup(root.id)[0] is None and root.id not in BUILTINS:
-            self.add("private", node, root.id + "." + node.attr)
-
-    def visit_within(self, node):
-        """What a resolved chain begins with, if that is not a name."""
-        if isinstance(node, ast.Call):
-            self.visit_Call(node)
-        elif isinstance(node, ast.NamedExpr):
-            self.visit_within(node.value)
-        elif isinstance(node, ast.Subscript):
-            self.visit_Subscript(node, False)
-
-    def visit_Subscript(self, node, is_value=True):
-        part = node.slice.value if type(node.slice).__name__ == "Index" else node.slice
-        holder = node.value
-)driver_ends";
-inline constexpr std::string_view python_code_reader_5 = R"driver_ends(        if isinstance(holder, ast.Call) and isinstance(holder.func, ast.Name) and isinstance(node.ctx, ast.Load):
-            if holder.func.id in ("globals", "locals", "vars") and self.is_builtin(holder.func):
-                self.unknown_key(node, holder.func.id, part)
-        if self.resolve(holder) == ("o", "sys.modules"):
-            key = self.fold(part)
-            self.add("dynamic", node, key if isinstance(key, str) else "", "sys.modules")
-        if is_value and isinstance(node.ctx, ast.Load):
-            got = self.resolve(node)
-            if got:
-                self.add("value" if got[0] == "m" else "use", node, got[1])
-        self.visit(holder)
-        self.visit(part)
-
-    def unknown_key(self, node, holder, part):
-        key = self.fold(part)
-        if isinstance(key, str):
-            self.add("attribute", node, key)
-        else:
-            self.add("getattr", node, holder)
-
-    def visit_Call(self, node):
-        name = self.called_name(node)
-        first = self.fold(node.args[0]) if node.args else UNKNOWN
-        self.add("call", node, name, first[:200] if isinstance(first, str) else "")
-        builtin = isinstance(node.func, ast.Name) and self.is_builtin(node.func)
-        skip = ()
-        if builtin and name in ("getattr", "setattr", "delattr", "hasattr") and len(node.args) >= 2:
-            skip = self.visit_getattr(node, name)
-        elif builtin and name == "__import__" or name in ("importlib.import_module", "importlib.__import__"):
-            if not isinstance(first, str):
-                first = ""
-            self.add("dynamic", node, first, name)
-            if first.startswith("."):
-                self.add("relative", node, first, name)
-        elif builtin and name in ("exec", "eval", "compile"):
-            self.add("dynamic", node, "", name)
-            if isinstance(first, str):
-                self.text_is_code(first, node, "exec")
-        elif name in RUN_TEXT:
-            self.visit_runner(node, name)
-        elif name in ("operator.attrgetter", "operator.methodcaller"):
-            for each in node.args:
-                text = self.fold(each)
-                for part in text.split(".") if isinstance(text, str) else ():
-                    self.add("attribute", node, part)
-                    if part in LEAKS or (part.startswith("_") and not part.endswith("__")):
-                        self.add("private", node, name + " " + part)
-        elif name == ".get" and node.args and isinstance(node.func.value, ast.Call):
-            holder = node.func.value.func
-            if isinstance(holder, ast.Name) and holder.id in ("globals", "locals", "vars") and self.is_builtin(holder):
-                self.unknown_key(node, holder.id, node.args[0])
-        if isinstance(node.func, ast.Attribute) or name == "chr":
-            whole = self.fold(node)
-            if isinstance(whole, str):
-                self.string(node, whole)
-        self.visit_callee(node.func)
-        for index, each in enumerate(node.args):
-            if index in skip:
-                continue
-            got = self.resolve(each) if builtin and name in TAKE_MODULES else None
-            if got and got[0] == "m" and isinstance(each, (ast.Name, ast.Attribute)):
-                continue
-            self.visit(each)
-        self.visit_all(node.keywords)
-
-    def visit_callee(self, node):
-        if isinstance(node, ast.Attribute):
-            self.read_attribute(node, False)
-        else:
-            self.visit(node)
-
-    def called_name(self, node):
-        got = self.resolve(node.func)
-        if got:
-            return got[1]
-        if isinstance(node.func, ast.Name):
-            return node.func.id if self.is_builtin(node.func) else "own " + node.func.id
-        return "." + node.func.attr if isinstance(node.func, ast.Attribute) else ""
-
-    def visit_getattr(self, node, name):
-        """\\return  the arguments that need no visit."""
-        base, key = self.resolve(node.args[0]), self.fold(node.args[1])
-        is_module = base is not None and base[0] == "m"
-        if isinstance(key, str):
-            for part in key.split("."):
-                self.add("attribute", node, part)
-            got = self.resolve(node) if name == "getattr" else None
-            if got:
-                self.add("value" if got[0] == "m" else "use", node, got[1])
-        elif is_module and base[1] not in LEAVES:
-            self.add("getattr", node, base[1])
-        elif not isinstance(node.args[1], (ast.Name, ast.Attribute, ast.Subscript)) and self.may_hide(node.args[1]):
-            self.add("getattr", node, "")
-        return (0,) if is_module else ()
-
-    def may_hide(self, node):
-        """A name that is computed, and does not begin with a harmless constant."""
-        while isinstance(node, ast.BinOp):
-            node = node.left
-        if isinstance(node, ast.JoinedStr) and node.values:
-            node = node.values[0]
-        if isinstance(node, ast.Constant):
-            return not isinstance(node.value, str) or node.value.startswith("_") or not node.value
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            return node.func.attr in ("join", "decode", "format", "translate")
-        return not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.FormattedValue, ast.IfExp))
-
-    def visit_runner(self, node, name):
-        given = list(node.args) + [k.value for k in node.keywords if k.arg in ("stmt", "setup", "statement", "cmd")]
-        for each in given:
-            text = self.fold(each)
-            if isinstance(text, str):
-                self.text_is_code(text, each, "exec")
-            elif text is UNKNOWN and not isinstance(each, (ast.Lambda, ast.Dict)):
-                bound = self.lookup(each.id)[1] if isinstance(each, ast.Name) else None
-                called = self.called_name(each) if isinstance(each, ast.Call) else ""
-                if not (bound and all(w[0] == "d" for w in bound)) and not called.endswith(("globals", "partial")):
-                    self.add("dynamic", each, "", name)
-
-    def text_is_code(self, text, node, mode):
-        if self.nested > 3 or len(text) > 100000:
-            return self.add("dynamic", node, "", "exec")
-        try:
-            tree = ast.parse(text.strip() if mode == "eval" else text, mode=mode)
-        except (SyntaxError, ValueError, MemoryError, RecursionError):
-            return None
-        shift, self.shift = self.shift, self.shift or node.lineno
-        self.nested += 1
-        body = tree.body if isinstance(tree.body, list) else [tree.body]
-        scope = Scope("module")
-        self.collect(scope, body)
-        self.scopes.append(scope)
-        self.visit_all(body)
-        self.scopes.pop()
-        self.nested -= 1
-        self.shift = shift
-        return None
-
-    def visit_Constant(self, node):
-        if isinstance(node.value, bytes):
-            self.string(node, node.value.decode("latin-1"))
-        elif isinstance(node.value, str):
-            self.string(node, node.value)
-
-    def string(self, node, text):
-        if len(text) > 2:
-            self.add("string", node, text)
-
-    def visit_JoinedStr(self, node):
-        whole = self.fold(node)
-        if isinstance(whole, str):
-            self.string(node, whole)
-        self.visit_all(node.values)
-
-    def visit_BinOp(self, node):
-        whole = self.fold(node)
-        if isinstance(whole, str):
-            self.string(node, whole)
-        elif isinstance(whole, bytes):
-            self.string(node, whole.decode("latin-1"))
-        elif whole is UNKNOWN and isinstance(node.op, ast.Mult):
-            self.repeat(node)
-        elif whole is UNKNOWN and isinstance(node.op, (ast.Pow, ast.LShift)):
-            left, right = self.fold(node.left), self.fold(node.right)
-            if isinstance(left, int) and isinstance(right, int):
-                bits = left.bit_length() * right if isinstance(node.op, ast.Pow) else right
-)driver_ends";
-inline constexpr std::string_view python_code_reader_6 = R"driver_ends(                if bits > 10 ** 7 and (abs(left) > 1 or (left and isinstance(node.op, ast.LShift))):
-                    self.add("power", node, number=min(bits, 2 ** 53))
-            elif isinstance(left, int) and abs(left) > 1 and self.is_tower(node.right):
-                self.add("power", node, number=2 ** 53)
-        below = [node.left, node.right]
-        while below:  # long sums are deep to the left
-            each = below.pop()
-            if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add) and not isinstance(whole, (str, bytes)):
-                below += [each.left, each.right]
-            else:
-                self.visit(each)
-
-    def is_tower(self, node):
-        return (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and
-                isinstance(self.fold(node.left), int) and
-                (isinstance(self.fold(node.right), int) or self.is_tower(node.right)))
-
-    def repeat(self, node):
-        for what, count in ((node.left, node.right), (node.right, node.left)):
-            times = self.fold(count)
-            if not isinstance(times, int) or isinstance(times, bool):
-                continue
-            value = self.fold(what)
-            if isinstance(what, (ast.List, ast.Tuple)):
-                size = 8 * len(what.elts)
-            elif isinstance(value, (str, bytes, list)):
-                size = len(value)
-            else:
-                continue
-            if size * times > 10 ** 8:
-                self.add("repeat", node, number=min(size * times, 2 ** 53))
-
-    def visit_While(self, node):
-        test = self.fold(node.test)
-        if test is not UNKNOWN and test:
-            ends, may_raise = self.loop_ends(node.body)
-            if not ends:
-                self.add("endless", node, number=1 if may_raise or self.tries else 2)
-        self.visit(node.test)
-        self.visit_all(node.body)
-        self.visit_all(node.orelse)
-
-    def visit_For(self, node):
-        ends, _ = self.loop_ends(node.body)
-        self.count(node.iter, ends)
-        for child in children_and_constants(node):
-            self.visit(child)
-
-    def count(self, node, ends):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range" and
-                self.is_builtin(node.func) and 1 <= len(node.args) <= 3):
-            return
-        values = [self.fold(each) for each in node.args]
-        if all(isinstance(each, int) for each in values) and (len(values) < 3 or values[2]):
-            span = range(*values)
-            size = max(0, (span.stop - span.start + span.step - (1 if span.step > 0 else -1)) // span.step)
-            if size > 10 ** 6:
-                self.add("range", node, "", "ends" if ends else "", min(size, 2 ** 53))
-
-    def loop_ends(self, body):
-        """Whether something in a loop's body leaves it, and whether something may raise."""
-        ends = may_raise = False
-        todo = [(each, False) for each in body]
-        while todo:
-            node, inner = todo.pop()
-            if isinstance(node, (ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await)):
-                ends = True
-            elif isinstance(node, ast.Break):
-                ends = ends or not inner
-            elif isinstance(node, ast.Call):
-                name = self.called_name(node)
-                if name in ("sys.exit", "exit", "quit", "os._exit"):
-                    ends = True
-                may_raise = may_raise or name not in GO_ON
-            elif isinstance(node, (ast.Subscript, ast.Assert, ast.Import, ast.ImportFrom, ast.Try)):
-                may_raise = True
-            elif isinstance(node, (ast.BinOp, ast.AugAssign)):
-                may_raise = may_raise or isinstance(node.op, (ast.Div, ast.FloorDiv, ast.Mod))
-            if isinstance(node, FUNCTIONS + (ast.ClassDef,)):
-                continue
-            inner = inner or isinstance(node, (ast.For, ast.While, ast.AsyncFor))
-            todo.extend((child, inner) for child in children(node))
-        return ends, may_raise
-
-    def visit_Try(self, node):
-        self.tries += 1
-        self.visit_all(node.body)
-        self.tries -= 1
-        for part in (node.handlers, node.orelse, node.finalbody):
-            self.visit_all(part)
-
-    def visit_With(self, node):
-        self.tries += 1
-        for child in children_and_constants(node):
-            self.visit(child)
-        self.tries -= 1
-
-    def visit_Assign(self, node):
-        got = self.resolve(node.value) if isinstance(node.value, (ast.Name, ast.Attribute)) else None
-        plain = all(isinstance(target, ast.Name) for target in node.targets)
-        if not (plain and got and got[0] == "m"):
-            self.visit(node.value)
-        elif isinstance(node.value, ast.Attribute):
-            self.read_attribute(node.value, False)
-        self.visit_all(node.targets)
-
-    def visit_MatchClass(self, node):
-        for each in node.kwd_attrs:
-            self.add("attribute", node, each)
-        for child in children_and_constants(node):
-            self.visit(child)
-
-VISITS = {getattr(ast, name[6:]): method for name, method in vars(Reader).items()
-          if name.startswith("visit_") and hasattr(ast, name[6:])}
-VISITS.update(dict.fromkeys(FUNCTIONS, Reader.visit_function))
-VISITS.update(dict.fromkeys(COMPREHENSIONS, Reader.visit_comprehension))
-VISITS[ast.AsyncFor] = Reader.visit_For
-VISITS[ast.AsyncWith] = Reader.visit_With
-VISITS.pop(ast.comprehension, None)
-if hasattr(ast, "TryStar"):
-    VISITS[ast.TryStar] = Reader.visit_Try
-
-COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-
-def problem(kind, text, line=0, column=0):
-    return {"error": {"type": kind, "text": text, "line": line or 0, "column": column or 0}}
-
-def read(source):
-    try:
-        text = source.decode("utf-8")
-        tree = ast.parse(text)
-        reader = Reader()
-        for number, line in enumerate(text.split("\n", 2)[:2], 1):
-            cookie = COOKIE.match(line)
-            if cookie and cookie.group(1).lower().replace("_", "-") not in ("utf-8", "utf8", "ascii", "us-ascii"):
-                reader.facts[("coding", cookie.group(1), "", 0)] = number
-        reader.visit(tree)
-        compile(tree, "<code>", "exec", getattr(ast, "PyCF_ALLOW_TOP_LEVEL_AWAIT", 0), True)
-    except SyntaxError as failure:
-        return problem(type(failure).__name__, str(failure.msg), failure.lineno, failure.offset)
-    except (RecursionError, MemoryError):
-        return problem("TooDeep", "it is nested too deeply, or too large, to be read")
-    except TooMuch:
-        return problem("TooDeep", "there is too much in it to be judged")
-    except (ValueError, OverflowError) as failure:
-        return problem("SyntaxError", str(failure))
-    return {"facts": [[kind, line, name, detail, number]
-                      for (kind, name, detail, number), line in reader.facts.items()]}
-
-def limit():
-    """What a hostile text may cost. The host has limits of its own, for where these are not to be had."""
-    try:
-        import resource
-        for what, size in ((resource.RLIMIT_AS, int(sys.argv[2])), (resource.RLIMIT_CORE, 0)):
-            hard = resource.getrlimit(what)[1]
-            if hard != resource.RLIM_INFINITY:
-                size = min(size, hard)
-            resource.setrlimit(what, (size, size))
-    except (ImportError, OSError, ValueError):
-        pass
-
-def take(count):
-    parts = []
-    while count:
-        part = os.read(0, min(count, 1 << 20))
-        if not part:
-            sys.exit(0)
-        parts.append(part)
-        count -= len(part)
-    return b"".join(parts)
-
-def put(data):
-    view = memoryview(data)
-    while view:
-        view = view[os.write(1, view):]
-
-def main():
-    limit()
-    sys.setrecursionlimit(3000)
-    seconds = int(sys.argv[1]) / 1000
-    read(b"import json\nfor x in [1]:\n  print(json.dumps({'a': f'{x}'}))\n")  # what is slow the first time
-    put(GREETING)
-    while True:
-        size = struct.unpack(">I", take(4))[0]
-)driver_ends";
-inline constexpr std::string_view python_code_reader_7 = R"driver_ends(        source = take(size)
-        signal.setitimer(signal.ITIMER_REAL, seconds)  # nobody handles it: it ends this process
-        answer = json.dumps(read(source)).encode("ascii", "replace")
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        answer = re.sub(rb"\\ud[89a-f][0-9a-f]{2}", rb"\\ufffd", answer) if b"\\ud" in answer else answer
-        put(struct.pack(">I", len(answer)) + answer)
-
-if __name__ == "__main__":
-    main()
-)driver_ends";
-
-/// The program of the Python code reader, in pieces that follow one another.
-inline constexpr std::array<std::string_view, 7> python_code_reader = {
-    python_code_reader_1, python_code_reader_2, python_code_reader_3, python_code_reader_4, python_code_reader_5, python_code_reader_6, python_code_reader_7};
+/// What a reader says first, before the minor version of its Python 3 and the end of the line.
+inline constexpr std::string_view reader_greeting = "\ncofferdam python reader 2 3.";
+
+/// Of a version of Python 3: 13 of "3.13.0"; 0 where that is none.
+inline int minor_of(std::string_view version) {
+  int minor = 0;
+  if (!version.starts_with("3.")) return 0;
+  std::from_chars(version.data() + 2, version.data() + version.size(), minor);
+  return minor > 0 && minor < 256 ? minor : 0;
+}
+
+/// One exchange with a reader's process, so that it can be given up when its time is over.
+class reader_exchange {
+ public:
+  reader_exchange(const asio::any_io_executor& executor, bytes question)
+      : changed(executor), sent(std::move(question)) {}
+  wakeable changed;
+  asio::cancellation_signal stop;
+  bytes sent;
+  std::string answer;
+  bool ended = false;  // the process has
+  bool done = false;
+  std::exception_ptr failure;
+};
+
+/// A process that reads code, and how one talks with it. One exchange at a time.
+class reader_process {
+ public:
+  explicit reader_process(asio::any_io_executor executor) : executor_(std::move(executor)) {}
+
+  /// It has greeted, and has answered whatever it was asked.
+  bool works() const noexcept { return works_; }
+  /// Of its Python 3.
+  int minor() const noexcept { return minor_; }
+  /// By its own limit of time.
+  bool ended_by_alarm() const noexcept { return ended_by_alarm_; }
+
+  /// Whether it is to be asked again.
+  void distrust() noexcept { works_ = false; }
+  void trust() noexcept { works_ = true; }
+  void end() {
+    works_ = false;
+    process_ = process();
+  }
+  /// Gives up the exchange that is under way.
+  void stop() {
+    if (current_) current_->stop.emit(asio::cancellation_type::terminal);
+  }
+
+  /// Waits for the greeting of one that was started just now; returns nothing where it came, else what is wrong.
+  static awaitable<std::string> greet(std::shared_ptr<reader_process> self, process started,
+                                      std::chrono::milliseconds limit) {
+    self->process_ = std::move(started);
+    self->held_.clear();
+    self->said_.clear();
+    self->minor_ = 0;
+    const auto exchange = std::make_shared<reader_exchange>(self->executor_, bytes());
+    co_await converse(self, exchange, limit);
+    self->works_ = self->minor_ > 0;
+    if (self->works_) co_return std::string();
+    self->process_ = process();
+    if (exchange->failure || !self->refusal_.empty()) co_return self->refusal_;
+    co_return self->said_.empty() ? std::string("it did not answer") : "it said '" + one_line(self->said_) + "'";
+  }
+
+  /// Asks for the facts of a piece of code. Where no answer comes within the limit, the process is ended.
+  /// \param minor  of the Python 3 that would run the code; 0: not known.
+  static awaitable<std::shared_ptr<reader_exchange>> ask(std::shared_ptr<reader_process> self,
+                                                         const std::string& source, int minor,
+                                                         std::chrono::milliseconds limit) {
+    const std::string head = big_endian_32(source.size()) + static_cast<char>(minor);
+    auto exchange = std::make_shared<reader_exchange>(self->executor_, to_bytes(head + source));
+    co_await converse(self, exchange, limit);
+    if (exchange->answer.empty()) self->works_ = false;
+    co_return exchange;
+  }
+
+ private:
+  static constexpr std::size_t most_answer = 64U * 1024 * 1024;
+
+  /// Sends, and takes one answer, or gives up at the limit: then the process is ended.
+  static awaitable<void> converse(std::shared_ptr<reader_process> self, std::shared_ptr<reader_exchange> exchange,
+                                  std::chrono::milliseconds limit) {
+    const auto until = std::chrono::steady_clock::now() + limit;
+    self->ended_by_alarm_ = false;
+    self->refusal_.clear();
+    self->current_ = exchange;
+    auto ended = [exchange](std::exception_ptr failure) {
+      exchange->failure = std::move(failure);
+      exchange->done = true;
+      exchange->changed.wake();
+    };
+    asio::co_spawn(self->executor_, talk(self, exchange),
+                   asio::bind_cancellation_slot(exchange->stop.slot(), std::move(ended)));
+    bool cancelled = false;
+    while (!exchange->done && !cancelled && std::chrono::steady_clock::now() < until) {
+      const bool seen = co_await exchange->changed.wait(until);
+      cancelled = seen;
+    }
+    self->current_ = nullptr;
+    if (!exchange->done) {
+      const bool throws = co_await asio::this_coro::throw_if_cancelled();
+      co_await asio::this_coro::throw_if_cancelled(false);
+      exchange->stop.emit(asio::cancellation_type::terminal);
+      co_await shielded([&exchange] { return until_done(exchange); });
+      co_await asio::this_coro::throw_if_cancelled(throws);
+      if (exchange->answer.empty()) self->end();
+    }
+    if (cancelled) throw error(errc::cancelled, "run_code: cancelled while the code was read; nothing has run");
+  }
+
+  static awaitable<void> until_done(std::shared_ptr<reader_exchange> exchange) {
+    while (!exchange->done) co_await exchange->changed.wait(std::chrono::steady_clock::time_point::max());
+  }
+
+  static awaitable<void> talk(std::shared_ptr<reader_process> self, std::shared_ptr<reader_exchange> exchange) {
+    const bool greets = exchange->sent.empty();
+    try {
+      if (!greets) co_await self->process_.write_input(exchange->sent);
+    } catch (const error& reason) {
+      if (reason.code() == errc::cancelled) throw;  // else it has ended, and the reading says how
+    }
+    for (;;) {
+      if (greets ? self->take_greeting() : self->take_answer(exchange->answer)) co_return;
+      chunk piece = co_await self->process_.read();
+      if (piece.end()) break;
+      if (piece.stream() == output_stream::err) {
+        self->said_ += as_text(piece.data());
+        if (self->said_.size() > 4096) self->said_.erase(0, self->said_.size() - 2048);
+      } else {
+        self->held_ += as_text(piece.data());
+        if (self->held_.size() > most_answer) break;
+      }
+    }
+    exchange->ended = true;
+    command_result result = co_await self->process_.wait();
+    self->ended_by_alarm_ = result.term_signal() == 14;
+    self->refusal_ = result.reason();
+  }
+
+  bool take_greeting() {
+    const std::size_t found = held_.find(reader_greeting);
+    if (found == std::string::npos) return false;
+    const std::size_t version = found + reader_greeting.size();
+    const std::size_t line = held_.find('\n', version);
+    if (line == std::string::npos) return false;
+    minor_ = minor_of("3." + held_.substr(version, line - version));
+    held_.erase(0, line + 1);
+    return true;
+  }
+
+  bool take_answer(std::string& answer) {
+    if (held_.size() < 4) return false;
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < 4; ++i) size = size << 8U | static_cast<unsigned char>(held_[i]);
+    if (held_.size() - 4 < size) return false;
+    answer = held_.substr(4, size);
+    held_.erase(0, 4 + size);
+    return true;
+  }
+
+  asio::any_io_executor executor_;
+  process process_;
+  std::shared_ptr<reader_exchange> current_;
+  std::string held_;
+  std::string said_;
+  std::string refusal_;
+  int minor_ = 0;
+  bool works_ = false;
+  bool ended_by_alarm_ = false;
+};
 
 }  // namespace cofferdam::inline v0::detail
 
@@ -33002,12 +33387,16 @@ class code_problem {
   /// From 1; 0 where it is not known.
   int line() const noexcept { return line_; }
   int column() const noexcept { return column_; }
+  /// Which Python says so, and which would run the code, where these differ; else empty.
+  const std::string& note() const noexcept { return note_; }
+  void note(std::string text) { note_ = std::move(text); }
   /// It is no Python, as against Python that is not to be judged.
   bool is_syntax() const noexcept { return type_ != "TooDeep" && type_ != "TooCostly"; }
 
  private:
   std::string type_;
   std::string message_;
+  std::string note_;
   int line_ = 0;
   int column_ = 0;
 };
@@ -33101,130 +33490,36 @@ inline python_facts parse_facts(std::string source, std::string_view answer) {
 }  // namespace detail
 }  // namespace cofferdam::inline v0
 
-// ---- cofferdam/code/python_reader.hpp ----
-
-
-#include <chrono>
-#include <cstddef>
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline v0 {
-
-/// Where the Python is that reads code for the guards.
-enum class reader_place {
-  automatic,  ///< on the host; where that has none, in the environment that the code runs in
-  host,       ///< on the host
-  guest,      ///< in the environment that the code runs in. Code that has run there before could tamper with it.
-};
-
-/// How guards read Python code: `check_syntax().reader(python_reader().interpreter("/opt/python/bin/python3"))`. All
-/// guards of a runner share one reader, a warm process that parses and never runs what it reads; the innermost guard's
-/// settings hold. It is started with the first piece of code, again where it has died, and ends with `close()`.
-class python_reader {
- public:
-  /// The interpreter's name or path, 3.8 or newer. Default: "python3". Newer syntax than it knows is refused.
-  python_reader&& interpreter(std::string program) && {
-    interpreter_ = std::move(program);
-    return std::move(*this);
-  }
-  const std::string& interpreter() const noexcept { return interpreter_; }
-
-  python_reader&& place(reader_place where) && {
-    place_ = where;
-    return std::move(*this);
-  }
-  reader_place place() const noexcept { return place_; }
-
-  /// How long reading one piece of code may take; longer is a refusal. Default: 2 seconds.
-  python_reader&& time_limit(std::chrono::milliseconds limit) && {
-    if (limit <= std::chrono::milliseconds::zero() || limit > std::chrono::hours(1))
-      throw error(errc::invalid_argument, "python_reader: the time limit must be longer than zero and at most an hour");
-    time_limit_ = limit;
-    return std::move(*this);
-  }
-  std::chrono::milliseconds time_limit() const noexcept { return time_limit_; }
-
-  /// The longest code that is read, in bytes; longer is a refusal. Default: 1 MiB, at most 64 MiB.
-  python_reader&& longest(std::size_t size) && {
-    if (size > 64U * 1024 * 1024) throw error(errc::invalid_argument, "python_reader: at most 64 MiB of code are read");
-    longest_ = size;
-    return std::move(*this);
-  }
-  std::size_t longest() const noexcept { return longest_; }
-
-  /// The reader's address space in bytes; code that needs more is refused. Default: 1 GiB.
-  python_reader&& memory(std::size_t size) && {
-    memory_ = size;
-    return std::move(*this);
-  }
-  std::size_t memory() const noexcept { return memory_; }
-
- private:
-  std::string interpreter_ = "python3";
-  reader_place place_ = reader_place::automatic;
-  std::chrono::milliseconds time_limit_{2000};
-  std::size_t longest_ = 1024 * 1024;
-  std::size_t memory_ = 1024UL * 1024 * 1024;
-};
-
-}  // namespace cofferdam::inline v0
-
 // ---- cofferdam/code/detail/facts_worker.hpp ----
 
 
 #include <asio/any_io_executor.hpp>
-#include <asio/bind_cancellation_slot.hpp>
-#include <asio/cancellation_signal.hpp>
-#include <asio/cancellation_type.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/this_coro.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <deque>
-#include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace cofferdam::inline v0::detail {
 
-inline constexpr std::string_view reader_greeting = "\ncofferdam python reader 1\n";
-
-/// One exchange with the reader's process, so that it can be given up when its time is over.
-class reader_exchange {
- public:
-  reader_exchange(const asio::any_io_executor& executor, bytes question)
-      : changed(executor), sent(std::move(question)) {}
-  wakeable changed;
-  asio::cancellation_signal stop;
-  bytes sent;
-  std::string answer;
-  bool ended = false;  // the process has
-  bool done = false;
-  std::exception_ptr failure;
-};
-
-/// The process that reads code, and what it has read lately. Shared by the guards of one runner.
+/// Reads code for the guards of one runner: on the host, in the guest, or first there and then here; and knows what it has
+/// read lately.
 class facts_worker {
  public:
-  /// Starts a command in the environment of the code.
-  using guest_start = std::function<awaitable<process>(command)>;
-
   explicit facts_worker(python_reader settings) : settings_(std::move(settings)) {}
 
   /// What stands in the code. A text that is no Python, or costs too much to read, is a problem among the facts.
-  /// \param source  the caller keeps it; so with `guest`, which may be empty.
+  /// \param source  the caller keeps it; so with `guest`.
   /// \throws error{errc::provider_failed} where there is no interpreter; error{errc::cancelled};
   ///         error{errc::environment_closed}.
   static awaitable<std::shared_ptr<const python_facts>> read(std::shared_ptr<facts_worker> self,
-                                                             const std::string& source, const guest_start& guest) {
+                                                             const std::string& source, const code_guest& guest) {
     self->require_open();
     if (std::shared_ptr<const python_facts> known = self->find(source)) co_return known;
     if (std::optional<code_problem> problem = self->unreadable(source)) co_return self->keep(source, *problem);
@@ -33232,44 +33527,27 @@ class facts_worker {
       asio::any_io_executor executor = co_await asio::this_coro::executor;
       self->turn_ = std::make_unique<allotment>(executor, 1);
       self->executor_ = executor;
+      self->host_ = std::make_shared<reader_process>(executor);
+      self->guest_ = std::make_shared<reader_process>(executor);
     }
     co_await self->turn_->take(1, "run_code");
     const allotted mine(*self->turn_, 1);
     self->require_open();
     if (std::shared_ptr<const python_facts> known = self->find(source)) co_return known;
-    for (int attempt = 0;; ++attempt) {
-      const bool fresh = !self->works_;
-      if (fresh) co_await ensure(self, guest);
-      const std::string sizes = big_endian_32(source.size());
-      const auto exchange = std::make_shared<reader_exchange>(self->executor_, to_bytes(sizes + source));
-      co_await converse(self, exchange, self->settings_.time_limit() + std::chrono::milliseconds(500));
-      if (!exchange->answer.empty()) {
-        self->works_ = false;  // unless this is an answer
-        python_facts facts = parse_facts(source, exchange->answer);
-        self->works_ = true;
-        co_return self->keep(std::move(facts));
-      }
-      self->works_ = false;
-      self->require_open();
-      // One that had died before it was asked is no fault of the code.
-      if (fresh || attempt > 0 || !exchange->ended || self->ended_by_alarm_) break;
-    }
-    const code_problem problem("TooCostly",
-                               "it takes too long, or too much memory, to be read: " +
-                                   std::to_string(self->settings_.time_limit().count()) + " ms were not enough",
-                               0, 0);
-    co_return self->keep(source, problem);
+    python_facts facts = co_await read_somewhere(self, source, guest);
+    co_return self->keep(std::move(facts));
   }
 
-  /// Ends the process. A second call does nothing.
+  /// Ends the processes. A second call does nothing.
   static awaitable<void> close(std::shared_ptr<facts_worker> self) {
     self->closed_ = true;
     if (!self->turn_) co_return;
-    if (self->current_) self->current_->stop.emit(asio::cancellation_type::terminal);
+    self->host_->stop();
+    self->guest_->stop();
     co_await self->turn_->take(1, "close");
     const allotted mine(*self->turn_, 1);
-    self->works_ = false;
-    self->process_ = process();
+    self->host_->end();
+    self->guest_->end();
     if (self->children_) {
       co_await self->children_->close();
       self->children_.reset();
@@ -33277,9 +33555,15 @@ class facts_worker {
   }
 
  private:
-  static constexpr std::size_t most_answer = 64U * 1024 * 1024;
   static constexpr std::size_t most_kept = 8;
   static constexpr std::size_t most_kept_bytes = 256 * 1024;
+
+  /// What one reader has said, or why it could not be asked.
+  class reading {
+   public:
+    std::optional<python_facts> facts;
+    std::string why_not;
+  };
 
   void require_open() const {
     if (closed_) throw error(errc::environment_closed, "run_code: the runner's guard was closed");
@@ -33306,7 +33590,8 @@ class facts_worker {
   }
   std::shared_ptr<const python_facts> keep(python_facts facts) {
     auto one = std::make_shared<const python_facts>(std::move(facts));
-    if (one->source().size() <= most_kept_bytes) {
+    const bool may_change = one->problem() && !one->problem()->note().empty();  // where the guest can be asked
+    if (one->source().size() <= most_kept_bytes && !may_change) {
       kept_.push_front(one);
       if (kept_.size() > most_kept) kept_.pop_back();
     }
@@ -33316,154 +33601,139 @@ class facts_worker {
     return keep(python_facts(source, problem));
   }
 
-  // ---- the process ----
-  command reader_command() const {
-    std::string program;
-    for (const std::string_view piece : python_code_reader) program += piece;
-    const std::string limit = std::to_string(settings_.time_limit().count());
-    const std::string memory = std::to_string(settings_.memory());
-    return argv(settings_.interpreter(), "-I", "-S", "-X", "utf8", "-W", "ignore", "-c", program, limit, memory)
-        .timeout(no_timeout)
-        .keep_output(4096)
-        .open_input();
-  }
-
-  static awaitable<void> ensure(std::shared_ptr<facts_worker> self, const guest_start& guest) {
-    std::string why;
+  // ---- where it is read ----
+  static awaitable<python_facts> read_somewhere(std::shared_ptr<facts_worker> self, const std::string& source,
+                                                const code_guest& guest) {
     const reader_place place = self->settings_.place();
-    if (place != reader_place::guest) {
-      if (!self->children_) self->children_.emplace(self->executor_);
-      command starts = self->reader_command();
-      spawn_request request = request_for(starts, "/bin/sh", self->host_variables());
-      process started = co_await self->children_->start(std::move(starts), std::move(request));
-      self->process_ = std::move(started);
-      std::string said = co_await greet(self);
-      if (said.empty()) co_return;
-      why = "on the host: " + said;
+    std::string why;
+    // A host that had no Python is asked again when the guest has none that works, either.
+    if (place != reader_place::guest && !(self->without_host_ && self->guest_->works())) {
+      reading here = co_await ask(self, true, source, guest);
+      self->without_host_ = !here.facts;
+      if (here.facts) {
+        if (!self->is_doubtful(*here.facts, *self->host_, guest)) co_return std::move(*here.facts);
+        std::string why_not = "which guards were told not to ask";
+        if (place == reader_place::automatic) {
+          reading there = co_await ask_guest_too(self, source, guest);
+          if (there.facts) co_return std::move(*there.facts);
+          why_not = "which cannot be asked: " + there.why_not;
+        }
+        co_return self->with_note(std::move(*here.facts), *self->host_, "on the host", ", " + why_not, guest);
+      }
+      why = "on the host: " + here.why_not;
     }
-    if (place != reader_place::host && guest) {
-      command starts = self->reader_command();
-      process started = co_await guest(std::move(starts));
-      self->process_ = std::move(started);
-      std::string said = co_await greet(self);
-      if (said.empty()) co_return;
-      why += (why.empty() ? "in the environment: " : "; in the environment: ") + said;
+    if (place != reader_place::host) {
+      reading there = co_await ask(self, false, source, guest);
+      if (there.facts) {
+        if (!self->is_doubtful(*there.facts, *self->guest_, guest)) co_return std::move(*there.facts);
+        co_return self->with_note(std::move(*there.facts), *self->guest_, "in the environment", "", guest);
+      }
+      why += (why.empty() ? "in the environment: " : "; in the environment: ") + there.why_not;
     }
-    self->process_ = process();
-    if (why.empty()) why = "the environment of this runner cannot start one";
     throw error(errc::provider_failed, "guards need Python 3.8 or newer to read code, and \"" +
                                            one_line(self->settings_.interpreter()) + "\" is none (" + why +
                                            "); install it, or name it by python_reader().interpreter(...)");
   }
 
-  static std::vector<std::string> host_variables() { return {"PATH=" + std::string(default_path), "LANG=C.UTF-8"}; }
-
-  /// Waits for the greeting; returns nothing where it came, else what is wrong.
-  static awaitable<std::string> greet(std::shared_ptr<facts_worker> self) {
-    self->held_.clear();
-    self->said_.clear();
-    self->greeted_ = false;
-    const auto exchange = std::make_shared<reader_exchange>(self->executor_, bytes());
-    co_await converse(self, exchange, std::chrono::seconds(30));
-    self->works_ = self->greeted_;
-    if (self->greeted_) co_return std::string();
-    if (exchange->failure) co_return self->refusal_;
-    if (!self->refusal_.empty()) co_return self->refusal_;
-    co_return self->said_.empty() ? std::string("it did not answer") : "it said '" + one_line(self->said_) + "'";
+  /// No Python, says one of another version than that which would run it.
+  static bool is_doubtful(const python_facts& facts, const reader_process& reader, const code_guest& guest) {
+    const int wanted = minor_of(guest.python);
+    return facts.problem() && facts.problem()->is_syntax() && wanted != 0 && wanted != reader.minor();
   }
 
-  /// Sends, and takes one answer, or gives up at the limit: then the process is ended.
-  static awaitable<void> converse(std::shared_ptr<facts_worker> self, std::shared_ptr<reader_exchange> exchange,
-                                  std::chrono::milliseconds limit) {
-    const auto until = std::chrono::steady_clock::now() + limit;
-    self->ended_by_alarm_ = false;
-    self->current_ = exchange;
-    auto ended = [exchange](std::exception_ptr failure) {
-      exchange->failure = std::move(failure);
-      exchange->done = true;
-      exchange->changed.wake();
-    };
-    asio::co_spawn(self->executor_, talk(self, exchange),
-                   asio::bind_cancellation_slot(exchange->stop.slot(), std::move(ended)));
-    bool cancelled = false;
-    while (!exchange->done && !cancelled && std::chrono::steady_clock::now() < until) {
-      const bool seen = co_await exchange->changed.wait(until);
-      cancelled = seen;
-    }
-    self->current_ = nullptr;
-    if (!exchange->done) {
-      const bool throws = co_await asio::this_coro::throw_if_cancelled();
-      co_await asio::this_coro::throw_if_cancelled(false);
-      exchange->stop.emit(asio::cancellation_type::terminal);
-      co_await shielded([&exchange] { return until_done(exchange); });
-      co_await asio::this_coro::throw_if_cancelled(throws);
-      if (exchange->answer.empty()) {
-        self->works_ = false;
-        self->process_ = process();
-      }
-    }
-    if (cancelled) throw error(errc::cancelled, "run_code: cancelled while the code was read; nothing has run");
+  static python_facts with_note(python_facts facts, const reader_process& reader, const std::string& where,
+                                const std::string& why_not, const code_guest& guest) {
+    const std::string wanted = "Python 3." + std::to_string(minor_of(guest.python));
+    code_problem problem = *facts.problem();
+    problem.note("Python 3." + std::to_string(reader.minor()) + " " + where + " says so; the code would run on " +
+                 wanted + one_line(why_not, 300) +
+                 ". Write what both accept, or let guards read with that version: "
+                 "python_reader().interpreter(...) names a " +
+                 wanted);
+    return python_facts(facts.source(), std::move(problem));
   }
 
-  static awaitable<void> until_done(std::shared_ptr<reader_exchange> exchange) {
-    while (!exchange->done) co_await exchange->changed.wait(std::chrono::steady_clock::time_point::max());
-  }
-
-  static awaitable<void> talk(std::shared_ptr<facts_worker> self, std::shared_ptr<reader_exchange> exchange) {
-    const bool greets = exchange->sent.empty();
+  /// What goes wrong there is no more than the want of a second opinion.
+  static awaitable<reading> ask_guest_too(std::shared_ptr<facts_worker> self, const std::string& source,
+                                          const code_guest& guest) {
+    reading there;
     try {
-      if (!greets) co_await self->process_.write_input(exchange->sent);
-    } catch (const error& reason) {
-      if (reason.code() == errc::cancelled) throw;  // else it has ended, and the reading says how
+      reading got = co_await ask(self, false, source, guest);
+      there = std::move(got);
+    } catch (const error& failure) {
+      if (failure.code() == errc::cancelled) throw;
+      there.why_not = failure.what();
     }
-    for (;;) {
-      if (greets ? self->take_greeting() : self->take_answer(exchange->answer)) co_return;
-      chunk piece = co_await self->process_.read();
-      if (piece.end()) break;
-      if (piece.stream() == output_stream::err) {
-        self->said_ += as_text(piece.data());
-        if (self->said_.size() > 4096) self->said_.erase(0, self->said_.size() - 2048);
-      } else {
-        self->held_ += as_text(piece.data());
-        if (self->held_.size() > most_answer) break;
+    self->require_open();
+    co_return there;
+  }
+
+  static awaitable<reading> ask(std::shared_ptr<facts_worker> self, bool on_host, const std::string& source,
+                                const code_guest& guest) {
+    const std::shared_ptr<reader_process> reader = on_host ? self->host_ : self->guest_;
+    reading result;
+    for (int attempt = 0;; ++attempt) {
+      const bool fresh = !reader->works();
+      if (fresh) {
+        std::string problem = co_await start(self, on_host, guest);
+        result.why_not = std::move(problem);
+        if (!result.why_not.empty()) co_return result;
       }
+      std::shared_ptr<reader_exchange> exchange =
+          co_await reader_process::ask(reader, source, minor_of(guest.python), self->patience());
+      if (!exchange->answer.empty()) {
+        reader->distrust();  // unless this is an answer
+        result.facts.emplace(parse_facts(source, exchange->answer));
+        reader->trust();
+        co_return result;
+      }
+      self->require_open();
+      // One that had died before it was asked is no fault of the code.
+      if (fresh || attempt > 0 || !exchange->ended || reader->ended_by_alarm()) break;
     }
-    exchange->ended = true;
-    command_result result = co_await self->process_.wait();
-    self->ended_by_alarm_ = result.term_signal() == 14;
-    self->refusal_ = result.reason();
+    code_problem problem("TooCostly",
+                         "it takes too long, or too much memory, to be read: " +
+                             std::to_string(self->settings_.time_limit().count()) + " ms were not enough",
+                         0, 0);
+    result.facts.emplace(source, std::move(problem));
+    co_return result;
   }
 
-  bool take_greeting() {
-    const std::size_t found = held_.find(reader_greeting);
-    if (found == std::string::npos) return false;
-    held_.erase(0, found + reader_greeting.size());
-    return greeted_ = true;
+  std::chrono::milliseconds patience() const { return settings_.time_limit() + std::chrono::milliseconds(500); }
+
+  // ---- the processes ----
+  /// Returns nothing where a reader has greeted, else what is wrong.
+  static awaitable<std::string> start(std::shared_ptr<facts_worker> self, bool on_host, const code_guest& guest) {
+    process started;
+    std::chrono::milliseconds limit = std::chrono::seconds(30);
+    if (on_host) {
+      if (!self->children_) self->children_.emplace(self->executor_);
+      command starts = reader_command(self->settings_, self->settings_.interpreter());
+      spawn_request request = request_for(starts, "/bin/sh", self->host_variables());
+      process running = co_await self->children_->start(std::move(starts), std::move(request));
+      started = std::move(running);
+    } else {
+      if (!guest.start) co_return std::string("the environment of this runner cannot start one");
+      process running = co_await guest.start(self->settings_);
+      started = std::move(running);
+      limit = guest.start_timeout;
+    }
+    self->require_open();
+    const std::shared_ptr<reader_process> reader = on_host ? self->host_ : self->guest_;
+    std::string problem = co_await reader_process::greet(reader, std::move(started), limit);
+    co_return problem;
   }
 
-  bool take_answer(std::string& answer) {
-    if (held_.size() < 4) return false;
-    std::size_t size = 0;
-    for (std::size_t i = 0; i < 4; ++i) size = size << 8U | static_cast<unsigned char>(held_[i]);
-    if (held_.size() - 4 < size) return false;
-    answer = held_.substr(4, size);
-    held_.erase(0, 4 + size);
-    return true;
-  }
+  static std::vector<std::string> host_variables() { return {"PATH=" + std::string(default_path), "LANG=C.UTF-8"}; }
 
   python_reader settings_;
   asio::any_io_executor executor_;
   std::unique_ptr<allotment> turn_;
   std::optional<child_processes> children_;
-  process process_;
-  std::shared_ptr<reader_exchange> current_;
-  std::string held_;
-  std::string said_;
-  std::string refusal_;
-  bool greeted_ = false;
-  bool works_ = false;
+  std::shared_ptr<reader_process> host_;
+  std::shared_ptr<reader_process> guest_;
+  bool without_host_ = false;
   bool closed_ = false;
-  bool ended_by_alarm_ = false;
   std::deque<std::shared_ptr<const python_facts>> kept_;
 };
 
@@ -33540,7 +33810,9 @@ inline std::optional<code_result> refuse_unreadable(const python_facts& facts, c
     if (why.column() > 0) reason += ", column " + std::to_string(why.column());
     reason += ", \"" + text + "\"";
   }
-  reason += ": " + one_line(why.message(), 300) + ". Correct it and send all of the code again; only Python runs here.";
+  reason += ": " + one_line(why.message(), 300);
+  if (!why.note().empty()) reason += ". " + why.note();
+  reason += ". Correct it and send all of the code again; only Python runs here.";
   code_result result = code_result::refused(error_kind::security_violation, std::move(reason));
   result.failure(code_error(why.type(), why.message(), why.line(), std::string()));
   return result;
@@ -33551,28 +33823,13 @@ concept shares_reader = requires(const R& runner) {
   { runner.shared_reader() } -> std::same_as<std::shared_ptr<facts_worker>>;
 };
 
-template <class R>
-bool has_environment_now(const R& runner) {
-  if constexpr (requires {
-                  { runner.has_environment() } -> std::same_as<bool>;
-                }) {
-    return runner.has_environment();
-  } else {
-    return true;
-  }
-}
-
-template <class R>
-concept starts_commands = requires(R& runner) {
-  { runner.environment() };
-  requires streaming_environment<std::remove_cvref_t<decltype(runner.environment())>>;
-};
-
 }  // namespace detail
 
 /// A runner that asks a policy before it runs Python code. What `runner | check_syntax()` and its like make.
 ///
-/// Code that cannot be read, because it is no Python or costs too much, is refused whatever the policy is.
+/// Code that cannot be read, because it is no Python or costs too much, is refused whatever the policy is. It is read on
+/// the host, or by the Python that would run it where the host has none or one of another version that finds a mistake:
+/// see `python_reader`.
 /// \par Cancellation  terminal, also while the code is read: then error{errc::cancelled}, and nothing has run.
 template <code_policy Policy, code_runner Inner>
 class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
@@ -33601,11 +33858,7 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
   }
 
   static awaitable<std::optional<code_result>> decide(guard_layer& self, const code_request& request) {
-    detail::facts_worker::guest_start guest;
-    if constexpr (detail::starts_commands<Inner>) {
-      if (detail::has_environment_now(self.inner()))
-        guest = [&self](command c) { return self.inner().environment().start(std::move(c)); };
-    }
+    const code_guest guest = detail::guest_of(self.inner());
     const std::shared_ptr<detail::facts_worker> worker = self.worker_;
     std::shared_ptr<const python_facts> facts = co_await detail::facts_worker::read(worker, request.source(), guest);
     std::optional<code_result> answer = detail::refuse_unreadable(*facts, std::string(Policy::name));
@@ -34110,6 +34363,11 @@ class any_runner {
   awaitable<bool> end_context(std::string name) { return get().end_context(std::move(name)); }
   awaitable<void> close() { return get().close(); }
 
+  /// Of what runs the code, as the runner inside tells it; empty where it does not.
+  std::string version() const { return get().version(); }
+  /// For guards around it.
+  code_guest guest() { return get().guest(); }
+
   /// Whether the code runs in an environment that can be reached: for files to and fro.
   bool has_environment() const { return get().has_environment(); }
   /// That environment; it lives as long as the runner and is closed with it.
@@ -34129,6 +34387,8 @@ class any_runner {
     virtual awaitable<std::vector<std::string>> contexts() = 0;
     virtual awaitable<bool> end_context(std::string name) = 0;
     virtual awaitable<void> close() = 0;
+    virtual std::string version() const = 0;
+    virtual code_guest guest() = 0;
     virtual bool has_environment() const = 0;
     virtual any_environment* environment() = 0;
   };
@@ -34153,6 +34413,16 @@ class any_runner {
       }
     }
     awaitable<void> close() override { return runner_.close(); }
+    std::string version() const override {
+      if constexpr (requires(const R& runner) {
+                      { runner.version() } -> std::convertible_to<std::string>;
+                    }) {
+        return runner_.version();
+      } else {
+        return std::string();
+      }
+    }
+    code_guest guest() override { return detail::guest_of(runner_); }
     bool has_environment() const override {
       if constexpr (detail::asks_for_environment<R>) {
         return runner_.has_environment();
@@ -35611,6 +35881,73 @@ inline constexpr std::array<std::string_view, 3> pyodide_driver = {
 /// What of it runs in Pyodide, behind parts of python_driver, in pieces that follow one another.
 inline constexpr std::array<std::string_view, 2> pyodide_run = {
     pyodide_run_1, pyodide_run_2};
+
+}  // namespace cofferdam::inline v0::detail
+
+// ---- cofferdam/code/detail/pyodide_reader.hpp ----
+
+// Written by ./dev driver from pyodide_reader.js.
+
+#include <array>
+#include <string_view>
+
+// clang-format off
+namespace cofferdam::inline v0::detail {
+
+inline constexpr std::string_view pyodide_reader_1 = R"driver_ends(// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+//
+// Reads Python code for guards by the interpreter of Pyodide, in a Deno that may read Pyodide's own files and nothing
+// else. It runs python_code_reader.py and never what that reads. Its arguments: Pyodide's folder, as a URL, and that
+// program; its standard input and output are those of the program.
+
+const [folder, program] = Deno.args;
+
+function write(bytes) {
+  for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
+}
+
+function take(count) {
+  const whole = new Uint8Array(count);
+  for (let at = 0; at < count;) {
+    const size = Deno.stdin.readSync(whole.subarray(at));
+    if (size === null) Deno.exit(0);  // the host has closed its end
+    at += size;
+  }
+  return whole;
+}
+
+const {loadPyodide} = await import(folder + "/pyodide.mjs");
+const py = await loadPyodide({indexURL: decodeURIComponent(folder.slice(7)) + "/", jsglobals: Object.create(null),
+  stdout: () => {}, stderr: () => {}});
+const names = py.toPy({"__name__": "cofferdam_reader"});
+py.runPython(program, {globals: names});
+const answer = names.get("answer_to");
+write(names.get("prepare")().toJs());
+for (;;) {
+  const head = new DataView(take(5).buffer);
+  const source = py.toPy(take(head.getUint32(0)));
+  let got;
+  try {
+    got = answer(source, head.getUint8(4));
+  } catch {  // the stack of WebAssembly was not deep enough, and no interpreter goes on after that
+    const said = new TextEncoder().encode(JSON.stringify({error: {type: "TooDeep", line: 0, column: 0,
+      text: "it is nested too deeply, or too large, to be read"}}));
+    const size = new Uint8Array(4);
+    new DataView(size.buffer).setUint32(0, said.length);
+    write(size);
+    write(said);
+    Deno.exit(1);
+  }
+  write(got.toJs());
+  got.destroy();
+  source.destroy();
+}
+)driver_ends";
+
+/// What runs the code reader in Pyodide, in pieces that follow one another.
+inline constexpr std::array<std::string_view, 1> pyodide_reader = {
+    pyodide_reader_1};
 
 }  // namespace cofferdam::inline v0::detail
 
@@ -37535,12 +37872,7 @@ class pyodide_settings {
   }
 
   command driver_command() const {
-    std::vector<std::string> words{interpreter,   "run",         "--quiet",
-                                   "--no-config", "--no-lock",   "--no-npm",
-                                   "--no-remote", "--no-prompt", "--unstable-worker-options"};
-    words.push_back(
-        "--v8-flags=--disallow-code-generation-from-strings,--max-old-space-size=512,--wasm-max-mem-pages=" +
-        std::to_string(std::max<std::uint64_t>(memory / 65536, 1)));
+    std::vector<std::string> words = deno_words(memory);
     std::string read = folder;
     std::string written;
     const auto add = [](std::string& list, const std::string& one) { list += (list.empty() ? "" : ",") + one; };
@@ -37557,17 +37889,23 @@ class pyodide_settings {
     std::string net;
     for (const std::string& each : network) add(net, each);
     if (!net.empty()) words.push_back("--allow-net=" + net);
-    std::string text;
-    for (const std::string_view piece : pyodide_driver) text += piece;
-    words.push_back("data:application/javascript;base64," + base64_encode(as_bytes(text)));
-    return argv(std::move(words))
-        .timeout(no_timeout)
-        .variable("DENO_DIR", "deno")
-        .variable("DENO_NO_UPDATE_CHECK", "1")
-        .variable("DENO_NO_PACKAGE_JSON", "1")
-        .variable("NO_COLOR", "1")
-        .keep_output(4096)
-        .open_input();
+    words.push_back(script(pyodide_driver));
+    return deno_command(std::move(words));
+  }
+
+  /// A reader for guards, by Pyodide's Python: a Deno of its own, which may read Pyodide's files and runs no code.
+  command reader_command(const python_reader& reader) const {
+    std::vector<std::string> words = deno_words(std::clamp<std::uint64_t>(reader.memory(), least_memory, most_memory));
+    words.push_back("--allow-read=" + folder);
+    words.push_back(script(pyodide_reader));
+    words.push_back(file_url(folder));
+    words.push_back(reader_program());
+    return deno_command(std::move(words));
+  }
+
+  /// The version of Python that is in a Pyodide: "3.14" of "314.0.6".
+  static std::string python_of(const std::string& version) {
+    return version.rfind("314.", 0) == 0 ? "3.14" : std::string();
   }
 
   std::string driver_input() const {
@@ -37619,6 +37957,37 @@ class pyodide_settings {
   }
 
  private:
+  static constexpr std::uint64_t least_memory = 64U * 1024 * 1024;
+  static constexpr std::uint64_t most_memory = 4096ULL * 1024 * 1024;
+
+  std::vector<std::string> deno_words(std::uint64_t most) const {
+    std::vector<std::string> words{interpreter,   "run",         "--quiet",
+                                   "--no-config", "--no-lock",   "--no-npm",
+                                   "--no-remote", "--no-prompt", "--unstable-worker-options"};
+    words.push_back(
+        "--v8-flags=--disallow-code-generation-from-strings,--max-old-space-size=512,--wasm-max-mem-pages=" +
+        std::to_string(std::max<std::uint64_t>(most / 65536, 1)));
+    return words;
+  }
+
+  template <class Pieces>
+  static std::string script(const Pieces& pieces) {
+    std::string text;
+    for (const std::string_view piece : pieces) text += piece;
+    return "data:application/javascript;base64," + base64_encode(as_bytes(text));
+  }
+
+  static command deno_command(std::vector<std::string> words) {
+    return argv(std::move(words))
+        .timeout(no_timeout)
+        .variable("DENO_DIR", "deno")
+        .variable("DENO_NO_UPDATE_CHECK", "1")
+        .variable("DENO_NO_PACKAGE_JSON", "1")
+        .variable("NO_COLOR", "1")
+        .keep_output(4096)
+        .open_input();
+  }
+
   static std::string part(const std::string& text, std::string_view from, std::string_view to) {
     const std::size_t begin = text.find(from);
     const std::size_t end = begin == std::string::npos ? begin : text.find(to, begin);
@@ -37797,6 +38166,17 @@ class pyodide_runner {
 
   /// Of Pyodide: "314.0.6"; empty after `close`.
   std::string version() const { return core_ && core_->link() ? core_->link()->version() : std::string(); }
+
+  /// For guards around it: they read code by Pyodide's own Python, in a Deno that runs no code.
+  code_guest guest() {
+    code_guest there;
+    there.python = detail::pyodide_settings::python_of(version());
+    there.start_timeout = require_core()->settings->start_timeout;
+    there.start = [core = require_core(), environment = environment_.get()](const python_reader& reader) {
+      return environment->start(core->settings->reader_command(reader));
+    };
+    return there;
+  }
 
   /// Ends Deno and all that runs. Not cancelled; a second call does nothing.
   awaitable<void> close() {
@@ -38131,6 +38511,15 @@ class python_settings {
     return made;
   }
 
+  /// A reader for guards, by the interpreter that runs the code.
+  command reader_command(const python_reader& reader) const {
+    const bool other = reader.place() == reader_place::guest && reader.interpreter() != python_reader().interpreter();
+    command made = detail::reader_command(reader, other ? reader.interpreter() : interpreter);
+    made.working_directory(working_directory);
+    for (const auto& [name, value] : variables) made.variable(name, value);
+    return made;
+  }
+
   /// What the interpreter reads first: the driver, its settings.
   std::string driver_input() const {
     const std::string config = driver_config();
@@ -38263,6 +38652,16 @@ class python_runner {
 
   /// Of the interpreter: "3.12.1"; empty before the first start and after `close`.
   std::string version() const { return core_ && core_->link() ? core_->link()->version() : std::string(); }
+
+  /// For guards around it: the interpreter reads in the environment, too.
+  code_guest guest() {
+    code_guest there;
+    there.python = version();
+    there.start = [core = require_core(), environment = environment_.get()](const python_reader& reader) {
+      return environment->start(core->settings->reader_command(reader));
+    };
+    return there;
+  }
 
   /// Ends the driver, all runs and contexts, and closes the environment. Not cancelled; a second call does nothing.
   awaitable<void> close() {

@@ -22,12 +22,15 @@ def problems(root):
     found = []
     for name in maker().PROGRAMS:
         judge(root / DETAIL / f"{name}.py", root / DETAIL / f"{name}.hpp", found)
-    parts = [root / DETAIL / "pyodide_driver.js", root / DETAIL / "pyodide_run.py"]
-    if all(part.is_file() for part in parts):
-        written = root / DETAIL / "pyodide_driver.hpp"
-        wanted = maker().pyodide_header(*[part.read_text(encoding="utf-8") for part in parts])
-        if not written.is_file() or written.read_text(encoding="utf-8") != wanted:
-            found.append(f"{written.name}: is not what its sources give; run make_python_driver.py")
+    scripts = {"pyodide_driver": (["pyodide_driver.js", "pyodide_run.py"], maker().pyodide_header),
+               "pyodide_reader": (["pyodide_reader.js"], maker().pyodide_reader_header)}
+    for name, (sources, header) in scripts.items():
+        parts = [root / DETAIL / source for source in sources]
+        if all(part.is_file() for part in parts):
+            written = root / DETAIL / f"{name}.hpp"
+            wanted = header(*[part.read_text(encoding="utf-8") for part in parts])
+            if not written.is_file() or written.read_text(encoding="utf-8") != wanted:
+                found.append(f"{written.name}: is not what its sources give; run make_python_driver.py")
     return found
 
 
@@ -56,6 +59,8 @@ BAD = [
                       DETAIL + "python_driver.hpp": maker().header("match x:\n  case 1: pass\n")}, "not Python 3.8"),
     ("a changed program for Pyodide", {DETAIL + "pyodide_driver.js": "1;\n", DETAIL + "pyodide_run.py": "1\n",
                                        DETAIL + "pyodide_driver.hpp": "no"}, "is not what its sources give"),
+    ("a changed reader for Pyodide", {DETAIL + "pyodide_reader.js": "1;\n", DETAIL + "pyodide_reader.hpp": "no"},
+     "is not what its sources give"),
     ("a long line", {DETAIL + "python_driver.py": "x = '" + "y" * 120 + "'\n",
                      DETAIL + "python_driver.hpp": maker().header("x = '" + "y" * 120 + "'\n")}, "longer than"),
 ]

@@ -179,7 +179,8 @@ TEST(GuardGuest, a_guest_that_ends_the_reader_gains_no_permission_and_the_next_c
 }
 
 TEST(GuardGuest, a_reader_that_a_guest_has_replaced_and_that_says_nothing_is_no_permission) {
-  const guests_python python("python-of-the-guest", "printf '\\ncofferdam python reader 1\\n'\nexec cat > /dev/null\n");
+  const guests_python python("python-of-the-guest",
+                             "printf '\\ncofferdam python reader 2 3.11\\n'\nexec cat > /dev/null\n");
   const std::string thrown =
       with_guard(python.provider(), python_reader().interpreter("python-of-the-guest").time_limit(100ms),
                  [](auto runs) -> awaitable<void> {

@@ -70,7 +70,7 @@ inline std::vector<std::shared_ptr<const cofferdam::python_facts>> read_all(
   run(
       [&]() -> cofferdam::awaitable<void> {
         const auto worker = std::make_shared<cofferdam::detail::facts_worker>(settings);
-        const cofferdam::detail::facts_worker::guest_start nowhere;
+        const cofferdam::code_guest nowhere;
         for (const std::string& each : sources) {
           if (before_each) before_each(all.size());
           std::shared_ptr<const cofferdam::python_facts> facts =

@@ -239,7 +239,7 @@ TEST(Guard, a_reader_that_was_killed_is_started_again) {
 }
 
 TEST(Guard, a_reader_that_says_nonsense_or_nothing_is_no_permission) {
-  const std::string greets = "printf '\\ncofferdam python reader 1\\n'\n";
+  const std::string greets = "printf '\\ncofferdam python reader 2 3.11\\n'\n";
   const script nonsense(greets + "head -c 9 > /dev/null\nprintf '\\000\\000\\000\\002{}'\ncat > /dev/null\n");
   EXPECT_THROW(read_all({"x = 1"}, python_reader().interpreter(nonsense.path())), cofferdam::error);
   const script silent(greets + "cat > /dev/null\n");
@@ -304,7 +304,7 @@ TEST(Guard, the_reader_executes_nothing_of_what_it_reads) {
 }
 
 TEST(Guard, cancelled_while_it_reads_it_has_run_nothing) {
-  const std::string greets = "printf '\\ncofferdam python reader 1\\n'\n";
+  const std::string greets = "printf '\\ncofferdam python reader 2 3.11\\n'\n";
   const script silent(greets + "cat > /dev/null\n");
   for (std::size_t step = 0; step < 400; step += 7) {
     const auto notes = book();

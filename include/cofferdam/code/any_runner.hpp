@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/code/code_guest.hpp>
 #include <cofferdam/code/code_runner.hpp>
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
@@ -51,6 +52,11 @@ class any_runner {
   awaitable<bool> end_context(std::string name) { return get().end_context(std::move(name)); }
   awaitable<void> close() { return get().close(); }
 
+  /// Of what runs the code, as the runner inside tells it; empty where it does not.
+  std::string version() const { return get().version(); }
+  /// For guards around it.
+  code_guest guest() { return get().guest(); }
+
   /// Whether the code runs in an environment that can be reached: for files to and fro.
   bool has_environment() const { return get().has_environment(); }
   /// That environment; it lives as long as the runner and is closed with it.
@@ -70,6 +76,8 @@ class any_runner {
     virtual awaitable<std::vector<std::string>> contexts() = 0;
     virtual awaitable<bool> end_context(std::string name) = 0;
     virtual awaitable<void> close() = 0;
+    virtual std::string version() const = 0;
+    virtual code_guest guest() = 0;
     virtual bool has_environment() const = 0;
     virtual any_environment* environment() = 0;
   };
@@ -94,6 +102,16 @@ class any_runner {
       }
     }
     awaitable<void> close() override { return runner_.close(); }
+    std::string version() const override {
+      if constexpr (requires(const R& runner) {
+                      { runner.version() } -> std::convertible_to<std::string>;
+                    }) {
+        return runner_.version();
+      } else {
+        return std::string();
+      }
+    }
+    code_guest guest() override { return detail::guest_of(runner_); }
     bool has_environment() const override {
       if constexpr (detail::asks_for_environment<R>) {
         return runner_.has_environment();

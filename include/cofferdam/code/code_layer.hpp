@@ -55,6 +55,12 @@ class code_layer {
     return inner_.version();
   }
 
+  /// For guards around this one.
+  auto guest()
+    requires requires(Inner& inner) { inner.guest(); }
+  {
+    return inner_.guest();
+  }
   /// What the guards of a stack read code with.
   auto shared_reader() const
     requires requires(const Inner& inner) { inner.shared_reader(); }

@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/code/code_guest.hpp>
 #include <cofferdam/code/code_layer.hpp>
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/code/code_result.hpp>
@@ -11,7 +12,6 @@
 #include <cofferdam/code/python_reader.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/shielded.hpp>
-#include <cofferdam/core/streaming_environment.hpp>
 
 #include <concepts>
 #include <memory>
@@ -81,7 +81,9 @@ inline std::optional<code_result> refuse_unreadable(const python_facts& facts, c
     if (why.column() > 0) reason += ", column " + std::to_string(why.column());
     reason += ", \"" + text + "\"";
   }
-  reason += ": " + one_line(why.message(), 300) + ". Correct it and send all of the code again; only Python runs here.";
+  reason += ": " + one_line(why.message(), 300);
+  if (!why.note().empty()) reason += ". " + why.note();
+  reason += ". Correct it and send all of the code again; only Python runs here.";
   code_result result = code_result::refused(error_kind::security_violation, std::move(reason));
   result.failure(code_error(why.type(), why.message(), why.line(), std::string()));
   return result;
@@ -92,28 +94,13 @@ concept shares_reader = requires(const R& runner) {
   { runner.shared_reader() } -> std::same_as<std::shared_ptr<facts_worker>>;
 };
 
-template <class R>
-bool has_environment_now(const R& runner) {
-  if constexpr (requires {
-                  { runner.has_environment() } -> std::same_as<bool>;
-                }) {
-    return runner.has_environment();
-  } else {
-    return true;
-  }
-}
-
-template <class R>
-concept starts_commands = requires(R& runner) {
-  { runner.environment() };
-  requires streaming_environment<std::remove_cvref_t<decltype(runner.environment())>>;
-};
-
 }  // namespace detail
 
 /// A runner that asks a policy before it runs Python code. What `runner | check_syntax()` and its like make.
 ///
-/// Code that cannot be read, because it is no Python or costs too much, is refused whatever the policy is.
+/// Code that cannot be read, because it is no Python or costs too much, is refused whatever the policy is. It is read on
+/// the host, or by the Python that would run it where the host has none or one of another version that finds a mistake:
+/// see `python_reader`.
 /// \par Cancellation  terminal, also while the code is read: then error{errc::cancelled}, and nothing has run.
 template <code_policy Policy, code_runner Inner>
 class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
@@ -142,11 +129,7 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
   }
 
   static awaitable<std::optional<code_result>> decide(guard_layer& self, const code_request& request) {
-    detail::facts_worker::guest_start guest;
-    if constexpr (detail::starts_commands<Inner>) {
-      if (detail::has_environment_now(self.inner()))
-        guest = [&self](command c) { return self.inner().environment().start(std::move(c)); };
-    }
+    const code_guest guest = detail::guest_of(self.inner());
     const std::shared_ptr<detail::facts_worker> worker = self.worker_;
     std::shared_ptr<const python_facts> facts = co_await detail::facts_worker::read(worker, request.source(), guest);
     std::optional<code_result> answer = detail::refuse_unreadable(*facts, std::string(Policy::name));

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cofferdam/backends/local.hpp>
+#include <cofferdam/code/code_guest.hpp>
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/code/code_runner.hpp>
 #include <cofferdam/code/detail/driver_core.hpp>
 #include <cofferdam/code/detail/pyodide_settings.hpp>
+#include <cofferdam/code/python_reader.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/shielded.hpp>
 
@@ -73,6 +75,17 @@ class pyodide_runner {
 
   /// Of Pyodide: "314.0.6"; empty after `close`.
   std::string version() const { return core_ && core_->link() ? core_->link()->version() : std::string(); }
+
+  /// For guards around it: they read code by Pyodide's own Python, in a Deno that runs no code.
+  code_guest guest() {
+    code_guest there;
+    there.python = detail::pyodide_settings::python_of(version());
+    there.start_timeout = require_core()->settings->start_timeout;
+    there.start = [core = require_core(), environment = environment_.get()](const python_reader& reader) {
+      return environment->start(core->settings->reader_command(reader));
+    };
+    return there;
+  }
 
   /// Ends Deno and all that runs. Not cancelled; a second call does nothing.
   awaitable<void> close() {

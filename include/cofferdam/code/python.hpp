@@ -2,11 +2,13 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/code/code_guest.hpp>
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/code/code_runner.hpp>
 #include <cofferdam/code/detail/python_core.hpp>
 #include <cofferdam/code/detail/python_settings.hpp>
+#include <cofferdam/code/python_reader.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
@@ -82,6 +84,16 @@ class python_runner {
 
   /// Of the interpreter: "3.12.1"; empty before the first start and after `close`.
   std::string version() const { return core_ && core_->link() ? core_->link()->version() : std::string(); }
+
+  /// For guards around it: the interpreter reads in the environment, too.
+  code_guest guest() {
+    code_guest there;
+    there.python = version();
+    there.start = [core = require_core(), environment = environment_.get()](const python_reader& reader) {
+      return environment->start(core->settings->reader_command(reader));
+    };
+    return there;
+  }
 
   /// Ends the driver, all runs and contexts, and closes the environment. Not cancelled; a second call does nothing.
   awaitable<void> close() {

@@ -80,12 +80,16 @@ class code_problem {
   /// From 1; 0 where it is not known.
   int line() const noexcept { return line_; }
   int column() const noexcept { return column_; }
+  /// Which Python says so, and which would run the code, where these differ; else empty.
+  const std::string& note() const noexcept { return note_; }
+  void note(std::string text) { note_ = std::move(text); }
   /// It is no Python, as against Python that is not to be judged.
   bool is_syntax() const noexcept { return type_ != "TooDeep" && type_ != "TooCostly"; }
 
  private:
   std::string type_;
   std::string message_;
+  std::string note_;
   int line_ = 0;
   int column_ = 0;
 };

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Writes python_driver.hpp, python_code_reader.hpp and pyodide_driver.hpp from the programs beside them, or says whether
-they are current.
+"""Writes python_driver.hpp, python_code_reader.hpp, pyodide_driver.hpp and pyodide_reader.hpp from the programs beside
+them, or says whether they are current.
 
     make_python_driver.py [--check]
 """
@@ -72,6 +72,11 @@ def pyodide_header(driver, run):
                  listing("pyodide_run", run_names, "What of it runs in Pyodide, behind parts of python_driver"))
 
 
+def pyodide_reader_header(reader):
+    names, text = literals(reader, "pyodide_reader", "pyodide_reader.js")
+    return whole("pyodide_reader.js", text + "\n" + listing("pyodide_reader", names, "What runs the code reader in Pyodide"))
+
+
 def read(name):
     return (HERE / name).read_text(encoding="utf-8")
 
@@ -79,6 +84,7 @@ def read(name):
 def main(arguments):
     wanted = {program + ".hpp": header(read(program + ".py"), program) for program in PROGRAMS}
     wanted["pyodide_driver.hpp"] = pyodide_header(read("pyodide_driver.js"), read("pyodide_run.py"))
+    wanted["pyodide_reader.hpp"] = pyodide_reader_header(read("pyodide_reader.js"))
     for name, text in wanted.items():
         path = HERE / name
         if arguments != ["--check"]:

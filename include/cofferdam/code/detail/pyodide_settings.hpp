@@ -4,7 +4,10 @@
 
 #include <cofferdam/code/detail/driver_frames.hpp>
 #include <cofferdam/code/detail/pyodide_driver.hpp>
+#include <cofferdam/code/detail/pyodide_reader.hpp>
 #include <cofferdam/code/detail/python_driver.hpp>
+#include <cofferdam/code/detail/reader_command.hpp>
+#include <cofferdam/code/python_reader.hpp>
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
@@ -110,12 +113,7 @@ class pyodide_settings {
   }
 
   command driver_command() const {
-    std::vector<std::string> words{interpreter,   "run",         "--quiet",
-                                   "--no-config", "--no-lock",   "--no-npm",
-                                   "--no-remote", "--no-prompt", "--unstable-worker-options"};
-    words.push_back(
-        "--v8-flags=--disallow-code-generation-from-strings,--max-old-space-size=512,--wasm-max-mem-pages=" +
-        std::to_string(std::max<std::uint64_t>(memory / 65536, 1)));
+    std::vector<std::string> words = deno_words(memory);
     std::string read = folder;
     std::string written;
     const auto add = [](std::string& list, const std::string& one) { list += (list.empty() ? "" : ",") + one; };
@@ -132,17 +130,23 @@ class pyodide_settings {
     std::string net;
     for (const std::string& each : network) add(net, each);
     if (!net.empty()) words.push_back("--allow-net=" + net);
-    std::string text;
-    for (const std::string_view piece : pyodide_driver) text += piece;
-    words.push_back("data:application/javascript;base64," + base64_encode(as_bytes(text)));
-    return argv(std::move(words))
-        .timeout(no_timeout)
-        .variable("DENO_DIR", "deno")
-        .variable("DENO_NO_UPDATE_CHECK", "1")
-        .variable("DENO_NO_PACKAGE_JSON", "1")
-        .variable("NO_COLOR", "1")
-        .keep_output(4096)
-        .open_input();
+    words.push_back(script(pyodide_driver));
+    return deno_command(std::move(words));
+  }
+
+  /// A reader for guards, by Pyodide's Python: a Deno of its own, which may read Pyodide's files and runs no code.
+  command reader_command(const python_reader& reader) const {
+    std::vector<std::string> words = deno_words(std::clamp<std::uint64_t>(reader.memory(), least_memory, most_memory));
+    words.push_back("--allow-read=" + folder);
+    words.push_back(script(pyodide_reader));
+    words.push_back(file_url(folder));
+    words.push_back(reader_program());
+    return deno_command(std::move(words));
+  }
+
+  /// The version of Python that is in a Pyodide: "3.14" of "314.0.6".
+  static std::string python_of(const std::string& version) {
+    return version.rfind("314.", 0) == 0 ? "3.14" : std::string();
   }
 
   std::string driver_input() const {
@@ -194,6 +198,37 @@ class pyodide_settings {
   }
 
  private:
+  static constexpr std::uint64_t least_memory = 64U * 1024 * 1024;
+  static constexpr std::uint64_t most_memory = 4096ULL * 1024 * 1024;
+
+  std::vector<std::string> deno_words(std::uint64_t most) const {
+    std::vector<std::string> words{interpreter,   "run",         "--quiet",
+                                   "--no-config", "--no-lock",   "--no-npm",
+                                   "--no-remote", "--no-prompt", "--unstable-worker-options"};
+    words.push_back(
+        "--v8-flags=--disallow-code-generation-from-strings,--max-old-space-size=512,--wasm-max-mem-pages=" +
+        std::to_string(std::max<std::uint64_t>(most / 65536, 1)));
+    return words;
+  }
+
+  template <class Pieces>
+  static std::string script(const Pieces& pieces) {
+    std::string text;
+    for (const std::string_view piece : pieces) text += piece;
+    return "data:application/javascript;base64," + base64_encode(as_bytes(text));
+  }
+
+  static command deno_command(std::vector<std::string> words) {
+    return argv(std::move(words))
+        .timeout(no_timeout)
+        .variable("DENO_DIR", "deno")
+        .variable("DENO_NO_UPDATE_CHECK", "1")
+        .variable("DENO_NO_PACKAGE_JSON", "1")
+        .variable("NO_COLOR", "1")
+        .keep_output(4096)
+        .open_input();
+  }
+
   static std::string part(const std::string& text, std::string_view from, std::string_view to) {
     const std::size_t begin = text.find(from);
     const std::size_t end = begin == std::string::npos ? begin : text.find(to, begin);

@@ -15,10 +15,10 @@ inline constexpr std::string_view python_code_reader_1 = R"driver_ends(# SPDX-Li
 # Copyright the cofferdam authors. See LICENSE.
 """Says what stands in Python code, for a host that judges it. Python 3.8 or newer. Executes and imports nothing of it.
 
-Standard input: length (32 bits, big end first) and a piece of code, UTF-8; again and again. Standard output: a
-greeting, then for each piece a length and a JSON object: {"facts": [[kind, line, name, detail, number], ...]}, or
-{"error": {...}} where it is not Python. Of equal facts the first line is told. What the kinds mean stands in
-python_facts.hpp.
+Standard input: length (32 bits, big end first), the minor version of the Python 3 that would run the code (8 bits; 0:
+not known), and a piece of code, UTF-8; again and again. Standard output: a greeting with the version of this Python,
+then a length and a JSON object for each piece: {"facts": [[kind, line, name, detail, number], ...]}, or {"error":
+{...}} where it is not Python. Of equal facts the first line is told. What the kinds mean stands in python_facts.hpp.
 
 Names are resolved as the interpreter would, as far as that is seen without running: imports and their aliases, scopes,
 `x = module`, getattr with a known name, what a module of the standard library has imported itself (`random._os` is os),
@@ -34,7 +34,7 @@ import struct
 import sys
 from importlib.machinery import PathFinder
 
-GREETING = b"\ncofferdam python reader 1\n"
+GREETING = b"\ncofferdam python reader 2 %d.%d\n" % sys.version_info[:2]
 MOST_FACTS = 20000
 MOST_FOLDED = 4096  # letters of a text that is put together here
 MOST_BITS = 65536   # and of a number
@@ -113,8 +113,7 @@ def module(name):
         origin = getattr(spec, "origin", None)
         if origin and origin.endswith(".py"):
             try:
-                with open(origin, "rb") as file:
-                    tree = ast.parse(file.read())
+                tree = ast.parse(spec.loader.get_data(origin))  # Pyodide's library is in an archive
             except (OSError, SyntaxError, ValueError):
                 return found
             read_module(found, name, tree)
@@ -190,9 +189,9 @@ def submodule(base, name):
 class Scope:
     def __init__(self, kind):
         self.kind = kind      # module, class, function
-        self.names = {}       # name -> what it is bound to: ("m", module), ("o", dotted), ("e", expression), ...
 )driver_ends";
-inline constexpr std::string_view python_code_reader_2 = R"driver_ends(        self.outer = set()    # global, nonlocal
+inline constexpr std::string_view python_code_reader_2 = R"driver_ends(        self.names = {}       # name -> what it is bound to: ("m", module), ("o", dotted), ("e", expression), ...
+        self.outer = set()    # global, nonlocal
 
     def bind(self, name, what):
         self.names.setdefault(name, []).append(what)
@@ -387,11 +386,11 @@ class Reader:
             base = self.resolve(node.value)
             if node.attr == "__self__" and (base or (isinstance(node.value, ast.Name) and self.is_builtin(node.value))):
                 self.add("reexport", node, "builtins", "__self__")
-                return ("m", "builtins")
+)driver_ends";
+inline constexpr std::string_view python_code_reader_3 = R"driver_ends(                return ("m", "builtins")
             return self.attribute(node, base, node.attr)
         if isinstance(node, ast.NamedExpr):
-)driver_ends";
-inline constexpr std::string_view python_code_reader_3 = R"driver_ends(            return self.resolve(node.value)
+            return self.resolve(node.value)
         if isinstance(node, ast.Subscript):
             key = self.fold(node.slice.value if type(node.slice).__name__ == "Index" else node.slice)
             if isinstance(key, str):
@@ -557,11 +556,11 @@ inline constexpr std::string_view python_code_reader_3 = R"driver_ends(         
         values = [self.fold(each, depth) for each in node.args]
         if node.keywords or UNKNOWN in values:
             return UNKNOWN
-        if isinstance(node.func, ast.Name) and self.is_builtin(node.func):
+)driver_ends";
+inline constexpr std::string_view python_code_reader_4 = R"driver_ends(        if isinstance(node.func, ast.Name) and self.is_builtin(node.func):
             if node.func.id == "chr" and len(values) == 1:
                 return chr(values[0])
-)driver_ends";
-inline constexpr std::string_view python_code_reader_4 = R"driver_ends(            if node.func.id in ("str", "ascii") and len(values) == 1 and isinstance(values[0], (str, int)):
+            if node.func.id in ("str", "ascii") and len(values) == 1 and isinstance(values[0], (str, int)):
                 return str(values[0])
             return UNKNOWN
         if not isinstance(node.func, ast.Attribute):
@@ -750,11 +749,11 @@ inline constexpr std::string_view python_code_reader_4 = R"driver_ends(         
         elif isinstance(node, ast.Subscript):
             self.visit_Subscript(node, False)
 
-    def visit_Subscript(self, node, is_value=True):
+)driver_ends";
+inline constexpr std::string_view python_code_reader_5 = R"driver_ends(    def visit_Subscript(self, node, is_value=True):
         part = node.slice.value if type(node.slice).__name__ == "Index" else node.slice
         holder = node.value
-)driver_ends";
-inline constexpr std::string_view python_code_reader_5 = R"driver_ends(        if isinstance(holder, ast.Call) and isinstance(holder.func, ast.Name) and isinstance(node.ctx, ast.Load):
+        if isinstance(holder, ast.Call) and isinstance(holder.func, ast.Name) and isinstance(node.ctx, ast.Load):
             if holder.func.id in ("globals", "locals", "vars") and self.is_builtin(holder.func):
                 self.unknown_key(node, holder.func.id, part)
         if self.resolve(holder) == ("o", "sys.modules"):
@@ -918,10 +917,10 @@ inline constexpr std::string_view python_code_reader_5 = R"driver_ends(        i
             self.repeat(node)
         elif whole is UNKNOWN and isinstance(node.op, (ast.Pow, ast.LShift)):
             left, right = self.fold(node.left), self.fold(node.right)
-            if isinstance(left, int) and isinstance(right, int):
-                bits = left.bit_length() * right if isinstance(node.op, ast.Pow) else right
 )driver_ends";
-inline constexpr std::string_view python_code_reader_6 = R"driver_ends(                if bits > 10 ** 7 and (abs(left) > 1 or (left and isinstance(node.op, ast.LShift))):
+inline constexpr std::string_view python_code_reader_6 = R"driver_ends(            if isinstance(left, int) and isinstance(right, int):
+                bits = left.bit_length() * right if isinstance(node.op, ast.Pow) else right
+                if bits > 10 ** 7 and (abs(left) > 1 or (left and isinstance(node.op, ast.LShift))):
                     self.add("power", node, number=min(bits, 2 ** 53))
             elif isinstance(left, int) and abs(left) > 1 and self.is_tower(node.right):
                 self.add("power", node, number=2 ** 53)
@@ -1051,10 +1050,10 @@ def problem(kind, text, line=0, column=0):
     return {"error": {"type": kind, "text": text, "line": line or 0, "column": column or 0}}
 
 
-def read(source):
+def read(source, minor=0):
     try:
         text = source.decode("utf-8")
-        tree = ast.parse(text)
+        tree = ast.parse(text, feature_version=(3, minor) if 0 < minor < sys.version_info[1] else None)
         reader = Reader()
         for number, line in enumerate(text.split("\n", 2)[:2], 1):
             cookie = COOKIE.match(line)
@@ -1104,21 +1103,30 @@ def put(data):
         view = view[os.write(1, view):]
 
 
+def prepare():
+    sys.setrecursionlimit(3000)
+)driver_ends";
+inline constexpr std::string_view python_code_reader_7 = R"driver_ends(    read(b"import json\nfor x in [1]:\n  print(json.dumps({'a': f'{x}'}))\n")  # what is slow the first time
+    return GREETING
+
+
+def answer_to(source, minor):
+    answer = json.dumps(read(bytes(source), minor)).encode("ascii", "replace")
+    answer = re.sub(rb"\\ud[89a-f][0-9a-f]{2}", rb"\\ufffd", answer) if b"\\ud" in answer else answer
+    return struct.pack(">I", len(answer)) + answer
+
+
 def main():
     limit()
-    sys.setrecursionlimit(3000)
     seconds = int(sys.argv[1]) / 1000
-    read(b"import json\nfor x in [1]:\n  print(json.dumps({'a': f'{x}'}))\n")  # what is slow the first time
-    put(GREETING)
+    put(prepare())
     while True:
-        size = struct.unpack(">I", take(4))[0]
-)driver_ends";
-inline constexpr std::string_view python_code_reader_7 = R"driver_ends(        source = take(size)
+        size, minor = struct.unpack(">IB", take(5))
+        source = take(size)
         signal.setitimer(signal.ITIMER_REAL, seconds)  # nobody handles it: it ends this process
-        answer = json.dumps(read(source)).encode("ascii", "replace")
+        answer = answer_to(source, minor)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        answer = re.sub(rb"\\ud[89a-f][0-9a-f]{2}", rb"\\ufffd", answer) if b"\\ud" in answer else answer
-        put(struct.pack(">I", len(answer)) + answer)
+        put(answer)
 
 
 if __name__ == "__main__":

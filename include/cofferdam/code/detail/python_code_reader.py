@@ -2,10 +2,10 @@
 # Copyright the cofferdam authors. See LICENSE.
 """Says what stands in Python code, for a host that judges it. Python 3.8 or newer. Executes and imports nothing of it.
 
-Standard input: length (32 bits, big end first) and a piece of code, UTF-8; again and again. Standard output: a
-greeting, then for each piece a length and a JSON object: {"facts": [[kind, line, name, detail, number], ...]}, or
-{"error": {...}} where it is not Python. Of equal facts the first line is told. What the kinds mean stands in
-python_facts.hpp.
+Standard input: length (32 bits, big end first), the minor version of the Python 3 that would run the code (8 bits; 0:
+not known), and a piece of code, UTF-8; again and again. Standard output: a greeting with the version of this Python,
+then a length and a JSON object for each piece: {"facts": [[kind, line, name, detail, number], ...]}, or {"error":
+{...}} where it is not Python. Of equal facts the first line is told. What the kinds mean stands in python_facts.hpp.
 
 Names are resolved as the interpreter would, as far as that is seen without running: imports and their aliases, scopes,
 `x = module`, getattr with a known name, what a module of the standard library has imported itself (`random._os` is os),
@@ -21,7 +21,7 @@ import struct
 import sys
 from importlib.machinery import PathFinder
 
-GREETING = b"\ncofferdam python reader 1\n"
+GREETING = b"\ncofferdam python reader 2 %d.%d\n" % sys.version_info[:2]
 MOST_FACTS = 20000
 MOST_FOLDED = 4096  # letters of a text that is put together here
 MOST_BITS = 65536   # and of a number
@@ -100,8 +100,7 @@ def module(name):
         origin = getattr(spec, "origin", None)
         if origin and origin.endswith(".py"):
             try:
-                with open(origin, "rb") as file:
-                    tree = ast.parse(file.read())
+                tree = ast.parse(spec.loader.get_data(origin))  # Pyodide's library is in an archive
             except (OSError, SyntaxError, ValueError):
                 return found
             read_module(found, name, tree)
@@ -1033,10 +1032,10 @@ def problem(kind, text, line=0, column=0):
     return {"error": {"type": kind, "text": text, "line": line or 0, "column": column or 0}}
 
 
-def read(source):
+def read(source, minor=0):
     try:
         text = source.decode("utf-8")
-        tree = ast.parse(text)
+        tree = ast.parse(text, feature_version=(3, minor) if 0 < minor < sys.version_info[1] else None)
         reader = Reader()
         for number, line in enumerate(text.split("\n", 2)[:2], 1):
             cookie = COOKIE.match(line)
@@ -1086,20 +1085,29 @@ def put(data):
         view = view[os.write(1, view):]
 
 
+def prepare():
+    sys.setrecursionlimit(3000)
+    read(b"import json\nfor x in [1]:\n  print(json.dumps({'a': f'{x}'}))\n")  # what is slow the first time
+    return GREETING
+
+
+def answer_to(source, minor):
+    answer = json.dumps(read(bytes(source), minor)).encode("ascii", "replace")
+    answer = re.sub(rb"\\ud[89a-f][0-9a-f]{2}", rb"\\ufffd", answer) if b"\\ud" in answer else answer
+    return struct.pack(">I", len(answer)) + answer
+
+
 def main():
     limit()
-    sys.setrecursionlimit(3000)
     seconds = int(sys.argv[1]) / 1000
-    read(b"import json\nfor x in [1]:\n  print(json.dumps({'a': f'{x}'}))\n")  # what is slow the first time
-    put(GREETING)
+    put(prepare())
     while True:
-        size = struct.unpack(">I", take(4))[0]
+        size, minor = struct.unpack(">IB", take(5))
         source = take(size)
         signal.setitimer(signal.ITIMER_REAL, seconds)  # nobody handles it: it ends this process
-        answer = json.dumps(read(source)).encode("ascii", "replace")
+        answer = answer_to(source, minor)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        answer = re.sub(rb"\\ud[89a-f][0-9a-f]{2}", rb"\\ufffd", answer) if b"\\ud" in answer else answer
-        put(struct.pack(">I", len(answer)) + answer)
+        put(answer)
 
 
 if __name__ == "__main__":

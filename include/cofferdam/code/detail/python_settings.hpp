@@ -4,6 +4,8 @@
 
 #include <cofferdam/code/detail/driver_frames.hpp>
 #include <cofferdam/code/detail/python_driver.hpp>
+#include <cofferdam/code/detail/reader_command.hpp>
+#include <cofferdam/code/python_reader.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/protections.hpp>
 
@@ -116,6 +118,15 @@ class python_settings {
                        .variable("MPLBACKEND", "Agg")
                        .keep_output(4096)
                        .open_input();
+    for (const auto& [name, value] : variables) made.variable(name, value);
+    return made;
+  }
+
+  /// A reader for guards, by the interpreter that runs the code.
+  command reader_command(const python_reader& reader) const {
+    const bool other = reader.place() == reader_place::guest && reader.interpreter() != python_reader().interpreter();
+    command made = detail::reader_command(reader, other ? reader.interpreter() : interpreter);
+    made.working_directory(working_directory);
     for (const auto& [name, value] : variables) made.variable(name, value);
     return made;
   }

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+//
+// Reads Python code for guards by the interpreter of Pyodide, in a Deno that may read Pyodide's own files and nothing
+// else. It runs python_code_reader.py and never what that reads. Its arguments: Pyodide's folder, as a URL, and that
+// program; its standard input and output are those of the program.
+
+const [folder, program] = Deno.args;
+
+function write(bytes) {
+  for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
+}
+
+function take(count) {
+  const whole = new Uint8Array(count);
+  for (let at = 0; at < count;) {
+    const size = Deno.stdin.readSync(whole.subarray(at));
+    if (size === null) Deno.exit(0);  // the host has closed its end
+    at += size;
+  }
+  return whole;
+}
+
+const {loadPyodide} = await import(folder + "/pyodide.mjs");
+const py = await loadPyodide({indexURL: decodeURIComponent(folder.slice(7)) + "/", jsglobals: Object.create(null),
+  stdout: () => {}, stderr: () => {}});
+const names = py.toPy({"__name__": "cofferdam_reader"});
+py.runPython(program, {globals: names});
+const answer = names.get("answer_to");
+write(names.get("prepare")().toJs());
+for (;;) {
+  const head = new DataView(take(5).buffer);
+  const source = py.toPy(take(head.getUint32(0)));
+  let got;
+  try {
+    got = answer(source, head.getUint8(4));
+  } catch {  // the stack of WebAssembly was not deep enough, and no interpreter goes on after that
+    const said = new TextEncoder().encode(JSON.stringify({error: {type: "TooDeep", line: 0, column: 0,
+      text: "it is nested too deeply, or too large, to be read"}}));
+    const size = new Uint8Array(4);
+    new DataView(size.buffer).setUint32(0, said.length);
+    write(size);
+    write(said);
+    Deno.exit(1);
+  }
+  write(got.toJs());
+  got.destroy();
+  source.destroy();
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/code/detail/python_code_reader.hpp>
+#include <cofferdam/code/python_reader.hpp>
+#include <cofferdam/core/command.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline v0::detail {
+
+inline std::string reader_program() {
+  std::string program;
+  for (const std::string_view piece : python_code_reader) program += piece;
+  return program;
+}
+
+/// The process that reads code, by this interpreter.
+inline command reader_command(const python_reader& settings, const std::string& interpreter) {
+  const std::string limit = std::to_string(settings.time_limit().count());
+  const std::string memory = std::to_string(settings.memory());
+  return argv(interpreter, "-I", "-S", "-X", "utf8", "-W", "ignore", "-c", reader_program(), limit, memory)
+      .timeout(no_timeout)
+      .keep_output(4096)
+      .open_input();
+}
+
+}  // namespace cofferdam::inline v0::detail
