@@ -34624,7 +34624,8 @@ namespace cofferdam::inline v0::detail {
 /// What a runner is but for its environment: the driver, and how runs go through it.
 ///
 /// `Settings` has `timeout`, `start_timeout`, `interrupt_grace`, `kept_output`, `most_files`, `limits`; `name` and
-/// `interpreter`, for sentences; `driver_command()`, and `driver_input()`, what the driver reads first.
+/// `interpreter`, for sentences; `driver_command()`, and `driver_input()`, what the driver reads first. Where it has them,
+/// `version_command()` is run after a driver did not start, and `require_version(result)` throws if that is why.
 template <class Settings>
 class driver_core {
  public:
@@ -34645,7 +34646,8 @@ class driver_core {
   }
 
   /// Starts a driver where none works.
-  /// \throws error{errc::provider_failed}, error{errc::cancelled}, error{errc::environment_closed}; what `start` throws.
+  /// \throws error{errc::provider_failed}, error{errc::cancelled}, error{errc::environment_closed}; what `start` and
+  ///         `require_version` throw.
   template <streaming_environment E>
   static awaitable<void> ensure(std::shared_ptr<driver_core> self, E& environment) {
     co_await self->turn_.take(1, "run_code");
@@ -34682,6 +34684,12 @@ class driver_core {
       throw error(errc::cancelled, self->settings->name + ": cancelled while the interpreter was starting");
     self->require_open();
     if (started->failure()) std::rethrow_exception(started->failure());
+    if constexpr (requires(const command_result& about) { self->settings->require_version(about); }) {
+      command asks = self->settings->version_command();
+      const command_result about = co_await environment.run_command(std::move(asks));
+      self->require_open();
+      self->settings->require_version(about);
+    }
     throw error(errc::provider_failed,
                 self->settings->name + ": " + why_not_started(*started, silent, self->settings->interpreter));
   }
@@ -34978,6 +34986,31 @@ const FORBIDDEN = ["fetch", "WebSocket", "WebSocketStream", "EventSource", "XMLH
   "dispatchEvent", "self", "reportError", "structuredClone", "location", "createImageBitmap", "alert", "confirm",
   "prompt", "name"];
 
+// Pyodide would fetch what is not there.
+function requireWheels(names, known, folder, version) {
+  const missing = [];
+  const seen = new Set();
+  const todo = [...names];
+  for (const name of todo) {
+    const key = name.toLowerCase().replace(/[-_.]+/g, "-");
+    if (seen.has(key)) continue;
+    seen.add(key);
+    const one = Object.hasOwn(known, key) ? known[key] : Object.values(known).find((each) => each.name === name);
+    if (one === undefined)
+      throw new Error("Pyodide has no package '" + name + "'; " + folder + "pyodide-lock.json names all");
+    todo.push(...one.depends);
+    try {
+      globalThis.Deno.statSync(folder + one.file_name);
+    } catch {
+      missing.push(one.file_name);
+    }
+  }
+  if (missing.length === 0) return;
+  throw new Error("packages(" + names.join(", ") + ") needs " + missing.join(", ") + " in " + folder + ", and " +
+    "nothing is fetched; they are in Pyodide's full distribution, pyodide-" + version + ".tar.bz2 of its releases: put " +
+    "them there, or name its folder instead");
+}
+
 async function work(about) {
   const say = globalThis.postMessage.bind(globalThis);
   const wait = Atomics.wait, load = Atomics.load, add = Atomics.add, store = Atomics.store, notify = Atomics.notify;
@@ -35018,6 +35051,7 @@ async function work(about) {
   }
   py.FS.chdir("/code");
   if (about.packages.length) {
+    requireWheels(about.packages, py.lockfile.packages, options.indexURL, py.version);
     const problems = [];
     await py.loadPackage(about.packages, {messageCallback: () => {}, errorCallback: (what) => problems.push(what)});
     if (problems.length) throw new Error(problems.join("; "));
@@ -35085,7 +35119,8 @@ async function work(about) {
   }
 }
 
-// ---- the main thread -----------------------------------------------------------------------------------------------
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_2 = R"driver_ends(// ---- the main thread -----------------------------------------------------------------------------------------------
 
 function write(bytes) {
   for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
@@ -35121,8 +35156,7 @@ class Output {
     this.total += piece.length;
     const first = Math.min(this.left, piece.length);
     if (first) this.head.push(piece.subarray(0, first));
-)driver_ends";
-inline constexpr std::string_view pyodide_driver_2 = R"driver_ends(    this.left -= first;
+    this.left -= first;
     if (first === piece.length) return;
     this.tail.push(piece.subarray(first));
     this.held += piece.length - first;
@@ -35302,7 +35336,8 @@ class Place {
       return;
     } else if (said.k === "c") {
       run.flush();
-      tell({t: "call", id: run.id}, body);
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_3 = R"driver_ends(      tell({t: "call", id: run.id}, body);
     } else if (said.k === "n") {
       this.fetch(run, body);
     } else if (said.k === "d") {
@@ -35330,8 +35365,7 @@ class Place {
   }
 
   // Its end, and that of the run in it. Nothing of an interpreter outlives its worker.
-)driver_ends";
-inline constexpr std::string_view pyodide_driver_3 = R"driver_ends(  end(status, problem) {
+  end(status, problem) {
     if (this.dead) return;
     this.dead = true;
     clearTimeout(this.tidying);
@@ -35366,7 +35400,10 @@ inline constexpr std::string_view pyodide_driver_3 = R"driver_ends(  end(status,
         binary += String.fromCharCode(...whole.subarray(at, at + 32768));
       answer = {status: got.status, reason: got.statusText, url: got.url, headers: [...got.headers], body64: btoa(binary)};
     } catch (failure) {
-      answer = {error: String(failure?.message ?? failure).slice(0, 500)};
+      let words = String(failure?.message ?? failure);
+      const host = failure?.name === "NotCapable" && /"([^"]*)"/.exec(words);
+      if (host) words = "there is no permission to reach " + host[1] + ", which pyodide's allow_network does not name";
+      answer = {error: words.slice(0, 500)};
     }
     if (!this.dead && this.run === run) this.deliver(text.encode(JSON.stringify({fetched: wanted.number, ...answer})));
   }
@@ -35505,9 +35542,11 @@ async function main() {
       const frame = held.subarray(4, 4 + size);
       if (driver === null) {
         const config = JSON.parse(plain.decode(frame));
-        if (!/^2\./.test(Deno.version.deno)) {
-          tell({t: "failed", text: "Deno 2 is needed; this is " + Deno.version.deno + ". To get it: npm install deno@2"});
-          Deno.exit(1);
+        const [major, minor] = Deno.version.deno.split(".").map(Number);
+        if (major !== 2 || minor < config.deno_minor) {
+          tell({t: "failed", text: "Deno " + Deno.version.deno + " is another version than is needed"});
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_4 = R"driver_ends(          Deno.exit(1);
         }
         driver = new Driver(config);
         driver.start();
@@ -35535,9 +35574,9 @@ inline constexpr std::string_view pyodide_run_1 = R"driver_ends(# SPDX-License-I
 # Copyright the cofferdam authors. See LICENSE.
 """What stands around code in Pyodide, behind the parts of python_driver.py that are about a run and about files.
 
-One interpreter executes one piece of code after another. A context keeps what it knows; between other runs everything is
-put back that can be: the names of every module that was there before, the modules that came, `sys`, `os.environ`, the
-work directory. What a run has changed inside objects of those modules (attributes of classes, caches) stays.
+One interpreter executes one piece of code after another. A context keeps what it knows; between other runs everything
+is put back that can be at little cost: see `Before`. What a run has changed deeper inside of objects (registries of
+abstract classes and codecs, caches) stays.
 """
 import base64
 import json
@@ -35616,6 +35655,12 @@ def make_sleep(time):
 def no_processes(*args, **kwargs):
     raise OSError(38, "there are no processes here")
 
+def no_sockets(*args, **kwargs):
+    import errno
+    address = next((" for %s:%s" % each[:2] for each in args if type(each) is tuple and len(each) > 1), "")
+    raise OSError(errno.ENOTSUP, "there are no sockets%s; urllib.request reaches the hosts that pyodide's "
+                                 "allow_network names" % address)
+
 class Selector:
     """There is nothing to wait for but time."""
 
@@ -35642,13 +35687,36 @@ def make_loops():
         def _write_to_self(self):
             pass
 
+        def run_in_executor(self, executor, function, *args):
+            """At once, where a thread would be needed: there are none."""
+            if executor is not None:
+                return super().run_in_executor(executor, function, *args)
+            self._check_closed()
+            made = self.create_future()
+            try:
+                made.set_result(function(*args))
+            except (SystemExit, KeyboardInterrupt):
+                raise
+            except BaseException as failure:
+                made.set_exception(failure)
+            return made
+
     events = asyncio.events
     base = getattr(events, "_BaseDefaultEventLoopPolicy", None) or events.BaseDefaultEventLoopPolicy
 
     class Policy(base):
         _loop_factory = Loop
 
+        def get_event_loop(self):
+            """Makes one where there is none, as the main thread's did until Python 3.14."""
+            if self._local._loop is None:
+                self.set_event_loop(self.new_event_loop())
+            return self._local._loop
+
     POLICY.append(Policy)
+    asyncio.EventLoop = asyncio.SelectorEventLoop = Loop  # that of a system would end the interpreter
+    asyncio._DefaultEventLoopPolicy = Policy
+    asyncio.run = asyncio.runners.run  # where Pyodide has put its own
 
 POLICY = []
 
@@ -35692,29 +35760,124 @@ def make_opener(urllib_request):
 
     urllib_request.install_opener(urllib_request.build_opener(Handler()))
 
+def contexts_of_decimal():
+    """What new threads' contexts are copied from, as text that shows every setting."""
+    import decimal
+    return [repr(one) for one in (decimal.DefaultContext, decimal.BasicContext, decimal.ExtendedContext)]
+
+def set_contexts_of_decimal(texts):
+    import decimal
+    names = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
+    for one, text in zip((decimal.DefaultContext, decimal.BasicContext, decimal.ExtendedContext), texts):
+        was = eval(text, vars(decimal))
+        for name in names:
+            setattr(one, name, getattr(was, name))
+        one.traps = was.traps
+        one.flags = was.flags
+
+def settings():
+    """What has no name in a module: how it is asked for, and how it is set."""
+    import csv
+    import gc
+    import locale
+    import signal
+    import socket
+)driver_ends";
+inline constexpr std::string_view pyodide_run_2 = R"driver_ends(    return [(sys.getrecursionlimit, sys.setrecursionlimit),
+            (sys.get_int_max_str_digits, sys.set_int_max_str_digits),
+            (sys.get_asyncgen_hooks, lambda hooks: sys.set_asyncgen_hooks(*hooks)),
+            (sys.get_coroutine_origin_tracking_depth, sys.set_coroutine_origin_tracking_depth),
+            (sys.getswitchinterval, sys.setswitchinterval),
+            (gc.get_threshold, lambda threshold: gc.set_threshold(*threshold)), (gc.get_debug, gc.set_debug),
+            (lambda: signal.getsignal(signal.SIGINT), lambda handler: signal.signal(signal.SIGINT, handler)),
+            (socket.getdefaulttimeout, socket.setdefaulttimeout), (csv.field_size_limit, csv.field_size_limit),
+            (lambda: locale.setlocale(locale.LC_ALL), lambda name: locale.setlocale(locale.LC_ALL, name)),
+            (contexts_of_decimal, set_contexts_of_decimal)]
+
 class Before:
-    """How things were."""
+    """How things were: the names of modules, of their classes written in Python, and of those of their objects that hold
+    settings; lists and tables that programs add to; and what `settings` knows."""
 
     def __init__(self):
+        import calendar
+        import copy
+        import copyreg
         import gc
-        import signal
+        import itertools
+        import locale
+        import logging
+        import operator
+        import reprlib
+        import urllib.request
         import warnings
         self.modules = dict(sys.modules)
-        self.names = [(module, dict(vars(module))) for module in sys.modules.values() if hasattr(module, "__dict__")]
-        self.environment = dict(os.environ)
-        self.lists = [(one, list(one)) for one in (sys.path, sys.argv, sys.meta_path, sys.path_hooks, warnings.filters)]
-        self.recursion = sys.getrecursionlimit()
-        self.interrupt = signal.getsignal(signal.SIGINT)
-        import operator
+        modules = [module for module in sys.modules.values() if hasattr(module, "__dict__")]
+        known = {name.partition(".")[0] for name in BASELINE} - {"ast"} | {"logging", "weakref"}
+        classes = {id(one): one for module in modules for one in vars(module).values()
+                   if isinstance(one, type) and one.__flags__ & 0x300 == 0x200  # on the heap, and not immutable
+                   and one.__module__.partition(".")[0] in known}
+        loggers = [one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger)]
+        real_json = sys.modules["json"]
+        objects = [logging.root, logging.root.manager, *loggers, reprlib.aRepr, calendar.c, real_json._default_encoder,
+                   real_json._default_decoder, urllib.request._opener]
+        self.owners = modules + list(classes.values()) + objects
+        self.names = [dict(vars(owner)) for owner in self.owners]
+        # Live views, and all of them compared in one go: this is done after every run.
+        self.now = [vars(owner).values() for owner in self.owners]
+        self.sizes = [len(names) for names in self.names]
+        self.values = [value for names in self.names for value in names.values()]
+        # Every run sets something of these.
+        self.restless = [self.owners.index(sys), self.owners.index(sys.modules["asyncio.events"])]
+        self.chain = itertools.chain.from_iterable
         self.same = operator.is_
+        self.lists = [(one, list(one)) for one in (sys.path, sys.argv, sys.meta_path, sys.path_hooks, warnings.filters,
+                                                   logging.root.handlers, gc.callbacks)]
+        self.tables = [(one, dict(one)) for one in (copyreg.dispatch_table, copy._deepcopy_dispatch,
+                                                    logging.root.manager.loggerDict, logging._levelToName,
+                                                    logging._nameToLevel, locale._override_localeconv)]
+        self.environment = dict(os.environ)
+        self.settings = [(get, change, get()) for get, change in settings()]
+        self.mask = os.umask(0)
+        os.umask(self.mask)
         self.runs = 0
         gc.collect()
         gc.freeze()
 
+    def restore_names(self):
+        for index in self.restless:
+            self.restore_owner(index)
+        if self.as_before():
+            return
+        for index in range(len(self.owners)):
+            self.restore_owner(index)
+        self.values = [value for names in self.names for value in names.values()]
+        import logging
+        logging.root.manager._clear_cache()  # of what is enabled
+
+    def as_before(self):
+        """Of nearly all that is there the very object is, which is what a comparison of lists looks at first."""
+        try:
+            return list(map(len, self.now)) == self.sizes and [*self.chain(self.now)] == self.values
+        except Exception:  # of something new that is not to be compared
+            return False
+
+    def restore_owner(self, index):
+        """As the names are: what a class or its metaclass would make of it is not asked."""
+        owner, names = self.owners[index], self.names[index]
+        now = vars(owner)
+        if len(now) == len(names) and all(map(self.same, now.values(), names.values())):
+            return
+        is_class = isinstance(owner, type)
+        for name in [name for name in now if name not in names]:
+            type.__delattr__(owner, name) if is_class else now.pop(name)
+        for name, value in names.items():
+            if now.get(name, self) is not value:
+                type.__setattr__(owner, name, value) if is_class else now.update({name: value})
+        self.names[index] = dict(now)  # the order may be another
+
     def restore(self):
         """False where this interpreter is not to be used again."""
         import gc
-        import signal
         import threading
         sys.settrace(None)
         sys.setprofile(None)
@@ -35727,27 +35890,23 @@ class Before:
         for name, module in self.modules.items():
             if sys.modules.get(name) is not module:
                 sys.modules[name] = module
-        for module, names in self.names:
-            now = vars(module)
-            if len(now) == len(names) and all(map(self.same, now.values(), names.values())):
-                continue
-            for name in [name for name in now if name not in names]:
-                del now[name]
-            for name, value in names.items():
-                if now.get(name, self) is not value:
-                    now[name] = value
+        self.restore_names()
         for one, content in self.lists:
             if one != content:
                 one[:] = content
+        for one, content in self.tables:
+            if one != content:
+                one.clear()
+                one.update(content)
         if dict(os.environ) != self.environment:
             for name in [name for name in os.environ if name not in self.environment]:
                 del os.environ[name]
             os.environ.update(self.environment)
-)driver_ends";
-inline constexpr std::string_view pyodide_run_2 = R"driver_ends(        sys.setrecursionlimit(self.recursion)
-        if signal.getsignal(signal.SIGINT) is not self.interrupt:
-            signal.signal(signal.SIGINT, self.interrupt)
+        for get, change, was in self.settings:
+            if get() != was:
+                change(was)
         threading.settrace(None)
+        os.umask(self.mask)
         os.chdir("/code")
         gc.enable()
         self.runs += 1
@@ -35784,8 +35943,10 @@ def begin_main():
     use_loops()
 
 def serve(host, config):
+    import contextvars
     import random
     import signal
+    import socket
     import time
     import urllib.request
     config = json.loads(config)
@@ -35793,12 +35954,16 @@ def serve(host, config):
     is_context = config["context"]
     os.chdir("/code")
     os.environ.clear()
-    os.environ.update({"HOME": "/code", "LANG": "C.UTF-8", "PATH": "/"}, **config["environment"])
+)driver_ends";
+inline constexpr std::string_view pyodide_run_3 = R"driver_ends(    os.environ.update({"HOME": "/code", "LANG": "C.UTF-8", "PATH": "/"}, **config["environment"])
     time.sleep = make_sleep(time)
     for module in (os, sys.modules["posix"]):
         for name in ("system", "fork", "forkpty", "popen", "posix_spawn", "execv", "execve", "kill", "killpg"):
             if hasattr(module, name):
                 setattr(module, name, no_processes)
+    for name in ("connect", "connect_ex", "bind", "listen"):
+        setattr(socket.socket, name, no_sockets)
+    socket.create_connection = no_sockets
     make_loops()
     make_opener(urllib.request)
     open_streams()
@@ -35829,14 +35994,15 @@ def serve(host, config):
         if one is None or not is_context:
             begin_main()
             one = Interpreter(CHANNEL, is_context)
+            around = contextvars.Context()  # the precision of decimal numbers, for one, is a variable of it
             random.seed()
         open_streams()
         signal.signal(signal.SIGINT, one.on_interrupt)
         there, whole = scan_files(most) if most else ({}, False)
-        one.run(request)
+        around.run(one.run, request)
         request = None
         if not is_context:
-            end_run()
+            around.run(end_run)
             if one.loop is not None:
                 try:
                     one.loop.close()
@@ -35851,7 +36017,7 @@ def serve(host, config):
         CHANNEL.send(b"e", files)
         good = True
         if not is_context:
-            one = None
+            one = around = None
             try:
                 good = before.restore()
             except BaseException:
@@ -35875,12 +36041,12 @@ prepare()
 )driver_ends";
 
 /// The program of the Pyodide driver, in pieces that follow one another.
-inline constexpr std::array<std::string_view, 3> pyodide_driver = {
-    pyodide_driver_1, pyodide_driver_2, pyodide_driver_3};
+inline constexpr std::array<std::string_view, 4> pyodide_driver = {
+    pyodide_driver_1, pyodide_driver_2, pyodide_driver_3, pyodide_driver_4};
 
 /// What of it runs in Pyodide, behind parts of python_driver, in pieces that follow one another.
-inline constexpr std::array<std::string_view, 2> pyodide_run = {
-    pyodide_run_1, pyodide_run_2};
+inline constexpr std::array<std::string_view, 3> pyodide_run = {
+    pyodide_run_1, pyodide_run_2, pyodide_run_3};
 
 }  // namespace cofferdam::inline v0::detail
 
@@ -37784,6 +37950,7 @@ inline constexpr std::array<std::string_view, 10> python_driver = {
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -37803,6 +37970,9 @@ namespace cofferdam::inline v0::detail {
 inline constexpr std::string_view how_to_get_pyodide =
     "; to get both: npm install deno@2.9.6 pyodide@314.0.6, then name node_modules/.bin/deno and node_modules/pyodide, "
     "by options or as COFFERDAM_DENO and COFFERDAM_PYODIDE";
+
+/// Of Deno 2. Up to 2.7.1 workers do not start, or runs hang; 2.7.14, 2.8.0 and 2.9.6 work.
+inline constexpr int oldest_deno_minor = 8;
 
 /// A directory of the host that guests see.
 class pyodide_mount {
@@ -37908,12 +38078,39 @@ class pyodide_settings {
     return version.rfind("314.", 0) == 0 ? "3.14" : std::string();
   }
 
+  command version_command() const {
+    return argv(interpreter, "--version").timeout(std::chrono::seconds(10)).keep_output(4096);
+  }
+
+  /// \param about  what Deno has said of itself, which did not start.
+  /// \throws error{errc::unsupported} where that is another version than is needed, or no Deno.
+  void require_version(const command_result& about) const {
+    const std::string name = "'" + one_line(interpreter) + "'";
+    const std::string needed = "; Deno 2." + std::to_string(oldest_deno_minor) + " or newer is needed";
+    if (about.kind() == error_kind::execution_error)
+      throw error(errc::unsupported,
+                  "pyodide: " + name + " is no Deno: " + about.reason() + needed + std::string(how_to_get_pyodide));
+    if (about.kind() != error_kind::none) return;
+    const std::string said = about.out().text().substr(0, about.out().text().find('\n'));
+    int major = 0;
+    int minor = 0;
+    if (std::sscanf(said.c_str(), "deno %9d.%9d", &major, &minor) != 2) {
+      std::string answer = said.empty() ? "nothing" : "'" + one_line(said, 100) + "'";
+      throw error(errc::unsupported, "pyodide: " + name + " is no Deno: asked for its version it said " + answer +
+                                         needed + std::string(how_to_get_pyodide));
+    }
+    if (major != 2 || minor < oldest_deno_minor)
+      throw error(errc::unsupported,
+                  "pyodide: " + name + " is '" + one_line(said, 100) + "'" + needed + std::string(how_to_get_pyodide));
+  }
+
   std::string driver_input() const {
     boost::json::object config;
     config["folder"] = file_url(folder);
     config["own"] = boost::json::array{folder};
     config["forget"] = boost::json::array{folder};
     config["pyodide"] = version;
+    config["deno_minor"] = oldest_deno_minor;
     config["prelude"] = prelude();
     const std::vector<std::string> files = snapshot_files();
     config["snapshot_file"] = files.empty() ? std::string() : files.front();
@@ -38222,17 +38419,24 @@ class pyodide_runner {
 
 /// Python in WebAssembly, for code that needs no more than that: `pyodide()` is a recipe for a runner, as it is.
 ///
-/// Deno (2) runs Pyodide (314) in workers, one for every context and some for all other runs. There are three walls: the
-/// memory of WebAssembly; a JavaScript in which no text becomes code, and where Python's `js` is empty; and Deno's
-/// permissions, which are none but for what the options name. Deno's process is that of the calling user, and nothing of the
-/// operating system's stands around it: what breaks out of V8 is that user. `code_result::walls()` says all of this. For a
-/// wall of the operating system's own run `python()` in a container. There are no processes, threads, sockets or packages with native
-/// code; `time.sleep`, asyncio, and `urllib.request` for permitted hosts work.
+/// Deno (2.8 or newer) runs Pyodide (314) in workers, one for every context and some for all other runs. There are
+/// three walls: the memory of WebAssembly; a JavaScript in which no text becomes code, and where Python's `js` is
+/// empty; and Deno's permissions, which are none but for what the options name. Deno's process is that of the calling
+/// user, and nothing of the operating system's stands around it: what breaks out of V8 is that user.
+/// `code_result::walls()` says all of this. For a wall of the operating system's own run `python()` in a container.
+/// There are no processes, threads, sockets or packages with native code; `time.sleep`, asyncio, and `urllib.request`
+/// for permitted hosts work. What asyncio would do in a thread (`to_thread`, `run_in_executor(None, ...)`) is done at
+/// once.
 ///
-/// **Fresh globals are not a fresh interpreter.** Between runs without a context every module that was there before gets
-/// its names back, modules that came go, and so do changes of `sys`, `os.environ`, the work directory; changes within
-/// objects of those modules (attributes of their classes, caches) and files stay, until the interpreter is replaced. Runs
-/// that must know nothing of each other need `isolate_runs()`.
+/// **Fresh globals are not a fresh interpreter.** A run without a context starts with what each module that was
+/// loaded at the start had then: its names, those of its classes (of the standard library, written in Python), and no
+/// module besides; with the first `sys.path`, `sys.argv`, `os.environ`, work directory, mask, streams and hooks; the
+/// first warnings filters, loggers, locale, limits of recursion and of digits, settings of gc, csv, calendar and
+/// reprlib, time limit of sockets; with newly seeded random numbers, nothing to do at the program's end, and no
+/// context variables: the precision of decimal numbers is the default one. What stays until the interpreter is
+/// replaced: files; attributes of functions, and of classes of other packages that are preloaded; what was registered
+/// with abstract base classes, codecs and as csv dialects; caches. Runs that must know nothing of each other need
+/// `isolate_runs()`.
 ///
 /// Deno and Pyodide come from npm (`npm install deno@2.9.6 pyodide@314.0.6`) and are found by options, as COFFERDAM_DENO
 /// and COFFERDAM_PYODIDE, or Deno by PATH and Pyodide beside it.
@@ -38278,8 +38482,9 @@ class pyodide {
     if (value == nullptr) return std::move(*this);
     return std::move(*this).variable(std::move(name), value);
   }
-  /// Packages of Pyodide's own that every interpreter loads. Nothing is fetched: the wheels that `pyodide-lock.json` names
-  /// must lie in Pyodide's folder, where the package of npm has none of them; they are in Pyodide's full distribution.
+  /// Packages of Pyodide's own that every interpreter loads, with those they need. Nothing is fetched: the wheels that
+  /// `pyodide-lock.json` names must lie in Pyodide's folder, where the package of npm has none of them; they are in Pyodide's
+  /// full distribution. `open` says which are missing.
   template <std::convertible_to<std::string>... Names>
   pyodide&& packages(Names&&... names) && {
     return with([&](detail::pyodide_settings& all) { (all.packages.emplace_back(std::forward<Names>(names)), ...); });
@@ -38337,9 +38542,10 @@ class pyodide {
   }
 
   /// Finds the programs and starts the first interpreter.
-  /// \throws error{errc::not_found} where Deno or Pyodide is not there, error{errc::unsupported} where Pyodide is another
-  ///         version: the sentence says how to get them; error{errc::provider_failed} where Deno does not start, is too
-  ///         old, or a package cannot be loaded; error{errc::not_a_directory, collision, invalid_argument} for directories.
+  /// \throws error{errc::not_found} where Deno or Pyodide is not there, error{errc::unsupported} where one of them is
+  ///         another version, or no Deno: the sentence says how to get them; error{errc::provider_failed} where Deno does
+  ///         not start, or a package cannot be loaded; error{errc::not_a_directory, collision, invalid_argument} for
+  ///         directories.
   awaitable<pyodide_runner> open() const { return open_with(settings_); }
 
  private:

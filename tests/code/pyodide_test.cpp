@@ -11,14 +11,22 @@
 #include "support/error_of.hpp"
 #include "support/temporary_folder.hpp"
 
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -239,9 +247,9 @@ TEST(Pyodide, what_ends_the_interpreter_is_told_and_the_next_run_has_another) {
 TEST(Pyodide, fresh_globals_share_an_interpreter_and_isolated_runs_do_not) {
   COFFERDAM_NEEDS_DENO();
   const std::string leaves =
-      "import pathlib\npathlib.PurePath.mine = 1\nopen('mine', 'w').close()\nimport json\njson.dumps = None";
+      "import csv\ncsv.register_dialect('mine')\nopen('mine', 'w').close()\nimport json\njson.dumps = None";
   const std::string looks =
-      "import os, pathlib, json\n[hasattr(pathlib.PurePath, 'mine'), os.path.exists('mine'), json.dumps is None]";
+      "import os, csv, json\n['mine' in csv.list_dialects(), os.path.exists('mine'), json.dumps is None]";
   with_pyodide(fast_pyodide(), [&](pyodide_runner& runner) -> awaitable<void> {
     code_result first = co_await runner.run_code(code_request(leaves));
     EXPECT_TRUE(first.success()) << all_of(first);
@@ -292,14 +300,191 @@ TEST(Pyodide, what_is_missing_or_of_another_version_is_an_error_that_says_what_t
   EXPECT_EQ(code_of([&] { open_it(pyodide().deno(program).folder(old)); }), errc::unsupported);
   EXPECT_NE(sentence_of([&] { open_it(pyodide().deno(program).folder(old)); }).find("pyodide@314"), std::string::npos);
   folder.write("pyodide/package.json", R"({"version": "314.0.6"})");
-  EXPECT_EQ(code_of([&] { open_it(pyodide().deno(program).folder(old)); }), errc::provider_failed);
-  EXPECT_NE(sentence_of([&] { open_it(pyodide().deno(program).folder(old)); }).find("exit code 9"), std::string::npos);
   EXPECT_EQ(code_of([&] { open_it(pyodide().deno(program).folder(old).allow_write(folder.path().string())); }),
             errc::invalid_argument);
   EXPECT_EQ(code_of([&] { open_it(pyodide().deno(program).folder(old).allow_read(program)); }), errc::not_a_directory);
   EXPECT_EQ(code_of([] { pyodide().allow_network("a,b"); }), errc::invalid_argument);
   EXPECT_EQ(code_of([] { pyodide().allow_read("/x", "relative"); }), errc::invalid_argument);
   EXPECT_EQ(code_of([] { pyodide().memory_limit(1); }), errc::invalid_argument);
+}
+
+TEST(Pyodide, a_deno_that_does_not_start_is_asked_for_its_version) {
+  const temporary_folder folder;
+  folder.write("pyodide/pyodide.mjs", "");
+  folder.write("pyodide/package.json", R"({"version": "314.0.6"})");
+  const auto said_of = [&folder](const std::string& version) {
+    folder.write(
+        "deno",
+        "#!/bin/sh\nif [ \"$1\" = --version ]; then " + version + "; exit 0; fi\necho '--no-npm?' >&2\nexit 9\n", 0755);
+    const auto open = [&folder] {
+      open_it(pyodide().deno((folder / "deno").string()).folder((folder / "pyodide").string()));
+    };
+    return std::pair(code_of(open), sentence_of(open));
+  };
+  for (const char* const old : {"deno 1.40.0", "deno 2.7.14", "deno 3.0.0"}) {
+    const auto [code, sentence] = said_of(std::string("echo ") + old + "; echo v8");
+    EXPECT_EQ(code, errc::unsupported) << sentence;
+    EXPECT_NE(sentence.find(std::string("'") + old + "'; Deno 2.8 or newer"), std::string::npos) << sentence;
+    EXPECT_NE(sentence.find("npm install deno@"), std::string::npos) << sentence;
+  }
+  for (const char* const other : {"echo v22.11.0", "true", "echo deno"}) {
+    const auto [code, sentence] = said_of(other);
+    EXPECT_EQ(code, errc::unsupported) << sentence;
+    EXPECT_NE(sentence.find("is no Deno"), std::string::npos) << sentence;
+    EXPECT_NE(sentence.find("npm install deno@"), std::string::npos) << sentence;
+  }
+  folder.write("nothing", "\177ELF", 0755);
+  const auto cannot = [&folder] {
+    open_it(pyodide().deno((folder / "nothing").string()).folder((folder / "pyodide").string()));
+  };
+  EXPECT_EQ(code_of(cannot), errc::unsupported);
+  EXPECT_NE(sentence_of(cannot).find("npm install deno@"), std::string::npos) << sentence_of(cannot);
+  const auto [code, sentence] = said_of("echo deno 2.9.6");
+  EXPECT_EQ(code, errc::provider_failed) << sentence;
+  EXPECT_NE(sentence.find("exit code 9; it said: '--no-npm?"), std::string::npos) << sentence;
+}
+
+TEST(Pyodide, PY_04_a_package_is_loaded_from_the_folder_and_a_missing_one_is_named) {
+  COFFERDAM_NEEDS_DENO();
+  const char* const own = std::getenv("COFFERDAM_PYODIDE");
+  if (own == nullptr) GTEST_SKIP() << "COFFERDAM_PYODIDE is not set";
+  const temporary_folder data;
+  std::filesystem::copy(own, data / "pyodide");
+  boost::json::value lock = boost::json::parse(content_of(data / "pyodide/pyodide-lock.json"));
+  const auto enter = [&lock](const std::string& name, boost::json::array depends) {
+    boost::json::object one{
+        {"name", name}, {"version", "1.0"}, {"install_dir", "site"}, {"sha256", std::string(64, '0')}};
+    one["file_name"] = name + "-1.0-py3-none-any.whl";
+    one["package_type"] = "package";
+    one["unvendored_tests"] = false;
+    one["imports"] = boost::json::array{boost::json::string(name)};
+    one["depends"] = std::move(depends);
+    lock.at("packages").as_object()[name] = std::move(one);
+  };
+  enter("small", {"smaller"});
+  enter("smaller", {});
+  std::ofstream(data / "pyodide/pyodide-lock.json") << boost::json::serialize(lock);
+  const std::string wheel =
+      "import zipfile\n"
+      "for name, text in (('small', 'import smaller\\nanswer = smaller.half * 2'), ('smaller', 'half = 21')):\n"
+      "  with zipfile.ZipFile('/wheels/%s-1.0-py3-none-any.whl' % name, 'w') as z:\n"
+      "    z.writestr(name + '.py', text)\n"
+      "    info = name + '-1.0.dist-info/'\n"
+      "    z.writestr(info + 'METADATA', 'Metadata-Version: 2.1\\nName: %s\\nVersion: 1.0\\n' % name)\n"
+      "    z.writestr(info + 'WHEEL', 'Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n')\n"
+      "    z.writestr(info + 'RECORD', '')\n";
+  data.write("wheels/empty", "");
+  data.write("images/empty", "");
+  const code_result made =
+      run_pyodide(code_request(wheel), fast_pyodide().allow_write((data / "wheels").string(), "/wheels"));
+  ASSERT_TRUE(made.success()) << all_of(made);
+
+  const auto recipe = [&data] {
+    return pyodide().folder((data / "pyodide").string()).snapshots((data / "images").string()).packages("small");
+  };
+  const auto put = [&data](const std::string& name) {
+    std::filesystem::copy(data / ("wheels/" + name), data / ("pyodide/" + name));
+  };
+  put("small-1.0-py3-none-any.whl");
+  const std::string sentence = sentence_of([&] { open_it(recipe()); });
+  EXPECT_NE(sentence.find("packages(small) needs smaller-1.0-py3-none-any.whl in " + (data / "pyodide").string()),
+            std::string::npos)
+      << sentence;
+  EXPECT_NE(sentence.find("full distribution"), std::string::npos) << sentence;
+  EXPECT_EQ(sentence.find("--allow-net"), std::string::npos) << sentence;
+  const std::string unknown = sentence_of([&] { open_it(recipe().packages("no-such")); });
+  EXPECT_NE(unknown.find("no package 'no-such'"), std::string::npos) << unknown;
+
+  put("smaller-1.0-py3-none-any.whl");
+  with_pyodide(recipe(), [](pyodide_runner& runner) -> awaitable<void> {
+    for (int i = 0; i < 2; ++i) {
+      code_result fresh = co_await runner.run_code(code_request("import small\nsmall.answer").timeout(100s));
+      EXPECT_EQ(value_of(fresh), "42") << all_of(fresh);
+    }
+    code_result context =
+        co_await runner.run_code(code_request("import small\nsmall.answer").context("c").timeout(100s));
+    EXPECT_EQ(value_of(context), "42") << all_of(context);
+  });
+}
+
+TEST(Pyodide, a_host_that_is_not_allowed_is_named_with_the_option_that_allows_it) {
+  COFFERDAM_NEEDS_DENO();
+  with_pyodide(fast_pyodide().allow_network("127.0.0.1:8099"), [](pyodide_runner& runner) -> awaitable<void> {
+    for (const char* const code :
+         {"import urllib.request\nurllib.request.urlopen('http://example.org:81/x')",
+          "import http.client\nhttp.client.HTTPConnection('example.org', 81).request('GET', '/x')"}) {
+      code_result refused = co_await runner.run_code(code_request(code));
+      EXPECT_NE(refused.err().text().find("example.org:81"), std::string::npos) << all_of(refused);
+      EXPECT_NE(refused.err().text().find("allow_network"), std::string::npos) << all_of(refused);
+      EXPECT_EQ(refused.err().text().find("--allow-net"), std::string::npos) << all_of(refused);
+    }
+    code_result listens = co_await runner.run_code(code_request("import socket\nsocket.socket().listen()"));
+    EXPECT_EQ(listens.failure() ? listens.failure()->type() : "", "OSError") << all_of(listens);
+  });
+}
+
+TEST(Pyodide, asyncio_has_a_loop_at_hand_and_does_the_work_of_threads_at_once) {
+  COFFERDAM_NEEDS_DENO();
+  const std::string code =
+      "import asyncio\nasync def main():\n"
+      "  try:\n    await asyncio.to_thread(int, 'x')\n  except ValueError:\n    pass\n"
+      "  return await asyncio.to_thread(len, 'abc')\n"
+      "[asyncio.get_event_loop().run_until_complete(main()), asyncio.run(main()), "
+      "asyncio.Runner(loop_factory=asyncio.EventLoop).run(main()), "
+      "asyncio.get_event_loop().run_until_complete(main())]";
+  with_pyodide(fast_pyodide(), [&code](pyodide_runner& runner) -> awaitable<void> {
+    code_result fresh = co_await runner.run_code(code_request(code));
+    EXPECT_EQ(value_of(fresh), "[3,3,3,3]") << all_of(fresh);
+    code_result context = co_await runner.run_code(code_request(code).context("c"));
+    EXPECT_EQ(value_of(context), "[3,3,3,3]") << all_of(context);
+  });
+}
+
+TEST(Pyodide, what_a_fresh_run_starts_from) {
+  COFFERDAM_NEEDS_DENO();
+  const std::string looks =
+      "import asyncio, calendar, codecs, contextvars, copy, copyreg, csv, decimal, fractions, gc, io, json, locale\n"
+      "import logging, os, pathlib, pickle, random, reprlib, socket, statistics, sys, threading, warnings\n"
+      "try:\n  odd = json.dumps({1})\nexcept TypeError:\n  odd = None\n"
+      "[str(decimal.Decimal(1) / 3), decimal.Context().prec, len(list(contextvars.copy_context())), "
+      "sys.get_int_max_str_digits(), locale.setlocale(locale.LC_ALL), str(locale.localeconv()), odd, "
+      "json.dumps('\u00e4'), "
+      "logging.root.level, len(logging.root.handlers), logging.root.manager.disable, logging.getLevelName(20), "
+      "logging.getLogger('asyncio').level, calendar.firstweekday(), reprlib.repr([1, 2, 3]), str(fractions.Fraction(1, "
+      "2)), "
+      "pathlib.Path('x').exists(), copy.deepcopy([1]), str(pickle.loads(pickle.dumps(1j))), csv.field_size_limit(), "
+      "socket.getdefaulttimeout(), gc.get_threshold()[0], gc.isenabled(), str(sys.get_asyncgen_hooks()), "
+      "threading.excepthook is threading.__excepthook__, os.umask(os.umask(0)) >= 0, sys.getrecursionlimit(), "
+      "random.random() == 0.13436424411240122, statistics.mean([1, 2]), len(warnings.filters)]";
+  const std::string changes =
+      "import asyncio, calendar, contextvars, copy, copyreg, csv, decimal, fractions, gc, json, locale, logging\n"
+      "import pathlib, random, reprlib, socket, statistics, sys, threading, warnings\n"
+      "decimal.getcontext().prec = 3\ndecimal.DefaultContext.prec = 5\ncontextvars.ContextVar('mine').set(1)\n"
+      "sys.set_int_max_str_digits(700)\nlocale.setlocale(locale.LC_ALL, 'de_DE.UTF-8')\n"
+      "locale._override_localeconv['thousands_sep'] = '.'\njson.JSONEncoder.default = lambda self, o: 5\n"
+      "json._default_encoder.ensure_ascii = False\nlogging.basicConfig(level=10)\nlogging.disable(50)\n"
+      "logging.addLevelName(20, 'HI')\nlogging.getLogger('asyncio').setLevel(50)\ncalendar.setfirstweekday(6)\n"
+      "reprlib.aRepr.maxlist = 1\nfractions.Fraction.__str__ = lambda self: 'x'\npathlib.Path.exists = lambda self: 5\n"
+      "copy._deepcopy_dispatch[list] = lambda x, memo: 5\ncopyreg.pickle(complex, lambda c: (int, (5,)))\n"
+      "csv.field_size_limit(5)\nsocket.setdefaulttimeout(7)\ngc.set_threshold(5)\ngc.disable()\n"
+      "sys.set_asyncgen_hooks(print, print)\nthreading.excepthook = None\nsys.setrecursionlimit(400)\nrandom.seed(1)\n"
+      "statistics.mean = lambda x: 0\nwarnings.simplefilter('error')";
+  with_pyodide(fast_pyodide().at_once(1), [&](pyodide_runner& runner) -> awaitable<void> {
+    code_result first = co_await runner.run_code(code_request(looks));
+    EXPECT_TRUE(first.success()) << all_of(first);
+    for (int i = 0; i < 2; ++i) {
+      code_result changed = co_await runner.run_code(code_request(changes));
+      EXPECT_TRUE(changed.success()) << all_of(changed);
+      code_result next = co_await runner.run_code(code_request(looks));
+      EXPECT_EQ(value_of(next), value_of(first)) << all_of(next);
+    }
+    for (int i = 0; i < 2; ++i) {  // the end of a program, each time
+      code_result ends = co_await runner.run_code(code_request(
+          "import atexit, weakref\nclass thing: pass\nkept = thing()\nweakref.finalize(kept, print, 'gone')\n"
+          "atexit.register(print, 'bye')"));
+      EXPECT_EQ(ends.out().text(), "bye\ngone\n") << all_of(ends);
+    }
+  });
 }
 
 TEST(Pyodide, a_warm_run_takes_milliseconds) {

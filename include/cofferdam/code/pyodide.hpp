@@ -131,17 +131,24 @@ class pyodide_runner {
 
 /// Python in WebAssembly, for code that needs no more than that: `pyodide()` is a recipe for a runner, as it is.
 ///
-/// Deno (2) runs Pyodide (314) in workers, one for every context and some for all other runs. There are three walls: the
-/// memory of WebAssembly; a JavaScript in which no text becomes code, and where Python's `js` is empty; and Deno's
-/// permissions, which are none but for what the options name. Deno's process is that of the calling user, and nothing of the
-/// operating system's stands around it: what breaks out of V8 is that user. `code_result::walls()` says all of this. For a
-/// wall of the operating system's own run `python()` in a container. There are no processes, threads, sockets or packages with native
-/// code; `time.sleep`, asyncio, and `urllib.request` for permitted hosts work.
+/// Deno (2.8 or newer) runs Pyodide (314) in workers, one for every context and some for all other runs. There are
+/// three walls: the memory of WebAssembly; a JavaScript in which no text becomes code, and where Python's `js` is
+/// empty; and Deno's permissions, which are none but for what the options name. Deno's process is that of the calling
+/// user, and nothing of the operating system's stands around it: what breaks out of V8 is that user.
+/// `code_result::walls()` says all of this. For a wall of the operating system's own run `python()` in a container.
+/// There are no processes, threads, sockets or packages with native code; `time.sleep`, asyncio, and `urllib.request`
+/// for permitted hosts work. What asyncio would do in a thread (`to_thread`, `run_in_executor(None, ...)`) is done at
+/// once.
 ///
-/// **Fresh globals are not a fresh interpreter.** Between runs without a context every module that was there before gets
-/// its names back, modules that came go, and so do changes of `sys`, `os.environ`, the work directory; changes within
-/// objects of those modules (attributes of their classes, caches) and files stay, until the interpreter is replaced. Runs
-/// that must know nothing of each other need `isolate_runs()`.
+/// **Fresh globals are not a fresh interpreter.** A run without a context starts with what each module that was
+/// loaded at the start had then: its names, those of its classes (of the standard library, written in Python), and no
+/// module besides; with the first `sys.path`, `sys.argv`, `os.environ`, work directory, mask, streams and hooks; the
+/// first warnings filters, loggers, locale, limits of recursion and of digits, settings of gc, csv, calendar and
+/// reprlib, time limit of sockets; with newly seeded random numbers, nothing to do at the program's end, and no
+/// context variables: the precision of decimal numbers is the default one. What stays until the interpreter is
+/// replaced: files; attributes of functions, and of classes of other packages that are preloaded; what was registered
+/// with abstract base classes, codecs and as csv dialects; caches. Runs that must know nothing of each other need
+/// `isolate_runs()`.
 ///
 /// Deno and Pyodide come from npm (`npm install deno@2.9.6 pyodide@314.0.6`) and are found by options, as COFFERDAM_DENO
 /// and COFFERDAM_PYODIDE, or Deno by PATH and Pyodide beside it.
@@ -187,8 +194,9 @@ class pyodide {
     if (value == nullptr) return std::move(*this);
     return std::move(*this).variable(std::move(name), value);
   }
-  /// Packages of Pyodide's own that every interpreter loads. Nothing is fetched: the wheels that `pyodide-lock.json` names
-  /// must lie in Pyodide's folder, where the package of npm has none of them; they are in Pyodide's full distribution.
+  /// Packages of Pyodide's own that every interpreter loads, with those they need. Nothing is fetched: the wheels that
+  /// `pyodide-lock.json` names must lie in Pyodide's folder, where the package of npm has none of them; they are in Pyodide's
+  /// full distribution. `open` says which are missing.
   template <std::convertible_to<std::string>... Names>
   pyodide&& packages(Names&&... names) && {
     return with([&](detail::pyodide_settings& all) { (all.packages.emplace_back(std::forward<Names>(names)), ...); });
@@ -246,9 +254,10 @@ class pyodide {
   }
 
   /// Finds the programs and starts the first interpreter.
-  /// \throws error{errc::not_found} where Deno or Pyodide is not there, error{errc::unsupported} where Pyodide is another
-  ///         version: the sentence says how to get them; error{errc::provider_failed} where Deno does not start, is too
-  ///         old, or a package cannot be loaded; error{errc::not_a_directory, collision, invalid_argument} for directories.
+  /// \throws error{errc::not_found} where Deno or Pyodide is not there, error{errc::unsupported} where one of them is
+  ///         another version, or no Deno: the sentence says how to get them; error{errc::provider_failed} where Deno does
+  ///         not start, or a package cannot be loaded; error{errc::not_a_directory, collision, invalid_argument} for
+  ///         directories.
   awaitable<pyodide_runner> open() const { return open_with(settings_); }
 
  private:

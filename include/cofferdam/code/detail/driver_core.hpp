@@ -6,6 +6,8 @@
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/code/detail/driver_link.hpp>
 #include <cofferdam/core/allotment.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/shielded.hpp>
@@ -36,7 +38,8 @@ namespace cofferdam::inline v0::detail {
 /// What a runner is but for its environment: the driver, and how runs go through it.
 ///
 /// `Settings` has `timeout`, `start_timeout`, `interrupt_grace`, `kept_output`, `most_files`, `limits`; `name` and
-/// `interpreter`, for sentences; `driver_command()`, and `driver_input()`, what the driver reads first.
+/// `interpreter`, for sentences; `driver_command()`, and `driver_input()`, what the driver reads first. Where it has them,
+/// `version_command()` is run after a driver did not start, and `require_version(result)` throws if that is why.
 template <class Settings>
 class driver_core {
  public:
@@ -57,7 +60,8 @@ class driver_core {
   }
 
   /// Starts a driver where none works.
-  /// \throws error{errc::provider_failed}, error{errc::cancelled}, error{errc::environment_closed}; what `start` throws.
+  /// \throws error{errc::provider_failed}, error{errc::cancelled}, error{errc::environment_closed}; what `start` and
+  ///         `require_version` throw.
   template <streaming_environment E>
   static awaitable<void> ensure(std::shared_ptr<driver_core> self, E& environment) {
     co_await self->turn_.take(1, "run_code");
@@ -94,6 +98,12 @@ class driver_core {
       throw error(errc::cancelled, self->settings->name + ": cancelled while the interpreter was starting");
     self->require_open();
     if (started->failure()) std::rethrow_exception(started->failure());
+    if constexpr (requires(const command_result& about) { self->settings->require_version(about); }) {
+      command asks = self->settings->version_command();
+      const command_result about = co_await environment.run_command(std::move(asks));
+      self->require_open();
+      self->settings->require_version(about);
+    }
     throw error(errc::provider_failed,
                 self->settings->name + ": " + why_not_started(*started, silent, self->settings->interpreter));
   }

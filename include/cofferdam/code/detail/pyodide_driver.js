@@ -31,6 +31,31 @@ const FORBIDDEN = ["fetch", "WebSocket", "WebSocketStream", "EventSource", "XMLH
   "dispatchEvent", "self", "reportError", "structuredClone", "location", "createImageBitmap", "alert", "confirm",
   "prompt", "name"];
 
+// Pyodide would fetch what is not there.
+function requireWheels(names, known, folder, version) {
+  const missing = [];
+  const seen = new Set();
+  const todo = [...names];
+  for (const name of todo) {
+    const key = name.toLowerCase().replace(/[-_.]+/g, "-");
+    if (seen.has(key)) continue;
+    seen.add(key);
+    const one = Object.hasOwn(known, key) ? known[key] : Object.values(known).find((each) => each.name === name);
+    if (one === undefined)
+      throw new Error("Pyodide has no package '" + name + "'; " + folder + "pyodide-lock.json names all");
+    todo.push(...one.depends);
+    try {
+      globalThis.Deno.statSync(folder + one.file_name);
+    } catch {
+      missing.push(one.file_name);
+    }
+  }
+  if (missing.length === 0) return;
+  throw new Error("packages(" + names.join(", ") + ") needs " + missing.join(", ") + " in " + folder + ", and " +
+    "nothing is fetched; they are in Pyodide's full distribution, pyodide-" + version + ".tar.bz2 of its releases: put " +
+    "them there, or name its folder instead");
+}
+
 async function work(about) {
   const say = globalThis.postMessage.bind(globalThis);
   const wait = Atomics.wait, load = Atomics.load, add = Atomics.add, store = Atomics.store, notify = Atomics.notify;
@@ -71,6 +96,7 @@ async function work(about) {
   }
   py.FS.chdir("/code");
   if (about.packages.length) {
+    requireWheels(about.packages, py.lockfile.packages, options.indexURL, py.version);
     const problems = [];
     await py.loadPackage(about.packages, {messageCallback: () => {}, errorCallback: (what) => problems.push(what)});
     if (problems.length) throw new Error(problems.join("; "));
@@ -417,7 +443,10 @@ class Place {
         binary += String.fromCharCode(...whole.subarray(at, at + 32768));
       answer = {status: got.status, reason: got.statusText, url: got.url, headers: [...got.headers], body64: btoa(binary)};
     } catch (failure) {
-      answer = {error: String(failure?.message ?? failure).slice(0, 500)};
+      let words = String(failure?.message ?? failure);
+      const host = failure?.name === "NotCapable" && /"([^"]*)"/.exec(words);
+      if (host) words = "there is no permission to reach " + host[1] + ", which pyodide's allow_network does not name";
+      answer = {error: words.slice(0, 500)};
     }
     if (!this.dead && this.run === run) this.deliver(text.encode(JSON.stringify({fetched: wanted.number, ...answer})));
   }
@@ -556,8 +585,9 @@ async function main() {
       const frame = held.subarray(4, 4 + size);
       if (driver === null) {
         const config = JSON.parse(plain.decode(frame));
-        if (!/^2\./.test(Deno.version.deno)) {
-          tell({t: "failed", text: "Deno 2 is needed; this is " + Deno.version.deno + ". To get it: npm install deno@2"});
+        const [major, minor] = Deno.version.deno.split(".").map(Number);
+        if (major !== 2 || minor < config.deno_minor) {
+          tell({t: "failed", text: "Deno " + Deno.version.deno + " is another version than is needed"});
           Deno.exit(1);
         }
         driver = new Driver(config);

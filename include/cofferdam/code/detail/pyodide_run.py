@@ -2,9 +2,9 @@
 # Copyright the cofferdam authors. See LICENSE.
 """What stands around code in Pyodide, behind the parts of python_driver.py that are about a run and about files.
 
-One interpreter executes one piece of code after another. A context keeps what it knows; between other runs everything is
-put back that can be: the names of every module that was there before, the modules that came, `sys`, `os.environ`, the
-work directory. What a run has changed inside objects of those modules (attributes of classes, caches) stays.
+One interpreter executes one piece of code after another. A context keeps what it knows; between other runs everything
+is put back that can be at little cost: see `Before`. What a run has changed deeper inside of objects (registries of
+abstract classes and codecs, caches) stays.
 """
 import base64
 import json
@@ -91,6 +91,13 @@ def no_processes(*args, **kwargs):
     raise OSError(38, "there are no processes here")
 
 
+def no_sockets(*args, **kwargs):
+    import errno
+    address = next((" for %s:%s" % each[:2] for each in args if type(each) is tuple and len(each) > 1), "")
+    raise OSError(errno.ENOTSUP, "there are no sockets%s; urllib.request reaches the hosts that pyodide's "
+                                 "allow_network names" % address)
+
+
 class Selector:
     """There is nothing to wait for but time."""
 
@@ -118,13 +125,36 @@ def make_loops():
         def _write_to_self(self):
             pass
 
+        def run_in_executor(self, executor, function, *args):
+            """At once, where a thread would be needed: there are none."""
+            if executor is not None:
+                return super().run_in_executor(executor, function, *args)
+            self._check_closed()
+            made = self.create_future()
+            try:
+                made.set_result(function(*args))
+            except (SystemExit, KeyboardInterrupt):
+                raise
+            except BaseException as failure:
+                made.set_exception(failure)
+            return made
+
     events = asyncio.events
     base = getattr(events, "_BaseDefaultEventLoopPolicy", None) or events.BaseDefaultEventLoopPolicy
 
     class Policy(base):
         _loop_factory = Loop
 
+        def get_event_loop(self):
+            """Makes one where there is none, as the main thread's did until Python 3.14."""
+            if self._local._loop is None:
+                self.set_event_loop(self.new_event_loop())
+            return self._local._loop
+
     POLICY.append(Policy)
+    asyncio.EventLoop = asyncio.SelectorEventLoop = Loop  # that of a system would end the interpreter
+    asyncio._DefaultEventLoopPolicy = Policy
+    asyncio.run = asyncio.runners.run  # where Pyodide has put its own
 
 
 POLICY = []
@@ -172,29 +202,126 @@ def make_opener(urllib_request):
     urllib_request.install_opener(urllib_request.build_opener(Handler()))
 
 
+def contexts_of_decimal():
+    """What new threads' contexts are copied from, as text that shows every setting."""
+    import decimal
+    return [repr(one) for one in (decimal.DefaultContext, decimal.BasicContext, decimal.ExtendedContext)]
+
+
+def set_contexts_of_decimal(texts):
+    import decimal
+    names = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
+    for one, text in zip((decimal.DefaultContext, decimal.BasicContext, decimal.ExtendedContext), texts):
+        was = eval(text, vars(decimal))
+        for name in names:
+            setattr(one, name, getattr(was, name))
+        one.traps = was.traps
+        one.flags = was.flags
+
+
+def settings():
+    """What has no name in a module: how it is asked for, and how it is set."""
+    import csv
+    import gc
+    import locale
+    import signal
+    import socket
+    return [(sys.getrecursionlimit, sys.setrecursionlimit),
+            (sys.get_int_max_str_digits, sys.set_int_max_str_digits),
+            (sys.get_asyncgen_hooks, lambda hooks: sys.set_asyncgen_hooks(*hooks)),
+            (sys.get_coroutine_origin_tracking_depth, sys.set_coroutine_origin_tracking_depth),
+            (sys.getswitchinterval, sys.setswitchinterval),
+            (gc.get_threshold, lambda threshold: gc.set_threshold(*threshold)), (gc.get_debug, gc.set_debug),
+            (lambda: signal.getsignal(signal.SIGINT), lambda handler: signal.signal(signal.SIGINT, handler)),
+            (socket.getdefaulttimeout, socket.setdefaulttimeout), (csv.field_size_limit, csv.field_size_limit),
+            (lambda: locale.setlocale(locale.LC_ALL), lambda name: locale.setlocale(locale.LC_ALL, name)),
+            (contexts_of_decimal, set_contexts_of_decimal)]
+
+
 class Before:
-    """How things were."""
+    """How things were: the names of modules, of their classes written in Python, and of those of their objects that hold
+    settings; lists and tables that programs add to; and what `settings` knows."""
 
     def __init__(self):
+        import calendar
+        import copy
+        import copyreg
         import gc
-        import signal
+        import itertools
+        import locale
+        import logging
+        import operator
+        import reprlib
+        import urllib.request
         import warnings
         self.modules = dict(sys.modules)
-        self.names = [(module, dict(vars(module))) for module in sys.modules.values() if hasattr(module, "__dict__")]
-        self.environment = dict(os.environ)
-        self.lists = [(one, list(one)) for one in (sys.path, sys.argv, sys.meta_path, sys.path_hooks, warnings.filters)]
-        self.recursion = sys.getrecursionlimit()
-        self.interrupt = signal.getsignal(signal.SIGINT)
-        import operator
+        modules = [module for module in sys.modules.values() if hasattr(module, "__dict__")]
+        known = {name.partition(".")[0] for name in BASELINE} - {"ast"} | {"logging", "weakref"}
+        classes = {id(one): one for module in modules for one in vars(module).values()
+                   if isinstance(one, type) and one.__flags__ & 0x300 == 0x200  # on the heap, and not immutable
+                   and one.__module__.partition(".")[0] in known}
+        loggers = [one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger)]
+        real_json = sys.modules["json"]
+        objects = [logging.root, logging.root.manager, *loggers, reprlib.aRepr, calendar.c, real_json._default_encoder,
+                   real_json._default_decoder, urllib.request._opener]
+        self.owners = modules + list(classes.values()) + objects
+        self.names = [dict(vars(owner)) for owner in self.owners]
+        # Live views, and all of them compared in one go: this is done after every run.
+        self.now = [vars(owner).values() for owner in self.owners]
+        self.sizes = [len(names) for names in self.names]
+        self.values = [value for names in self.names for value in names.values()]
+        # Every run sets something of these.
+        self.restless = [self.owners.index(sys), self.owners.index(sys.modules["asyncio.events"])]
+        self.chain = itertools.chain.from_iterable
         self.same = operator.is_
+        self.lists = [(one, list(one)) for one in (sys.path, sys.argv, sys.meta_path, sys.path_hooks, warnings.filters,
+                                                   logging.root.handlers, gc.callbacks)]
+        self.tables = [(one, dict(one)) for one in (copyreg.dispatch_table, copy._deepcopy_dispatch,
+                                                    logging.root.manager.loggerDict, logging._levelToName,
+                                                    logging._nameToLevel, locale._override_localeconv)]
+        self.environment = dict(os.environ)
+        self.settings = [(get, change, get()) for get, change in settings()]
+        self.mask = os.umask(0)
+        os.umask(self.mask)
         self.runs = 0
         gc.collect()
         gc.freeze()
 
+    def restore_names(self):
+        for index in self.restless:
+            self.restore_owner(index)
+        if self.as_before():
+            return
+        for index in range(len(self.owners)):
+            self.restore_owner(index)
+        self.values = [value for names in self.names for value in names.values()]
+        import logging
+        logging.root.manager._clear_cache()  # of what is enabled
+
+    def as_before(self):
+        """Of nearly all that is there the very object is, which is what a comparison of lists looks at first."""
+        try:
+            return list(map(len, self.now)) == self.sizes and [*self.chain(self.now)] == self.values
+        except Exception:  # of something new that is not to be compared
+            return False
+
+    def restore_owner(self, index):
+        """As the names are: what a class or its metaclass would make of it is not asked."""
+        owner, names = self.owners[index], self.names[index]
+        now = vars(owner)
+        if len(now) == len(names) and all(map(self.same, now.values(), names.values())):
+            return
+        is_class = isinstance(owner, type)
+        for name in [name for name in now if name not in names]:
+            type.__delattr__(owner, name) if is_class else now.pop(name)
+        for name, value in names.items():
+            if now.get(name, self) is not value:
+                type.__setattr__(owner, name, value) if is_class else now.update({name: value})
+        self.names[index] = dict(now)  # the order may be another
+
     def restore(self):
         """False where this interpreter is not to be used again."""
         import gc
-        import signal
         import threading
         sys.settrace(None)
         sys.setprofile(None)
@@ -207,26 +334,23 @@ class Before:
         for name, module in self.modules.items():
             if sys.modules.get(name) is not module:
                 sys.modules[name] = module
-        for module, names in self.names:
-            now = vars(module)
-            if len(now) == len(names) and all(map(self.same, now.values(), names.values())):
-                continue
-            for name in [name for name in now if name not in names]:
-                del now[name]
-            for name, value in names.items():
-                if now.get(name, self) is not value:
-                    now[name] = value
+        self.restore_names()
         for one, content in self.lists:
             if one != content:
                 one[:] = content
+        for one, content in self.tables:
+            if one != content:
+                one.clear()
+                one.update(content)
         if dict(os.environ) != self.environment:
             for name in [name for name in os.environ if name not in self.environment]:
                 del os.environ[name]
             os.environ.update(self.environment)
-        sys.setrecursionlimit(self.recursion)
-        if signal.getsignal(signal.SIGINT) is not self.interrupt:
-            signal.signal(signal.SIGINT, self.interrupt)
+        for get, change, was in self.settings:
+            if get() != was:
+                change(was)
         threading.settrace(None)
+        os.umask(self.mask)
         os.chdir("/code")
         gc.enable()
         self.runs += 1
@@ -267,8 +391,10 @@ def begin_main():
 
 
 def serve(host, config):
+    import contextvars
     import random
     import signal
+    import socket
     import time
     import urllib.request
     config = json.loads(config)
@@ -282,6 +408,9 @@ def serve(host, config):
         for name in ("system", "fork", "forkpty", "popen", "posix_spawn", "execv", "execve", "kill", "killpg"):
             if hasattr(module, name):
                 setattr(module, name, no_processes)
+    for name in ("connect", "connect_ex", "bind", "listen"):
+        setattr(socket.socket, name, no_sockets)
+    socket.create_connection = no_sockets
     make_loops()
     make_opener(urllib.request)
     open_streams()
@@ -312,14 +441,15 @@ def serve(host, config):
         if one is None or not is_context:
             begin_main()
             one = Interpreter(CHANNEL, is_context)
+            around = contextvars.Context()  # the precision of decimal numbers, for one, is a variable of it
             random.seed()
         open_streams()
         signal.signal(signal.SIGINT, one.on_interrupt)
         there, whole = scan_files(most) if most else ({}, False)
-        one.run(request)
+        around.run(one.run, request)
         request = None
         if not is_context:
-            end_run()
+            around.run(end_run)
             if one.loop is not None:
                 try:
                     one.loop.close()
@@ -334,7 +464,7 @@ def serve(host, config):
         CHANNEL.send(b"e", files)
         good = True
         if not is_context:
-            one = None
+            one = around = None
             try:
                 good = before.restore()
             except BaseException:

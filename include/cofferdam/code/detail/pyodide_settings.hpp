@@ -11,6 +11,7 @@
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/protections.hpp>
@@ -25,6 +26,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -44,6 +46,9 @@ namespace cofferdam::inline v0::detail {
 inline constexpr std::string_view how_to_get_pyodide =
     "; to get both: npm install deno@2.9.6 pyodide@314.0.6, then name node_modules/.bin/deno and node_modules/pyodide, "
     "by options or as COFFERDAM_DENO and COFFERDAM_PYODIDE";
+
+/// Of Deno 2. Up to 2.7.1 workers do not start, or runs hang; 2.7.14, 2.8.0 and 2.9.6 work.
+inline constexpr int oldest_deno_minor = 8;
 
 /// A directory of the host that guests see.
 class pyodide_mount {
@@ -149,12 +154,39 @@ class pyodide_settings {
     return version.rfind("314.", 0) == 0 ? "3.14" : std::string();
   }
 
+  command version_command() const {
+    return argv(interpreter, "--version").timeout(std::chrono::seconds(10)).keep_output(4096);
+  }
+
+  /// \param about  what Deno has said of itself, which did not start.
+  /// \throws error{errc::unsupported} where that is another version than is needed, or no Deno.
+  void require_version(const command_result& about) const {
+    const std::string name = "'" + one_line(interpreter) + "'";
+    const std::string needed = "; Deno 2." + std::to_string(oldest_deno_minor) + " or newer is needed";
+    if (about.kind() == error_kind::execution_error)
+      throw error(errc::unsupported,
+                  "pyodide: " + name + " is no Deno: " + about.reason() + needed + std::string(how_to_get_pyodide));
+    if (about.kind() != error_kind::none) return;
+    const std::string said = about.out().text().substr(0, about.out().text().find('\n'));
+    int major = 0;
+    int minor = 0;
+    if (std::sscanf(said.c_str(), "deno %9d.%9d", &major, &minor) != 2) {
+      std::string answer = said.empty() ? "nothing" : "'" + one_line(said, 100) + "'";
+      throw error(errc::unsupported, "pyodide: " + name + " is no Deno: asked for its version it said " + answer +
+                                         needed + std::string(how_to_get_pyodide));
+    }
+    if (major != 2 || minor < oldest_deno_minor)
+      throw error(errc::unsupported,
+                  "pyodide: " + name + " is '" + one_line(said, 100) + "'" + needed + std::string(how_to_get_pyodide));
+  }
+
   std::string driver_input() const {
     boost::json::object config;
     config["folder"] = file_url(folder);
     config["own"] = boost::json::array{folder};
     config["forget"] = boost::json::array{folder};
     config["pyodide"] = version;
+    config["deno_minor"] = oldest_deno_minor;
     config["prelude"] = prelude();
     const std::vector<std::string> files = snapshot_files();
     config["snapshot_file"] = files.empty() ? std::string() : files.front();

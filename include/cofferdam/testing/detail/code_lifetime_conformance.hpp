@@ -216,6 +216,18 @@ TYPED_TEST_P(code_deadline_conformance, sleep_is_ended) {
   });
 }
 
+TYPED_TEST_P(code_deadline_conformance, a_sleeping_main_function_of_asyncio_is_ended) {
+  this->with([](auto& runner) -> awaitable<void> {
+    const std::string code = "import asyncio\nasync def main():\n  await asyncio.sleep(1000)\nasyncio.run(main())";
+    const std::string next = "import asyncio\nasyncio.run(asyncio.sleep(0, 7))";
+    code_result late = co_await runner.run_code(code_request(code).timeout(std::chrono::seconds(1)));
+    EXPECT_EQ(late.kind(), error_kind::timeout) << detail::told(late);
+    EXPECT_LT(late.duration(), std::chrono::seconds(60));
+    code_result after = co_await runner.run_code(code_request(next).timeout(detail::long_limit));
+    EXPECT_EQ(detail::value_text(after), "7") << detail::told(after);
+  });
+}
+
 TYPED_TEST_P(code_deadline_conformance, a_flood_without_end_is_ended_and_its_output_bounded) {
   this->with([](auto& runner) -> awaitable<void> {
     code_request flood("while True:\n  print('x' * 10_000)");
@@ -457,7 +469,8 @@ REGISTER_TYPED_TEST_SUITE_P(code_context_conformance, globals_live_from_run_to_r
 
 REGISTER_TYPED_TEST_SUITE_P(code_deadline_conformance, an_endless_loop_is_ended_and_the_next_run_works,
                             a_loop_that_catches_everything_is_ended, what_never_returns_to_the_interpreter_is_ended,
-                            sleep_is_ended, a_flood_without_end_is_ended_and_its_output_bounded,
+                            sleep_is_ended, a_sleeping_main_function_of_asyncio_is_ended,
+                            a_flood_without_end_is_ended_and_its_output_bounded,
                             a_cancelled_run_is_ended_and_its_output_kept, closing_ends_what_runs,
                             a_closed_runner_says_so, many_runs_at_once_do_not_mix);
 

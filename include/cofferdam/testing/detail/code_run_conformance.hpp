@@ -115,6 +115,34 @@ TYPED_TEST_P(code_run_conformance, what_a_run_has_set_in_sys_and_os_is_as_before
   });
 }
 
+TYPED_TEST_P(code_run_conformance, settings_that_change_results_are_as_before_in_the_next) {
+  this->with([](auto& runner) -> awaitable<void> {
+    const std::string looks =
+        "import calendar, decimal, json, locale, logging, socket, sys\n"
+        "class own:\n  pass\ntry:\n  odd = json.dumps(own())\nexcept TypeError:\n  odd = None\n"
+        "[str(decimal.Decimal(1) / 3), decimal.Context().prec, odd, logging.getLogger().level, "
+        "len(logging.getLogger().handlers), logging.getLogger('mine').level, calendar.firstweekday(), "
+        "socket.getdefaulttimeout(), locale.setlocale(locale.LC_ALL), "
+        "getattr(sys, 'get_int_max_str_digits', int)()]";
+    const std::string changes =
+        "import calendar, decimal, json, locale, logging, socket, sys\ndecimal.getcontext().prec = 3\n"
+        "decimal.DefaultContext.prec = 5\njson.JSONEncoder.default = lambda self, o: 'odd'\n"
+        "logging.basicConfig(level=10)\nlogging.getLogger('mine').setLevel(50)\ncalendar.setfirstweekday(6)\n"
+        "socket.setdefaulttimeout(7)\nlocale.setlocale(locale.LC_ALL, 'C')\n"
+        "getattr(sys, 'set_int_max_str_digits', int)(700)";
+    code_result first = co_await runner.run_code(code_request(looks));
+    EXPECT_TRUE(first.success()) << detail::told(first);
+    for (int i = 0; i < 3; ++i) {  // where several may be used in turn
+      code_result changed = co_await runner.run_code(code_request(changes));
+      EXPECT_TRUE(changed.success()) << detail::told(changed);
+    }
+    for (int i = 0; i < 3; ++i) {
+      code_result next = co_await runner.run_code(code_request(looks));
+      EXPECT_EQ(detail::value_text(next), detail::value_text(first)) << detail::told(next);
+    }
+  });
+}
+
 TYPED_TEST_P(code_run_conformance, an_uncaught_exception_is_a_result) {
   this->with([](auto& runner) -> awaitable<void> {
     code_result zero = co_await runner.run_code(code_request("print('before')\n\n1/0"));
@@ -265,6 +293,47 @@ TYPED_TEST_P(code_run_conformance, tasks_of_asyncio_run_together) {
   });
 }
 
+TYPED_TEST_P(code_run_conformance, asyncio_runs_a_main_function_as_often_as_it_is_asked_to) {
+  this->with([](auto& runner) -> awaitable<void> {
+    const std::string code =
+        "import asyncio\n"
+        "async def put(queue):\n  for n in range(3):\n    await queue.put(n)\n    await asyncio.sleep(0)\n"
+        "  await queue.put(None)\n"
+        "async def main():\n"
+        "  queue = asyncio.Queue()\n  task = asyncio.create_task(put(queue))\n  got = []\n"
+        "  while True:\n    n = await queue.get()\n    if n is None:\n      break\n    got.append(n)\n"
+        "  await task\n"
+        "  try:\n    await asyncio.wait_for(asyncio.sleep(1000), 0.02)\n"
+        "  except asyncio.TimeoutError:\n    got.append('late')\n"
+        "  got += await asyncio.gather(asyncio.sleep(0.02, 'a'), asyncio.sleep(0.01, 'b'))\n"
+        "  if hasattr(asyncio, 'TaskGroup'):\n    async with asyncio.TaskGroup() as group:\n"
+        "      one = group.create_task(asyncio.sleep(0.01, 'c'))\n    assert one.result() == 'c'\n"
+        "  return got\n"
+        "[asyncio.run(main()), asyncio.run(main())]";
+    const std::string once = R"([0,1,2,"late","a","b"])";
+    code_result twice = co_await runner.run_code(code_request(code).timeout(detail::long_limit));
+    EXPECT_EQ(detail::value_text(twice), "[" + once + "," + once + "]") << detail::told(twice);
+    EXPECT_EQ(twice.err().text(), "");
+  });
+}
+
+TYPED_TEST_P(code_run_conformance, what_fails_in_asyncio_is_as_python_has_it) {
+  this->with([](auto& runner) -> awaitable<void> {
+    const std::string main = "import asyncio, sys\nasync def main():\n  await asyncio.sleep(0)\n  ";
+    code_result raised = co_await runner.run_code(code_request(main + "raise ValueError('late')\nasyncio.run(main())"));
+    EXPECT_EQ(detail::failure_type(raised), "ValueError") << detail::told(raised);
+    EXPECT_EQ(raised.failure() ? raised.failure()->line() : 0, 4);
+    code_result left = co_await runner.run_code(code_request(main + "sys.exit(3)\nasyncio.run(main())"));
+    EXPECT_EQ(left.exit_code(), 3) << detail::told(left);
+    code_result nested = co_await runner.run_code(
+        code_request(main + "return 5\nawait asyncio.sleep(0)\none = main()\ntry:\n  asyncio.run(one)\n"
+                            "except RuntimeError as e:\n  print(e)\none.close()\nawait main()"));
+    EXPECT_EQ(nested.out().text(), "asyncio.run() cannot be called from a running event loop\n")
+        << detail::told(nested);
+    EXPECT_EQ(detail::value_text(nested), "5");
+  });
+}
+
 TYPED_TEST_P(code_run_conformance, text_of_every_kind_goes_through) {
   this->with([](auto& runner) -> awaitable<void> {
     code_result result = co_await runner.run_code(
@@ -396,16 +465,18 @@ REGISTER_TYPED_TEST_SUITE_P(
     a_module_that_a_run_has_imported_and_changed_is_as_before_in_the_next,
     a_file_that_is_called_like_a_module_of_the_library_is_not_that_module,
     builtins_that_a_run_has_changed_are_as_before_in_the_next,
-    what_a_run_has_set_in_sys_and_os_is_as_before_in_the_next, an_uncaught_exception_is_a_result,
-    what_was_printed_before_a_failure_is_kept_of_both_streams, a_failure_within_functions_shows_their_lines,
-    the_cause_of_a_failure_is_told, a_syntax_error_names_its_line, leaving_with_sys_exit_is_an_end_with_that_code,
-    a_keyboard_interrupt_of_the_codes_own_is_130, endless_recursion_is_a_recursion_error,
-    memory_that_is_not_there_is_a_memory_error, an_exception_that_cannot_be_put_into_words_is_told,
-    the_code_is_the_main_module, awaits_at_the_top_level, tasks_of_asyncio_run_together,
-    text_of_every_kind_goes_through, code_that_is_no_utf8_is_refused, long_programs_run, the_standard_library_is_there,
-    there_is_nothing_to_read, variables_of_the_environment_are_those_of_the_run,
-    a_quiet_failure_is_told_and_not_printed, the_codes_own_trace_function_and_hooks_are_gone_with_it,
-    the_end_of_the_program_is_heard, a_prelude_stands_before_the_code_and_lines_are_the_codes_own,
+    what_a_run_has_set_in_sys_and_os_is_as_before_in_the_next, settings_that_change_results_are_as_before_in_the_next,
+    an_uncaught_exception_is_a_result, what_was_printed_before_a_failure_is_kept_of_both_streams,
+    a_failure_within_functions_shows_their_lines, the_cause_of_a_failure_is_told, a_syntax_error_names_its_line,
+    leaving_with_sys_exit_is_an_end_with_that_code, a_keyboard_interrupt_of_the_codes_own_is_130,
+    endless_recursion_is_a_recursion_error, memory_that_is_not_there_is_a_memory_error,
+    an_exception_that_cannot_be_put_into_words_is_told, the_code_is_the_main_module, awaits_at_the_top_level,
+    tasks_of_asyncio_run_together, asyncio_runs_a_main_function_as_often_as_it_is_asked_to,
+    what_fails_in_asyncio_is_as_python_has_it, text_of_every_kind_goes_through, code_that_is_no_utf8_is_refused,
+    long_programs_run, the_standard_library_is_there, there_is_nothing_to_read,
+    variables_of_the_environment_are_those_of_the_run, a_quiet_failure_is_told_and_not_printed,
+    the_codes_own_trace_function_and_hooks_are_gone_with_it, the_end_of_the_program_is_heard,
+    a_prelude_stands_before_the_code_and_lines_are_the_codes_own,
     what_fails_in_a_prelude_is_told_and_no_line_of_the_code_is_blamed);
 
 }  // namespace cofferdam::inline v0::testing
