@@ -29815,7 +29815,9 @@ texts that are put together from constants.
 """
 import ast
 import builtins
+import copy
 import json
+import keyword
 import os
 import re
 import signal
@@ -29826,15 +29828,28 @@ from importlib.machinery import PathFinder
 GREETING = b"\ncofferdam python reader 2 %d.%d\n" % sys.version_info[:2]
 MOST_FACTS = 20000
 MOST_FOLDED = 4096  # letters of a text that is put together here
+MOST_TAKEN = 65536  # letters of a text that is taken apart
 MOST_BITS = 65536   # and of a number
+MOST_WEIGHT = 1 << 25  # letters of all that is put together, and bytes of numbers
+MOST_STEPS = 100000    # through circles of names
 
 # What no module of others offers under such a name but the module itself.
 LEAKS = frozenset("os sys subprocess builtins importlib ctypes posix pty shutil socket threading multiprocessing "
                   "_os _sys _thread runpy pickle marshal".split())
+# Attributes of a module that give any of its others.
+INSIDES = frozenset("__dict__ __getattribute__ __getattr__".split())
 # Modules that hold no others, so that an attribute of any name is harmless.
 LEAVES = frozenset("math cmath time itertools".split())
 # Builtins that may be given a module.
 TAKE_MODULES = frozenset("dir help hasattr isinstance print repr str id type getattr callable format".split())
+# What `site` puts among the builtins: three of them read files whose names they keep in attributes.
+PRINTERS = frozenset("license credits copyright".split())
+OF_SITE = PRINTERS | frozenset("exit quit help".split())
+NAMESPACES = frozenset("globals locals vars".split())
+# What may be given globals() as a whole: these take its names, not what they stand for, or are judged themselves.
+TAKE_NAMESPACES = frozenset("len list tuple set frozenset sorted iter enumerate any all max min bool print repr str "
+                            "type id isinstance exec eval".split())
+OF_NAMESPACES = frozenset("get keys update clear __contains__ __setitem__ __len__".split())
 # Functions that run a text.
 RUN_TEXT = {"timeit.timeit", "timeit.repeat", "timeit.Timer", "cProfile.run", "cProfile.runctx", "profile.run",
             "profile.runctx", "pdb.run", "pdb.runeval", "trace.Trace.run", "bdb.Bdb.run",
@@ -29852,6 +29867,9 @@ LEAF_TYPES = frozenset([str, int, type(None), ast.Load, ast.Store, ast.Del, ast.
                        list(ast.operator.__subclasses__()) + list(ast.cmpop.__subclasses__()))
 RESOLVABLE = frozenset([ast.Name, ast.Attribute, ast.NamedExpr, ast.Subscript, ast.Call])
 UNKNOWN = object()
+# Methods of texts that are called here.
+TEXT_METHODS = frozenset("join decode format lower upper strip swapcase title replace removeprefix "
+                         "removesuffix".split())
 
 class TooMuch(Exception):
     pass
@@ -29940,7 +29958,8 @@ def read_module(found, name, tree):
                         found.public = (found.public or frozenset()) | frozenset(t for t in texts if isinstance(t, str))
                     elif isinstance(node.value, ast.Name) and node.value.id in found.imports:
                         found.imports[target.id] = found.imports[node.value.id]
-                    else:
+)driver_ends";
+inline constexpr std::string_view python_code_reader_2 = R"driver_ends(                    else:
                         found.imports.pop(target.id, None)
         elif isinstance(node, FUNCTIONS[:2] + (ast.ClassDef,)):
             found.imports.pop(node.name, None)
@@ -29968,12 +29987,15 @@ def submodule(base, name):
 class Scope:
     def __init__(self, kind):
         self.kind = kind      # module, class, function
-)driver_ends";
-inline constexpr std::string_view python_code_reader_2 = R"driver_ends(        self.names = {}       # name -> what it is bound to: ("m", module), ("o", dotted), ("e", expression), ...
+        self.names = {}       # name -> what it is bound to: ("m", module), ("o", dotted), ("e", expression), ...
         self.outer = set()    # global, nonlocal
+        self.inline = False   # a comprehension
+        self.classes = set()  # those of the names that are classes, too
 
     def bind(self, name, what):
         self.names.setdefault(name, []).append(what)
+        if what[0] == "c":
+            self.classes.add(name)
 
 def children(node):
     found = []
@@ -30011,21 +30033,36 @@ def own_nodes(body):
         elif kind is not ast.Lambda and kind is not ast.Name and kind is not ast.Constant:
             todo += children(node)
 
+def of_types(values, types):
+    return all(isinstance(each, types) for each in values)
+
 def targets_in(node):
     return [n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, (ast.Store, ast.Del))]
 
 class Reader:
-    def __init__(self):
+    def __init__(self, has_outer=True):
+        self.has_outer = has_outer  # `global` or `nonlocal` stand somewhere
         self.facts = {}
         self.scopes = []
         self.shift = 0        # the line of a text that is code itself
         self.nested = 0
         self.tries = 0
-        self.resolving = 0
-        self.resolved = {}
+        self.found = None     # the scope of the last name that was looked up
+        self.resolved = {}    # node, or scope and name -> what it is
+        self.opened = {}      # what is being resolved -> how deep that is
+        self.partial = {}     # found within a circle that is still walked -> (what it is, where the circle begins)
+        self.circle = []      # the keys of these, with their depths
+        self.back = 0         # how far up the circles lead that were met
+        self.steps = 0
+        self.folded = {}      # node -> its value
+        self.weight = 0       # of these values
         self.imported = set()
         self.straight = {}    # names that the module binds for sure, and from which line on
         self.deleted = set()
+        self.fine = set()     # namespaces that are used in a way which hands nothing on
+        self.grown = set()    # names whose `+=` have been read
+        self.late = {}        # names that only functions bind in the module
+        self.shared = set()   # names that more than one body binds, by `global` or `nonlocal`
 
     def add(self, kind, node, name="", detail="", number=0):
         key = (kind, name, detail, number)
@@ -30056,9 +30093,9 @@ class Reader:
                     scope.bind(node.target.id, ("e", node.value))
             elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
                 for each in targets_in(node.target):
-                    scope.bind(each.id, ("?", None))
+                    scope.bind(each.id, ("i" if each is node.target else "t", node.iter))
             elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-                scope.bind(node.target.id, ("?", None))
+                scope.bind(node.target.id, ("a", node))
             elif isinstance(node, ast.Import):
                 for each in node.names:
                     parts = each.name.split(".")
@@ -30083,6 +30120,30 @@ class Reader:
             elif isinstance(getattr(node, "rest", None), str):
                 scope.bind(node.rest, ("?", None))
 
+    def collect_global(self, scope, tree):
+        """What functions bind in the module by `global`, and which names are bound by more than one body."""
+        nodes = list(ast.walk(tree)) if self.has_outer else []
+        for each in nodes:
+            if isinstance(each, ast.Nonlocal):
+                self.shared.update(each.names)
+        if not any(isinstance(each, ast.Global) for each in nodes):
+            return
+        for each in nodes:
+            if isinstance(each, FUNCTIONS[:2] + (ast.ClassDef,)):
+)driver_ends";
+inline constexpr std::string_view python_code_reader_3 = R"driver_ends(                names = [name for n in own_nodes(each.body) if isinstance(n, ast.Global) for name in n.names]
+                if names:
+                    inner = Scope("function")
+                    self.collect(inner, each.body)
+                    for name in names:
+                        bound = inner.names.get(name, ())
+                        if bound and (name in scope.names or name in self.late):
+                            self.shared.add(name)
+                        # copies: the expressions themselves are read with the names of the function
+                        self.late.setdefault(name, []).extend(
+                            ("e", copy.deepcopy(what[1])) if what[0] == "e" and type(what[1]) in RESOLVABLE else
+                            what if what[0] in "mf" else ("?", None) for what in bound)
+
     def collect_from(self, scope, node):
         if node.level or not node.module:
             for each in node.names:
@@ -30100,17 +30161,23 @@ class Reader:
                             scope.bind(name, ("r", node, target, node.module + "." + name))
 
     def lookup(self, name):
-        """What the name may be bound to, and in which scope; (None, None) for builtins and unknown names."""
+        """What the name may be bound to, and in which scope; (None, None) for builtins and unknown names. Keeps in
+        `found` whose body binds it."""
         inner = True
         for scope in reversed(self.scopes):
             if scope.kind == "class" and not inner:
                 continue
             if name in scope.names and name not in scope.outer:
+                self.found = scope
                 return scope, scope.names[name]
             inner = False
         for scope in self.scopes:  # bound by a function that says `global`
             if name in scope.names:
+                self.found = scope
                 return self.scopes[0], scope.names[name]
+        if self.late.get(name):
+            self.found = self.scopes[0]
+            return self.scopes[0], self.late[name]
         return None, None
 
     def is_builtin(self, node):
@@ -30130,18 +30197,40 @@ class Reader:
 
     def resolve(self, node):
         """("m", module) or ("o", dotted name), else None."""
-        known = self.resolved.get(node, UNKNOWN)
+        return self.remember(node, self.resolve_inner, node) if type(node) in RESOLVABLE else None
+
+    def remember(self, key, method, *arguments):
+        """What the method says, which is asked once. Names may be bound in a circle: what is met while it is still
+        being resolved adds nothing to itself. What else is found in such a circle is kept only while the circle is
+        walked, since from elsewhere in it more may be seen."""
+        known = self.resolved.get(key, UNKNOWN)
         if known is not UNKNOWN:
             return known
-        if self.resolving > 40 or type(node) not in RESOLVABLE:
+        if key in self.partial or len(self.opened) > 120:
+            got, first = self.partial.get(key, (None, -1))
+            self.back = min(self.back, first)
+            return got
+        if key in self.opened:
+            self.back = min(self.back, self.opened[key])
             return None
-        self.resolving += 1
+        place = self.opened[key] = len(self.opened)
+        back, self.back = self.back, place
         try:
-            got = self.resolve_inner(node)
+            got = method(*arguments)
         finally:
-            self.resolving -= 1
-        if self.resolving == 0:
-            self.resolved[node] = got
+            del self.opened[key]
+        if self.back >= place or place == 0:
+            self.resolved[key] = got
+            while self.circle and self.circle[-1][1] > place:
+                self.partial.pop(self.circle.pop()[0], None)
+            self.back = back
+        else:
+            self.partial[key] = (got, self.back)
+            self.circle.append((key, place))
+            self.back = min(self.back, back)
+            self.steps += 1
+            if self.steps > MOST_STEPS:
+                raise TooMuch()
         return got
 
     def resolve_inner(self, node):
@@ -30149,24 +30238,17 @@ class Reader:
             scope, bound = self.lookup(node.id)
             if scope is None:
                 return None
-            best = None
-            for what in bound:
-                got = self.resolve_bound(what)
-                if got and got[0] == "m":
-                    return got
-                best = best or got
-            return best
+            return self.remember((self.found, node.id), self.resolve_name, bound)
         if isinstance(node, ast.Attribute):
             base = self.resolve(node.value)
             if node.attr == "__self__" and (base or (isinstance(node.value, ast.Name) and self.is_builtin(node.value))):
                 self.add("reexport", node, "builtins", "__self__")
-)driver_ends";
-inline constexpr std::string_view python_code_reader_3 = R"driver_ends(                return ("m", "builtins")
+                return ("m", "builtins")
             return self.attribute(node, base, node.attr)
         if isinstance(node, ast.NamedExpr):
             return self.resolve(node.value)
         if isinstance(node, ast.Subscript):
-            key = self.fold(node.slice.value if type(node.slice).__name__ == "Index" else node.slice)
+            key = self.fold(self.index_of(node))
             if isinstance(key, str):
                 holder = node.value
                 if isinstance(holder, ast.Call) and isinstance(holder.func, ast.Name) and self.is_builtin(holder.func):
@@ -30182,6 +30264,20 @@ inline constexpr std::string_view python_code_reader_3 = R"driver_ends(         
         if isinstance(node, ast.Call):
             return self.resolve_call(node)
         return None
+
+    def resolve_name(self, bound):
+        """Resolves in the scopes of the name, not in those where it is read."""
+        best, here = None, self.scopes
+        self.scopes = here[:here.index(self.found) + 1]
+        try:
+            for what in bound:
+                got = self.resolve_bound(what)
+                if got and got[0] == "m":
+                    return got
+                best = best or got
+            return best
+        finally:
+            self.scopes = here
 
     def resolve_bound(self, what):
         if what[0] in ("m", "o"):
@@ -30206,6 +30302,11 @@ inline constexpr std::string_view python_code_reader_3 = R"driver_ends(         
                 if isinstance(key, str):
                     return ("m", key.partition(".")[0])
             return None
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ("__getattribute__", "__getattr__") and node.args:
+            key = self.fold(node.args[0])
+            if isinstance(key, str) and self.resolve(node.func.value):
+)driver_ends";
+inline constexpr std::string_view python_code_reader_4 = R"driver_ends(                return self.resolve(ast.Attribute(value=node.func.value, attr=key, ctx=ast.Load(), lineno=node.lineno))
         called = self.resolve(node.func)
         if called and called[1] in ("importlib.import_module", "importlib.__import__") and node.args:
             key = self.fold(node.args[0])
@@ -30239,59 +30340,114 @@ inline constexpr std::string_view python_code_reader_3 = R"driver_ends(         
 
     # ---- constants ----
 
-    def fold(self, node, depth=0):
-        """The value of a constant expression; UNKNOWN where it is none."""
+    def fold(self, node):
+        """The value of a constant expression; UNKNOWN where it is none. Each expression is put together once, without
+        recursion; a name that is bound to an expression with itself in it is not known."""
         if isinstance(node, ast.Constant):
             return node.value
-        if depth > 60:
-            return UNKNOWN
-        try:
-            return self.fold_inner(node, depth + 1)
-        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError):
-            return UNKNOWN
+        known = self.folded.get(node)
+        if known is not None:
+            return known[0]
+        here, opened, todo = self.scopes, {}, [(node, self.scopes)]
+        while todo:
+            each, self.scopes = todo[-1]
+            if each in self.folded:
+                todo.pop()
+                continue
+            parts = opened.get(each, UNKNOWN)
+            if parts is UNKNOWN:
+                parts = opened[each] = self.parts_of(each)
+                missing = [part for part in parts or () if not self.is_folded(part[0])]
+                if missing and not any(part[0] in opened for part in missing):
+                    todo += missing
+                    continue
+            self.keep_folded(each, self.put_together(each, parts))
+            todo.pop()
+        self.scopes = here
+        return self.folded[node][0]
 
-    def fold_inner(self, node, depth):
-        if isinstance(node, ast.BinOp):
-            left, right = self.fold(node.left, depth), self.fold(node.right, depth)
-            if left is UNKNOWN or right is UNKNOWN:
-                return UNKNOWN
-            return self.fold_operation(node.op, left, right)
-        if isinstance(node, ast.UnaryOp):
-            value = self.fold(node.operand, depth)
-            if value is UNKNOWN:
-                return UNKNOWN
-            if isinstance(node.op, ast.Not):
-                return not value
-            return -value if isinstance(node.op, ast.USub) else +value if isinstance(node.op, ast.UAdd) else UNKNOWN
-        if isinstance(node, ast.Name):
+    def is_folded(self, node):
+        return isinstance(node, ast.Constant) or node in self.folded
+
+    def keep_folded(self, node, value):
+        if isinstance(value, int):
+            self.weight += value.bit_length() >> 3
+        elif isinstance(value, (str, bytes, list)) and not isinstance(node, ast.Name):
+            self.weight += len(value)
+        if self.weight > MOST_WEIGHT:
+            raise TooMuch()
+        self.folded[node] = (value,)
+
+    def parts_of(self, node):
+        """The expressions that a constant expression is made of, each with the scopes it is read in; or None."""
+        kind, parts = type(node), None
+        if kind is ast.BinOp:
+            parts = [node.left, node.right]
+        elif kind is ast.UnaryOp:
+            parts = [node.operand]
+        elif kind is ast.Name:
             scope, bound = self.lookup(node.id)
-            if scope is None or len(bound) != 1 or bound[0][0] != "e" or self.resolving > 20:
-                return UNKNOWN
-            self.resolving += 1
-            try:
-                return self.fold(bound[0][1], depth)
-            finally:
-                self.resolving -= 1
-        if isinstance(node, ast.JoinedStr):
+            if scope is None or len(bound) != 1 or bound[0][0] != "e" or node.id in self.shared:
+                return None
+            return [(bound[0][1], self.scopes[:self.scopes.index(self.found) + 1])]
+        elif kind is ast.JoinedStr:
             parts = []
             for each in node.values:
                 if isinstance(each, ast.FormattedValue):
                     if each.format_spec or each.conversion not in (-1, 115):
-                        return UNKNOWN
+                        return None
                     each = each.value
-                value = self.fold(each, depth)
-                if not isinstance(value, (str, int)):
-                    return UNKNOWN
-                parts.append(str(value))
-            return "".join(parts)[:MOST_FOLDED]
-        if isinstance(node, (ast.List, ast.Tuple)):
-            values = [self.fold(each, depth) for each in node.elts[:1000]]
-            return UNKNOWN if UNKNOWN in values else values
-        if isinstance(node, ast.Subscript):
-            return self.fold_slice(node, depth)
-        if isinstance(node, ast.Call):
-            return self.fold_call(node, depth)
-        return UNKNOWN
+                parts.append(each)
+        elif kind is ast.List or kind is ast.Tuple:
+            parts = node.elts[:1000]
+        elif kind is ast.Subscript:
+            index = self.index_of(node)
+            parts = [node.value]
+            parts += [e for e in (index.lower, index.upper, index.step) if e] if type(index) is ast.Slice else [index]
+        elif kind is ast.Call and not node.keywords:
+            if isinstance(node.func, ast.Attribute):
+                if node.func.attr in TEXT_METHODS:
+                    parts = [node.func.value] + node.args
+            elif isinstance(node.func, ast.Name) and node.func.id in ("chr", "str", "ascii") and len(node.args) == 1:
+                parts = node.args if self.is_builtin(node.func) else None
+        return None if parts is None else [(part, self.scopes) for part in parts]
+
+    def index_of(self, node):
+        return node.slice.value if type(node.slice).__name__ == "Index" else node.slice
+
+    def put_together(self, node, parts):
+        if parts is None:
+            return UNKNOWN
+        values = []
+        for part, _ in parts:
+            value = part.value if isinstance(part, ast.Constant) else self.folded.get(part, (UNKNOWN,))[0]
+            if value is UNKNOWN:
+                return UNKNOWN
+            values.append(value)
+        try:
+            return self.fold_values(node, values)
+        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError):
+            return UNKNOWN
+
+    def fold_values(self, node, values):
+        kind = type(node)
+        if kind is ast.BinOp:
+            return self.fold_operation(node.op, *values)
+        if kind is ast.UnaryOp:
+            if isinstance(node.op, ast.Not):
+                return not values[0]
+            if isinstance(node.op, ast.USub):
+                return -values[0]
+            return +values[0] if isinstance(node.op, ast.UAdd) else UNKNOWN
+        if kind is ast.Name:
+            return values[0]
+        if kind is ast.JoinedStr:
+            return "".join([str(each) for each in values])[:MOST_FOLDED] if of_types(values, (str, int)) else UNKNOWN
+        if kind is ast.Subscript:
+            return self.fold_slice(node, *values)
+        if kind is ast.Call:
+            return self.fold_call(node, values)
+        return values
 
     def fold_operation(self, operator, left, right):
         numbers = isinstance(left, int) and isinstance(right, int)
@@ -30315,43 +30471,39 @@ inline constexpr std::string_view python_code_reader_3 = R"driver_ends(         
             return left // right
         return UNKNOWN
 
-    def fold_slice(self, node, depth):
-        part = node.slice.value if type(node.slice).__name__ == "Index" else node.slice
-        value = self.fold(node.value, depth)
+    def fold_slice(self, node, value, *ends):
+        index = self.index_of(node)
         if not isinstance(value, (str, bytes, list)):
             return UNKNOWN
-        if isinstance(part, ast.Slice):
-            ends = [None if e is None else self.fold(e, depth) for e in (part.lower, part.upper, part.step)]
-            return UNKNOWN if UNKNOWN in ends else value[slice(*ends)]
-        index = self.fold(part, depth)
-        return value[index] if isinstance(index, int) else UNKNOWN
-
-    def fold_call(self, node, depth):
-        values = [self.fold(each, depth) for each in node.args]
-        if node.keywords or UNKNOWN in values:
-            return UNKNOWN
+        if type(index) is ast.Slice:
+            ends = list(ends)
+            part = slice(*[ends.pop(0) if e else None for e in (index.lower, index.upper, index.step)])
+            return value[part] if len(range(*part.indices(len(value)))) <= MOST_TAKEN else UNKNOWN
 )driver_ends";
-inline constexpr std::string_view python_code_reader_4 = R"driver_ends(        if isinstance(node.func, ast.Name) and self.is_builtin(node.func):
-            if node.func.id == "chr" and len(values) == 1:
+inline constexpr std::string_view python_code_reader_5 = R"driver_ends(        return value[ends[0]] if isinstance(ends[0], int) else UNKNOWN
+
+    def fold_call(self, node, values):
+        if isinstance(node.func, ast.Name):
+            if node.func.id == "chr":
                 return chr(values[0])
-            if node.func.id in ("str", "ascii") and len(values) == 1 and isinstance(values[0], (str, int)):
-                return str(values[0])
+            return str(values[0]) if isinstance(values[0], (str, int)) else UNKNOWN
+        text, values, name = values[0], values[1:], node.func.attr
+        if not isinstance(text, (str, bytes)) or len(text) > MOST_TAKEN:
             return UNKNOWN
-        if not isinstance(node.func, ast.Attribute):
-            return UNKNOWN
-        text, name = self.fold(node.func.value, depth), node.func.attr
-        if not isinstance(text, (str, bytes)):
-            return UNKNOWN
+        self.weight += len(text)
         if name == "join" and len(values) == 1:
-            return text.join(values[0])[:MOST_FOLDED]
-        if name in ("lower", "upper", "strip", "swapcase", "title", "replace", "removeprefix", "removesuffix"):
-            done = getattr(text, name)(*values)
-            return done if len(done) <= MOST_FOLDED else UNKNOWN
-        if name == "decode" and isinstance(text, bytes) and not values:
-            return text.decode()
-        if name == "format" and isinstance(text, str) and len(text) < 200 and not re.search(r"[\[.:!]", text):
+            pieces = values[0][:MOST_FOLDED]
+            return text.join(pieces)[:MOST_FOLDED] if len(text) * len(pieces) <= MOST_TAKEN else UNKNOWN
+        if name == "decode":
+            return text.decode() if isinstance(text, bytes) and not values else UNKNOWN
+        if name == "format":
+            if not isinstance(text, str) or len(text) >= 200 or re.search(r"[\[.:!]", text):
+                return UNKNOWN
             return text.format(*[v if isinstance(v, (str, int)) else "" for v in values])[:MOST_FOLDED]
-        return UNKNOWN
+        if name == "replace" and len(text) + text.count(values[0]) * len(values[1]) > 2 * MOST_FOLDED:
+            return UNKNOWN
+        done = getattr(text, name)(*values)
+        return done if len(done) <= MOST_FOLDED else UNKNOWN
 
     # ---- visiting ----
 
@@ -30378,6 +30530,7 @@ inline constexpr std::string_view python_code_reader_4 = R"driver_ends(        i
         scope = Scope("module")
         self.scopes.append(scope)
         self.collect(scope, node.body)
+        self.collect_global(scope, node)
         for each in node.body:
             if isinstance(each, (ast.Assign, ast.AnnAssign)):
                 targets = each.targets if isinstance(each, ast.Assign) else [each.target] if each.value else []
@@ -30445,13 +30598,15 @@ inline constexpr std::string_view python_code_reader_4 = R"driver_ends(        i
 
     def visit_comprehension(self, node):
         scope = Scope("function")
+        scope.inline = True
         for each in node.generators:
+            self.fine.add(each.iter)
             for target in targets_in(each.target):
-                scope.bind(target.id, ("?", None))
+                scope.bind(target.id, ("i" if target is each.target else "t", each.iter))
         self.visit(node.generators[0].iter)
         self.scopes.append(scope)
         for number, each in enumerate(node.generators):
-            self.count(each.iter, False)
+            self.count(each.iter, ())
             if number:
                 self.visit(each.iter)
             self.visit(each.target)
@@ -30477,9 +30632,14 @@ inline constexpr std::string_view python_code_reader_4 = R"driver_ends(        i
                 if got:
                     self.add("use", node, got[1])
 
-    def visit_Name(self, node):
+    def visit_Name(self, node, is_value=True):
         if not isinstance(node.ctx, ast.Load):
             return
+        if is_value and node.id in ("help", "globals", "locals") and self.is_builtin(node):
+            if node.id == "help":
+                self.add("dynamic", node, "", "help")
+            else:
+                self.add("getattr", node, node.id)
         if self.is_builtin(node) or (node.id.startswith("__") and node.id.endswith("__")):
             self.add("name", node, node.id)
         got = self.resolve(node)
@@ -30492,19 +30652,37 @@ inline constexpr std::string_view python_code_reader_4 = R"driver_ends(        i
     def read_attribute(self, node, is_value):
         got = self.resolve(node)
         if got is None:
-            own = isinstance(node.value, ast.Name) and any(w[0] == "c" for w in self.lookup(node.value.id)[1] or ())
+            self.inner_attribute(node, node.value, node.attr)
+            if node.attr == "__code__" and not isinstance(node.ctx, ast.Load):
+                self.add("getattr", node, "__code__")
+            own = (isinstance(node.value, ast.Name) and self.lookup(node.value.id)[0] is not None and
+                   node.value.id in self.found.classes)
             self.add("attribute", node, node.attr, "own" if own else "")
             if node.attr in LEAKS or (node.attr.startswith("_") and not node.attr.endswith("__")):
                 self.attribute_of_stranger(node)
             return self.visit(node.value)
         self.add("value" if got[0] == "m" and is_value else "use", node, got[1])
-        below = node.value
+        if node.attr == "__code__" and not isinstance(node.ctx, ast.Load):
+            self.add("getattr", node, "__code__")
+        below = node
         while isinstance(below, ast.Attribute):
+            if below.attr in INSIDES and below not in self.fine:
+                base = self.resolve(below.value)
+)driver_ends";
+inline constexpr std::string_view python_code_reader_6 = R"driver_ends(                if base and base[0] == "m" and base[1] not in LEAVES:
+                    self.add("getattr", below, base[1])
             below = below.value
         if not isinstance(below, ast.Name):
             self.visit_within(below)
         elif self.is_builtin(below):
             self.add("name", below, below.id)
+
+    def inner_attribute(self, node, holder, name):
+        """Attributes in which printers of `site` keep what they read."""
+        of_site = isinstance(holder, ast.Name) and holder.id in OF_SITE and self.is_builtin(holder)
+        if name.startswith("_Printer__") or (of_site and name.startswith("_") and
+                                             (holder.id in PRINTERS or not name.endswith("__")) and name != "__doc__"):
+            self.add("private", node, (holder.id if isinstance(holder, ast.Name) else "license") + "." + name)
 
     def attribute_of_stranger(self, node):
         """A name that this code does not bind may be a module: one that earlier code of a context has imported."""
@@ -30523,10 +30701,11 @@ inline constexpr std::string_view python_code_reader_4 = R"driver_ends(        i
         elif isinstance(node, ast.Subscript):
             self.visit_Subscript(node, False)
 
-)driver_ends";
-inline constexpr std::string_view python_code_reader_5 = R"driver_ends(    def visit_Subscript(self, node, is_value=True):
-        part = node.slice.value if type(node.slice).__name__ == "Index" else node.slice
+    def visit_Subscript(self, node, is_value=True):
+        part = self.index_of(node)
         holder = node.value
+        if self.is_namespace(holder) or isinstance(self.fold(part), str):
+            self.fine.add(holder)
         if isinstance(holder, ast.Call) and isinstance(holder.func, ast.Name) and isinstance(node.ctx, ast.Load):
             if holder.func.id in ("globals", "locals", "vars") and self.is_builtin(holder.func):
                 self.unknown_key(node, holder.func.id, part)
@@ -30537,8 +30716,24 @@ inline constexpr std::string_view python_code_reader_5 = R"driver_ends(    def v
             got = self.resolve(node)
             if got:
                 self.add("value" if got[0] == "m" else "use", node, got[1])
-        self.visit(holder)
+        key = self.fold(part) if isinstance(node.ctx, ast.Store) else None
+        if isinstance(key, str) and self.resolve(holder) == ("o", "os.environ"):
+            self.add("use", node, "os.environ[" + key + "]")
+        else:
+            self.visit(holder)
         self.visit(part)
+
+    def is_namespace(self, node):
+        """It is the module's own names with what they stand for: among these are the builtins."""
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in NAMESPACES and
+                not node.args and self.is_builtin(node.func)):
+            return False
+        return node.func.id == "globals" or all(each.kind == "module" or each.inline for each in self.scopes)
+
+    def visit_Compare(self, node):
+        self.fine.update(each for each, how in zip(node.comparators, node.ops) if isinstance(how, (ast.In, ast.NotIn)))
+        self.visit(node.left)
+        self.visit_all(node.comparators)
 
     def unknown_key(self, node, holder, part):
         key = self.fold(part)
@@ -30553,6 +30748,7 @@ inline constexpr std::string_view python_code_reader_5 = R"driver_ends(    def v
         self.add("call", node, name, first[:200] if isinstance(first, str) else "")
         builtin = isinstance(node.func, ast.Name) and self.is_builtin(node.func)
         skip = ()
+        self.visit_whole(node, name, builtin)
         if builtin and name in ("getattr", "setattr", "delattr", "hasattr") and len(node.args) >= 2:
             skip = self.visit_getattr(node, name)
         elif builtin and name == "__import__" or name in ("importlib.import_module", "importlib.__import__"):
@@ -30565,6 +30761,11 @@ inline constexpr std::string_view python_code_reader_5 = R"driver_ends(    def v
             self.add("dynamic", node, "", name)
             if isinstance(first, str):
                 self.text_is_code(first, node, "exec")
+        elif builtin and name == "help":
+            if isinstance(first, str) and not keyword.iskeyword(first):
+                self.add("dynamic", node, first, name)
+            elif not node.args or (first is UNKNOWN and self.may_be_text(node.args[0])):
+                self.add("dynamic", node, "", name)
         elif name in RUN_TEXT:
             self.visit_runner(node, name)
         elif name in ("operator.attrgetter", "operator.methodcaller"):
@@ -30592,8 +30793,54 @@ inline constexpr std::string_view python_code_reader_5 = R"driver_ends(    def v
             self.visit(each)
         self.visit_all(node.keywords)
 
+    def visit_whole(self, node, name, builtin):
+        """Namespaces, code and printers, as wholes: in a call, or as its subject."""
+        func = node.func
+        if (builtin and name in TAKE_NAMESPACES) or name in RUN_TEXT:
+            self.fine.update(node.args)
+        if isinstance(func, ast.Attribute) and func.attr in OF_NAMESPACES:
+            self.fine.add(func.value)
+        for each in node.keywords:
+            if each.arg in ("globals", "globs", "locals") or (each.arg is None and name == ".format"):
+                self.fine.add(each.value)
+        if node not in self.fine and self.is_namespace(node):
+            self.add("getattr", node, func.id)
+        of_code = any(each.arg and each.arg.startswith("co_") for each in node.keywords)
+        if isinstance(func, ast.Attribute):
+            of_code = of_code or (func.attr == "replace" and isinstance(func.value, ast.Attribute) and
+                                  func.value.attr == "__code__")
+            if func.attr == "__setattr__":
+                of_code = of_code or any(self.fold(each) == "__code__" for each in node.args)
+            if func.attr in ("__getattribute__", "__getattr__"):
+                got = self.resolve(node)
+                if got:
+                    self.fine.add(func)
+                    self.add("value" if got[0] == "m" else "use", node, got[1])
+        if of_code:
+            self.add("getattr", node, "__code__")
+        asked = func if isinstance(func, ast.Call) else node if builtin and name == "vars" else None
+)driver_ends";
+inline constexpr std::string_view python_code_reader_7 = R"driver_ends(        if asked and isinstance(asked.func, ast.Name) and asked.func.id in ("type", "vars") and len(asked.args) == 1:
+            who = asked.args[0]
+            if isinstance(who, ast.Name) and who.id in PRINTERS and self.is_builtin(who):
+                self.add("private", node, asked.func.id + "(" + who.id + ")")
+
+    def may_be_text(self, node, names=True):
+        if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+            return any(self.may_be_text(each, False) for each in node.elts)
+        if isinstance(node, ast.Name):
+            return names and any(what[0] == "a" or (what[0] in "eit" and self.may_be_text(what[1], False))
+                                 for what in self.lookup(node.id)[1] or ())
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Attribute):
+                return node.func.attr in TEXT_METHODS
+            return isinstance(node.func, ast.Name) and node.func.id in ("str", "chr", "input", "repr", "format")
+        return isinstance(node, (ast.BinOp, ast.JoinedStr)) or isinstance(getattr(node, "value", None), str)
+
     def visit_callee(self, node):
-        if isinstance(node, ast.Attribute):
+        if isinstance(node, ast.Name):
+            self.visit_Name(node, False)
+        elif isinstance(node, ast.Attribute):
             self.read_attribute(node, False)
         else:
             self.visit(node)
@@ -30611,16 +30858,41 @@ inline constexpr std::string_view python_code_reader_5 = R"driver_ends(    def v
         base, key = self.resolve(node.args[0]), self.fold(node.args[1])
         is_module = base is not None and base[0] == "m"
         if isinstance(key, str):
+            if key in INSIDES and is_module and base[1] not in LEAVES:
+                self.add("getattr", node, base[1])
+            self.inner_attribute(node, node.args[0], key)
+            if key == "__code__" and name in ("setattr", "delattr"):
+                self.add("getattr", node, key)
             for part in key.split("."):
                 self.add("attribute", node, part)
             got = self.resolve(node) if name == "getattr" else None
             if got:
                 self.add("value" if got[0] == "m" else "use", node, got[1])
         elif is_module and base[1] not in LEAVES:
-            self.add("getattr", node, base[1])
+            names = self.names_of_loop(node.args[1]) if name == "getattr" else None
+            if names is None:
+                self.add("getattr", node, base[1])
+            for each in names or ():
+                self.add("attribute", node, each)
+                got = self.attribute(node, base, each)
+                self.add("value" if got[0] == "m" else "use", node, got[1])
         elif not isinstance(node.args[1], (ast.Name, ast.Attribute, ast.Subscript)) and self.may_hide(node.args[1]):
             self.add("getattr", node, "")
         return (0,) if is_module else ()
+
+    def names_of_loop(self, node):
+        """What a name stands for that is bound by one loop over constant names, and by nothing else."""
+        scope, bound = self.lookup(node.id) if isinstance(node, ast.Name) else (None, ())
+        if scope is None or len(bound) != 1 or bound[0][0] != "i" or node.id in self.shared:
+            return None
+        here = self.scopes
+        self.scopes = here[:here.index(self.found) + 1]
+        values = self.fold(bound[0][1])
+        self.scopes = here
+        if not isinstance(values, list) or len(values) >= 1000:
+            return None
+        known = all(isinstance(each, str) and each.isidentifier() and each not in INSIDES for each in values)
+        return values if known else None
 
     def may_hide(self, node):
         """A name that is computed, and does not begin with a harmless constant."""
@@ -30649,6 +30921,9 @@ inline constexpr std::string_view python_code_reader_5 = R"driver_ends(    def v
     def text_is_code(self, text, node, mode):
         if self.nested > 3 or len(text) > 100000:
             return self.add("dynamic", node, "", "exec")
+        self.weight += 256 * len(text)  # to read it costs that much more
+        if self.weight > MOST_WEIGHT:
+            raise TooMuch()
         try:
             tree = ast.parse(text.strip() if mode == "eval" else text, mode=mode)
         except (SyntaxError, ValueError, MemoryError, RecursionError):
@@ -30691,8 +30966,7 @@ inline constexpr std::string_view python_code_reader_5 = R"driver_ends(    def v
             self.repeat(node)
         elif whole is UNKNOWN and isinstance(node.op, (ast.Pow, ast.LShift)):
             left, right = self.fold(node.left), self.fold(node.right)
-)driver_ends";
-inline constexpr std::string_view python_code_reader_6 = R"driver_ends(            if isinstance(left, int) and isinstance(right, int):
+            if isinstance(left, int) and isinstance(right, int):
                 bits = left.bit_length() * right if isinstance(node.op, ast.Pow) else right
                 if bits > 10 ** 7 and (abs(left) > 1 or (left and isinstance(node.op, ast.LShift))):
                     self.add("power", node, number=min(bits, 2 ** 53))
@@ -30701,7 +30975,11 @@ inline constexpr std::string_view python_code_reader_6 = R"driver_ends(         
         below = [node.left, node.right]
         while below:  # long sums are deep to the left
             each = below.pop()
-            if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add) and not isinstance(whole, (str, bytes)):
+            if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add):
+                part = self.fold(each)
+                if isinstance(part, (str, bytes)):
+)driver_ends";
+inline constexpr std::string_view python_code_reader_8 = R"driver_ends(                    self.string(each, part if isinstance(part, str) else part.decode("latin-1"))
                 below += [each.left, each.right]
             else:
                 self.visit(each)
@@ -30737,12 +31015,12 @@ inline constexpr std::string_view python_code_reader_6 = R"driver_ends(         
         self.visit_all(node.orelse)
 
     def visit_For(self, node):
-        ends, _ = self.loop_ends(node.body)
-        self.count(node.iter, ends)
+        self.fine.add(node.iter)
+        self.count(node.iter, node.body)
         for child in children_and_constants(node):
             self.visit(child)
 
-    def count(self, node, ends):
+    def count(self, node, body):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range" and
                 self.is_builtin(node.func) and 1 <= len(node.args) <= 3):
             return
@@ -30751,7 +31029,7 @@ inline constexpr std::string_view python_code_reader_6 = R"driver_ends(         
             span = range(*values)
             size = max(0, (span.stop - span.start + span.step - (1 if span.step > 0 else -1)) // span.step)
             if size > 10 ** 6:
-                self.add("range", node, "", "ends" if ends else "", min(size, 2 ** 53))
+                self.add("range", node, "", "ends" if self.loop_ends(body)[0] else "", min(size, 2 ** 53))
 
     def loop_ends(self, body):
         """Whether something in a loop's body leaves it, and whether something may raise."""
@@ -30800,6 +31078,30 @@ inline constexpr std::string_view python_code_reader_6 = R"driver_ends(         
             self.read_attribute(node.value, False)
         self.visit_all(node.targets)
 
+    def visit_AugAssign(self, node):
+        if isinstance(node.target, ast.Name) and isinstance(node.op, ast.Add):
+            scope, bound = self.lookup(node.target.id)
+            if scope is not None and (self.found, node.target.id) not in self.grown:
+                self.grown.add((self.found, node.target.id))
+                self.grow(bound)
+        for child in children_and_constants(node):
+            self.visit(child)
+
+    def grow(self, bound):
+        """The texts that `+=` makes, as if each stood behind the other and ran once. No more is made of them than
+        texts: the name itself stays unknown, for it may be added to in a loop."""
+        more = sorted((what[1] for what in bound if what[0] == "a"), key=lambda each: (each.lineno, each.col_offset))
+        for start in [self.fold(what[1]) for what in bound if what[0] == "e"][:8]:
+            text = start
+            for each in more:
+                part = self.fold(each.value)
+                if not isinstance(text, (str, bytes)) or type(part) is not type(text):
+                    break
+                if len(text) + len(part) > MOST_FOLDED:
+                    break
+                text += part
+                self.string(each, text if isinstance(text, str) else text.decode("latin-1"))
+
     def visit_MatchClass(self, node):
         for each in node.kwd_attrs:
             self.add("attribute", node, each)
@@ -30825,7 +31127,7 @@ def read(source, minor=0):
     try:
         text = source.decode("utf-8")
         tree = ast.parse(text, feature_version=(3, minor) if 0 < minor < sys.version_info[1] else None)
-        reader = Reader()
+        reader = Reader("global" in text or "nonlocal" in text)
         for number, line in enumerate(text.split("\n", 2)[:2], 1):
             cookie = COOKIE.match(line)
             if cookie and cookie.group(1).lower().replace("_", "-") not in ("utf-8", "utf8", "ascii", "us-ascii"):
@@ -30847,7 +31149,8 @@ def limit():
     """What a hostile text may cost. The host has limits of its own, for where these are not to be had."""
     try:
         import resource
-        for what, size in ((resource.RLIMIT_AS, int(sys.argv[2])), (resource.RLIMIT_CORE, 0)):
+)driver_ends";
+inline constexpr std::string_view python_code_reader_9 = R"driver_ends(        for what, size in ((resource.RLIMIT_AS, int(sys.argv[2])), (resource.RLIMIT_CORE, 0)):
             hard = resource.getrlimit(what)[1]
             if hard != resource.RLIM_INFINITY:
                 size = min(size, hard)
@@ -30872,8 +31175,7 @@ def put(data):
 
 def prepare():
     sys.setrecursionlimit(3000)
-)driver_ends";
-inline constexpr std::string_view python_code_reader_7 = R"driver_ends(    read(b"import json\nfor x in [1]:\n  print(json.dumps({'a': f'{x}'}))\n")  # what is slow the first time
+    read(b"import json\nfor x in [1]:\n  print(json.dumps({'a': f'{x}'}))\n")  # what is slow the first time
     return GREETING
 
 def answer_to(source, minor):
@@ -30898,8 +31200,8 @@ if __name__ == "__main__":
 )driver_ends";
 
 /// The program of the Python code reader, in pieces that follow one another.
-inline constexpr std::array<std::string_view, 7> python_code_reader = {
-    python_code_reader_1, python_code_reader_2, python_code_reader_3, python_code_reader_4, python_code_reader_5, python_code_reader_6, python_code_reader_7};
+inline constexpr std::array<std::string_view, 9> python_code_reader = {
+    python_code_reader_1, python_code_reader_2, python_code_reader_3, python_code_reader_4, python_code_reader_5, python_code_reader_6, python_code_reader_7, python_code_reader_8, python_code_reader_9};
 
 }  // namespace cofferdam::inline v0::detail
 
@@ -31472,7 +31774,7 @@ class code_request {
   /// of errors are the source's, whatever stands here; what fails within it shows as `<prelude>` in the traceback.
   /// **Guards judge the source alone**: what is imported here, the source can use.
   /// \param source  UTF-8; trusted as the program is.
-  /// \par Source    kodeagent's `tools_code`, prior-art 2.6.
+  /// \par Source    kodeagent's `tools_code`.
   code_request& prelude(std::string source) & {
     prelude_ = std::move(source);
     return *this;
@@ -33951,6 +34253,11 @@ class import_policy {
       all.insert(each.name());
       if (each.kind() == fact_kind::import_from && each.detail() != "*") all.insert(each.name() + "." + each.detail());
     }
+    for (const code_fact& each : facts.all()) {  // two builtins import what they need
+      if (each.kind() != fact_kind::builtin_name) continue;
+      if (each.name() == "breakpoint") all.insert("pdb");
+      if (each.name() == "help") all.insert("pydoc");
+    }
     return all;
   }
 
@@ -33988,8 +34295,13 @@ class import_policy {
                         "Use what you need of it by name, as in module.function(...).");
         break;
       case fact_kind::hidden_name:
-        if (!allowed_->contains("*"))
-          return refuse(fact, "the name of what is looked up here is computed", "Write the name itself.");
+        if (allowed_->contains("*")) break;
+        if (fact.name() == "__code__")
+          return refuse(fact, "the code of a function is exchanged", "Write a function that does it.");
+        return refuse(fact, "the name of what is looked up here is computed", "Write the name itself.");
+      case fact_kind::attribute:
+        if (!allowed_->contains("*") && leads_to_modules(fact.name()))
+          return refuse(fact, shown + " can bring in any module");
         break;
       case fact_kind::builtin_name:
         if (!allowed_->contains("*") && is_route(fact.name())) return refuse(fact, shown + " can bring in any module");
@@ -34004,14 +34316,51 @@ class import_policy {
 
   /// What makes modules, or code, of anything.
   static bool is_route(std::string_view name) {
-    for (const std::string_view each :
-         {"exec", "eval", "compile", "__import__", "__builtins__", "__loader__", "__spec__", "sys.modules",
-          "builtins.exec", "builtins.eval", "builtins.compile", "builtins.__import__", "pkgutil.resolve_name",
-          "pydoc.locate", "types.CodeType", "sys.meta_path", "sys.path_hooks", "sys.path"})
+    for (const std::string_view each : {"exec",
+                                        "eval",
+                                        "compile",
+                                        "__import__",
+                                        "__builtins__",
+                                        "__loader__",
+                                        "__spec__",
+                                        "breakpoint",
+                                        "sys.modules",
+                                        "builtins.exec",
+                                        "builtins.eval",
+                                        "builtins.compile",
+                                        "builtins.__import__",
+                                        "builtins.breakpoint",
+                                        "builtins.help",
+                                        "pkgutil.resolve_name",
+                                        "pydoc.locate",
+                                        "pydoc.help",
+                                        "pydoc.doc",
+                                        "pydoc.render_doc",
+                                        "pydoc.resolve",
+                                        "pydoc.safeimport",
+                                        "types.CodeType",
+                                        "types.FunctionType",
+                                        "types.LambdaType",
+                                        "sys.meta_path",
+                                        "sys.path_hooks",
+                                        "sys.path",
+                                        "sys.breakpointhook"})
       if (name == each || (name.size() > each.size() && name.starts_with(each) && name[each.size()] == '.'))
         return true;
     for (const std::string_view each : {"importlib.util.", "importlib.machinery.", "runpy.", "zipimport.", "imp."})
       if (name.starts_with(each)) return true;
+    for (std::size_t dot = name.find('.'); dot != std::string_view::npos; dot = name.find('.')) {
+      name.remove_prefix(dot + 1);
+      if (leads_to_modules(name.substr(0, name.find('.')))) return true;
+    }
+    return false;
+  }
+
+  /// What every module or function has, and what holds modules, or finds them.
+  static bool leads_to_modules(std::string_view attribute) {
+    for (const std::string_view each :
+         {"__builtins__", "__globals__", "__loader__", "__import__", "f_globals", "f_builtins"})
+      if (attribute == each) return true;
     return false;
   }
 
@@ -34040,8 +34389,10 @@ class import_policy {
 ///
 /// A name allows its submodules (`xml` allows `xml.etree.ElementTree`), and no sibling. Judged is what is meant: aliases,
 /// imports in functions, relative imports, modules that others have imported (`random._os`, `typing.sys`), texts put
-/// together (`__import__('o' + 's')`), `importlib`, `sys.modules`, texts that are run (`exec`, `timeit`). What cannot be
-/// known before it runs is refused, and so is a module that is handed on as a value.
+/// together (`__import__('o' + 's')`), `importlib`, `sys.modules`, texts that are run (`exec`, `timeit`), `help('name')` and
+/// `breakpoint()`. What cannot be known before it runs is refused, and so is a module, or `globals()`, that is handed on as a
+/// value, and a function whose code is exchanged. A name that one loop takes from constants is known:
+/// `for name in ("mean", "median"): getattr(statistics, name)`.
 ///
 /// One piece of code is seen at a time: what an earlier run of a context has left under a name is not known here, but that a
 /// module's private names are not to be taken from it.
@@ -34055,7 +34406,7 @@ class import_policy {
 ///              what may be imported instead.
 /// \throws      error{errc::provider_failed} where there is no Python to read the code with.
 /// \par Cost    as of `check_syntax`, whose reading it shares.
-/// \par Source  kodeagent's whitelist, prior-art 2.1 and 2.2; without the bypasses K1 and M9.
+/// \par Source  kodeagent's whitelist, without its bypasses.
 class allow_imports : public guard<allow_imports> {
  public:
   template <std::convertible_to<std::string>... Names>
@@ -34519,7 +34870,7 @@ class syntax_policy {
 /// \return        `code_result` of kind `error_kind::security_violation`.
 /// \throws        error{errc::provider_failed} where there is no Python to read the code with.
 /// \par Cost      some tenths of a millisecond for 50 lines; shared with the other guards of the runner.
-/// \par Source    kodeagent's check, prior-art 2.2.
+/// \par Source    kodeagent's check.
 class check_syntax : public guard<check_syntax> {
  public:
   syntax_policy policy() const { return {}; }
@@ -34530,7 +34881,6 @@ class check_syntax : public guard<check_syntax> {
 // ---- cofferdam/code/limit_code.hpp ----
 
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -34552,6 +34902,17 @@ class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
  private:
   static awaitable<std::optional<code_result>> answer(std::optional<code_result> refusal) { co_return refusal; }
 
+  /// As Python counts: "\n", "\r" and "\r\n" end a line, and nothing else does.
+  static std::size_t lines_of(const std::string& source) noexcept {
+    std::size_t lines = 0;
+    char before = '\n';
+    for (const char each : source) {
+      if (each == '\r' || (each == '\n' && before != '\r')) ++lines;
+      before = each;
+    }
+    return lines + (before == '\n' || before == '\r' ? 0 : 1);
+  }
+
   std::optional<code_result> refusal_of(const std::string& source) const {
     const auto too_much = [](std::size_t is, std::size_t most, const std::string& unit) {
       return guard_refusal(
@@ -34561,8 +34922,7 @@ class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
           .result(std::string());
     };
     if (source.size() > bytes_) return too_much(source.size(), bytes_, "bytes");
-    const auto ends = static_cast<std::size_t>(std::count(source.begin(), source.end(), '\n'));
-    const std::size_t lines = ends + (source.empty() || source.back() == '\n' ? 0 : 1);
+    const std::size_t lines = lines_of(source);
     if (lines > lines_) return too_much(lines, lines_, "lines");
     return std::nullopt;
   }
@@ -34578,7 +34938,7 @@ class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
 /// \param  lines  at most so many; more than zero. Default: 2,000.
 /// \return        a refusal is a `code_result` of kind `error_kind::security_violation`.
 /// \throws        error{errc::invalid_argument} from the constructor.
-/// \par Source    the limits of prior-art 3.1; without defect M12.
+/// \par Source    the limits of DSPy's code executor.
 class limit_code : public pipeable {
  public:
   explicit limit_code(std::size_t bytes = 64 * 1024, std::size_t lines = 2000) : bytes_(bytes), lines_(lines) {
@@ -38440,7 +38800,7 @@ class pyodide_runner {
 ///
 /// Deno and Pyodide come from npm (`npm install deno@2.9.6 pyodide@314.0.6`) and are found by options, as COFFERDAM_DENO
 /// and COFFERDAM_PYODIDE, or Deno by PATH and Pyodide beside it.
-/// \par Source   prior-art 3.3 and 5.7; Deno's manual on permissions and workers; Pyodide's on `loadPyodide`.
+/// \par Source   DSPy's `PythonInterpreter`, without its defects; Deno's manual on permissions and workers; Pyodide's on `loadPyodide`.
 class pyodide {
  public:
   /// Deno: a path, or a name to look for in PATH. Default: COFFERDAM_DENO, else "deno".
@@ -38973,7 +39333,7 @@ class python_provider {
 /// processes of one user, who can end each other and the driver, and read each other's memory where the kernel lets one
 /// user's processes do that. Runs that must not trust each other get a runner each.
 /// \par Layers   a `timeout` or `allow_commands` layer beneath sees one command, the interpreter, for the runner's life.
-/// \par Source   prior-art 2, 3 and 5.5 to 5.7; Python's `os.fork`, prctl(2), unix(7).
+/// \par Source   Python's `os.fork`, prctl(2), unix(7).
 class python {
  public:
   /// The interpreter's name or path. Default: "python3". Best a real binary, not a version manager's shim.
@@ -39155,7 +39515,7 @@ class runner_options {
 ///
 /// \param name  one of these, as it stands here.
 /// \throws      error{errc::invalid_argument} for any other, with the names that there are. Nothing is opened yet.
-/// \par Source  kodeagent's `CodeRunner(env=…)`, prior-art 2.5 and K14.
+/// \par Source  kodeagent's `CodeRunner(env=…)`.
 template <std::convertible_to<std::string_view> Name>
 any_runner_provider make_runner(const Name& name, runner_options options = runner_options()) {
   const std::string_view wanted(name);
@@ -39549,6 +39909,11 @@ inline constexpr auto risky_values =
     std::to_array<std::string_view>({"os", "posix", "sys", "subprocess", "builtins", "importlib", "ctypes", "pty",
                                      "shutil", "socket", "_posixsubprocess"});
 
+/// What libraries are told by the environment: to set these, by their names, starts nothing and shows nothing.
+inline constexpr auto harmless_settings = std::to_array<std::string_view>(
+    {"MPLBACKEND", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS",
+     "TOKENIZERS_PARALLELISM", "TF_CPP_MIN_LOG_LEVEL", "CUDA_VISIBLE_DEVICES", "TZ"});
+
 /// Codecs that hide what a text is.
 inline constexpr auto hiding_codecs = std::to_array<std::string_view>(
     {"hex", "base64", "base_64", "rot13", "rot_13", "zlib", "zip", "bz2", "uu", "quopri", "unicode_escape",
@@ -39661,6 +40026,10 @@ class pattern_policy {
     std::string name = fact.name();
     if (name.starts_with("posix.")) name = "os." + name.substr(6);
     if (name.starts_with("nt.")) name = "os." + name.substr(3);
+    if (name.starts_with("os.environ[")) {  // one is set
+      if (contains(detail::harmless_settings, name.substr(11, name.size() - 12))) return;
+      name = "os.environ";
+    }
     look_up(detail::risky_uses, name, fact, add);
     if (fact.kind() == fact_kind::call) {
       if (name == "types.FunctionType" && !permits(name)) add(10, fact.line(), "Code from data: types.FunctionType");
@@ -39736,7 +40105,7 @@ class pattern_policy {
 /// \return      a refusal is a `code_result` of kind `error_kind::security_violation` that names line, text and findings.
 /// \throws      error{errc::provider_failed} where there is no Python to read the code with.
 /// \par Cost    as of `check_syntax`, whose reading it shares.
-/// \par Source  kodeagent's detector, prior-art 2.3; without the bypasses of K1 and M9, and the false alarms of K2.
+/// \par Source  kodeagent's detector, without its bypasses and false alarms.
 class reject_patterns : public guard<reject_patterns> {
  public:
   reject_patterns() = default;

@@ -128,6 +128,13 @@ TEST(Attack, PG_02_imports_by_call_are_seen) {
       {"getattr(__builtins__, '__imp' + 'ort__')('os').getpid(); print('in')", false},
       {"__builtins__['__import__']('os')", false},
       {"print.__self__.__import__('os').getpid(); print('in')"},
+      {"import ast\nast.__getattribute__('sys').modules; print('in')"},
+      {"for k, v in list(globals().items()):\n    if k.startswith('__bu'): b = v\n"
+       "for k, v in vars(b).items():\n    if k.endswith('ort__'): i = v\ni('os').getpid(); print('in')"},
+      {"def f(): return there('os')\nf.__code__ = f.__code__.replace(co_names=('__import' + chr(95) * 2,))\n"
+       "f().getpid(); print('in')"},
+      {"open('evil.py', 'w').write('print(\"in\")')\nhelp('evil')"},
+      {"try:\n    breakpoint()\nexcept BaseException as e:\n    if type(e).__module__ == 'bdb': print('in')"},
   });
 }
 
@@ -211,6 +218,8 @@ TEST(Attack, PG_08_the_text_is_read_as_the_interpreter_reads_it) {
 
 TEST(Attack, PG_09_inner_modules_are_refused) {
   expect_refused({
+      {"open('it', 'w').write('in')\nlicense._Printer__filenames = ['it']\nlicense()"},
+      {"p = '/etc/pas'\np += 'swd'\nif 'root' in open(p).read(): print('in')"},
       {"import _posixsubprocess; _posixsubprocess.fork_exec; print('in')"},
       {"import sys\nsys.modules['posix'].getpid(); print('in')"},
       {"import sys\nm = sys.modules\nm['posix'].getpid(); print('in')"},
@@ -221,16 +230,22 @@ TEST(Attack, PG_09_inner_modules_are_refused) {
 }
 
 TEST(Attack, PG_10_hostile_sources_cost_little) {
-  const auto begun = std::chrono::steady_clock::now();
-  const outcome all = try_all({
+  const std::vector<attack> hostile = {
       {std::string(100'000, '(') + std::string(100'000, ')'), false},
       {"9**9**9", false},
       {std::string(100'000, '-') + "1", false},
       {std::string(10 * 1024 * 1024, '#'), false},
       {"x = [0] * 10**12", false},
-  });
+      {"x = 10\nx**x**x", false},
+      {"x = x + x + x\nprint(x)\ny = [0] * 10**12", false},
+  };
+  const outcome all = try_all(hostile);
   for (const code_result& each : all.guarded) EXPECT_EQ(each.kind(), error_kind::security_violation) << all_of(each);
-  EXPECT_LT(std::chrono::steady_clock::now() - begun, 60s);
+  // Each is decided in 100 ms on an idle machine; the best of three, and ten times that, where others are at work.
+  std::vector<std::string> codes;
+  for (const attack& each : hostile) codes.push_back(each.code);
+  for (const cofferdam_test::decision& each : cofferdam_test::decisions(codes))
+    EXPECT_LT(each.took, 1s) << each.code.substr(0, 100);
   // The control: what the first of them does to the interpreter itself is an error, and the last a MemoryError.
   const outcome control = try_all({{"try:\n    x = [0] * 10**15\nexcept MemoryError:\n    print('in')"}});
   EXPECT_NE(control.open.front().out().text().find("in"), std::string::npos) << all_of(control.open.front());
@@ -261,9 +276,10 @@ TEST(Attack, PG_12_ordinary_scripts_run) {  // 500 of them: GuardCorpus
 TEST(Attack, PG_13_the_prediction_holds_every_import) {  // over a corpus, with CPython's audit hook: GuardCorpus
   const auto facts = cofferdam_test::read_one(
       "import a, b.c as d\nfrom e.f import g\nfrom l import *\ndef x():\n    __import__('h' + 'i')\n    import j\n"
-      "class K:\n    try:\n        import k\n    except ImportError: m = lambda: __import__('n')\n");
+      "class K:\n    try:\n        import k\n    except ImportError: m = lambda: __import__('n')\n"
+      "help('o.p')\nbreakpoint()\n");
   const auto predicted = cofferdam::import_policy::predicted(*facts);
-  for (const char* const each : {"a", "b.c", "e.f", "e.f.g", "hi", "j", "k", "l", "n"})
+  for (const char* const each : {"a", "b.c", "e.f", "e.f.g", "hi", "j", "k", "l", "n", "o.p", "pdb", "pydoc"})
     EXPECT_TRUE(predicted.contains(each)) << each;
 }
 

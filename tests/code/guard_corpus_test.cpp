@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// 500 ordinary scripts (tests/code/corpus/ordinary_scripts.py) against all guards: none is refused, and what they import is
-// what the guard said they would.
+// Ordinary scripts against all guards: 500 of our own (tests/code/corpus/ordinary_scripts.py), the examples of the standard
+// library that is installed here (library_examples.py), and cells that go on with what they did not bind (notebooks.py).
+// None is refused, and what they import is what the guard said they would.
 
 #include <cofferdam/code/allow_imports.hpp>
 #include <cofferdam/code/check_syntax.hpp>
+#include <cofferdam/code/python.hpp>
 #include <cofferdam/code/reject_patterns.hpp>
+#include <cofferdam/code/with_runner.hpp>
 
 #include "code/guard_support.hpp"
+#include "code/python_support.hpp"
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -27,10 +31,14 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
-namespace {
+namespace guard_corpus_test {  // named: coroutine templates are made for what is here
 
+using cofferdam::awaitable;
+using cofferdam::code_request;
+using cofferdam::code_result;
 using cofferdam::guard_refusal;
 using cofferdam::import_policy;
 using cofferdam::pattern_policy;
@@ -56,8 +64,8 @@ boost::json::array ordinary_scripts() {
 }
 
 /// What a data analyst's agent would be allowed.
-import_policy analysts_policy() {
-  return import_policy(
+std::vector<std::string> analysts_modules() {
+  return std::vector<std::string>(
       {"abc",         "argparse",     "ast",        "asyncio",    "base64",      "binascii",    "bisect",   "calendar",
        "collections", "configparser", "contextlib", "copy",       "csv",         "dataclasses", "datetime", "decimal",
        "enum",        "fractions",    "functools",  "gzip",       "hashlib",     "heapq",       "html",     "io",
@@ -68,28 +76,57 @@ import_policy analysts_policy() {
        "zipfile"});
 }
 
-}  // namespace
+/// Pieces of code, and what each may import.
+class corpus_of {
+ public:
+  std::vector<std::string> codes;
+  std::vector<import_policy> policies;
+
+  void add(std::string code, const std::vector<std::string>& modules) {
+    codes.push_back(std::move(code));
+    policies.emplace_back(modules);
+  }
+};
+
+/// All that is read here at once.
+corpus_of whole_corpus() {
+  corpus_of all;
+  for (const auto& each : ordinary_scripts()) all.add(each.at("code").as_string().c_str(), analysts_modules());
+  const auto library = boost::json::parse(output_of("python3 '" + corpus + "library_examples.py'"));
+  for (const auto& each : library.at("examples").as_array()) {
+    std::vector<std::string> modules = analysts_modules();
+    modules.emplace_back("tkinter");  // turtle is made of it
+    for (const auto& name : each.at("imports").as_array()) modules.emplace_back(name.as_string().c_str());
+    all.add(each.at("code").as_string().c_str(), modules);
+  }
+  std::printf("  %zu examples of the library of Python %s, without %lld\n", library.at("examples").as_array().size(),
+              library.at("version").as_string().c_str(), static_cast<long long>(library.at("left_out").as_int64()));
+  EXPECT_GE(library.at("examples").as_array().size(), 150U);
+  EXPECT_LE(library.at("left_out").as_int64(), 15);
+  return all;
+}
+
+}  // namespace guard_corpus_test
+
+using namespace guard_corpus_test;
 
 TEST(GuardCorpus, none_of_500_ordinary_scripts_is_refused) {
-  const boost::json::array scripts = ordinary_scripts();
-  ASSERT_EQ(scripts.size(), 500U);
-  std::vector<std::string> codes;
-  std::set<std::string> different;
-  for (const auto& each : scripts) codes.emplace_back(each.at("code").as_string().c_str());
-  different.insert(codes.begin(), codes.end());
-  EXPECT_EQ(different.size(), 500U);
+  const corpus_of all = whole_corpus();
+  const std::vector<std::string>& codes = all.codes;
+  const std::set<std::string> different(codes.begin(), codes.end());
+  ASSERT_GE(codes.size(), 650U);
+  EXPECT_EQ(different.size(), codes.size());
   using clock = std::chrono::steady_clock;
   std::vector<clock::time_point> times;
   const auto facts = read_all(codes, cofferdam::python_reader(), [&](std::size_t) { times.push_back(clock::now()); });
   times.push_back(clock::now());
   std::vector<double> milliseconds;
-  const import_policy imports = analysts_policy();
   const pattern_policy patterns;
   std::size_t refused = 0;
   for (std::size_t i = 0; i < codes.size(); ++i) {
     const auto before = clock::now();
     std::optional<guard_refusal> refusal = syntax_policy().judge(*facts[i]);
-    if (!refusal) refusal = imports.judge(*facts[i]);
+    if (!refusal) refusal = all.policies[i].judge(*facts[i]);
     if (!refusal) refusal = patterns.judge(*facts[i]);
     const auto took = clock::now() - before + (i + 1 < times.size() ? times[i + 1] - times[i] : clock::duration());
     milliseconds.push_back(std::chrono::duration<double, std::milli>(took).count());
@@ -101,6 +138,33 @@ TEST(GuardCorpus, none_of_500_ordinary_scripts_is_refused) {
   std::sort(milliseconds.begin(), milliseconds.end());
   std::printf("  decision, warm, over %zu scripts: p50 %.2f ms, p95 %.2f ms\n", codes.size(),
               milliseconds[milliseconds.size() / 2], milliseconds[milliseconds.size() * 95 / 100]);
+}
+
+TEST(GuardCorpus, cells_that_go_on_with_names_they_did_not_bind_run) {
+  const boost::json::array notebooks = boost::json::parse(output_of("python3 '" + corpus + "notebooks.py'")).as_array();
+  ASSERT_GE(notebooks.size(), 14U);
+  const cofferdam_test::python_folder folder;
+  auto stack = folder.provider() | cofferdam::python() | cofferdam::check_syntax() |
+               cofferdam::allow_imports(analysts_modules()) | cofferdam::reject_patterns();
+  cofferdam_test::run(
+      [&] {
+        return cofferdam::with_runner(stack, [&](auto& guarded) -> awaitable<void> {
+          for (const auto& notebook : notebooks) {
+            bool first = true;
+            for (const auto& cell : notebook.at("cells").as_array()) {
+              code_request request(cell.as_string().c_str());
+              request.context(notebook.at("name").as_string().c_str());
+              if (first)
+                for (const auto& each : notebook.at("variables").as_object())
+                  request.variable(std::string(each.key()), each.value());
+              first = false;
+              code_result result = co_await guarded.run_code(std::move(request));
+              EXPECT_TRUE(result.success()) << cell << "\n" << cofferdam_test::all_of(result);
+            }
+          }
+        });
+      },
+      std::chrono::seconds(120));
 }
 
 TEST(GuardCorpus, what_accepted_code_imports_was_predicted) {
@@ -117,6 +181,7 @@ TEST(GuardCorpus, what_accepted_code_imports_was_predicted) {
   codes.emplace_back("import importlib\nimportlib.import_module('json.tool')\n");
   codes.emplace_back("def f():\n    from email.mime.text import MIMEText as M\n    return M('x')\nf()\n");
   codes.emplace_back("import timeit\ntimeit.timeit('import colorsys; colorsys.rgb_to_hls(0, 0, 0)', number=1)\n");
+  codes.emplace_back("try:\n    breakpoint()\n    x = 1\nexcept BaseException: pass\n");
   while (names.size() < codes.size()) names.emplace_back("route " + std::to_string(names.size()));
   const auto facts = read_all(codes);
   boost::json::array questions;

@@ -20,6 +20,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -114,13 +115,16 @@ TEST(Guard, each_alone_refuses_its_own_and_lets_the_rest_run) {
   EXPECT_EQ(answer(runner | reject_patterns(), "eval('1')").kind(), error_kind::security_violation);
   EXPECT_EQ(answer(runner | limit_code(10), "x = 1234567").kind(), error_kind::security_violation);
   EXPECT_EQ(answer(runner | limit_code(100, 2), "1\n2\n3").kind(), error_kind::security_violation);
+  EXPECT_EQ(answer(runner | limit_code(100, 2), "1\r2\r3").kind(), error_kind::security_violation);
+  EXPECT_EQ(answer(runner | limit_code(100, 2), "1\r\n\r\r\n").kind(), error_kind::security_violation);
   EXPECT_TRUE(notes->ran.empty());
   EXPECT_TRUE(answer(runner | check_syntax(), "import os").success());
   EXPECT_TRUE(answer(runner | allow_imports("json"), "import json").success());
   EXPECT_TRUE(answer(runner | reject_patterns(), "import json").success());
   EXPECT_TRUE(answer(runner | limit_code(100, 2), "1\n2\n").success());
-  EXPECT_EQ(notes->ran.size(), 4U);
-  EXPECT_EQ(notes->closed, 9);
+  EXPECT_TRUE(answer(runner | limit_code(100, 2), "1\r\n2\f3\v4\r").success());  // a form feed ends no line
+  EXPECT_EQ(notes->ran.size(), 5U);
+  EXPECT_EQ(notes->closed, 12);
 }
 
 TEST(Guard, all_together_in_any_order_refuse_the_same) {
@@ -290,6 +294,57 @@ TEST(Guard, hostile_sources_are_refused_soon_and_the_next_is_read) {
   for (const std::size_t i : {0U, 1U, 2U, 3U, 5U, 6U, 8U, 9U, 10U, 11U, 12U}) EXPECT_TRUE(all[i]->problem()) << i;
   EXPECT_FALSE(all[7]->problem());
   EXPECT_FALSE(all.back()->problem());
+}
+
+TEST(Guard, names_that_are_bound_to_themselves_are_decided_soon) {
+  const auto many = [](int count, const std::function<std::string(int)>& line) {
+    std::string all;
+    for (int i = 1; i <= count; ++i) all += line(i);
+    return all;
+  };
+  const auto n = [](int i) { return std::to_string(i); };
+  const std::vector<std::string> ordinary = {
+      "x = (x - min(x)) / (max(x) - min(x))\nprint(x)",
+      "df = (df - df.mean()) / df.std()\nprint(df)",
+      "total = total + total * 0.1\nprint(f'{total}')",
+      "s = s + ', ' + s\nprint(s[0])",
+      "data = data[1:] + data[:1]\nfor d in data: print(d)",
+      "x = x*x + x*2 + 1\ny = [0]*x\n'{}'.format(x)",
+      "from turtle import *\ndef f():\n    global c\n    c = c[1:]+c[:1]\n    color(c[0])",
+      "def f():\n    global count\n    count = count + count % 7\n    print(str(count))\nf()",
+      "a = b + b\nb = a + a\nprint(f'{a}{b}')",
+      "df = df.dropna()\ndf = df.rename()\ndf = df.sort_values('a')\ndf = df.head()\ndf = df.copy()\nprint(df.x)",
+      "a = b.next()\nb = a.next()\na = b.other()\nb = a.other()\na = b.last()\nb = a.last()\nprint(a.x, b.x)",
+  };
+  for (const cofferdam_test::decision& each : cofferdam_test::decisions(ordinary)) {
+    EXPECT_FALSE(each.facts->problem()) << each.code << "\n" << each.facts->problem()->message();
+    EXPECT_LT(each.took, 1s) << each.code;
+  }
+  const auto patient = [] { return python_reader().time_limit(20s); };
+  const std::vector<std::string> long_ones = {
+      many(1000, [&](int i) { return "a" + n(i) + "=a" + n(i - 1) + "+a" + n(i - 1) + "\n"; }),
+      many(1000, [&](int i) { return "a" + n(1001 - i) + "=a" + n(1000 - i) + "+a" + n(1000 - i) + "\n"; }),
+      many(1000, [&](int i) { return "df=df.a" + n(i) + "().b(df)\n"; }),
+      "x = " + many(1500, [&](int) { return std::string("'a' + "); }) + "'b'",
+      many(2000,
+           [&](int i) { return "def f" + n(i) + "(a):\n    for k in range(a):\n        a += k\n    return a\n"; }),
+  };
+  for (const cofferdam_test::decision& each : cofferdam_test::decisions(long_ones, patient())) {
+    EXPECT_FALSE(each.facts->problem()) << each.code.substr(0, 60) << "\n" << each.facts->problem()->message();
+    EXPECT_LT(each.took, 5s) << each.code.substr(0, 60);
+  }
+  // What is hostile is refused, and not by the clock.
+  const std::vector<std::string> hostile = {
+      many(900, [&](int i) { return "x" + n(i / 30) + "=x" + n(i % 30) + ".f()\n"; }) +
+          many(3600, [&](int i) { return "y" + n(i / 60) + "=y" + n(i % 60) + ".f()\n"; }),
+      "s='a'*4096\n" + many(20'000, [](int) { return std::string("s.replace('',s);"); }),
+      "s='" + many(20'000, [](int) { return std::string("a=1;"); }) + "'\n" +
+          many(5000, [](int) { return std::string("exec(s)\n"); }),
+  };
+  for (const cofferdam_test::decision& each : cofferdam_test::decisions(hostile, patient())) {
+    ASSERT_TRUE(each.facts->problem()) << each.code.substr(0, 60);
+    EXPECT_EQ(each.facts->problem()->type(), "TooDeep") << each.code.substr(0, 60);
+  }
 }
 
 TEST(Guard, the_reader_executes_nothing_of_what_it_reads) {

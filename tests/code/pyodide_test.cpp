@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // What is Pyodide's own; what every runner has to show is in tests/conformance. The tests called D1 to D12 are each about
-// a defect of another runner on Deno and Pyodide (prior-art 5.7).
+// a defect of another runner on Deno and Pyodide.
 
 #include <cofferdam/code/any_runner.hpp>
 #include <cofferdam/code/pyodide.hpp>

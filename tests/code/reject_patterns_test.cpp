@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-// What every known way round kodeagent's and the MCP executor's checks does here (prior-art K1, K2, M9), as tables.
+// What every known way round kodeagent's and the MCP executor's checks does here, as tables.
 
 namespace {
 
@@ -248,6 +248,108 @@ TEST(RejectPatterns, ordinary_neighbours_of_attacks_are_accepted) {
                     "typing")
           .policy(),
       pattern_policy());
+}
+
+TEST(RejectPatterns, ways_to_modules_that_no_import_names_are_refused) {
+  expect_refused(
+      {
+          {"for k, v in list(globals().items()):\n    if k.startswith('__bu'): b = v", by::imports},
+          {"for v in globals().values(): print(v)", by::imports},
+          {"g = globals()\nfor k in g: print(g[k])", by::imports},
+          {"dict(globals())", by::imports},
+          {"names = globals\nnames().values()", by::imports},
+          {"[v for k, v in locals().items()]", by::imports},
+          {"v = vars()", by::imports},
+          {"import ast\nast.__getattribute__('sys')", by::imports},
+          {"import ast\nast.__getattribute__('s' + 'ys')", by::imports},
+          {"import ast\nast.__getattribute__(input())", by::imports},
+          {"import ast\nlook = ast.__getattribute__\nlook('sys')", by::imports},
+          {"import os\nos.__getattribute__('system')('id')", by::patterns},
+          {"import ast\nd = ast.__dict__\nd['sys']", by::imports},
+          {"import ast\nfor v in ast.__dict__.values(): print(v)", by::imports},
+          {"import ast\ngetattr(ast, '__dict__')", by::imports},
+          {"import random\nrandom.__builtins__['x']", by::imports},
+          {"import random\nrandom.__loader__.load_module('os')", by::imports},
+          {"def f(): pass\nf.__globals__", by::imports},
+          {"help('evil')", by::imports},
+          {"name = 'evil'\nhelp(name)", by::imports},
+          {"help('ev' + input())", by::imports},
+          {"for name in ['evil']: help(name)", by::imports},
+          {"h = help\nh('evil')", by::imports},
+          {"list(map(help, ['evil']))", by::imports},
+          {"help.__call__('evil')", by::imports},
+          {"help()", by::imports},
+          {"breakpoint()", by::imports},
+          {"b = breakpoint\nb()", by::imports},
+          {"import sys\nsys.breakpointhook()", by::imports},
+          {"def f(): pass\nf.__code__ = f.__code__.replace(co_names=('__import' + chr(95) * 2,))", by::imports},
+          {"c = (lambda: 0).__code__\nc.replace(co_names=('x',))", by::imports},
+          {"f.__code__ = g.__code__", by::imports},
+          {"def f(): pass\nf.__code__.replace(**{'co_names': ()})", by::imports},
+          {"def f(): pass\nsetattr(f, '__code__', 1)", by::imports},
+          {"def f(): pass\nobject.__setattr__(f, '__code__', 1)", by::imports},
+          {"import types\ntypes.FunctionType(c, {})", by::imports},
+          // Names that are what another body has made of them.
+          {"b = 'os'\na = b\ndef f():\n    b = 'json'\n    __import__(a)\nf()", by::imports},
+          {"x = 'json'\ndef f():\n    global x\n    x = 'os'\nf()\n__import__(x)", by::imports},
+          {"def f():\n    x = 'json'\n    def g():\n        nonlocal x\n        x = 'os'\n    g()\n    __import__(x)",
+           by::imports},
+      },
+      allow_imports("os", "sys", "json", "types").policy(), pattern_policy());
+}
+
+TEST(RejectPatterns, files_that_no_open_names_are_refused) {
+  expect_refused(
+      {
+          {"license._Printer__filenames = ['/etc/hos' + 'tname']\nlicense()", by::imports},
+          {"l = license\nl._Printer__filenames = ['x']", by::imports},
+          {"setattr(license, '_Printer__filenames', ['x'])", by::imports},
+          {"license.__dict__['_Printer__filenames'] = ['x']", by::imports},
+          {"vars(license)['_Printer__filenames'] = ['x']", by::imports},
+          {"credits.__init__('x', '', ['passwd'], ['/etc'])", by::imports},
+          {"type(copyright)('x', '', ['passwd'], ['/etc'])", by::imports},
+          {"p = '/etc/pas'\np += 'swd'\nopen(p)", by::patterns},
+          {"def f():\n    p = b'/etc'\n    p += b'/pas'\n    p += b'swd'\n    open(p)", by::patterns},
+          {"open('/etc/' + 'passwd' + input())", by::patterns},
+      },
+      allow_imports("os").policy(), pattern_policy());
+}
+
+TEST(RejectPatterns, ordinary_neighbours_of_these_are_accepted) {
+  expect_accepted(
+      {
+          "print(license)\nlicense()\ncredits = 3\ncredits += 1\ndef f(copyright): return copyright.upper()",
+          "import json\nhelp(json)\nhelp(json.dumps)\nhelp(print)\nhelp('if')\nhelp('json')\ndf = 1\nhelp(df)",
+          "import argparse\np = argparse.ArgumentParser()\np.add_argument('x', help='text')\nclass A:\n    help = 'x'",
+          "if 'x' in globals(): print(globals()['x'])\nglobals()['y'] = 1\nglobals().get('z')",
+          "print(sorted(globals()))\nfor name in list(globals()): print(name)\nprint(vars(), len(locals()))",
+          "def f(a, b):\n    for k, v in locals().items(): print(k, v)\n    return locals()",
+          "class A:\n    def __init__(self, x): self.__dict__.update(locals())\nprint(vars(A(1)), A(1).__dict__)",
+          "a = 1\nprint('{a}'.format(**locals()), '{a}'.format(**globals()))",
+          "import timeit\ndef f(): pass\nprint(timeit.timeit('f()', globals=globals(), number=1))",
+          "def f(): pass\nprint(f.__code__.co_varnames, f.__code__.co_argcount)",
+          "import datetime\nnow = datetime.datetime.now()\nprint(now.replace(**{'hour': 1}), 'a'.replace('a', 'b'))",
+          "class A:\n    def __getattr__(self, n): return super().__getattribute__(n)\n"
+          "    def __setattr__(self, n, v): object.__setattr__(self, n, v)",
+          "s = 'a'\nfor i in range(3): s += 'b'\nprint(s)",
+          // Names of a module, when they are constants of one loop.
+          "import statistics\nfor name in ('mean', 'median'): print(name, getattr(statistics, name)([1, 2]))",
+          "import numpy as np\nnames = ['sin', 'cos']\nprint([getattr(np, name)(0) for name in names])",
+          "import numpy as np\nlib = np\nprint(lib.sqrt(4))",
+          "import os\nos.environ['MPLBACKEND'] = 'Agg'",
+      },
+      allow_imports("os", "json", "argparse", "timeit", "datetime", "statistics", "numpy").policy(), pattern_policy());
+  // What stays refused of these: what is taken from a module is then no more than a guess.
+  expect_refused(
+      {
+          {"import statistics\nfor name in ('sys',): getattr(statistics, name)", by::imports},
+          {"import statistics\nfor name in input().split(): getattr(statistics, name)", by::imports},
+          {"import statistics\nname = 'x'\nfor name in ('mean',): getattr(statistics, name)", by::imports},
+          {"import numpy, pandas\nfor m in (numpy, pandas): print(m.__version__)", by::imports},
+          {"import os\nos.environ['LD_PRELOAD'] = 'x'", by::patterns},
+          {"import os\nprint(os.environ['MPLBACKEND'])", by::patterns},
+      },
+      allow_imports("os", "statistics", "numpy", "pandas").policy(), pattern_policy());
 }
 
 TEST(RejectPatterns, what_is_permitted_is_not_counted) {

@@ -55,6 +55,11 @@ class import_policy {
       all.insert(each.name());
       if (each.kind() == fact_kind::import_from && each.detail() != "*") all.insert(each.name() + "." + each.detail());
     }
+    for (const code_fact& each : facts.all()) {  // two builtins import what they need
+      if (each.kind() != fact_kind::builtin_name) continue;
+      if (each.name() == "breakpoint") all.insert("pdb");
+      if (each.name() == "help") all.insert("pydoc");
+    }
     return all;
   }
 
@@ -92,8 +97,13 @@ class import_policy {
                         "Use what you need of it by name, as in module.function(...).");
         break;
       case fact_kind::hidden_name:
-        if (!allowed_->contains("*"))
-          return refuse(fact, "the name of what is looked up here is computed", "Write the name itself.");
+        if (allowed_->contains("*")) break;
+        if (fact.name() == "__code__")
+          return refuse(fact, "the code of a function is exchanged", "Write a function that does it.");
+        return refuse(fact, "the name of what is looked up here is computed", "Write the name itself.");
+      case fact_kind::attribute:
+        if (!allowed_->contains("*") && leads_to_modules(fact.name()))
+          return refuse(fact, shown + " can bring in any module");
         break;
       case fact_kind::builtin_name:
         if (!allowed_->contains("*") && is_route(fact.name())) return refuse(fact, shown + " can bring in any module");
@@ -108,14 +118,51 @@ class import_policy {
 
   /// What makes modules, or code, of anything.
   static bool is_route(std::string_view name) {
-    for (const std::string_view each :
-         {"exec", "eval", "compile", "__import__", "__builtins__", "__loader__", "__spec__", "sys.modules",
-          "builtins.exec", "builtins.eval", "builtins.compile", "builtins.__import__", "pkgutil.resolve_name",
-          "pydoc.locate", "types.CodeType", "sys.meta_path", "sys.path_hooks", "sys.path"})
+    for (const std::string_view each : {"exec",
+                                        "eval",
+                                        "compile",
+                                        "__import__",
+                                        "__builtins__",
+                                        "__loader__",
+                                        "__spec__",
+                                        "breakpoint",
+                                        "sys.modules",
+                                        "builtins.exec",
+                                        "builtins.eval",
+                                        "builtins.compile",
+                                        "builtins.__import__",
+                                        "builtins.breakpoint",
+                                        "builtins.help",
+                                        "pkgutil.resolve_name",
+                                        "pydoc.locate",
+                                        "pydoc.help",
+                                        "pydoc.doc",
+                                        "pydoc.render_doc",
+                                        "pydoc.resolve",
+                                        "pydoc.safeimport",
+                                        "types.CodeType",
+                                        "types.FunctionType",
+                                        "types.LambdaType",
+                                        "sys.meta_path",
+                                        "sys.path_hooks",
+                                        "sys.path",
+                                        "sys.breakpointhook"})
       if (name == each || (name.size() > each.size() && name.starts_with(each) && name[each.size()] == '.'))
         return true;
     for (const std::string_view each : {"importlib.util.", "importlib.machinery.", "runpy.", "zipimport.", "imp."})
       if (name.starts_with(each)) return true;
+    for (std::size_t dot = name.find('.'); dot != std::string_view::npos; dot = name.find('.')) {
+      name.remove_prefix(dot + 1);
+      if (leads_to_modules(name.substr(0, name.find('.')))) return true;
+    }
+    return false;
+  }
+
+  /// What every module or function has, and what holds modules, or finds them.
+  static bool leads_to_modules(std::string_view attribute) {
+    for (const std::string_view each :
+         {"__builtins__", "__globals__", "__loader__", "__import__", "f_globals", "f_builtins"})
+      if (attribute == each) return true;
     return false;
   }
 
@@ -144,8 +191,10 @@ class import_policy {
 ///
 /// A name allows its submodules (`xml` allows `xml.etree.ElementTree`), and no sibling. Judged is what is meant: aliases,
 /// imports in functions, relative imports, modules that others have imported (`random._os`, `typing.sys`), texts put
-/// together (`__import__('o' + 's')`), `importlib`, `sys.modules`, texts that are run (`exec`, `timeit`). What cannot be
-/// known before it runs is refused, and so is a module that is handed on as a value.
+/// together (`__import__('o' + 's')`), `importlib`, `sys.modules`, texts that are run (`exec`, `timeit`), `help('name')` and
+/// `breakpoint()`. What cannot be known before it runs is refused, and so is a module, or `globals()`, that is handed on as a
+/// value, and a function whose code is exchanged. A name that one loop takes from constants is known:
+/// `for name in ("mean", "median"): getattr(statistics, name)`.
 ///
 /// One piece of code is seen at a time: what an earlier run of a context has left under a name is not known here, but that a
 /// module's private names are not to be taken from it.
@@ -159,7 +208,7 @@ class import_policy {
 ///              what may be imported instead.
 /// \throws      error{errc::provider_failed} where there is no Python to read the code with.
 /// \par Cost    as of `check_syntax`, whose reading it shares.
-/// \par Source  kodeagent's whitelist, prior-art 2.1 and 2.2; without the bypasses K1 and M9.
+/// \par Source  kodeagent's whitelist, without its bypasses.
 class allow_imports : public guard<allow_imports> {
  public:
   template <std::convertible_to<std::string>... Names>

@@ -33,7 +33,7 @@ class syntax_policy {
 /// \return        `code_result` of kind `error_kind::security_violation`.
 /// \throws        error{errc::provider_failed} where there is no Python to read the code with.
 /// \par Cost      some tenths of a millisecond for 50 lines; shared with the other guards of the runner.
-/// \par Source    kodeagent's check, prior-art 2.2.
+/// \par Source    kodeagent's check.
 class check_syntax : public guard<check_syntax> {
  public:
   syntax_policy policy() const { return {}; }

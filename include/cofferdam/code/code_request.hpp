@@ -38,7 +38,7 @@ class code_request {
   /// of errors are the source's, whatever stands here; what fails within it shows as `<prelude>` in the traceback.
   /// **Guards judge the source alone**: what is imported here, the source can use.
   /// \param source  UTF-8; trusted as the program is.
-  /// \par Source    kodeagent's `tools_code`, prior-art 2.6.
+  /// \par Source    kodeagent's `tools_code`.
   code_request& prelude(std::string source) & {
     prelude_ = std::move(source);
     return *this;

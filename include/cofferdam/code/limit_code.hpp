@@ -9,7 +9,6 @@
 #include <cofferdam/code/guard.hpp>
 #include <cofferdam/core/error.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -31,6 +30,17 @@ class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
  private:
   static awaitable<std::optional<code_result>> answer(std::optional<code_result> refusal) { co_return refusal; }
 
+  /// As Python counts: "\n", "\r" and "\r\n" end a line, and nothing else does.
+  static std::size_t lines_of(const std::string& source) noexcept {
+    std::size_t lines = 0;
+    char before = '\n';
+    for (const char each : source) {
+      if (each == '\r' || (each == '\n' && before != '\r')) ++lines;
+      before = each;
+    }
+    return lines + (before == '\n' || before == '\r' ? 0 : 1);
+  }
+
   std::optional<code_result> refusal_of(const std::string& source) const {
     const auto too_much = [](std::size_t is, std::size_t most, const std::string& unit) {
       return guard_refusal(
@@ -40,8 +50,7 @@ class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
           .result(std::string());
     };
     if (source.size() > bytes_) return too_much(source.size(), bytes_, "bytes");
-    const auto ends = static_cast<std::size_t>(std::count(source.begin(), source.end(), '\n'));
-    const std::size_t lines = ends + (source.empty() || source.back() == '\n' ? 0 : 1);
+    const std::size_t lines = lines_of(source);
     if (lines > lines_) return too_much(lines, lines_, "lines");
     return std::nullopt;
   }
@@ -57,7 +66,7 @@ class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
 /// \param  lines  at most so many; more than zero. Default: 2,000.
 /// \return        a refusal is a `code_result` of kind `error_kind::security_violation`.
 /// \throws        error{errc::invalid_argument} from the constructor.
-/// \par Source    the limits of prior-art 3.1; without defect M12.
+/// \par Source    the limits of DSPy's code executor.
 class limit_code : public pipeable {
  public:
   explicit limit_code(std::size_t bytes = 64 * 1024, std::size_t lines = 2000) : bytes_(bytes), lines_(lines) {

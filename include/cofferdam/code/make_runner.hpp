@@ -84,7 +84,7 @@ class runner_options {
 ///
 /// \param name  one of these, as it stands here.
 /// \throws      error{errc::invalid_argument} for any other, with the names that there are. Nothing is opened yet.
-/// \par Source  kodeagent's `CodeRunner(env=…)`, prior-art 2.5 and K14.
+/// \par Source  kodeagent's `CodeRunner(env=…)`.
 template <std::convertible_to<std::string_view> Name>
 any_runner_provider make_runner(const Name& name, runner_options options = runner_options()) {
   const std::string_view wanted(name);

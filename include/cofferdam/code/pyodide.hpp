@@ -152,7 +152,7 @@ class pyodide_runner {
 ///
 /// Deno and Pyodide come from npm (`npm install deno@2.9.6 pyodide@314.0.6`) and are found by options, as COFFERDAM_DENO
 /// and COFFERDAM_PYODIDE, or Deno by PATH and Pyodide beside it.
-/// \par Source   prior-art 3.3 and 5.7; Deno's manual on permissions and workers; Pyodide's on `loadPyodide`.
+/// \par Source   DSPy's `PythonInterpreter`, without its defects; Deno's manual on permissions and workers; Pyodide's on `loadPyodide`.
 class pyodide {
  public:
   /// Deno: a path, or a name to look for in PATH. Default: COFFERDAM_DENO, else "deno".

@@ -199,7 +199,7 @@ class python_provider {
 /// processes of one user, who can end each other and the driver, and read each other's memory where the kernel lets one
 /// user's processes do that. Runs that must not trust each other get a runner each.
 /// \par Layers   a `timeout` or `allow_commands` layer beneath sees one command, the interpreter, for the runner's life.
-/// \par Source   prior-art 2, 3 and 5.5 to 5.7; Python's `os.fork`, prctl(2), unix(7).
+/// \par Source   Python's `os.fork`, prctl(2), unix(7).
 class python {
  public:
   /// The interpreter's name or path. Default: "python3". Best a real binary, not a version manager's shim.

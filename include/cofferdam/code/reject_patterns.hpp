@@ -233,6 +233,11 @@ inline constexpr auto risky_values =
     std::to_array<std::string_view>({"os", "posix", "sys", "subprocess", "builtins", "importlib", "ctypes", "pty",
                                      "shutil", "socket", "_posixsubprocess"});
 
+/// What libraries are told by the environment: to set these, by their names, starts nothing and shows nothing.
+inline constexpr auto harmless_settings = std::to_array<std::string_view>(
+    {"MPLBACKEND", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS",
+     "TOKENIZERS_PARALLELISM", "TF_CPP_MIN_LOG_LEVEL", "CUDA_VISIBLE_DEVICES", "TZ"});
+
 /// Codecs that hide what a text is.
 inline constexpr auto hiding_codecs = std::to_array<std::string_view>(
     {"hex", "base64", "base_64", "rot13", "rot_13", "zlib", "zip", "bz2", "uu", "quopri", "unicode_escape",
@@ -345,6 +350,10 @@ class pattern_policy {
     std::string name = fact.name();
     if (name.starts_with("posix.")) name = "os." + name.substr(6);
     if (name.starts_with("nt.")) name = "os." + name.substr(3);
+    if (name.starts_with("os.environ[")) {  // one is set
+      if (contains(detail::harmless_settings, name.substr(11, name.size() - 12))) return;
+      name = "os.environ";
+    }
     look_up(detail::risky_uses, name, fact, add);
     if (fact.kind() == fact_kind::call) {
       if (name == "types.FunctionType" && !permits(name)) add(10, fact.line(), "Code from data: types.FunctionType");
@@ -420,7 +429,7 @@ class pattern_policy {
 /// \return      a refusal is a `code_result` of kind `error_kind::security_violation` that names line, text and findings.
 /// \throws      error{errc::provider_failed} where there is no Python to read the code with.
 /// \par Cost    as of `check_syntax`, whose reading it shares.
-/// \par Source  kodeagent's detector, prior-art 2.3; without the bypasses of K1 and M9, and the false alarms of K2.
+/// \par Source  kodeagent's detector, without its bypasses and false alarms.
 class reject_patterns : public guard<reject_patterns> {
  public:
   reject_patterns() = default;
