@@ -7,6 +7,8 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -54,6 +56,32 @@ TEST(HostilePyodide, a_run_that_lies_about_its_end_is_ended) {
       EXPECT_EQ(early.kind(), error_kind::execution_error) << all_of(early);
     };
     co_await around_a_context(runner, body);
+  });
+}
+
+TEST(HostilePyodide, what_claims_to_equal_what_it_replaces_does_not_stay) {
+  COFFERDAM_NEEDS_DENO();
+  // Of each: what puts a liar in a place, and what the next run sees there.
+  const std::vector<std::pair<std::string, std::string>> places{
+      {"import json; json.loads = liar", "import json; json.loads('[1]') == [1]"},
+      {"import sys; sys.meta_path[0] = liar", "import sys; not any(type(x).__name__ == 'Liar' for x in sys.meta_path)"},
+      {"import copyreg; copyreg.dispatch_table[complex] = liar",
+       "import copyreg; type(copyreg.dispatch_table[complex]).__name__ == 'function'"},
+      {"import sys; sys.set_asyncgen_hooks(firstiter=liar)", "import sys; sys.get_asyncgen_hooks()[0] is None"},
+      {"import os; os.environ.decodevalue = liar; os.environ['HOME'] = '/liar'",
+       "import os; os.environ['HOME'] == '/code'"},
+  };
+  with_pyodide(fast_pyodide(), [&](pyodide_runner& runner) -> awaitable<void> {
+    for (const auto& [deed, question] : places) {
+      const std::string code =
+          "class Liar:\n  def __eq__(self, other): return True\n  def __ne__(self, other): return False\n  __hash__ = "
+          "object.__hash__\n  def __call__(self, *all, **named): return 'a lie'\n  def find_spec(self, *all): return "
+          "None\nliar = Liar()\n";
+      code_result did = co_await runner.run_code(code_request(code + deed));
+      EXPECT_TRUE(did.success()) << deed << all_of(did);
+      code_result next = co_await runner.run_code(code_request(question));
+      EXPECT_EQ(next.value_text(), "True") << deed << all_of(next);
+    }
   });
 }
 

@@ -238,6 +238,15 @@ def settings():
             (contexts_of_decimal, set_contexts_of_decimal)]
 
 
+def is_still(now, was):
+    """Equal, where nothing but plain values is asked; else the same."""
+    if type(now) is not type(was):
+        return False
+    if type(was) in (tuple, list):
+        return len(now) == len(was) and all(map(is_still, now, was))
+    return now == was if type(was) in (int, float, str) else now is was
+
+
 class Before:
     """How things were: the names of modules, of their classes written in Python, and of those of their objects that hold
     settings; lists and tables that programs add to; and what `settings` knows."""
@@ -262,11 +271,11 @@ class Before:
                    and one.__module__.partition(".")[0] in known}
         loggers = [one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger)]
         real_json = sys.modules["json"]
-        objects = [logging.root, logging.root.manager, *loggers, reprlib.aRepr, calendar.c, real_json._default_encoder,
-                   real_json._default_decoder, urllib.request._opener]
+        objects = [os.environ, logging.root, logging.root.manager, *loggers, reprlib.aRepr, calendar.c,
+                   real_json._default_encoder, real_json._default_decoder, urllib.request._opener]
         self.owners = modules + list(classes.values()) + objects
         self.names = [dict(vars(owner)) for owner in self.owners]
-        # Live views, and all of them compared in one go: this is done after every run.
+        # Live views, and all of them looked at in one go: this is done after every run.
         self.now = [vars(owner).values() for owner in self.owners]
         self.sizes = [len(names) for names in self.names]
         self.values = [value for names in self.names for value in names.values()]
@@ -299,11 +308,8 @@ class Before:
         logging.root.manager._clear_cache()  # of what is enabled
 
     def as_before(self):
-        """Of nearly all that is there the very object is, which is what a comparison of lists looks at first."""
-        try:
-            return list(map(len, self.now)) == self.sizes and [*self.chain(self.now)] == self.values
-        except Exception:  # of something new that is not to be compared
-            return False
+        """By what is there, not by what that says of itself: an object of a run's may claim to equal another."""
+        return list(map(len, self.now)) == self.sizes and all(map(self.same, self.chain(self.now), self.values))
 
     def restore_owner(self, index):
         """As the names are: what a class or its metaclass would make of it is not asked."""
@@ -336,18 +342,19 @@ class Before:
                 sys.modules[name] = module
         self.restore_names()
         for one, content in self.lists:
-            if one != content:
+            if len(one) != len(content) or not all(map(self.same, one, content)):
                 one[:] = content
         for one, content in self.tables:
-            if one != content:
+            if (len(one) != len(content) or not all(map(self.same, one, content)) or
+                    not all(map(self.same, one.values(), content.values()))):
                 one.clear()
                 one.update(content)
-        if dict(os.environ) != self.environment:
+        if not is_still(list(os.environ.items()), list(self.environment.items())):
             for name in [name for name in os.environ if name not in self.environment]:
                 del os.environ[name]
             os.environ.update(self.environment)
         for get, change, was in self.settings:
-            if get() != was:
+            if not is_still(get(), was):
                 change(was)
         threading.settrace(None)
         os.umask(self.mask)
