@@ -169,7 +169,8 @@ class pyodide {
   pyodide&& allow_read(std::string host, std::string guest = {}) && {
     return mount(std::move(host), std::move(guest), false);
   }
-  /// The same, and lets it write there, at once: what is written is in the directory when the call in Python returns.
+  /// The same, and lets it write there, at once: what is written is in the directory when the call in Python returns. It is
+  /// not among the files of a result, which are those of the work directory.
   pyodide&& allow_write(std::string host, std::string guest = {}) && {
     return mount(std::move(host), std::move(guest), true);
   }
