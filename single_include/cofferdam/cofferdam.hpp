@@ -22715,6 +22715,7 @@ class dockerfile_context {
 #include <asio/use_awaitable.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22739,6 +22740,19 @@ inline awaitable<void> yield_turn(std::string doing) {
   co_await asio::post(asio::use_awaitable);
   const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
   if (state.cancelled() != asio::cancellation_type::none) throw error(errc::cancelled, doing + ": cancelled");
+}
+
+/// Removes what a removal is for, with turns for others between.
+/// \param removal  the caller keeps it until the awaitable completes.
+/// \return         false where the time came first.
+inline awaitable<bool> remove_in_turns(
+    tree_removal& removal, std::string doing,
+    std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max()) {
+  while (std::chrono::steady_clock::now() < until) {
+    if (removal.step(names_a_turn)) co_return true;
+    co_await yield_turn(doing);
+  }
+  co_return false;
 }
 
 /// Files of a directory, one after another, for `put_files` elsewhere.
@@ -22846,11 +22860,7 @@ class workspace_files {
   }
   awaitable<void> remove(std::string path) {
     tree_removal removal = root_->removal(workspace_path(path, path_));
-    for (;;) {
-      const bool done = removal.step(detail::names_a_turn);
-      if (done) co_return;
-      co_await detail::yield_turn("remove '" + path + "'");
-    }
+    co_await detail::remove_in_turns(removal, "remove '" + path + "'");
   }
   awaitable<void> rename(std::string from, std::string to) {
     root_->rename(workspace_path(from, path_), workspace_path(to, path_));
@@ -29244,12 +29254,8 @@ inline awaitable<void> remove_abandoned_folders(std::filesystem::path base) {
       unique_fd lock;
       if (!name.starts_with(private_folder_prefix) || !is_abandoned(above.fd(), name, now, lock)) continue;
       tree_removal removal = above.removal(name);
-      for (;;) {
-        const bool done = removal.step(names_a_turn);
-        if (std::chrono::steady_clock::now() > until) co_return;
-        if (done) break;
-        co_await yield_turn("close");
-      }
+      const bool done = co_await remove_in_turns(removal, "close", until);
+      if (!done) co_return;
     }
   } catch (const error&) {  // somebody else's leftovers: not this program's trouble
   }
@@ -29352,11 +29358,7 @@ class local_folders {
       std::string why;
       try {
         tree_removal removal = above.removal(self->folder_.filename().native());
-        for (;;) {
-          const bool done = removal.step(names_a_turn);
-          if (done) break;
-          co_await yield_turn("close");
-        }
+        co_await remove_in_turns(removal, "close");
         self->folder_.clear();
       } catch (const error& failure) {
         if (failure.code() == errc::not_found) self->folder_.clear();  // somebody else has removed it
@@ -29789,6 +29791,24 @@ class local {
 };
 
 }  // namespace cofferdam::inline v0
+
+// ---- cofferdam/code/detail/embedded_text.hpp ----
+
+
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline v0::detail {
+
+/// A program that stands in a header, in pieces no longer than compilers take.
+template <class Pieces>
+std::string embedded_text(const Pieces& pieces) {
+  std::string text;
+  for (const std::string_view piece : pieces) text += piece;
+  return text;
+}
+
+}  // namespace cofferdam::inline v0::detail
 
 // ---- cofferdam/code/detail/python_code_reader.hpp ----
 
@@ -31288,15 +31308,10 @@ class python_reader {
 
 
 #include <string>
-#include <string_view>
 
 namespace cofferdam::inline v0::detail {
 
-inline std::string reader_program() {
-  std::string program;
-  for (const std::string_view piece : python_code_reader) program += piece;
-  return program;
-}
+inline std::string reader_program() { return embedded_text(python_code_reader); }
 
 /// The process that reads code, by this interpreter.
 inline command reader_command(const python_reader& settings, const std::string& interpreter) {
@@ -38351,6 +38366,9 @@ class pyodide_mount {
 /// What `pyodide` was told.
 class pyodide_settings {
  public:
+  static constexpr std::uint64_t least_memory = 64U * 1024 * 1024;
+  static constexpr std::uint64_t most_memory = 4096ULL * 1024 * 1024;
+
   std::string name = "pyodide";
   std::string interpreter = "deno";
   std::string folder;
@@ -38504,11 +38522,10 @@ class pyodide_settings {
 
   /// What Pyodide runs when it starts: the parts of python_driver that are about files and about a run, and its own.
   static std::string prelude() {
-    std::string shared;
-    for (const std::string_view piece : python_driver) shared += piece;
+    const std::string shared = embedded_text(python_driver);
     std::string source = part(shared, "# ---- files: what a run has made", "# ---- the nursery");
     source += part(shared, "def remember_source(", "def begin_run(");
-    for (const std::string_view piece : pyodide_run) source += piece;
+    source += embedded_text(pyodide_run);
     // JSON's literal of ASCII text is Python's too.
     return "import builtins\n"
            "def cofferdam_begin(source):\n"
@@ -38520,9 +38537,6 @@ class pyodide_settings {
   }
 
  private:
-  static constexpr std::uint64_t least_memory = 64U * 1024 * 1024;
-  static constexpr std::uint64_t most_memory = 4096ULL * 1024 * 1024;
-
   std::vector<std::string> deno_words(std::uint64_t most) const {
     std::vector<std::string> words{interpreter,   "run",         "--quiet",
                                    "--no-config", "--no-lock",   "--no-npm",
@@ -38535,8 +38549,7 @@ class pyodide_settings {
 
   template <class Pieces>
   static std::string script(const Pieces& pieces) {
-    std::string text;
-    for (const std::string_view piece : pieces) text += piece;
+    const std::string text = embedded_text(pieces);
     return "data:application/javascript;base64," + base64_encode(as_bytes(text));
   }
 
@@ -38874,7 +38887,7 @@ class pyodide {
   /// The memory of each interpreter, in bytes: more is a MemoryError. Default: 512 MiB.
   /// \throws error{errc::invalid_argument} unless 64 MiB to 4 GiB.
   pyodide&& memory_limit(std::uint64_t size) && {
-    if (size < 64U * 1024 * 1024 || size > 4096ULL * 1024 * 1024)
+    if (size < detail::pyodide_settings::least_memory || size > detail::pyodide_settings::most_memory)
       throw error(errc::invalid_argument, "pyodide: memory_limit must be 64 MiB to 4 GiB");
     return with([&](detail::pyodide_settings& all) { all.memory = size; });
   }
@@ -39060,7 +39073,7 @@ class python_settings {
   /// The interpreter, which reads the driver's text from its standard input: no file of ours stands where a guest could
   /// change it before the next start.
   command driver_command() const {
-    const std::size_t program_size = program().size();
+    const std::size_t program_size = embedded_text(python_driver).size();
     const std::string first =
         "import builtins, os, sys\n"
         "if sys.version_info < (3, 8):\n"
@@ -39096,16 +39109,10 @@ class python_settings {
   /// What the interpreter reads first: the driver, its settings.
   std::string driver_input() const {
     const std::string config = driver_config();
-    return program() + big_endian_32(config.size()) + config;
+    return embedded_text(python_driver) + big_endian_32(config.size()) + config;
   }
 
  private:
-  static std::string program() {
-    std::string text;
-    for (const std::string_view piece : python_driver) text += piece;
-    return text;
-  }
-
   std::string driver_config() const {
     boost::json::object config;
     boost::json::array modules;

@@ -201,17 +201,10 @@ TEST(GuardVersions, syntax_that_the_older_python_of_the_guest_has_not_is_refused
 }
 
 TEST(GuardVersions, every_python_of_this_machine_is_given_what_it_can_read) {
-  const char* const home = std::getenv("HOME");
-  const std::filesystem::path pyenv = std::filesystem::path(home == nullptr ? "" : home) / ".pyenv/versions";
   std::vector<std::pair<int, std::string>> guests(1, {minor_of_host(), "python3"});
-  std::error_code ignored;
-  for (const auto& each : std::filesystem::directory_iterator(pyenv, ignored)) {
-    int minor = 0;
-    const std::string program = (each.path() / "bin/python").string();
-    if (std::sscanf(each.path().filename().c_str(), "3.%d", &minor) == 1 && minor >= 8 &&
-        std::filesystem::exists(program))
-      guests.emplace_back(minor, program);
-  }
+  for (const cofferdam_test::found_python& each : cofferdam_test::pythons())
+    if (each.program.front() == '/' && each.major == 3 && each.minor >= 8)
+      guests.emplace_back(each.minor, each.program);
   class piece {
    public:
     std::string code;

@@ -17,15 +17,57 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 namespace cofferdam_test {
 
 using python_here = cofferdam::python_runner<cofferdam::local_environment>;
+
+class found_python {
+ public:
+  std::string program;
+  int major = 0;
+  int minor = 0;
+};
+
+/// Every Python of this machine: its own, called python3; the newest that Debian packages, where that was fetched; and those
+/// of pyenv, by their paths.
+inline std::vector<found_python> pythons() {
+  std::vector<found_python> found;
+  const char* const home = std::getenv("HOME");
+  std::error_code ignored;
+  const std::filesystem::path folder = std::filesystem::path(home == nullptr ? "" : home) / ".pyenv/versions";
+  for (const auto& each : std::filesystem::directory_iterator(folder, ignored)) {
+    found_python one;
+    one.program = (each.path() / "bin/python").string();
+    if (std::sscanf(each.path().filename().c_str(), "%d.%d", &one.major, &one.minor) == 2 &&
+        std::filesystem::exists(one.program))
+      found.push_back(one);
+  }
+  const char* const newest = std::getenv("COFFERDAM_NEWEST_PYTHON");
+  for (const std::string program : {"python3", newest == nullptr ? "" : newest}) {
+    if (program.empty()) continue;
+    found_python one;
+    one.program = program;
+    const std::string question = program + " -c 'import sys; print(*sys.version_info[:2])'";
+    if (std::FILE* const said = ::popen(question.c_str(), "r")) {
+      if (std::fscanf(said, "%d %d", &one.major, &one.minor) == 2) found.push_back(one);
+      ::pclose(said);
+    }
+  }
+  std::sort(found.begin(), found.end(),
+            [](const found_python& a, const found_python& b) { return a.program < b.program; });
+  return found;
+}
 
 /// A folder for one test's environments, gone with it.
 class python_folder {

@@ -28,47 +28,14 @@ using cofferdam::code_result;
 using cofferdam::error_kind;
 using cofferdam::python;
 using cofferdam_test::all_of;
+using cofferdam_test::found_python;
 using cofferdam_test::python_here;
+using cofferdam_test::pythons;
 using cofferdam_test::run_python;
 using cofferdam_test::sentence_of;
 using cofferdam_test::value_of;
 using cofferdam_test::with_python;
 using namespace std::chrono_literals;
-
-class found_python {
- public:
-  std::string program;
-  int major = 0;
-  int minor = 0;
-};
-
-std::vector<found_python> pythons() {
-  std::vector<found_python> found;
-  const char* const home = std::getenv("HOME");
-  std::error_code ignored;
-  const std::filesystem::path folder = std::filesystem::path(home == nullptr ? "" : home) / ".pyenv/versions";
-  for (const auto& each : std::filesystem::directory_iterator(folder, ignored)) {
-    found_python one;
-    one.program = (each.path() / "bin/python").string();
-    if (std::sscanf(each.path().filename().c_str(), "%d.%d", &one.major, &one.minor) == 2 &&
-        std::filesystem::exists(one.program))
-      found.push_back(one);
-  }
-  const char* const newest = std::getenv("COFFERDAM_NEWEST_PYTHON");
-  for (const std::string program : {"python3", newest == nullptr ? "" : newest}) {
-    if (program.empty()) continue;
-    found_python one;
-    one.program = program;
-    const std::string question = program + " -c 'import sys; print(*sys.version_info[:2])'";
-    if (std::FILE* const said = ::popen(question.c_str(), "r")) {
-      if (std::fscanf(said, "%d %d", &one.major, &one.minor) == 2) found.push_back(one);
-      ::pclose(said);
-    }
-  }
-  std::sort(found.begin(), found.end(),
-            [](const found_python& a, const found_python& b) { return a.program < b.program; });
-  return found;
-}
 
 bool is_new_enough(const found_python& one) { return one.major > 3 || (one.major == 3 && one.minor >= 8); }
 

@@ -220,7 +220,7 @@ class pyodide {
   /// The memory of each interpreter, in bytes: more is a MemoryError. Default: 512 MiB.
   /// \throws error{errc::invalid_argument} unless 64 MiB to 4 GiB.
   pyodide&& memory_limit(std::uint64_t size) && {
-    if (size < 64U * 1024 * 1024 || size > 4096ULL * 1024 * 1024)
+    if (size < detail::pyodide_settings::least_memory || size > detail::pyodide_settings::most_memory)
       throw error(errc::invalid_argument, "pyodide: memory_limit must be 64 MiB to 4 GiB");
     return with([&](detail::pyodide_settings& all) { all.memory = size; });
   }

@@ -21,6 +21,7 @@
 #include <asio/use_awaitable.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -45,6 +46,19 @@ inline awaitable<void> yield_turn(std::string doing) {
   co_await asio::post(asio::use_awaitable);
   const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
   if (state.cancelled() != asio::cancellation_type::none) throw error(errc::cancelled, doing + ": cancelled");
+}
+
+/// Removes what a removal is for, with turns for others between.
+/// \param removal  the caller keeps it until the awaitable completes.
+/// \return         false where the time came first.
+inline awaitable<bool> remove_in_turns(
+    tree_removal& removal, std::string doing,
+    std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max()) {
+  while (std::chrono::steady_clock::now() < until) {
+    if (removal.step(names_a_turn)) co_return true;
+    co_await yield_turn(doing);
+  }
+  co_return false;
 }
 
 /// Files of a directory, one after another, for `put_files` elsewhere.
@@ -152,11 +166,7 @@ class workspace_files {
   }
   awaitable<void> remove(std::string path) {
     tree_removal removal = root_->removal(workspace_path(path, path_));
-    for (;;) {
-      const bool done = removal.step(detail::names_a_turn);
-      if (done) co_return;
-      co_await detail::yield_turn("remove '" + path + "'");
-    }
+    co_await detail::remove_in_turns(removal, "remove '" + path + "'");
   }
   awaitable<void> rename(std::string from, std::string to) {
     root_->rename(workspace_path(from, path_), workspace_path(to, path_));

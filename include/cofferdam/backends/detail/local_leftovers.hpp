@@ -81,12 +81,8 @@ inline awaitable<void> remove_abandoned_folders(std::filesystem::path base) {
       unique_fd lock;
       if (!name.starts_with(private_folder_prefix) || !is_abandoned(above.fd(), name, now, lock)) continue;
       tree_removal removal = above.removal(name);
-      for (;;) {
-        const bool done = removal.step(names_a_turn);
-        if (std::chrono::steady_clock::now() > until) co_return;
-        if (done) break;
-        co_await yield_turn("close");
-      }
+      const bool done = co_await remove_in_turns(removal, "close", until);
+      if (!done) co_return;
     }
   } catch (const error&) {  // somebody else's leftovers: not this program's trouble
   }

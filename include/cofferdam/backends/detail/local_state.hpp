@@ -113,11 +113,7 @@ class local_folders {
       std::string why;
       try {
         tree_removal removal = above.removal(self->folder_.filename().native());
-        for (;;) {
-          const bool done = removal.step(names_a_turn);
-          if (done) break;
-          co_await yield_turn("close");
-        }
+        co_await remove_in_turns(removal, "close");
         self->folder_.clear();
       } catch (const error& failure) {
         if (failure.code() == errc::not_found) self->folder_.clear();  // somebody else has removed it

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/code/detail/driver_frames.hpp>
+#include <cofferdam/code/detail/embedded_text.hpp>
 #include <cofferdam/code/detail/pyodide_driver.hpp>
 #include <cofferdam/code/detail/pyodide_reader.hpp>
 #include <cofferdam/code/detail/python_driver.hpp>
@@ -61,6 +62,9 @@ class pyodide_mount {
 /// What `pyodide` was told.
 class pyodide_settings {
  public:
+  static constexpr std::uint64_t least_memory = 64U * 1024 * 1024;
+  static constexpr std::uint64_t most_memory = 4096ULL * 1024 * 1024;
+
   std::string name = "pyodide";
   std::string interpreter = "deno";
   std::string folder;
@@ -214,11 +218,10 @@ class pyodide_settings {
 
   /// What Pyodide runs when it starts: the parts of python_driver that are about files and about a run, and its own.
   static std::string prelude() {
-    std::string shared;
-    for (const std::string_view piece : python_driver) shared += piece;
+    const std::string shared = embedded_text(python_driver);
     std::string source = part(shared, "# ---- files: what a run has made", "# ---- the nursery");
     source += part(shared, "def remember_source(", "def begin_run(");
-    for (const std::string_view piece : pyodide_run) source += piece;
+    source += embedded_text(pyodide_run);
     // JSON's literal of ASCII text is Python's too.
     return "import builtins\n"
            "def cofferdam_begin(source):\n"
@@ -230,9 +233,6 @@ class pyodide_settings {
   }
 
  private:
-  static constexpr std::uint64_t least_memory = 64U * 1024 * 1024;
-  static constexpr std::uint64_t most_memory = 4096ULL * 1024 * 1024;
-
   std::vector<std::string> deno_words(std::uint64_t most) const {
     std::vector<std::string> words{interpreter,   "run",         "--quiet",
                                    "--no-config", "--no-lock",   "--no-npm",
@@ -245,8 +245,7 @@ class pyodide_settings {
 
   template <class Pieces>
   static std::string script(const Pieces& pieces) {
-    std::string text;
-    for (const std::string_view piece : pieces) text += piece;
+    const std::string text = embedded_text(pieces);
     return "data:application/javascript;base64," + base64_encode(as_bytes(text));
   }
 

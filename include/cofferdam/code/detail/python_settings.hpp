@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/code/detail/driver_frames.hpp>
+#include <cofferdam/code/detail/embedded_text.hpp>
 #include <cofferdam/code/detail/python_driver.hpp>
 #include <cofferdam/code/detail/reader_command.hpp>
 #include <cofferdam/code/python_reader.hpp>
@@ -98,7 +99,7 @@ class python_settings {
   /// The interpreter, which reads the driver's text from its standard input: no file of ours stands where a guest could
   /// change it before the next start.
   command driver_command() const {
-    const std::size_t program_size = program().size();
+    const std::size_t program_size = embedded_text(python_driver).size();
     const std::string first =
         "import builtins, os, sys\n"
         "if sys.version_info < (3, 8):\n"
@@ -134,16 +135,10 @@ class python_settings {
   /// What the interpreter reads first: the driver, its settings.
   std::string driver_input() const {
     const std::string config = driver_config();
-    return program() + big_endian_32(config.size()) + config;
+    return embedded_text(python_driver) + big_endian_32(config.size()) + config;
   }
 
  private:
-  static std::string program() {
-    std::string text;
-    for (const std::string_view piece : python_driver) text += piece;
-    return text;
-  }
-
   std::string driver_config() const {
     boost::json::object config;
     boost::json::array modules;

@@ -2,20 +2,16 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/code/detail/embedded_text.hpp>
 #include <cofferdam/code/detail/python_code_reader.hpp>
 #include <cofferdam/code/python_reader.hpp>
 #include <cofferdam/core/command.hpp>
 
 #include <string>
-#include <string_view>
 
 namespace cofferdam::inline v0::detail {
 
-inline std::string reader_program() {
-  std::string program;
-  for (const std::string_view piece : python_code_reader) program += piece;
-  return program;
-}
+inline std::string reader_program() { return embedded_text(python_code_reader); }
 
 /// The process that reads code, by this interpreter.
 inline command reader_command(const python_reader& settings, const std::string& interpreter) {
