@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// What you will see: a model of any OpenAI-compatible server works on a task of yours with files of yours: its turns, what
-// it says, the commands it runs with their output as it comes, and at the end the files that it has made for you.
-#include <cofferdam/backends/docker.hpp>
-#include <cofferdam/backends/e2b.hpp>
-#include <cofferdam/backends/local.hpp>
-#include <cofferdam/core/any_provider.hpp>
+// Expected output: a model of any OpenAI-compatible server works on your task with your files. You see its turns, its
+// messages, its commands with their live output, and at the end the files that it has made for you.
+#include <cofferdam/agent.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/with_environment.hpp>
-#include <cofferdam/llm/chat_completions_client.hpp>
-#include <cofferdam/llm/session.hpp>
-
-#include <asio/co_spawn.hpp>
-#include <asio/io_context.hpp>
+#include <cofferdam/make_provider.hpp>
 
 #include <charconv>
 #include <cstddef>
@@ -30,10 +22,11 @@ constexpr std::string_view usage =
     "agent [options] TASK\n"
     "  --input FILE       a file, directory or pattern to work on; may be given several times\n"
     "  --output DIR       where finished files go (agent-output); those of unfinished work go to DIR/unfinished\n"
-    "  --provider NAME    local, docker[:IMAGE] or e2b (local: no wall, your own user's rights!)\n"
+    "  --provider NAME    local, docker[:IMAGE] or e2b[:TEMPLATE] (local: no wall, your own user's rights!)\n"
     "  --base-url URL     any OpenAI-compatible server (OPENAI_BASE_URL, or OpenAI itself)\n"
     "  --model NAME       (gpt-5-mini)\n"
     "  --max-turns N      (30)\n"
+    "  --help             this text\n"
     "The key is taken from OPENAI_API_KEY.\n";
 
 struct settings {
@@ -44,6 +37,7 @@ struct settings {
   std::string base_url;
   std::string model = "gpt-5-mini";
   std::size_t max_turns = 30;
+  bool help = false;
 };
 
 void show(const agent_event& what) {
@@ -64,15 +58,6 @@ void show(const agent_event& what) {
   }
 }
 
-any_provider make_provider(const std::string& name) {
-  if (name == "local") return any_provider(local());
-  if (name == "docker") return any_provider(docker::from_image("python:3.12"));
-  if (name.starts_with("docker:")) return any_provider(docker::from_image(name.substr(7)));
-  if (name == "e2b") return any_provider(e2b::from_template());
-  throw error(errc::invalid_argument,
-              "there is no provider \"" + one_line(name) + "\": local, docker, docker:IMAGE, e2b");
-}
-
 awaitable<void> work(settings wanted) {
   asio::any_io_executor executor = co_await asio::this_coro::executor;
   chat_completions_options options(wanted.model);
@@ -81,7 +66,7 @@ awaitable<void> work(settings wanted) {
   helper.max_turns(wanted.max_turns);
 
   any_provider provider = make_provider(wanted.provider);
-  co_await with_environment(provider, [&](any_environment& env) -> awaitable<void> {
+  co_await with(provider, [&](any_environment& env) -> awaitable<void> {
     session one(helper, env);
     if (!wanted.inputs.empty()) one.input_files(files(wanted.inputs));
     one.output_dir(wanted.output).save_unfinished().on_event(show);
@@ -97,10 +82,12 @@ settings parse(const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     const auto value = [&] {
-      if (++i == words.size()) throw error(errc::invalid_argument, word + " needs a value");
+      if (++i == words.size()) throw error(errc::invalid_argument, word + " needs a value; see --help");
       return words[i];
     };
-    if (word == "--input") {
+    if (word == "--help" || word == "-h") {
+      made.help = true;
+    } else if (word == "--input") {
       made.inputs.push_back(value());
     } else if (word == "--output") {
       made.output = value();
@@ -116,7 +103,7 @@ settings parse(const std::vector<std::string>& words) {
       if (problem != std::errc() || end != number.data() + number.size())
         throw error(errc::invalid_argument, "--max-turns takes a number, not \"" + one_line(number) + "\"");
     } else if (word.starts_with("--")) {
-      throw error(errc::invalid_argument, "there is no option \"" + one_line(word) + "\"");
+      throw error(errc::invalid_argument, "there is no option \"" + one_line(word) + "\"; see --help");
     } else {
       made.task += (made.task.empty() ? "" : " ") + word;
     }
@@ -124,22 +111,11 @@ settings parse(const std::vector<std::string>& words) {
   return made;
 }
 
-int main(int count, char** arguments) {
-  int status = 0;
-  try {
-    const settings wanted = parse(std::vector<std::string>(arguments + 1, arguments + count));
-    if (wanted.task.empty()) {
-      std::cout << usage;
-      return 0;
-    }
-    asio::io_context loop;
-    asio::co_spawn(loop, work(wanted), [](std::exception_ptr failure) {
-      if (failure) std::rethrow_exception(failure);
-    });
-    loop.run();
-  } catch (const std::exception& error) {
-    std::cerr << "agent: " << error.what() << "\n";
-    status = 1;
-  }
-  return status;
+int main(int count, char** arguments) try {
+  const settings wanted = parse(std::vector<std::string>(arguments + 1, arguments + count));
+  if (!wanted.help && !wanted.task.empty()) return cofferdam::run(work(wanted));
+  std::cout << usage;
+} catch (const std::exception& error) {
+  std::cerr << "agent: " << error.what() << "\n";
+  return 1;
 }

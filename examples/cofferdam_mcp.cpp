@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// What you will see: nothing, where a terminal is. Started by an MCP host (Claude Desktop, an IDE, any client) it is a
-// safe place for that to run commands and Python. `cofferdam-mcp --help` is its manual.
+// Expected output on a terminal: none. Started by an MCP host (Claude Desktop, an IDE, any client), this program runs
+// the host's commands and Python code in a safe place. `cofferdam-mcp --help` is its manual.
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>
@@ -14,7 +14,8 @@
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/borrowed_environment.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/provider_name.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/mcp_server.hpp>
@@ -22,11 +23,14 @@
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
+#include <asio/error.hpp>
 #include <asio/io_context.hpp>
 #include <asio/signal_set.hpp>
+#include <asio/steady_timer.hpp>
 
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
+#include <boost/system/error_code.hpp>
 
 #include <chrono>
 #include <csignal>
@@ -39,22 +43,25 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 using namespace cofferdam;
 
 constexpr std::string_view manual =
-    R"(cofferdam-mcp: a safe place to run commands and Python, for any MCP host.
+    R"(cofferdam-mcp: runs commands and Python for any MCP host, behind the walls of the provider that you choose.
 
     cofferdam-mcp [options]           serves the host that has started it, over standard input and output
-    cofferdam-mcp --http HOST:PORT    serves streamable HTTP at http://HOST:PORT/mcp
+    cofferdam-mcp --http HOST:PORT    serves streamable HTTP at http://HOST:PORT/mcp, to whoever has the token
     cofferdam-mcp doctor [options]    tells what this machine can enforce
     cofferdam-mcp --help              this text
 
@@ -62,15 +69,16 @@ A host's configuration: {"mcpServers": {"cofferdam": {"command": "cofferdam-mcp"
 
 WHERE THINGS RUN
   --provider NAME     local    folders of this machine, as your own user: no wall (the default)
-                      docker   a container for each client: no network, a gigabyte of memory, read-only image
-                      e2b      a cloud sandbox for each client; the key is taken from E2B_API_KEY
+                      docker[:IMAGE]  a container for each environment: no network, a gigabyte of memory, read-only
+                               image (python:3.12-slim)
+                      e2b[:TEMPLATE]  a cloud sandbox for each environment; the key is taken from E2B_API_KEY
                       pyodide  Python in WebAssembly, by Deno; no commands and no files
-  --image NAME        docker: the image (python:3.12-slim); e2b: the template
   --input DIR         upload_file copies from this directory into the environment; --output DIR: download_file copies to
                       this one. What is in neither is out of reach. Not for pyodide
   --workspace DIR     works in this directory instead of a new one, and leaves it there. All clients share it. local,
                       docker (where the daemon is on this machine), pyodide
-  --memory SIZE       docker, pyodide: how much a client may use: 512m, 2g
+  --memory SIZE       docker: the memory of each container; pyodide: the WebAssembly memory of each Python interpreter
+                      (its process may use 320m more): 512m, 2g
   --network NAME      docker: none (the default), bridge, or a network of yours; e2b: none, or on (the default);
                       pyodide: a host that code may reach, perhaps with a port; may be given several times
 
@@ -84,18 +92,33 @@ WHAT MAY RUN
   --timeout SECONDS   of commands and Python that ask for no other (120); none may ask for more than an hour, or this
 
 WHO IS SERVED
-  --http HOST:PORT    an address of this machine, [::1]:PORT for IPv6; port 0: any. Beyond 127.0.0.1 and ::1 a token is demanded.
+  --http HOST:PORT    an address of this machine, [::1]:PORT for IPv6; port 0: any
   --token-file FILE   a token a line (16 characters or more), or COFFERDAM_MCP_TOKEN: clients send Authorization: Bearer TOKEN.
-                      Clients of different tokens never meet.
+                      Clients of different tokens never meet. Without either a token is made, for this run, and printed.
+  --no-token          serves everybody who reaches it: every user of this machine, and every program one of them runs, can
+                      then do what you can do with --provider. On 127.0.0.1 and ::1 only.
   --host NAME         another name that requests may have in their Host field; may be given several times
   --origin URL        a web page that may send requests; may be given several times
 
   --config FILE       JSON with the same names: {"provider": "docker", "allow": ["git .*"], "timeout": 60}. What the command
                       line says too, holds; lists are joined.
 
+A client over stdio has an environment of its own, and so has each HTTP session of protocol versions up to 2025-11-25.
+HTTP clients of 2026-07-28 have no sessions: those of one token share one environment, unless they send the header
+Cofferdam-Place: NAME (1 to 64 of A-Z a-z 0-9 . _ -). Each name of a token has an environment of its own. A name only
+separates work; whoever has the token can use every name. Give clients that do not trust each other different tokens.
+
 The tools: code_exec, start_command, read_output, signal_command, list_commands, read_file, write_file, list_files,
-view_image, download_file, upload_file (with --input), run_python, create_python_context, close_python_context. Each
-client's environment is made when a tool first needs it and removed when the client goes.
+view_image, download_file, upload_file (with --input), run_python, create_python_context, close_python_context. An
+environment is made when a tool first needs it. It is removed when its client over stdio goes or its session ends; over
+HTTP also when nobody has used it for 30 minutes, with a name or without.
+
+The program is undumpable (PR_SET_DUMPABLE 0): other programs of your user, commands over local among them, cannot read its
+memory and its keys, or make it the first that the kernel ends when memory is short. It leaves no core dump, and you can
+attach a debugger to it only as root.
+
+SIGTERM and ^C end everything, and then the program, within 10 seconds; its status is 1 if something could not be ended, and
+what that is stands on standard error. A second signal ends the program at once.
 )";
 
 struct settings {
@@ -113,6 +136,7 @@ struct settings {
   std::optional<long> timeout;
   std::string http;
   std::string token_file;
+  bool no_token = false;
   std::vector<std::string> hosts;
   std::vector<std::string> origins;
   bool doctor = false;
@@ -154,12 +178,20 @@ std::vector<std::string> split(const std::string& text, char at) {
   return parts;
 }
 
+/// Returns true if an option of this name exists and takes a value.
+bool takes_value(std::string_view name) {
+  for (const std::string_view known : {"provider", "workspace", "input", "output", "memory", "network", "allow",
+                                       "guards", "timeout", "http", "token-file", "host", "origin", "config"})
+    if (name == known) return true;
+  return false;
+}
+
 /// One option, from the command line or a file.
 void apply(settings& into, const std::string& name, const std::string& value) {
   if (name == "provider") {
-    into.provider = value;
-  } else if (name == "image") {
-    into.image = value;
+    const provider_name wanted = provider_name::parse(value, {"local", "docker:IMAGE", "e2b:TEMPLATE", "pyodide"});
+    into.provider = wanted.kind();
+    into.image = wanted.value_or("");
   } else if (name == "workspace") {
     into.workspace = value;
   } else if (name == "input") {
@@ -188,7 +220,7 @@ void apply(settings& into, const std::string& name, const std::string& value) {
   } else if (name == "origin") {
     into.origins.push_back(value);
   } else {
-    refuse("there is no option \"" + one_line(name) + "\"");
+    refuse("there is no option \"" + one_line(name) + "\" in a configuration");
   }
 }
 
@@ -202,13 +234,15 @@ void read_config(settings& into, const std::string& path) {
   std::ifstream file(path);
   if (!file) refuse("the configuration \"" + one_line(path) + "\" cannot be read");
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  boost::json::error_code broken;
+  boost::system::error_code broken;
   const boost::json::value all = boost::json::parse(text, broken);
   if (broken || !all.is_object()) refuse("the configuration \"" + one_line(path) + "\" is no JSON object");
   for (const auto& each : all.get_object()) {
     const std::string name(each.key());
     if (name == "python" && each.value().is_bool()) {
       into.python_wanted = each.value().get_bool();
+    } else if (name == "no-token" && each.value().is_bool()) {
+      into.no_token = each.value().get_bool();
     } else if (name == "python") {
       into.python_wanted = true;
       into.python = text_of(each.value(), name);
@@ -224,9 +258,11 @@ void read_config(settings& into, const std::string& path) {
 
 settings parse(const std::vector<std::string>& words) {
   settings made;
-  // The file first: what the command line says holds.
-  for (std::size_t i = 0; i + 1 < words.size(); ++i)
-    if (words[i] == "--config") read_config(made, words[i + 1]);
+  // The file is read first: options of the command line override it.
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--config" && i + 1 < words.size()) read_config(made, words[i + 1]);
+    if (words[i].starts_with("--config=")) read_config(made, words[i].substr(9));
+  }
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (word == "--help" || word == "-h") {
@@ -240,12 +276,16 @@ settings parse(const std::vector<std::string>& words) {
       made.python = word.substr(9);
     } else if (word == "--no-python") {
       made.python_wanted = false;
+    } else if (word == "--no-token") {
+      made.no_token = true;
     } else if (word == "--stdio") {
       made.http.clear();
     } else if (!word.starts_with("--")) {
       refuse("\"" + one_line(word) + "\" is no option");
     } else {
       const std::size_t equals = word.find('=');
+      const std::string name = word.substr(2, equals == std::string::npos ? equals : equals - 2);
+      if (!takes_value(name)) refuse("there is no option \"--" + one_line(name) + "\"");
       std::string value;
       if (equals != std::string::npos) {
         value = word.substr(equals + 1);
@@ -253,7 +293,6 @@ settings parse(const std::vector<std::string>& words) {
         if (++i == words.size()) refuse(word + " needs a value");
         value = words[i];
       }
-      const std::string name = word.substr(2, equals == std::string::npos ? equals : equals - 2);
       if (name != "config") apply(made, name, value);
     }
   }
@@ -263,9 +302,9 @@ settings parse(const std::vector<std::string>& words) {
 any_provider make_provider(const settings& wanted) {
   const std::string& name = wanted.provider;
   if (name == "local") {
-    if (wanted.memory || !wanted.network.empty() || !wanted.image.empty())
-      refuse("local has no --memory, --network or --image: it is no wall; docker is one");
-    // The warning that it is none is for programs; who writes --provider has read it here.
+    if (wanted.memory || !wanted.network.empty())
+      refuse("local has no --memory and no --network: it is no wall; docker is one");
+    // The warning about missing isolation is for programs; the user of --provider has read it here.
     if (wanted.workspace.empty()) return any_provider(local().without_warning());
     return any_provider(local().without_warning().workspace(wanted.workspace));
   }
@@ -286,7 +325,7 @@ any_provider make_provider(const settings& wanted) {
     if (network == "on") return any_provider(std::move(recipe));
     return any_provider(std::move(recipe).without_internet());
   }
-  refuse("there is no provider \"" + one_line(name) + "\": local, docker, e2b, pyodide");
+  refuse("pyodide has no commands");
 }
 
 /// The guards around a recipe for a runner, the first one outermost.
@@ -308,15 +347,14 @@ any_runner_provider guarded(any_runner_provider recipe, const std::vector<std::s
 }
 
 any_runner_provider make_pyodide(const settings& wanted) {
-  if (!wanted.image.empty() || !wanted.allow.empty()) refuse("pyodide has no --image, and no commands to --allow");
+  if (!wanted.allow.empty()) refuse("pyodide has no commands to --allow");
   if (!wanted.input.empty() || !wanted.output.empty())
     refuse("pyodide has no --input and no --output: see --workspace");
   pyodide recipe;
-  // What the setters return is the recipe itself.
-  if (wanted.memory) static_cast<void>(std::move(recipe).memory_limit(*wanted.memory));
+  if (wanted.memory) recipe.memory_limit(*wanted.memory);
   for (const std::string& host : wanted.network)
-    if (host != "none") static_cast<void>(std::move(recipe).allow_network(host));
-  if (!wanted.workspace.empty()) static_cast<void>(std::move(recipe).allow_write(wanted.workspace, "/workspace"));
+    if (host != "none") recipe.allow_network(host);
+  if (!wanted.workspace.empty()) recipe.allow_write(wanted.workspace, "/workspace");
   return guarded(any_runner_provider(std::move(recipe)), wanted.guards);
 }
 
@@ -370,6 +408,10 @@ mcp::server_options make_options(const settings& wanted) {
     }
     if (!has_token) refuse("the token file \"" + one_line(wanted.token_file) + "\" holds no token");
   }
+  if (wanted.no_token && wanted.http.empty()) refuse("--no-token is for --http HOST:PORT; stdio has no tokens");
+  if (wanted.no_token && !options.tokens().empty())
+    refuse("--no-token and a token (--token-file or COFFERDAM_MCP_TOKEN): it is one or the other");
+  if (wanted.no_token) options.without_token();
   options.on_error([](const std::string& doing, std::exception_ptr failure) {
     try {
       std::rethrow_exception(failure);
@@ -380,15 +422,22 @@ mcp::server_options make_options(const settings& wanted) {
   return options;
 }
 
-std::unique_ptr<mcp::server> make_server(const asio::any_io_executor& executor, const settings& wanted) {
-  mcp::server_options options = make_options(wanted);
+std::string new_token() {
+  std::random_device random;
+  std::string token;
+  for (int i = 0; i < 40; ++i) token += "0123456789abcdef"[random() % 16];
+  return token;
+}
+
+std::unique_ptr<mcp::server> make_server(const asio::any_io_executor& executor, const settings& wanted,
+                                         mcp::server_options options) {
   if (wanted.provider == "pyodide")
     return std::make_unique<mcp::server>(executor, make_pyodide(wanted), std::move(options));
   any_provider provider = make_provider(wanted);
   if (!wanted.allow.empty()) provider = any_provider(std::move(provider) | allow_commands(wanted.allow));
   auto made = std::make_unique<mcp::server>(executor, std::move(provider), std::move(options));
   if (!wanted.python_wanted.value_or(wanted.allow.empty())) return made;
-  static_cast<void>(guarded(any_runner_provider(pyodide()), wanted.guards));  // says now what is wrong with them
+  static_cast<void>(guarded(any_runner_provider(pyodide()), wanted.guards));  // reports wrong guards now
   made->runner([program = wanted.python, guards = wanted.guards](any_environment& inside) {
     return guarded(any_runner_provider(borrowed<any_environment>(inside) | python().interpreter(program)), guards);
   });
@@ -424,7 +473,7 @@ awaitable<void> examine(settings wanted, bool& works) {
                 << "and Deno without permissions\n";
       co_await runner.close();
     } else {
-      co_await with_environment(make_provider(wanted), look_into);
+      co_await with(make_provider(wanted), look_into);
     }
     works = true;
   } catch (const std::exception& wrong) {
@@ -434,7 +483,7 @@ awaitable<void> examine(settings wanted, bool& works) {
   std::cout << "    does not work here: " << one_line(why, 600) << "\n";
 }
 
-/// Tells what this machine can enforce. Whether the provider that was asked for works.
+/// Prints the isolation that this machine can enforce. Returns true if the selected provider works.
 awaitable<bool> examine_all(settings wanted) {
   bool works = false;
   for (const char* const name : {"local", "docker", "pyodide"}) {
@@ -452,7 +501,9 @@ awaitable<bool> examine_all(settings wanted) {
   co_return wanted.provider == "e2b" ? has_key : works;
 }
 
-listener listen(const asio::any_io_executor& executor, const std::string& where, bool has_token) {
+/// \param made_token  printed, if the token was generated for this run.
+listener listen(const asio::any_io_executor& executor, const std::string& where, bool has_token,
+                const std::string& made_token) {
   const std::size_t colon = where.rfind(':');
   std::string address = where.substr(0, colon);
   if (address.starts_with('[') && address.ends_with(']')) address = address.substr(1, address.size() - 2);
@@ -463,9 +514,36 @@ listener listen(const asio::any_io_executor& executor, const std::string& where,
   if (port.empty() || *end != '\0' || number > 65535) refuse("--http is HOST:PORT, such as 127.0.0.1:8080");
   listener made = tcp_listener(executor, address, static_cast<std::uint16_t>(number));
   if (!has_token && !made.is_loopback())
-    refuse(made.name() + " can be reached from elsewhere: that needs --token-file or COFFERDAM_MCP_TOKEN");
-  std::cerr << "listening on http://" + made.name() + "/mcp\n" << std::flush;
+    refuse(made.name() + " can be reached from elsewhere: that needs a token, and --no-token is for 127.0.0.1 and ::1");
+  std::string told = "listening on http://" + made.name() + "/mcp\n";
+  if (!made_token.empty())
+    told += "clients send this header; the token is made for this run (--token-file FILE keeps yours):\n" +
+            ("Authorization: Bearer " + made_token) + "\n";
+  if (!has_token)
+    told += "no token: every user of this machine, and every program they run, can use this server as you\n";
+  std::cerr << told << std::flush;
   return made;
+}
+
+/// From a signal to the program's end.
+constexpr std::chrono::seconds longest_end{9};
+
+/// Ends the program; what was open sees the ends of its streams.
+[[noreturn]] void give_up(const char* why) {
+  std::cerr << "cofferdam-mcp: " << why << std::endl;
+  std::_Exit(1);
+}
+
+bool is_cancellation(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const error& reason) {
+    return reason.code() == errc::cancelled;
+  } catch (const std::system_error& reason) {
+    return reason.code() == asio::error::operation_aborted;
+  } catch (...) {
+    return false;
+  }
 }
 
 int main(int count, char** arguments) {
@@ -476,6 +554,7 @@ int main(int count, char** arguments) {
       std::cout << manual;
       return 0;
     }
+    ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     // Each client's environment takes some descriptors.
     rlimit descriptors{};
     if (::getrlimit(RLIMIT_NOFILE, &descriptors) == 0) {
@@ -492,29 +571,43 @@ int main(int count, char** arguments) {
       loop.run();
       return works ? 0 : 1;
     }
-    const std::unique_ptr<mcp::server> server = make_server(loop.get_executor(), wanted);
-    const bool has_token = !wanted.token_file.empty() || std::getenv("COFFERDAM_MCP_TOKEN") != nullptr;
+    mcp::server_options options = make_options(wanted);
+    std::string made_token;
+    if (!wanted.http.empty() && options.tokens().empty() && !wanted.no_token) {
+      made_token = new_token();
+      options.token(made_token);
+    }
+    const std::unique_ptr<mcp::server> server = make_server(loop.get_executor(), wanted, std::move(options));
     asio::cancellation_signal stop;
     asio::signal_set signals(loop, SIGINT, SIGTERM);
+    asio::steady_timer last_moment(loop);
     std::exception_ptr failure;
     bool stopped = false;
     const auto ended = [&](std::exception_ptr why) {
       failure = std::move(why);
       signals.cancel();
+      last_moment.cancel();
     };
     signals.async_wait([&](const std::error_code& cancelled, int) {
       if (cancelled) return;
       stopped = true;
+      last_moment.expires_after(longest_end);
+      last_moment.async_wait([](const std::error_code& in_time) {
+        if (!in_time) give_up("what was open has not ended in time");
+      });
+      signals.async_wait([](const std::error_code& none, int) {
+        if (!none) give_up("stopped by a second signal, before everything had ended");
+      });
       stop.emit(asio::cancellation_type::terminal);
     });
     if (wanted.http.empty()) {
       asio::co_spawn(loop, server->serve_stdio(), asio::bind_cancellation_slot(stop.slot(), ended));
     } else {
-      asio::co_spawn(loop, server->serve(listen(loop.get_executor(), wanted.http, has_token)),
+      asio::co_spawn(loop, server->serve(listen(loop.get_executor(), wanted.http, !wanted.no_token, made_token)),
                      asio::bind_cancellation_slot(stop.slot(), ended));
     }
     loop.run();
-    if (failure && !stopped) std::rethrow_exception(failure);
+    if (failure && !(stopped && is_cancellation(failure))) std::rethrow_exception(failure);
   } catch (const std::exception& wrong) {
     std::cerr << "cofferdam-mcp: " << wrong.what() << '\n';
     status = 1;

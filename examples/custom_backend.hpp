@@ -2,8 +2,9 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// A backend of your own: an environment with four members, and a recipe with one. This one runs commands in a folder you
-// name; yours may reach a pod, a phone or a simulator. The library's parts for processes and files do the hard half.
+// A backend of your own: an environment with four members, and a recipe with one. This one runs commands in a folder
+// you name; yours may reach a pod, a phone or a simulator. The library's parts for processes and files do the hard
+// half.
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/os/child_processes.hpp>
 #include <cofferdam/os/workspace_files.hpp>

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Serves local folders, or containers, to E2B's official SDKs, code interpreter included: `e2b_gateway local` or
-// `e2b_gateway docker [IMAGE]`, on PORT (3000). Prints what to export, and serves until ^C.
+// Serves containers, or folders of this machine, to E2B's official SDKs, code interpreter included:
+// `e2b_gateway docker[:IMAGE]` or `e2b_gateway local --allow-host-paths`, on PORT (3000). Prints what to export, and
+// serves until ^C.
 //
-//     $ ./e2b_gateway docker python:3.12-slim
+//     $ ./e2b_gateway docker:python:3.12-slim
 //     export E2B_API_URL=http://127.0.0.1:3000 ...
 //     $ python -c 'from e2b import Sandbox; print(Sandbox.create().commands.run("echo hello").stdout)'
-//     $ python -c 'from e2b_code_interpreter import Sandbox; print(Sandbox.create().run_code("6 * 7").text)'
+//     $ python -c 'from e2b_gateway::code_interpreter import Sandbox; print(Sandbox.create().run_code("6 * 7").text)'
 
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/backends/local.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/provider_name.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>
 #include <cofferdam/serve/e2b_gateway/code_interpreter.hpp>
@@ -18,8 +21,10 @@
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
 #include <asio/signal_set.hpp>
+#include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
 
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
@@ -28,7 +33,11 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <system_error>
 #include <utility>
+#include <vector>
+
+#include <sys/prctl.h>
 
 namespace {
 
@@ -42,40 +51,82 @@ std::string new_key() {
 }
 
 /// Not erased by any_provider, which would hide that containers can be paused.
-std::unique_ptr<e2b_gateway> gateway_over(const asio::any_io_executor& executor, const std::string& name,
-                                          const std::string& image, e2b_gateway_options options) {
-  if (name == "docker") {
-    options.workspace("/workspace");
-    return std::make_unique<e2b_gateway>(executor, docker::from_image(image), std::move(options));
+std::unique_ptr<e2b_gateway::server> gateway_over(const asio::any_io_executor& executor, const provider_name& name,
+                                                  e2b_gateway::options options) {
+  if (name.kind() == "docker") {
+    // The directory of E2B's own sandboxes: commands find a file there under the name by which a client wrote it.
+    docker::container_options containers;
+    containers.working_directory("/home/user");
+    return std::make_unique<e2b_gateway::server>(
+        executor, docker::from_image(name.value_or("debian:stable-slim")).options(std::move(containers)),
+        std::move(options));
   }
-  if (name == "local") return std::make_unique<e2b_gateway>(executor, local(), std::move(options));
-  throw error(errc::invalid_argument, "the provider is 'local' or 'docker', not '" + name + "'");
+  return std::make_unique<e2b_gateway::server>(executor, local().without_warning(), std::move(options));
 }
 
-awaitable<void> stop_on_signal(e2b_gateway& gateway, asio::signal_set& signals) {
+/// Ends the program; what was open sees the ends of its streams.
+[[noreturn]] void give_up(const char* why) {
+  std::cerr << "e2b_gateway: " << why << std::endl;
+  std::_Exit(1);
+}
+
+/// Stops the gateway at the first signal. The program ends 9 s later at the latest, and at a second signal.
+awaitable<void> stop_on_signal(e2b_gateway::server& gateway, asio::signal_set& signals,
+                               asio::steady_timer& last_moment) {
   co_await signals.async_wait(asio::use_awaitable);
+  last_moment.expires_after(std::chrono::seconds(9));
+  last_moment.async_wait([](const std::error_code& in_time) {
+    if (!in_time) give_up("what was open has not ended in time");
+  });
+  signals.async_wait([](const std::error_code& none, int) {
+    if (!none) give_up("stopped by a second signal, before everything had ended");
+  });
   co_await gateway.stop();
 }
+
+constexpr const char* manual =
+    "e2b_gateway docker[:IMAGE]              serves containers\n"
+    "e2b_gateway local --allow-host-paths    serves folders of this machine: no wall\n"
+    "The environment variable PORT is the port to listen on (default 3000). The variables to export are printed.\n"
+    "SIGTERM and ^C end it within 10 s. e2b_gateway --help prints this text.\n"
+    "It is undumpable: other programs of your user cannot read its memory and its key, it leaves no core dump, and "
+    "only\n"
+    "root can attach a debugger to it.\n";
+
+constexpr const char* host_paths =
+    "over local, the commands of clients run on this machine, as you: /home/user, /tmp and every other absolute path "
+    "in "
+    "them is this machine's own, and what stands there can be read and overwritten. A file that a client uploads to "
+    "/home/user/a.py goes to a private folder instead, where a command finds it as a.py, not as /home/user/a.py. Say "
+    "'e2b_gateway local --allow-host-paths' if you want that; 'e2b_gateway docker' has a /home/user of its own.";
 
 }  // namespace
 
 int main(int count, char** words) try {
-  if (count < 2) {
-    std::cout << "e2b_gateway local            serves folders of this machine: no wall\n"
-                 "e2b_gateway docker [IMAGE]   serves containers\n"
-                 "PORT=3000 is where; what to export is printed.\n";
+  const std::vector<std::string> arguments(words + 1, words + count);
+  if (arguments.empty() || arguments.front() == "--help" || arguments.front() == "-h") {
+    std::cout << manual;
     return 0;
   }
-  const std::string name = words[1];
-  const std::string image = count > 2 ? words[2] : "debian:stable-slim";
+  ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  for (const std::string& word : arguments)
+    if (word.starts_with("-") && word != "--allow-host-paths")
+      throw error(errc::invalid_argument, "there is no option \"" + one_line(word) + "\"; see --help");
+  const provider_name name = provider_name::parse(arguments.front(), {"docker:IMAGE", "local"});
+  const bool allows_host_paths = arguments.size() == 2 && arguments[1] == "--allow-host-paths";
+  if (name.kind() == "local" && !allows_host_paths) throw error(errc::invalid_argument, host_paths);
+  if (arguments.size() > 1 && !allows_host_paths)
+    throw error(errc::invalid_argument, "\"" + one_line(arguments[1]) + "\" is one word too many; see --help");
   const char* const wanted = std::getenv("PORT");
   const auto port = static_cast<std::uint16_t>(wanted == nullptr ? 3000 : std::stoi(wanted));
 
   asio::io_context context(1);
   const std::string key = new_key();
-  e2b_gateway_options options;
-  options.api_key(key).port(e2b_code_interpreter::usual_port, e2b_code_interpreter());
-  const auto gateway = gateway_over(context.get_executor(), name, image, std::move(options));
+  e2b_gateway::options options;
+  options.api_key(key).port(e2b_gateway::code_interpreter::usual_port, e2b_gateway::code_interpreter());
+  http_server_settings server = options.server();
+  options.server(server.stop_time(std::chrono::seconds(1)));
+  const auto gateway = gateway_over(context.get_executor(), name, std::move(options));
   listener where = tcp_listener(context.get_executor(), "127.0.0.1", port);
   const std::string url = "http://127.0.0.1:" + std::to_string(where.port());
   std::cout << "export E2B_API_URL=" << url << " E2B_SANDBOX_URL=" << url << " E2B_API_KEY=" << key << std::endl;
@@ -90,7 +141,8 @@ int main(int count, char** words) try {
   };
   asio::signal_set signals(context, SIGINT, SIGTERM);
   asio::co_spawn(context, gateway->serve(std::move(where)), ended);
-  asio::co_spawn(context, stop_on_signal(*gateway, signals), stopped);
+  asio::steady_timer last_moment(context);
+  asio::co_spawn(context, stop_on_signal(*gateway, signals, last_moment), stopped);
   context.run();
   if (failure) std::rethrow_exception(failure);
 } catch (const std::exception& failure) {

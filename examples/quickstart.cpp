@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// What you will see: a script, as a model would write it, reads 44 years of CO2 measurements in a private folder. Its
-// lines come as it writes them; its report is copied out; then the allowlist refuses a command and says what to do.
-#include <cofferdam/backends/local.hpp>
-#include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/format_result.hpp>
-#include <cofferdam/core/stream_output.hpp>
-#include <cofferdam/core/with_environment.hpp>
-#include <cofferdam/files/download.hpp>
-#include <cofferdam/middleware/allow_commands.hpp>
-#include <cofferdam/middleware/timeout.hpp>
-#include <cofferdam/middleware/upload_files.hpp>
-
-#include <asio/co_spawn.hpp>
-#include <asio/io_context.hpp>
+// Expected output: a script, as a model would write it, reads 44 years of CO2 measurements in a private folder. Its
+// lines are printed as they arrive, and its report is copied out. Then the allowlist refuses a command and suggests a
+// remedy.
+#include <cofferdam/local.hpp>
 
 #include <chrono>
-#include <exception>
 #include <iostream>
 #include <string>
 
@@ -46,7 +35,7 @@ with open("report.md", "w") as report:
 awaitable<void> analyse(std::string data, std::string destination) {
   auto provider = local() | upload_files(data) | allow_commands("python3 \\w+\\.py", "ls( -l)?") | timeout(30s);
 
-  co_await with_environment(provider, [&](auto& env) -> awaitable<void> {
+  co_await with(provider, [&](auto& env) -> awaitable<void> {
     co_await write_text(env, "analyse.py", what_the_model_wrote);
 
     command_result result = co_await stream_output(
@@ -54,6 +43,7 @@ awaitable<void> analyse(std::string data, std::string destination) {
     if (!result.ok()) std::cout << format_result(result) << "\n";
 
     transfer saved = co_await download(env, files("report.md"), destination);
+    saved.throw_if_failed("download");
     for (const transferred_file& file : saved.files())
       std::cout << "\nsaved " << file.destination() << " (" << file.size() << " bytes)\n";
     std::string report = co_await read_text(env, "report.md");
@@ -67,16 +57,5 @@ awaitable<void> analyse(std::string data, std::string destination) {
 int main(int count, char** arguments) {
   const std::string data = count > 1 ? arguments[1] : COFFERDAM_EXAMPLE_DATA "/mauna_loa_co2.csv";
   const std::string destination = count > 2 ? arguments[2] : "quickstart-output";
-  asio::io_context loop;
-  int status = 0;
-  asio::co_spawn(loop, analyse(data, destination), [&](std::exception_ptr failure) {
-    try {
-      if (failure) std::rethrow_exception(failure);
-    } catch (const std::exception& error) {
-      std::cerr << "quickstart: " << error.what() << "\n";
-      status = 1;
-    }
-  });
-  loop.run();
-  return status;
+  return cofferdam::run(analyse(data, destination));
 }

@@ -4,16 +4,12 @@
 // A Python that stays warm: runs that cannot harm each other, a context whose variables stay, values both ways, and a
 // function of this program that the code may call.
 
-#include <cofferdam/backends/local.hpp>
-#include <cofferdam/code/python.hpp>
-#include <cofferdam/code/with_runner.hpp>
-
-#include <asio/co_spawn.hpp>
-#include <asio/io_context.hpp>
+#include <cofferdam/local.hpp>
+#include <cofferdam/net/readable_json.hpp>
+#include <cofferdam/python.hpp>
 
 #include <boost/json.hpp>
 
-#include <exception>
 #include <iostream>
 #include <string>
 #include <utility>
@@ -22,7 +18,7 @@ namespace {
 
 using namespace cofferdam;
 
-/// What the code calls as `look_up(name)`.
+/// The host function that the code calls as `look_up(name)`.
 awaitable<boost::json::value> look_up(boost::json::object arguments) {
   co_return boost::json::value(arguments.at("name") == "tide" ? 1.9 : 0.0);
 }
@@ -30,11 +26,11 @@ awaitable<boost::json::value> look_up(boost::json::object arguments) {
 awaitable<void> show() {
   auto recipe = local().without_warning() | python().preload("json");
 
-  co_await with_runner(recipe, [&](auto& runner) -> awaitable<void> {
+  co_await with(recipe, [&](auto& runner) -> awaitable<void> {
     code_request request("sum(numbers)");
     request.variable("numbers", boost::json::array{1, 2, 3});
     code_result result = co_await runner.run_code(std::move(request));
-    std::cout << "the sum is " << *result.value() << "\n";
+    std::cout << "the sum is " << readable_json(*result.value()) << "\n";
 
     code_request first("depth = look_up('tide') + 10");
     first.context("harbour").function(host_function("look_up", look_up).parameter("name", "str"));
@@ -51,17 +47,4 @@ awaitable<void> show() {
 
 }  // namespace
 
-int main() {
-  asio::io_context loop;
-  int status = 0;
-  asio::co_spawn(loop, show(), [&status](std::exception_ptr failure) {
-    try {
-      if (failure) std::rethrow_exception(failure);
-    } catch (const std::exception& error) {
-      std::cerr << error.what() << "\n";
-      status = 1;
-    }
-  });
-  loop.run();
-  return status;
-}
+int main() { return cofferdam::run(show()); }

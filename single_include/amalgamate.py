@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Writes the umbrella header and the single header from include/.
+"""Writes the umbrella header, the sources of the compiled mode and the single header from include/.
 
-  amalgamate.py                 writes include/cofferdam/cofferdam.hpp and single_include/cofferdam/cofferdam.hpp
+  amalgamate.py                 writes cofferdam.hpp and src.hpp in include/cofferdam/ and in single_include/cofferdam/
   amalgamate.py --check         writes nothing; fails when either is not what it would write
   amalgamate.py --output FILE   writes the single header there, and no umbrella
   --line                        adds #line, to debug the single header
@@ -17,8 +17,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 INCLUDE = ROOT / "include"
 UMBRELLA = "cofferdam/cofferdam.hpp"
+SOURCE = "cofferdam/src.hpp"
 LICENCE = "// SPDX-License-Identifier: BSL-1.0\n// Copyright the cofferdam authors. See LICENSE.\n"
 OWN = re.compile(r'^\s*#\s*include\s*[<"](cofferdam/[^>"]+)[>"]')
+# The last lines of a header whose bodies stand in a file of their own: the one form of an own include under #if.
+BODIES = re.compile(
+    r"\n#if !defined\(COFFERDAM_SEPARATE_COMPILATION\)\n#include <(cofferdam/[^>]+\.ipp)>\n#endif\n\Z")
 CONDITION = re.compile(r"^\s*#\s*(if|ifdef|ifndef|endif)\b")
 
 
@@ -29,7 +33,7 @@ class Refused(Exception):
 def public_headers(include):
     """What the umbrella names: every header but itself, the test suites and what is in a detail folder."""
     names = sorted(path.relative_to(include).as_posix() for path in (include / "cofferdam").rglob("*.hpp"))
-    return [n for n in names if n != UMBRELLA and not n.startswith("cofferdam/testing/") and "/detail/" not in n]
+    return [n for n in names if n not in (UMBRELLA, SOURCE) and not n.startswith("cofferdam/testing/") and "/detail/" not in n]
 
 
 def umbrella(include):
@@ -37,7 +41,36 @@ def umbrella(include):
     return "".join(lines + [f"#include <{name}>\n" for name in public_headers(include)])
 
 
-def expand(include, name, seen, line_marks, out):
+def body_files(include):
+    return sorted(path.relative_to(include).as_posix() for path in (include / "cofferdam").rglob("*.ipp"))
+
+
+ONLY_COMPILED = """#if !defined(COFFERDAM_SEPARATE_COMPILATION)
+#error "cofferdam/src.hpp belongs to the compiled mode: define COFFERDAM_SEPARATE_COMPILATION in every file"
+#endif
+#if defined(__GNUC__) && !defined(__clang__)
+// g++ 12 warns about frames that hold a lambda, though a frame is as local as the function it belongs to.
+#pragma GCC diagnostic ignored "-Wsubobject-linkage"
+#endif
+"""
+
+
+def source(include):
+    """What one file of a program in the compiled mode includes."""
+    lines = [LICENCE, "#pragma once\n\n",
+             "// The compiled mode: one file of the program includes this. Written by ./dev amalgamate.\n\n",
+             ONLY_COMPILED, "\n"]
+    return "".join(lines + [f"#include <{name}>\n" for name in body_files(include)])
+
+
+def single_source():
+    return (LICENCE + "#pragma once\n\n"
+            "// The compiled mode of the single header: one file of the program includes this, before anything else of\n"
+            "// cofferdam. Written by ./dev amalgamate.\n\n" + ONLY_COMPILED +
+            f"#define COFFERDAM_SOURCE\n#include <{UMBRELLA}>\n")
+
+
+def expand(include, name, seen, line_marks, out, bodies):
     if name in seen:
         return
     seen.add(name)
@@ -47,6 +80,10 @@ def expand(include, name, seen, line_marks, out):
     text = path.read_text(encoding="utf-8")
     if not text.startswith(LICENCE):
         raise Refused(f"{name} does not start with the licence lines")
+    own_bodies = BODIES.search(text)
+    if own_bodies:
+        text = text[:own_bodies.start() + 1]
+        bodies.append(own_bodies[1])
     body, depth, marked = [], 0, False
     for number, line in enumerate(text[len(LICENCE):].splitlines(keepends=True), LICENCE.count("\n") + 1):
         condition = CONDITION.match(line)
@@ -56,7 +93,7 @@ def expand(include, name, seen, line_marks, out):
         if own:
             if depth:
                 raise Refused(f"{name}:{number}: includes {own[1]} under #if")
-            expand(include, own[1], seen, line_marks, out)
+            expand(include, own[1], seen, line_marks, out, bodies)
             marked = False
         elif line.strip() != "#pragma once":
             if line_marks and not marked:
@@ -79,12 +116,20 @@ def single_header(include, line_marks=False):
 #define COFFERDAM_SINGLE_HEADER
 #define COFFERDAM_AMALGAMATION
 """]
-    seen = {UMBRELLA}
+    seen, bodies = {UMBRELLA}, []
     for name in ["cofferdam/version.hpp"] + public_headers(include):
-        expand(include, name, seen, line_marks, out)
+        expand(include, name, seen, line_marks, out, bodies)
     missed = set(public_headers(include)) - seen
     if missed:
         raise Refused(f"not reached: {', '.join(sorted(missed))}")
+    # The bodies come last, with all that only they need.
+    out.append("\n#if !defined(COFFERDAM_SEPARATE_COMPILATION) || defined(COFFERDAM_SOURCE)\n")
+    while bodies:
+        expand(include, bodies.pop(0), seen, line_marks, out, bodies)
+    out.append("\n#endif  // the bodies\n")
+    missed = set(body_files(include)) - seen
+    if missed:
+        raise Refused(f"bodies that no header includes: {', '.join(sorted(missed))}")
     return "".join(out) + "\n#undef COFFERDAM_AMALGAMATION\n"
 
 
@@ -101,7 +146,7 @@ def write_stand_ins(folder):
     for path in (INCLUDE / "cofferdam").rglob("*.hpp"):
         name = path.relative_to(INCLUDE).as_posix()
         target = f'"{path}"' if name.startswith("cofferdam/testing/") else f"<{UMBRELLA}>"
-        if name != UMBRELLA:
+        if name not in (UMBRELLA, SOURCE):
             write(folder / name, f"#pragma once\n#include {target}\n")
 
 
@@ -119,11 +164,13 @@ def main():
         return 1
     if options.output:
         write(options.output, single)
+        write(options.output.parent / "src.hpp", single_source())
         options.output.touch()
         if options.stand_ins:
             write_stand_ins(options.stand_ins)
         return 0
-    wanted = {INCLUDE / UMBRELLA: umbrella(INCLUDE), ROOT / "single_include" / UMBRELLA: single}
+    wanted = {INCLUDE / UMBRELLA: umbrella(INCLUDE), INCLUDE / SOURCE: source(INCLUDE),
+              ROOT / "single_include" / UMBRELLA: single, ROOT / "single_include" / SOURCE: single_source()}
     stale = 0
     for path, text in wanted.items():
         name = path.relative_to(ROOT)

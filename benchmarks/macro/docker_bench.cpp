@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// A container of ours beside docker-py and the docker command, interleaved. Needs a daemon (DOCKER_HOST), its test images,
-// and a Python with docker-py: docker_bench [ROUNDS [PYTHON [PHASES]]].
+// A container of ours beside docker-py and the docker command, interleaved. Needs a daemon (DOCKER_HOST), its test
+// images, and a Python with docker-py: docker_bench [ROUNDS [PYTHON [PHASES]]].
 #include <cofferdam/backends/docker.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/files/download.hpp>
 #include <cofferdam/files/upload.hpp>
 
@@ -37,7 +37,7 @@ using cofferdam_bench::row;
 using cofferdam_bench::timed;
 using nanoseconds = std::chrono::nanoseconds;
 
-/// How long docker-py took for a word.
+/// Returns the time that docker-py took for a word.
 nanoseconds time_of(peer& python, const std::string& word) {
   return nanoseconds(static_cast<std::int64_t>(std::stod(python.ask(word)) * 1e9));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Our E2B client beside E2B's own SDKs for Python and JavaScript, interleaved, against one gateway, which is a process of its
-// own over local folders. Needs the SDKs (tests/serve/sdk/peers.sh FOLDER): e2b_bench [ROUNDS [FOLDER]], or
+// Our E2B client beside E2B's own SDKs for Python and JavaScript, interleaved, against one gateway, which is a process
+// of its own over local folders. Needs the SDKs (tests/serve/sdk/peers.sh FOLDER): e2b_bench [ROUNDS [FOLDER]], or
 // COFFERDAM_E2B_PEERS.
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>
@@ -80,7 +80,7 @@ class gateway_process {
  private:
   [[noreturn]] static void serve(int answer) {
     asio::io_context loop(1);
-    e2b_gateway gateway(loop.get_executor(), local().without_warning(), e2b_gateway_options().api_key(key));
+    e2b_gateway::server gateway(loop.get_executor(), local().without_warning(), e2b_gateway::options().api_key(key));
     listener where = tcp_listener(loop.get_executor(), "127.0.0.1", 0);
     const std::uint16_t port = where.port();
     asio::co_spawn(loop, gateway.serve(std::move(where)), [](std::exception_ptr) {});
@@ -94,7 +94,7 @@ class gateway_process {
   std::uint16_t port_ = 0;
 };
 
-/// What one thing took: the time that passed, and the CPU of the client.
+/// The cost of one operation: the elapsed time, and the CPU time of the client.
 class cost {
  public:
   nanoseconds time{0};
@@ -293,7 +293,7 @@ awaitable<void> overhead(const gateway_process& gateway, int rounds) {
   }
   cofferdam_bench::print("A request, interleaved", rows);
 
-  // What the kernel alone takes for an upload, the client's side of it: no client can do with less.
+  // The kernel's own cost of an upload on the client's side: no client can be faster.
   const bytes content(size, std::byte{'x'});
   const std::string upload = "POST /files?path=floor&username=user HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: " +
                              std::string("application/octet-stream\r\nContent-Length: ") + std::to_string(size) +

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
 #
-# kodeagent_peer.sh FOLDER: puts kodeagent into FOLDER, where python_bench finds it by COFFERDAM_KODEAGENT_PEER. Of what it
-# needs only what its runner on the host imports; the rest is models and a hundred packages. Does nothing where it is there
-# already. Needs Python 3.10 or newer with venv.
+# kodeagent_peer.sh FOLDER: puts kodeagent into FOLDER, where python_bench finds it by COFFERDAM_KODEAGENT_PEER. Of what
+# it needs only what its runner on the host imports; the rest is models and a hundred packages. Does nothing where it is
+# there already. Needs Python 3.10 or newer with venv.
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: $0 FOLDER" >&2; exit 2; }
 

@@ -36,7 +36,7 @@ struct memory {
   long pss = 0;
 };
 
-/// What a process holds, by the kernel's own sums.
+/// Returns the memory of a process, by the kernel's own sums.
 memory memory_of(pid_t pid) {
   memory held;
   std::ifstream lines("/proc/" + std::to_string(pid) + "/smaps_rollup");
@@ -109,7 +109,8 @@ class server {
     say(R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":")" + method + R"(","params":)" + params + "}");
     for (;;) {
       std::string line = next_line();
-      // All are asked one after the other: what carries a method is a notification, and nothing else comes between.
+      // Requests are sent one after another, so a message with a method is a notification, and no other answer comes
+      // between.
       if (line.find(R"("method")") == std::string::npos) return line;
     }
   }

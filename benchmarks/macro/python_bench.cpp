@@ -3,9 +3,9 @@
 // A piece of Python in a warm runner beside a new interpreter for it, interleaved:
 //   python_bench [ROUNDS [PYTHON [MODULE]]]
 // PYTHON is an interpreter, no script that looks for one. COFFERDAM_KODEAGENT_PEER names a folder with kodeagent
-// (benchmarks/macro/kodeagent_peer.sh makes one), whose runner on the host starts the same PYTHON. A Docker daemon of the
-// tests' own (tests/docker/daemon.sh) makes the rows in a container. COFFERDAM_DENO and COFFERDAM_PYODIDE name Deno and
-// Pyodide's folder (tests/code/deno_peers.sh gets both). What is not there is said, and left out.
+// (benchmarks/macro/kodeagent_peer.sh makes one), whose runner on the host starts the same PYTHON. A Docker daemon of
+// the tests' own (tests/docker/daemon.sh) makes the rows in a container. COFFERDAM_DENO and COFFERDAM_PYODIDE name Deno
+// and Pyodide's folder (tests/code/deno_peers.sh gets both). Missing parts are reported and left out.
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/allow_imports.hpp>
@@ -126,7 +126,7 @@ awaitable<void> preloaded(std::string interpreter, std::string module, int round
   cofferdam_bench::print("A module, interleaved", rows);
 }
 
-/// What the guards add to a run whose code they have not seen before: an ordinary script of some 30 lines.
+/// The time that the guards add to a run of new code: an ordinary script of some 30 lines.
 awaitable<void> guarded(std::string interpreter, int rounds) {
   std::string script;
   for (int i = 0; i < 10; ++i) {
@@ -205,7 +205,7 @@ awaitable<void> contained(int rounds) {
   asio::any_io_executor executor = co_await asio::this_coro::executor;
   asio::steady_timer settling(executor);
   for (int i = -3; i < rounds; ++i) {
-    // The daemon clears up for a while after an exec has ended, which is nobody's time but the exec's.
+    // The daemon cleans up for a while after the end of an exec, which counts only for that exec.
     settling.expires_after(std::chrono::milliseconds(30));
     co_await settling.async_wait(asio::use_awaitable);
     const nanoseconds ours = co_await run_warm(runner, "1+1");

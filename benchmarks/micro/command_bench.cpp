@@ -3,7 +3,7 @@
 // A command beside its floor: posix_spawn and waitpid of the same shell with the same words, environment and folder.
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/any_provider.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
 #include <cofferdam/middleware/limit_output.hpp>
 #include <cofferdam/middleware/timeout.hpp>
@@ -11,9 +11,11 @@
 
 #include "../support/table.hpp"
 
+#include <asio/any_io_executor.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
+#include <asio/strand.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
 
@@ -23,9 +25,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -98,6 +102,36 @@ awaitable<std::chrono::nanoseconds> timed_run(E& env, command c) {
   co_return took;
 }
 
+/// Opens an environment on the strand of the coroutine that awaits.
+awaitable<std::unique_ptr<local_environment>> opened() {
+  const local recipe = local().without_warning();
+  local_environment env = co_await recipe.open();
+  co_return std::make_unique<local_environment>(std::move(env));
+}
+
+/// Compares a command on a plain executor, which steps to the environment's own strand and back, with one on a strand
+/// of the caller, which does not.
+awaitable<void> compare_strands(int rounds) {
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  const asio::any_io_executor strand = asio::make_strand(executor);
+  const std::unique_ptr<local_environment> hops = co_await opened();
+  const std::unique_ptr<local_environment> stays = co_await asio::co_spawn(strand, opened(), asio::use_awaitable);
+  std::vector<row> rows;
+  rows.emplace_back("opened on an asio::strand: stays there");
+  rows.emplace_back("opened on the loop: has a strand of its own");
+  for (int i = -20; i < rounds; ++i) {
+    const std::chrono::nanoseconds there =
+        co_await asio::co_spawn(strand, timed_run(*stays, shell("true")), asio::use_awaitable);
+    const std::chrono::nanoseconds here = co_await timed_run(*hops, shell("true"));
+    if (i < 0) continue;  // warm-up
+    rows[0].add(there);
+    rows[1].add(here);
+  }
+  cofferdam_bench::print("run_command(shell(\"true\")) on a loop with one thread, interleaved", rows);
+  co_await hops->close();
+  co_await asio::co_spawn(strand, stays->close(), asio::use_awaitable);
+}
+
 awaitable<void> compare(int rounds) {
   const local recipe = local().without_warning();
   local_environment bare = co_await recipe.open();
@@ -145,7 +179,7 @@ awaitable<void> compare(int rounds) {
   co_await erased.close();
 }
 
-/// The forking host: what everybody pays who calls fork, and what the warden spares a host that holds a lot of memory.
+/// The forking host: the cost of a fork, which the warden avoids in a host that holds much memory.
 void fork_and_wait(const std::string& program, std::vector<std::string> words, std::vector<std::string> variables) {
   const std::vector<char*> arguments = pointers(words);
   const std::vector<char*> environment = pointers(variables);
@@ -228,7 +262,7 @@ awaitable<void> drain(int rounds) {
   co_await env.close();
 }
 
-/// How late a timer of 1 ms comes, over and over, until `done`.
+/// Measures the delay of a 1 ms timer, again and again, until `done`.
 awaitable<void> tick(row& late, const bool& done) {
   asio::steady_timer timer(co_await asio::this_coro::executor);
   while (!done) {
@@ -313,6 +347,7 @@ int main(int count, char** arguments) {
       loop,
       [&]() -> awaitable<void> {
         co_await compare(rounds);
+        co_await compare_strands(rounds);
         co_await compare_with_memory(rounds);
         co_await drain(std::max(3, rounds / 100));
         co_await crowd(1000);

@@ -14,7 +14,7 @@
 
 namespace cofferdam_bench {
 
-/// Somebody else's library, in a program of its own that runs beside us: told a word a line, answers with a line.
+/// Another library, in a separate program: it reads one word per line, and answers with a line.
 class peer {
  public:
   /// \param words  the program, which is looked for in PATH, and its arguments.

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-// Rows of one comparison, measured in turn (a, b, c, a, b, c, …) so that a machine whose speed drifts moves all of them.
-// The first row is the floor; what counts is the ratio to it.
+// Rows of one comparison, measured in turn (a, b, c, a, b, c, …) so that a machine whose speed drifts moves all of
+// them. The first row is the floor; what counts is the ratio to it.
 
 namespace cofferdam_bench {
 

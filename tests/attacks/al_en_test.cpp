@@ -2,12 +2,13 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // Rows AL and EN of the catalogue of attacks: the command allowlist and the environment. The witness is outside: a
-// canary file that the host looks for. Each attack is first made without our protection, where it must leave the canary.
+// canary file that the host looks for. Each attack is first made without our protection, where it must leave the
+// canary.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/shell_words.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
 
 #include "support/require.hpp"
@@ -423,6 +424,36 @@ TEST(Attack, AL_20_text_that_looks_like_other_text_is_refused_and_shown_escaped)
     EXPECT_TRUE(here.attack_works(c)) << line;
     EXPECT_TRUE(here.is_refused(policy, c)) << line;
   }
+  // Characters that look like operators to a reader, with all arguments allowed: U+037E, then the full-width forms of "
+  // $ & ' ( ) ; < > \ ` |. The control: another character of the same length is admitted.
+  EXPECT_EQ(here.run_under(catalogue_policy(), shell("echo a\xcd\xbf id")).out().text(), "a\xcd\xbf id\n");
+  EXPECT_EQ(here.run_under(catalogue_policy(), shell("echo a\xef\xbc\x9a id")).out().text(), "a\xef\xbc\x9a id\n");
+  for (const char* look_alike :
+       {"\xcd\xbe", "\xef\xbc\x82", "\xef\xbc\x84", "\xef\xbc\x86", "\xef\xbc\x87", "\xef\xbc\x88", "\xef\xbc\x89",
+        "\xef\xbc\x9b", "\xef\xbc\x9c", "\xef\xbc\x9e", "\xef\xbc\xbc", "\xef\xbd\x80", "\xef\xbd\x9c"}) {
+    const command c = shell("echo a"s + look_alike + " id");
+    EXPECT_TRUE(here.run_bare(c).ok()) << look_alike;
+    EXPECT_TRUE(here.is_refused(catalogue_policy(), c)) << look_alike;
+  }
+  // Characters that are invisible or change the direction of text, with all arguments allowed: the ends of each range.
+  // The control: another kind of blank is admitted between quotes.
+  EXPECT_EQ(here.run_under(catalogue_policy(), shell("echo 'a\xc2\xa0"
+                                                     "b'"))
+                .out()
+                .text(),
+            "a\xc2\xa0"
+            "b\n");
+  for (const char* unseen :
+       {"\xc2\x80",         "\xc2\xa0",         "\xc2\xad",     "\xe1\x85\x9f", "\xe1\x85\xa0", "\xe1\x9a\x80",
+        "\xe1\xa0\x8e",     "\xe2\x80\x80",     "\xe2\x80\x8b", "\xe2\x80\x8d", "\xe2\x80\xa8", "\xe2\x80\xa9",
+        "\xe2\x80\xaf",     "\xe2\x81\x9f",     "\xe2\x81\xa4", "\xe2\x81\xaa", "\xe2\x81\xaf", "\xe2\xa0\x80",
+        "\xe3\x80\x80",     "\xe3\x85\xa4",     "\xef\xbb\xbf", "\xef\xbe\xa0", "\xef\xbf\xb9", "\xef\xbf\xbb",
+        "\xf3\xa0\x80\x80", "\xf3\xa0\x81\xbf", "\xd8\x9c",     "\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x80\xaa",
+        "\xe2\x80\xae",     "\xe2\x81\xa6",     "\xe2\x81\xa9"}) {
+    const command c = shell("echo a"s + unseen + "id");
+    EXPECT_TRUE(here.run_bare(c).ok()) << unseen;
+    EXPECT_TRUE(here.is_refused(catalogue_policy(), c)) << unseen;
+  }
   for (const std::string& line : {"echo a\0b"s, "echo \xff"s, "echo '\xc0\xaf'"s, "echo '\xed\xa0\x80'"s,
                                   "echo '\xe2\x80\xae"
                                   "abc'"s,
@@ -595,7 +626,7 @@ class host_variable {
   std::optional<std::string> before_;
 };
 
-// What a child of ours prints that was started without any care.
+// Returns the output of a child that was started without any precautions.
 std::string careless_output(const std::string& line) {
   std::string output;
   FILE* pipe = ::popen(line.c_str(), "r");
@@ -635,7 +666,7 @@ void expect_variables_refused(const playground& here, const words& names) {
 TEST(Attack, EN_02_the_loader_s_variables_are_refused) {
   const playground here;
   const command c = argv("ls").variable("LD_DEBUG", "files").variable("LD_DEBUG_OUTPUT", here.fill("@W/loader"));
-  here.run_bare(c);  // the control: the loader writes where the variable says
+  here.run_bare(c);  // the control: the loader writes to the file named by the variable
   const auto written = [&] {
     return std::any_of(
         fs::directory_iterator(here.workspace()), fs::directory_iterator(),

@@ -49,7 +49,7 @@ json::object body_of(container_options options, command_user who = command_user:
   return one.body(fake_host().view());
 }
 
-// Whether a daemon would make a container of it that is a wall.
+// Returns true if a daemon would make an isolated container from this body.
 bool is_hardened(const json::object& body) {
   const json::object& host = body.at("HostConfig").as_object();
   const auto is = [&host](const char* key, const json::value& wanted) {
@@ -67,7 +67,8 @@ bool is_hardened(const json::object& body) {
 TEST(Attack, DK_01_a_daemon_that_ignores_what_it_does_not_know_is_found_out_before_the_start) {
   const json::object body = body_of(container_options());
   ASSERT_TRUE(is_hardened(body));
-  // Control: the daemon knows none of the fields, and answers as if all were well. Who does not read back starts it.
+  // Control: the daemon knows none of the fields, and answers as if it had applied them. A client that does not compare
+  // would start the container.
   json::object lax = inspected_as_asked(body);
   lax["HostConfig"] = json::parse(R"({"NetworkMode":"default","CapDrop":null,"Privileged":false})");
   EXPECT_TRUE(lax.at("HostConfig").at("CapDrop").is_null());
@@ -77,6 +78,62 @@ TEST(Attack, DK_01_a_daemon_that_ignores_what_it_does_not_know_is_found_out_befo
                                protection::system_calls})
     EXPECT_EQ(check.walls().of(one), "none") << to_string(one);
   EXPECT_NO_THROW(check_container(body, inspected_as_asked(body)).require());
+}
+
+TEST(Attack, DK_01_each_wall_that_a_daemon_leaves_out_alone_is_found_out_before_the_start) {
+  const json::object body = body_of(container_options());
+  const std::vector<std::pair<const char*, const char*>> weaker{
+      {"CapDrop", "null"},
+      {"SecurityOpt", "[]"},
+      {"SecurityOpt", R"(["no-new-privileges","seccomp=unconfined"])"},
+      {"SecurityOpt", R"(["no-new-privileges","apparmor=unconfined"])"},
+      {"SecurityOpt", R"(["no-new-privileges","label=disable"])"},
+      {"MemorySwap", "99000000000"},
+      {"Ulimits", "[]"},
+      {"Ulimits", R"([{"Name":"core","Soft":0,"Hard":-1}])"},
+      {"VolumesFrom", R"(["other"])"},
+      {"DeviceRequests", R"([{"Count":-1}])"},
+      {"Tmpfs", "{}"},
+      {"NetworkMode", R"("bridge")"},
+      {"NetworkMode", R"("container:other")"},
+      {"PidMode", R"("container:other")"},
+      {"IpcMode", R"("shareable")"},
+      {"ReadonlyRootfs", "false"},
+      {"PidsLimit", "0"},
+      {"Memory", "0"},
+      {"NanoCpus", "0"},
+      {"Privileged", "true"},
+      {"PidMode", R"("host")"},
+      {"IpcMode", R"("host")"},
+      {"UTSMode", R"("host")"},
+      {"UsernsMode", R"("host")"},
+      {"CapAdd", R"(["SYS_ADMIN"])"},
+      {"Devices", R"([{"PathOnHost":"/dev/sda"}])"}};
+  for (const auto& [wall, value] : weaker) {
+    // Control: the same answer is accepted for the original request.
+    json::object answer = inspected_as_asked(body);
+    EXPECT_NO_THROW(check_container(body, answer).require()) << wall;
+    answer["HostConfig"].as_object()[wall] = json::parse(value);
+    EXPECT_EQ(code_of([&] { check_container(body, answer).require(); }), errc::provider_failed) << wall;
+  }
+  json::object as_root = inspected_as_asked(body);
+  as_root["Config"].as_object()["User"] = "0:0";
+  EXPECT_EQ(code_of([&] { check_container(body, as_root).require(); }), errc::provider_failed);
+  json::object with_socket = inspected_as_asked(body);
+  with_socket["Mounts"].as_array().push_back(
+      json::parse(R"({"Type":"bind","Source":"/var/run/docker.sock","Destination":"/var/run/docker.sock","RW":true})"));
+  EXPECT_EQ(code_of([&] { check_container(body, with_socket).require(); }), errc::provider_failed);
+  // A mount that should be read-only, and a folder other than the requested one.
+  const json::object bound = body_of(container_options().add(mount::bind("/srv/data", "/in").read_only()));
+  json::object honest = inspected_as_asked(bound);
+  EXPECT_NO_THROW(check_container(bound, honest).require());
+  for (const auto& [key, value] :
+       {std::pair<const char*, json::value>("RW", true), std::pair<const char*, json::value>("Source", "/run"),
+        std::pair<const char*, json::value>("Type", "volume")}) {
+    json::object other = honest;
+    other["Mounts"].as_array().front().as_object()[key] = value;
+    EXPECT_EQ(code_of([&] { check_container(bound, other).require(); }), errc::provider_failed) << key;
+  }
 }
 
 TEST(Attack, DK_01_no_option_brings_the_daemons_socket_or_the_hosts_kernel_in) {
@@ -105,17 +162,83 @@ TEST(Attack, DK_01_no_option_brings_the_daemons_socket_or_the_hosts_kernel_in) {
                                    "/dev/sda",
                                    "/var/lib/docker",
                                    "/var/lib",
-                                   "/srv/../run"}) {
+                                   "/srv/../run",
+                                   "/var/run/user/1000",
+                                   "/var/run/user",
+                                   "/private/var/run",
+                                   "/run/crio",
+                                   "/run/crio/crio.sock",
+                                   "/var/run/crio",
+                                   "/run/k3s",
+                                   "/run/k3s/containerd",
+                                   "/run/systemd",
+                                   "/run/systemd/private",
+                                   "/var/run/systemd",
+                                   "/run/dbus",
+                                   "/run/dbus/system_bus_socket",
+                                   "/run/snapd.socket",
+                                   "/run/libvirt",
+                                   "/run/buildkit",
+                                   "/run/docker",
+                                   "/home/u/.docker/run",
+                                   "/home/u/.docker",
+                                   "/home/u//.docker/./run/",
+                                   "/home/u/.local/share/docker",
+                                   "/home/u/.local",
+                                   "/root/.colima/default",
+                                   "/Users/u/.orbstack/run/docker.sock",
+                                   "/home",
+                                   "/var/lib/containerd",
+                                   "/var/lib/containerd/io.containerd.grpc.v1.cri",
+                                   "/var/lib/containers",
+                                   "/var/lib/kubelet",
+                                   "/var/lib/kubelet/pods",
+                                   "/var/lib/rancher/k3s",
+                                   "/var/snap/docker",
+                                   "/etc/kubernetes",
+                                   "/run/guest-services",
+                                   "/run/host-services/docker.proxy.sock",
+                                   "/run/balena-engine.sock",
+                                   "/var/run/secrets/kubernetes.io/serviceaccount",
+                                   "/run/credentials",
+                                   "/mnt/wsl/docker-desktop/shared-sockets",
+                                   "/mnt",
+                                   "/srv/docker.sock.raw",
+                                   "/opt/x/podman.sock"}) {
     EXPECT_TRUE(naive(source).contains("Binds"));  // control: the API itself takes any of them
     EXPECT_EQ(code_of([&] { mount::bind(source, "/in"); }), errc::invalid_argument) << source;
-    EXPECT_EQ(code_of([&] { mount::bind(source, "/in").read_only(); }), errc::invalid_argument) << source;
+    EXPECT_EQ(code_of([&] { static_cast<void>(mount::bind(source, "/in").read_only()); }), errc::invalid_argument)
+        << source;
   }
-  EXPECT_NO_THROW(mount::bind("/srv/data", "/in"));
+  for (const char* const source :
+       {"/srv/data", "/home/u", "/home/u/project", "/home/u/.dockerish", "/var/lib/mine", "/run/mine", "/var/runner",
+        "/running", "/tmp/docker.sock.d", "/home/u/.rdata", "/mnt/data", "/mnt/wsl/shared", "/run/secretsx"})
+    EXPECT_NO_THROW(mount::bind(source, "/in")) << source;
   // The daemon's own socket, wherever it is.
   create_request one("x", "nn", {"/x"}, container_options().add(mount::bind("/srv/data", "/in")));
   EXPECT_NO_THROW(one.body(fake_host().view()));
   one.daemon_socket("/srv/data/private.sock");
   EXPECT_EQ(code_of([&] { one.body(fake_host().view()); }), errc::invalid_argument);
+}
+
+TEST(Attack, DK_01_a_link_of_this_machine_does_not_bring_a_socket_in) {
+  fake_host host;
+  host.link("/srv/link", "/run").link("/srv/home", "/h").link("/srv/daemon", "/opt/daemon");
+  host.socket("/h/.docker/run").socket("/h/.rd");
+  for (const char* const source : {"/srv/link", "/srv/link/crio", "/srv/home", "/h", "/srv/daemon"}) {
+    create_request request("x", "nn", {"/x"}, container_options().add(mount::bind(source, "/in")));
+    request.daemon_socket("/opt/daemon/d.sock");
+    EXPECT_NO_THROW(request.body(host.view())) << source;  // control: for a daemon elsewhere the name has no meaning
+    request.local_daemon();
+    EXPECT_EQ(code_of([&] { request.body(host.view()); }), errc::invalid_argument) << source;
+  }
+  // Either spelling of the daemon's own socket.
+  create_request request("x", "nn", {"/x"}, container_options().add(mount::bind("/run/mine", "/in")));
+  request.daemon_socket("/var/run/mine/d.sock");
+  EXPECT_EQ(code_of([&] { request.body(host.view()); }), errc::invalid_argument);
+  create_request fine("x", "nn", {"/x"}, container_options().add(mount::bind("/srv/data", "/in")));
+  fine.daemon_socket("/opt/daemon/d.sock").local_daemon();
+  EXPECT_NO_THROW(fine.body(host.view()));
 }
 
 TEST(Attack, DK_01_neither_another_namespace_nor_a_root_image_opens_the_wall) {
@@ -180,7 +303,7 @@ TEST(Attack, DK_03_a_stream_that_is_cut_never_looks_whole) {
   for (std::size_t cut = 0; cut <= frames.size(); ++cut) {
     multiplexed_stream stream;
     std::string_view piece = std::string_view(frames).substr(0, cut);
-    std::string naive;  // control: whoever only collects cannot tell a cut from an end
+    std::string naive;  // control: a client that only collects bytes cannot distinguish a truncated stream from its end
     while (const std::optional<stream_piece> one = stream.next(piece)) naive += one->content();
     const bool whole = cut == 0 || cut == 13 || cut == frames.size();
     EXPECT_EQ(stream.may_end(), whole) << cut;
@@ -193,7 +316,7 @@ TEST(Attack, DK_03_a_stream_that_is_cut_never_looks_whole) {
 TEST(Attack, DK_03_an_error_under_status_200_is_an_error) {
   const std::string answer =
       "{\"status\":\"Pulling\"}\r\n{\"errorDetail\":{\"message\":\"EOF\"},\"error\":\"EOF\"}\r\n";
-  const bool naive_success = true;  // control: the status line said 200
+  const bool naive_success = true;  // control: the status line was 200
   progress_stream stream;
   stream.feed(answer);
   stream.finish();
@@ -251,7 +374,7 @@ TEST(Attack, DK_04_the_sweep_takes_what_a_dead_owner_of_this_host_left_and_nothi
       {"cofferdam-c", "anything"},                                 // and with a label like ours
       {"web", owner_label(dead, "cofferdam-a").text()},            // from an image committed of ours
       {"cofferdam-d", owner_label(alive, "cofferdam-d").text()},   // its owner lives
-      {"cofferdam-e", owner_label(hidden, "cofferdam-e").text()},  // nobody can say
+      {"cofferdam-e", owner_label(hidden, "cofferdam-e").text()},  // unknown
       {"cofferdam-f", owner_label(here, "cofferdam-f").text()},    // we ourselves
       {"cofferdam-g",
        owner_label(owner(boot, 8, 200, 6000), "cofferdam-g").text()},  // the same pid in another container
@@ -330,7 +453,7 @@ TEST(Attack, OU_09_a_docker_stream_is_the_same_wherever_it_is_cut_and_what_is_no
 
 TEST(Attack, OU_09_a_docker_frame_of_four_gibibytes_is_passed_on_and_never_held) {
   const std::string head = "\1\0\0\0\xff\xff\xff\xff"s;
-  // Control: who makes room for what a head announces has taken it before a byte of it has come.
+  // Control: a client that reserves the announced size allocates it before any byte has arrived.
   std::uint32_t announced = 0;
   for (const char each : head.substr(4)) announced = announced << 8U | static_cast<unsigned char>(each);
   EXPECT_EQ(announced, 4'294'967'295U);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// What a hostile, broken or busy E2B service can do to the backend. Each with a control in which it can.
+// A hostile, broken or busy E2B service against the backend. Each attack has a control in which it succeeds.
 
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/e2b/api_error.hpp>
@@ -57,7 +57,7 @@ awaitable<void> torn(http_call&, const boost::json::object&) {
   co_return;
 }
 
-/// Everything that a run says: errors, results, warnings.
+/// Returns all output of a run: errors, results, warnings.
 awaitable<std::string> all_that_is_said(e2b::provider recipe) {
   std::string all;
   try {
@@ -105,7 +105,7 @@ TEST(Attack, E2_01_a_service_that_quotes_the_key_does_not_make_us_say_it) {
           all = co_await all_that_is_said(service.provider().first_pause(1ms).lifetime(1s));
         });
         EXPECT_EQ((all + warnings()).find("canary0123"), std::string::npos) << where << all;
-        const bool has_token = !std::string(where).ends_with("sandboxes");  // else nobody has told us any
+        const bool has_token = !std::string(where).ends_with("sandboxes");  // otherwise there is no token yet
         EXPECT_TRUE(!has_token || (all + warnings()).find(token) == std::string::npos) << where << all;
       }
     }
@@ -133,7 +133,7 @@ TEST(Attack, E2_01_a_redirect_does_not_take_the_key_elsewhere) {
       co_await first.open(each, http_server_settings(), inner);
     }
     EXPECT_TRUE(elsewhere.seen.empty());
-    // The control: who follows takes the key along.
+    // The control: a client that follows redirects sends the key along.
     http_client naive(executor, elsewhere.server.there());
     http_request what("POST", "/sandboxes");
     what.field("X-API-KEY", canary).content("application/json", "{}");
@@ -166,7 +166,7 @@ TEST(Attack, E2_01_a_stranger_with_a_certificate_of_his_own_is_not_talked_to) {
     const std::string stranger = co_await all_that_is_said(recipe());
     EXPECT_NE(stranger.find("trust"), std::string::npos) << stranger;
     EXPECT_EQ(heard, 0);
-    // The control: whoever trusts him talks to him.
+    // The control: a client that trusts this authority talks to the attacker.
     const std::string trusted = co_await all_that_is_said(recipe().ca_file((folder / "ca.pem").string()));
     EXPECT_NE(trusted.find("heard"), std::string::npos) << trusted;
     EXPECT_EQ(heard, 1);
@@ -221,7 +221,7 @@ TEST(Attack, E2_02_a_busy_service_is_asked_again_later_and_as_late_as_it_says) {
   late.instead["POST /sandboxes"] = {says(429, "{}", "Retry-After", "600")};
   late.run([&]() -> awaitable<void> { co_await all_that_is_said(late.provider()); });
   EXPECT_EQ(late.count("POST", "/sandboxes"), 1U);
-  // The control: where waiting cannot help nobody waits.
+  // The control: no wait if waiting cannot help.
   scripted_service full;
   full.instead["POST /sandboxes"] = {
       says(429, R"({"code":429,"message":"you have reached the maximum number of concurrent E2B sandboxes"})")};
@@ -258,7 +258,7 @@ TEST(Attack, E2_02_a_command_that_may_have_started_is_never_sent_again) {
     });
     EXPECT_EQ(commands(service), 1U);
   }
-  // The control: an answer that says that nothing was done.
+  // The control: a response which guarantees that nothing was done.
   scripted_service service;
   int turn = 0;
   service.command = [&](http_call& call, const boost::json::object& body) -> awaitable<void> {
@@ -279,7 +279,7 @@ TEST(Attack, E2_03_a_sandbox_that_nobody_closes_has_an_end) {
     e2b::environment env = co_await service.provider().lifetime(7s).open();
     EXPECT_NE(service.seen.front().body.find("\"timeout\":7"), std::string::npos);
     co_await env.run_command(shell("x"));
-    EXPECT_EQ(service.count("DELETE", "/sandboxes/iabc"), 0U);  // the control: nobody has ended it
+    EXPECT_EQ(service.count("DELETE", "/sandboxes/iabc"), 0U);  // the control: it was not ended
     co_await env.close();
     EXPECT_EQ(service.count("DELETE", "/sandboxes/iabc"), 1U);
   });

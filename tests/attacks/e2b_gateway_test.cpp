@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Attacks on the E2B gateway from outside: through a browser, over the wire, from one client on another. Each with the same
-// request unspoilt, which works.
+// Attacks on the E2B gateway from outside: through a browser, over the wire, from one client on another. Each with the
+// same request unspoilt, which works.
 
 #include <cofferdam/serve/e2b_gateway.hpp>
 
@@ -52,7 +52,7 @@ awaitable<int> status_of(gateway_client& client, http_request request) {
 }
 
 TEST(Attack, E2_gateway_MC_01_a_web_page_and_a_rebound_name_are_refused) {
-  run_with_gateway([](e2b_gateway& gateway, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([](e2b_gateway::server& gateway, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create();
     const auto create = [&](const std::string& host, const std::string& origin) {
       http_request request("POST", "/v2/sandboxes");
@@ -97,7 +97,7 @@ TEST(Attack, E2_gateway_MC_01_a_web_page_and_a_rebound_name_are_refused) {
 TEST(Attack, E2_gateway_MC_02_without_the_right_key_or_token_nothing_is_reached) {
   constexpr const char* right = "e2b_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
   run_with_gateway(
-      [&](e2b_gateway& gateway, gateway_client& client) -> awaitable<void> {
+      [&](e2b_gateway::server& gateway, gateway_client& client) -> awaitable<void> {
         for (const std::string& key : {std::string(), std::string("e2b_"), std::string(right).substr(0, 43),
                                        std::string(right) + "a", std::string("E2B_") + (right + 4), std::string("*")}) {
           client.key = key;
@@ -134,17 +134,18 @@ TEST(Attack, E2_gateway_MC_02_without_the_right_key_or_token_nothing_is_reached)
           answer = co_await client.get(wrong, "/envs");
           EXPECT_EQ(answer.status(), 401);
         }
-        // The key of the control plane is none for the data plane, whose answer tells nobody which sandboxes there are.
+        // The key of the control plane is not valid for the data plane, whose answer does not reveal which sandboxes
+        // exist.
         const gateway_sandbox_name guessed{"i00000000000000000000", one.token};
         const http_response answer = co_await client.call(guessed, "process.Process/List", "{}");
         EXPECT_EQ(answer.status(), 502);
       },
-      e2b_gateway_options().api_key(right));
+      e2b_gateway::options().api_key(right));
 }
 
 TEST(Attack, E2_gateway_MC_07_two_clients_see_nothing_of_each_other) {
   run_with_gateway(
-      [](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+      [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
         client.key = "e2b_one";
         const gateway_sandbox_name mine = co_await client.create();
         co_await client.put(mine, "/files?path=secret.txt", "of one");
@@ -177,14 +178,14 @@ TEST(Attack, E2_gateway_MC_07_two_clients_see_nothing_of_each_other) {
         answer = co_await client.get(mine, "/files?path=secret.txt");
         EXPECT_EQ(answer.text(), "of one");
       },
-      e2b_gateway_options().api_key("e2b_one").api_key("e2b_two"));
+      e2b_gateway::options().api_key("e2b_one").api_key("e2b_two"));
 }
 
 TEST(Attack, E2_gateway_no_path_leads_out_of_a_sandbox) {
   const cofferdam_test::temporary_folder outside;
   const std::string secret = (std::filesystem::path(outside.path()) / "secret").string();
   std::ofstream(secret) << "canary";
-  run_with_gateway([&](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create();
     gateway_stream stream = co_await client.run(
         one, "ln -s '" + secret + "' link; ln -s '" + outside.path().string() + "' folder; pwd; echo control > file");
@@ -224,7 +225,7 @@ TEST(Attack, E2_gateway_no_path_leads_out_of_a_sandbox) {
 
 TEST(Attack, E2_gateway_MC_04_hostile_requests_leave_it_alive_and_small) {
   run_with_gateway(
-      [](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+      [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
         const gateway_sandbox_name one = co_await client.create();
         const memory_growth memory;
         const std::string deep = "{\"a\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}";
@@ -242,7 +243,7 @@ TEST(Attack, E2_gateway_MC_04_hostile_requests_leave_it_alive_and_small) {
         for (const std::string& body : bodies) {
           for (const char* const method : {"process.Process/SendInput", "filesystem.Filesystem/Stat"}) {
             const http_response answer = co_await client.call(one, method, body);
-            // Unknown fields are no mistake: Stat takes them for nothing, and tells of the home.
+            // Unknown fields are not errors: Stat ignores them, and describes the home.
             const bool is_stat = std::string_view(method).ends_with("Stat");
             EXPECT_TRUE(answer.status() >= 400 || is_stat) << body.substr(0, 80);
             EXPECT_LT(answer.text().size(), 2000U);
@@ -271,7 +272,7 @@ TEST(Attack, E2_gateway_MC_04_hostile_requests_leave_it_alive_and_small) {
             co_await raw.say(text);
             co_await raw.end();
           } catch (const error&) {
-            // It may have said no already.
+            // It may have refused the request already.
           }
           const std::string heard = co_await raw.rest();
           EXPECT_EQ(heard.find("\"event\""), std::string::npos) << heard;
@@ -288,11 +289,11 @@ TEST(Attack, E2_gateway_MC_04_hostile_requests_leave_it_alive_and_small) {
         EXPECT_EQ(alive.out, "alive\n");
         expect_small(memory, 128);
       },
-      e2b_gateway_options().message(std::size_t{1} << 20U));
+      e2b_gateway::options().message(std::size_t{1} << 20U));
 }
 
 TEST(Attack, E2_gateway_a_listener_that_does_not_read_costs_no_memory) {
-  run_with_gateway([](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create();
     const memory_growth memory;
     gateway_stream first = co_await client.start(one, "head -c 100000000 /dev/zero");
@@ -319,7 +320,7 @@ TEST(Attack, E2_gateway_a_listener_that_does_not_read_costs_no_memory) {
 }
 
 TEST(Attack, E2_gateway_an_upload_is_never_in_memory) {
-  run_with_gateway([](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create();
     const std::string piece(std::size_t{1} << 20U, 'x');
     const memory_growth memory;
@@ -350,7 +351,7 @@ TEST(Attack, E2_gateway_an_upload_is_never_in_memory) {
 }
 
 TEST(Attack, E2_03_a_sandbox_ends_with_its_time_and_takes_what_it_started_with_it) {
-  run_with_gateway([](e2b_gateway& gateway, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([](e2b_gateway::server& gateway, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name brief = co_await client.create(R"({"templateID":"base","timeout":1})");
     const gateway_sandbox_name lasting = co_await client.create();
     const std::string line =

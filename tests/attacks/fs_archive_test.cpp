@@ -5,20 +5,32 @@
 // is what lies on the disk afterwards, and this program's own memory. In the control the same unpacker takes names and
 // sizes at their word.
 
+#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/file_source.hpp>
+#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/files/download.hpp>
+#include <cofferdam/files/file_set.hpp>
 #include <cofferdam/net/tar_names.hpp>
 #include <cofferdam/net/tar_reader.hpp>
 
 #include "support/census.hpp"
+#include "support/fake_environment.hpp"
+#include "support/files_by_members.hpp"
+#include "support/run.hpp"
 #include "support/tar_bytes.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/two_sides.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -178,6 +190,10 @@ TEST(Attack, FS_10_no_archive_writes_outside_the_folder_it_is_unpacked_into) {
         {"a link made of a link",
          tar_header("d/e/", '5').bytes() + symlink("s", "d/e") + symlink("u", "s/../../..") + file("u/canary"),
          {out, out}});
+    // s is the root, two folders up; s/.. looks like one folder up, and is the folder above the root.
+    all.push_back({"a link that goes down through another and up again",
+                   symlink("x/y/s", "../..") + symlink("x/y/u", "s/..") + file("x/y/u/canary"),
+                   {out, out}});
     all.push_back({"a hard link", hard_link("a", "../canary"), {out}});
     all.push_back({"a file over a hard link", hard_link("a", "../canary") + file("a"), {out, errc::collision}});
     all.push_back(
@@ -218,6 +234,10 @@ TEST(Attack, FS_10_devices_duplicates_and_files_as_folders_are_refused) {
       {"one name twice, spelt differently", file("x", "first") + file(".//x", "second"), {errc::collision}},
       {"a file where a folder is", tar_header("x/", '5').bytes() + file("x"), {errc::collision}},
       {"a file beneath a file", file("x", "first") + file("x/y"), {errc::not_a_directory}},
+      {"a hard link to itself", hard_link("x", "x"), {errc::not_found}},
+      {"a hard link to what was refused",
+       tar_header("dev", '4').bytes() + hard_link("x", "dev"),
+       {errc::not_a_file, errc::not_found}},
       {"a file as the root", file("."), {errc::collision}}};
   for (const hostile& one : archives) {
     SCOPED_TRACE(one.what);
@@ -261,14 +281,141 @@ TEST(Attack, FS_10_sizes_that_lie_cost_nothing_and_are_refused) {
       EXPECT_EQ(thrown_by([&] { cofferdam_test::read_tar(archive, piece); }), expected);
     }
   }
+  // Sizes that are honest one by one are counted together. The control: one of them alone is read.
+  const std::string half = file("x", std::string(600, 'x'));
+  EXPECT_EQ(thrown_by([&] {
+              cofferdam_test::read_tar(half + half + tar_end(), std::string::npos, tar_limits().bytes(1000));
+            }),
+            errc::too_large);
+  EXPECT_EQ(cofferdam_test::read_tar(half + tar_end(), std::string::npos, tar_limits().bytes(1000)).size(), 1U);
   if (memory.is_exact() && !cofferdam_test::is_sanitized()) {
     EXPECT_LT(memory.peak(), std::size_t{16} << 20U);
   }
-  // Control: who makes room for what is announced wants all the memory there is, for an archive of one block.
+  // Control: a reader that reserves the announced size would need all memory for an archive of one block.
   tar_reader trusting(tar_limits().bytes(~std::uint64_t{0}));
   trusting.feed(as_bytes(archives.front().first));
   ASSERT_EQ(trusting.next(), tar_event::head);
   EXPECT_GT(trusting.entry().size(), std::uint64_t{1} << 62U);
+}
+
+/// A reader of tar that is as simple as readers get. Where the format leaves a choice, it takes one side or the other.
+class simple_reader {
+ public:
+  bool skips_data_of_links = true;  // or goes on behind the header: what a link "holds" is then an entry
+  bool takes_last_header = true;    // true: the last of two name headers counts; false: the first
+  bool prefers_pax = true;          // to a long name of GNU's; or the other way round
+  bool takes_global_names = true;   // or takes them for a comment
+  bool checks_sums = true;          // and passes over what is no header; or believes it
+  bool ends_at_one_block = true;    // of zeros; or at two
+  bool ends_at_end = true;          // or looks for another archive behind the first
+  bool cuts_names_at_nul = true;    // or takes all of a long name
+  bool drops_names_without = true;  // a name whose entry never came: dropped; or kept for the end
+
+  std::vector<std::string> names(std::string_view archive) const {
+    std::vector<std::string> found;
+    std::string pax;
+    std::string gnu;
+    std::string global;
+    const auto keep = [&](std::string& name, std::string said) {
+      if (name.empty() || takes_last_header) name = std::move(said);
+    };
+    int zeros = 0;
+    while (archive.size() >= 512) {
+      const std::string_view head = archive.substr(0, 512);
+      archive.remove_prefix(512);
+      if (head.find_first_not_of('\0') == std::string_view::npos) {
+        ++zeros;
+        if (ends_at_end && (ends_at_one_block || zeros == 2)) break;
+        continue;
+      }
+      if (checks_sums && !has_its_sum(head)) continue;
+      const char flag = head[156];
+      const auto size = static_cast<std::size_t>(std::strtoull(std::string(head.substr(124, 12)).c_str(), nullptr, 8));
+      const bool is_link = flag == '1' || flag == '2';
+      const std::string_view data = archive.substr(0, size);
+      if (!is_link || skips_data_of_links) archive.remove_prefix(std::min(archive.size(), (size + 511) / 512 * 512));
+      if (flag == 'L') {
+        keep(gnu, std::string(cuts_names_at_nul ? data.substr(0, data.find('\0')) : data.substr(0, data.size() - 1)));
+      } else if (flag == 'x' || flag == 'g') {
+        const std::size_t at = data.find("path=");
+        const std::string said(at == std::string_view::npos ? data.substr(0, 0)
+                                                            : data.substr(at + 5, data.find('\n', at) - at - 5));
+        if (flag == 'x') keep(pax, said);
+        if (flag == 'g' && takes_global_names) global = said;
+      } else {
+        std::string name(head.substr(0, std::min<std::size_t>(head.find('\0'), 100)));
+        if (!global.empty()) name = global;
+        if (!gnu.empty()) name = gnu;
+        if (!pax.empty() && (prefers_pax || gnu.empty())) name = pax;
+        found.push_back(name);
+        pax.clear();
+        gnu.clear();
+      }
+    }
+    if (!drops_names_without && !(pax + gnu).empty()) found.push_back(pax + gnu);
+    return found;
+  }
+
+ private:
+  static bool has_its_sum(std::string_view head) {
+    unsigned long sum = 0;
+    for (std::size_t i = 0; i < head.size(); ++i)
+      sum += i >= 148 && i < 156 ? static_cast<unsigned char>(' ') : static_cast<unsigned char>(head[i]);
+    return std::strtoul(std::string(head.substr(148, 8)).c_str(), nullptr, 8) == sum;
+  }
+};
+
+TEST(Attack, FS_10_what_two_readers_could_understand_differently_is_refused_before_it_is_made) {
+  struct ambiguous {
+    const char* what;
+    std::string blocks;
+    bool simple_reader::*choice;
+  };
+  const std::string hidden = file("hidden", "hidden");
+  std::string wrong_sum = file("hidden", "hidden");
+  wrong_sum[148] = wrong_sum[148] == '0' ? '1' : '0';
+  const std::string zeros(512, '\0');
+  const std::vector<ambiguous> archives{
+      {"a symbolic link that holds an entry", tar_header("a", '2', 1024).link("b").with(hidden),
+       &simple_reader::skips_data_of_links},
+      {"a hard link that holds an entry", file("b") + tar_header("a", '1', 1024).link("b").with(hidden),
+       &simple_reader::skips_data_of_links},
+      {"two pax headers", pax_header(pax_line("path", "shown")) + pax_header(pax_line("path", "hidden")) + file("x"),
+       &simple_reader::takes_last_header},
+      {"two long names", gnu_long('L', "shown") + gnu_long('L', "hidden") + file("x"),
+       &simple_reader::takes_last_header},
+      {"a long name and a path", gnu_long('L', "shown") + pax_header(pax_line("path", "hidden")) + file("x"),
+       &simple_reader::prefers_pax},
+      {"a global path", cofferdam_test::tar_extension('g', pax_line("path", "hidden")) + file("x"),
+       &simple_reader::takes_global_names},
+      {"a sum that is wrong", wrong_sum + file("x"), &simple_reader::checks_sums},
+      {"one block of zeros", file("x") + zeros + hidden, &simple_reader::ends_at_one_block},
+      {"an archive behind the archive", file("x") + tar_end() + hidden, &simple_reader::ends_at_end},
+      {"a long name with a NUL inside", gnu_long('L', std::string("shown\0hidden", 12)) + file("x"),
+       &simple_reader::cuts_names_at_nul},
+      {"a name and no entry", file("x") + pax_header(pax_line("path", "hidden")), &simple_reader::drops_names_without},
+  };
+  for (const ambiguous& one : archives) {
+    SCOPED_TRACE(one.what);
+    const std::string archive = one.blocks + tar_end();
+    // Control: of two simple readers, both right, only one sees what the other makes.
+    const simple_reader first;
+    simple_reader second;
+    second.*one.choice = false;
+    EXPECT_NE(first.names(archive), second.names(archive));
+    for (const std::size_t piece : {std::string::npos, std::size_t{100}})
+      EXPECT_EQ(thrown_by([&] { cofferdam_test::read_tar(archive, piece); }), errc::io_error);
+    const scene place;
+    tar_names names;
+    unpacker careful(place.root(), &names);
+    EXPECT_EQ(thrown_by([&] { careful.unpack(archive); }), errc::io_error);
+    EXPECT_FALSE(std::filesystem::exists(place.root() / "hidden"));
+  }
+  // Zeros without end are no archive either; up to 1 MiB of them is what writers leave.
+  const std::string whole = file("x") + tar_end();
+  EXPECT_EQ(cofferdam_test::read_tar(whole + std::string(std::size_t{1} << 20U, '\0')).size(), 1U);
+  EXPECT_EQ(thrown_by([&] { cofferdam_test::read_tar(whole + std::string((std::size_t{1} << 20U) + 512, '\0')); }),
+            errc::io_error);
 }
 
 TEST(Attack, FS_10_a_million_entries_are_refused_within_bounded_memory) {
@@ -337,11 +484,123 @@ TEST(Attack, FS_10_a_truncated_archive_is_never_taken_for_a_whole_one) {
     unpacker careful(place.root(), &names);
     EXPECT_EQ(thrown_by([&] { careful.unpack(archive.substr(0, size)); }), errc::io_error) << size;
   }
-  // Control: who stops where the bytes stop has half a file and no complaint.
+  // Control: a reader that stops at the end of the bytes gets half a file without an error.
   const scene place;
   unpacker naive(place.root(), nullptr);
   naive.unpack(archive.substr(0, 512 + 7));
   EXPECT_EQ(naive.made(), 1U);
+}
+
+}  // namespace
+
+// g++ warns of coroutine templates over types of a namespace without a name.
+namespace cofferdam_test::fs_archive {
+
+/// A guest that answers as a hostile archive would: with names, and with files under names, of its own choice.
+class hostile_guest : public cofferdam_test::full_fake {
+ public:
+  hostile_guest() : full_fake(std::make_shared<cofferdam_test::journal>()) {}
+
+  std::vector<cofferdam::entry> listed;
+  std::string sent_as;  ///< the name under which a file is sent; empty: the requested name
+  cofferdam::file_type sent_type = cofferdam::file_type::regular;
+  unsigned sent_mode = 0644;
+
+  cofferdam::file_system files() { return cofferdam_test::files_by_members(*this); }
+  cofferdam::awaitable<cofferdam::entry> stat(std::string path) {
+    co_return cofferdam::entry(path, cofferdam::file_type::directory, 0, 0755);
+  }
+  cofferdam::awaitable<std::vector<cofferdam::entry>> list(std::string, cofferdam::list_options) { co_return listed; }
+  cofferdam::awaitable<std::unique_ptr<cofferdam::file_source>> get_files(std::vector<cofferdam::file_request> wanted) {
+    std::vector<cofferdam::file_header> heads;
+    for (const cofferdam::file_request& one : wanted)
+      heads.emplace_back(one.path(), sent_as.empty() ? one.destination() : sent_as, sent_type, 11, sent_mode);
+    std::unique_ptr<cofferdam::file_source> files = std::make_unique<sent>(std::move(heads));
+    co_return files;
+  }
+
+ private:
+  class sent final : public cofferdam::file_source {
+   public:
+    explicit sent(std::vector<cofferdam::file_header> heads) : heads_(std::move(heads)) {}
+    cofferdam::awaitable<std::optional<cofferdam::file_header>> next() override {
+      std::optional<cofferdam::file_header> head;
+      is_read_ = false;
+      if (at_ < heads_.size()) head = heads_[at_++];
+      co_return head;
+    }
+    cofferdam::awaitable<cofferdam::bytes> read(std::size_t) override {
+      cofferdam::bytes content;
+      if (!is_read_) content = cofferdam::to_bytes("overwritten");
+      is_read_ = true;
+      co_return content;
+    }
+
+   private:
+    std::vector<cofferdam::file_header> heads_;
+    std::size_t at_ = 0;
+    bool is_read_ = false;
+  };
+};
+
+inline cofferdam::transfer fetch(hostile_guest& guest, const std::filesystem::path& into) {
+  return run([&] { return cofferdam::download(guest, cofferdam::files("."), into); });
+}
+
+}  // namespace cofferdam_test::fs_archive
+
+namespace {
+
+using cofferdam_test::fs_archive::fetch;
+using cofferdam_test::fs_archive::hostile_guest;
+
+TEST(Attack, FS_10_download_takes_no_name_and_no_type_on_a_guests_word) {
+  using cofferdam::entry;
+  using cofferdam::file_type;
+  // Listings of a guest.
+  for (const bool is_directory : {false, true}) {
+    for (const char* const what : {"../canary", "a/../../canary", "a/../../outside/secret", "..", "@canary", "@new"}) {
+      const scene place;
+      // An absolute name, where it begins with "@".
+      const std::string name = *what == '@' ? place.path(what + 1) : what;
+      SCOPED_TRACE(name);
+      hostile_guest guest;
+      guest.listed.emplace_back(name, is_directory ? file_type::directory : file_type::regular, 11, 0777);
+      EXPECT_EQ(cofferdam_test::only_failure(fetch(guest, place.root())), errc::io_error);
+      EXPECT_TRUE(place.is_untouched());
+      EXPECT_TRUE(std::filesystem::is_empty(place.root()));
+      // Control: code that joins names to its folder, or uses them unchanged, is led out of it.
+      const std::filesystem::path naive = (place.root() / name).lexically_normal();
+      EXPECT_EQ(*naive.lexically_relative(place.root()).begin(), "..");
+    }
+  }
+  // Answers of a guest to a request for a valid name: another name, or something that is not a file.
+  for (const char* const sent : {"../canary", "b", "/canary", ""}) {
+    const scene place;
+    SCOPED_TRACE(sent);
+    hostile_guest guest;
+    guest.listed.emplace_back("a", file_type::regular, 11, 0644);
+    guest.sent_as = sent;
+    if (*sent == '\0') guest.sent_type = file_type::directory;
+    EXPECT_EQ(cofferdam_test::only_failure(fetch(guest, place.root())), errc::io_error);
+    EXPECT_TRUE(place.is_untouched());
+    EXPECT_TRUE(std::filesystem::is_empty(place.root()));
+  }
+  // Modes: no more than permission bits, of the listing or of the file. And the control of all: an honest guest's
+  // arrives.
+  const scene place;
+  hostile_guest guest;
+  guest.listed.emplace_back("d", file_type::directory, 0, 07777);
+  guest.listed.emplace_back("d/a", file_type::regular, 11, 07777);
+  guest.sent_mode = 07777;
+  EXPECT_TRUE(fetch(guest, place.root()).ok());
+  EXPECT_EQ(place.read("d/a"), "overwritten");
+  for (const char* const name : {"d", "d/a"}) {
+    struct stat status {};
+    EXPECT_EQ(::stat((place.root() / name).c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07000U, 0U) << name;
+  }
+  EXPECT_TRUE(place.is_untouched());
 }
 
 }  // namespace

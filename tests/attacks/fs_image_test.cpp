@@ -5,7 +5,7 @@
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/tools/view_image.hpp>
 
 #include "support/run.hpp"
@@ -31,7 +31,7 @@ tools::tool_result look(std::string making, std::string path, std::chrono::stead
   tools::tool_result result;
   run([&]() -> awaitable<void> {
     const any_provider provider{local().without_warning()};
-    co_await with_environment(provider, [&](any_environment& env) -> awaitable<void> {
+    co_await with(provider, [&](any_environment& env) -> awaitable<void> {
       command_result made = co_await env.run_command(shell(making));
       EXPECT_TRUE(made.ok()) << made.err().text();
       tools::view_image tool(env);

@@ -6,7 +6,7 @@
 // run, in which something naive does fall for the attack.
 
 #include <cofferdam/backends/local.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/files/download.hpp>
 #include <cofferdam/files/upload.hpp>
 #include <cofferdam/os/directory.hpp>
@@ -62,7 +62,8 @@ using cofferdam_test::temporary_folder;
 using cofferdam_test::thrown_by;
 using cofferdam_test::tree;
 
-/// How often a race is run: what CI can afford, or what COFFERDAM_ROUNDS says (the catalogue asks for 1000000).
+/// Returns the number of repetitions of a race: few enough for CI, or COFFERDAM_ROUNDS (the catalogue requires
+/// 1000000).
 std::size_t rounds(std::size_t usual) {
   const char* wanted = std::getenv("COFFERDAM_ROUNDS");
   return wanted == nullptr ? usual : std::strtoull(wanted, nullptr, 10);
@@ -99,8 +100,7 @@ class scene {
   template <class Body>
   void run(Body body) const {
     cofferdam_test::run([&]() -> cofferdam::awaitable<void> {
-      return cofferdam::with_environment(cofferdam::local().workspace(folder_ / "w").without_warning(),
-                                         std::move(body));
+      return cofferdam::with(cofferdam::local().workspace(folder_ / "w").without_warning(), std::move(body));
     });
   }
 
@@ -108,7 +108,7 @@ class scene {
   temporary_folder folder_;
 };
 
-/// What an awaitable threw, as our code; zero where it did not.
+/// Returns the `errc` that an awaitable threw; zero if it threw nothing.
 template <class T>
 cofferdam::awaitable<errc> refusal(cofferdam::awaitable<T> work) {
   try {
@@ -127,12 +127,12 @@ cofferdam::awaitable<std::vector<errc>> all_operations(E& environment, std::stri
   std::vector<errc> found;
   found.push_back(co_await refusal(environment.read_file(path, 1000)));
   found.push_back(co_await refusal(environment.write_file(path, as_bytes(text))));
-  found.push_back(co_await refusal(environment.list(path)));
-  found.push_back(co_await refusal(environment.stat(path + "/x")));
-  found.push_back(co_await refusal(environment.remove(path + "/x")));
-  found.push_back(co_await refusal(environment.make_directory(path + "/new")));
-  found.push_back(co_await refusal(environment.rename(path + "/x", "stolen")));
-  found.push_back(co_await refusal(environment.rename("mover", path + "/moved")));
+  found.push_back(co_await refusal(environment.files().list(path)));
+  found.push_back(co_await refusal(environment.files().stat(path + "/x")));
+  found.push_back(co_await refusal(environment.files().remove(path + "/x")));
+  found.push_back(co_await refusal(environment.files().make_directory(path + "/new")));
+  found.push_back(co_await refusal(environment.files().rename(path + "/x", "stolen")));
+  found.push_back(co_await refusal(environment.files().rename("mover", path + "/moved")));
   co_return found;
 }
 
@@ -166,7 +166,7 @@ TEST(Attack, FS_01_and_FS_02_paths_that_leave_the_workspace_are_refused) {
     for (const std::string& path : broken) {
       errc read = co_await refusal(environment.read_file(path, 10));
       EXPECT_EQ(read, errc::invalid_argument);
-      errc listed = co_await refusal(environment.list(path));
+      errc listed = co_await refusal(environment.files().list(path));
       EXPECT_EQ(listed, errc::invalid_argument);
     }
     // The workspace's own absolute path is no way out, and works.
@@ -199,13 +199,13 @@ TEST(Attack, FS_03_symbolic_links_lead_no_operation_out) {
       EXPECT_EQ(read, errc::outside_workspace) << path;
       errc written = co_await refusal(environment.write_file(path + "/secret", as_bytes(text)));
       EXPECT_EQ(written, errc::outside_workspace) << path;
-      errc made = co_await refusal(environment.make_directory(path + "/new"));
+      errc made = co_await refusal(environment.files().make_directory(path + "/new"));
       EXPECT_EQ(made, errc::outside_workspace) << path;
-      errc listed = co_await refusal(environment.list(path));
+      errc listed = co_await refusal(environment.files().list(path));
       EXPECT_EQ(listed, errc::outside_workspace) << path;
-      errc removed = co_await refusal(environment.remove(path + "/secret"));
+      errc removed = co_await refusal(environment.files().remove(path + "/secret"));
       EXPECT_EQ(removed, errc::outside_workspace) << path;
-      errc moved = co_await refusal(environment.rename(path + "/secret", "stolen"));
+      errc moved = co_await refusal(environment.files().rename(path + "/secret", "stolen"));
       EXPECT_EQ(moved, errc::outside_workspace) << path;
       for (const directory* one : {&beneath, &walked})
         EXPECT_EQ(thrown_by([&] { one->set_mode(path + "/secret", 0777); }), errc::outside_workspace);
@@ -221,10 +221,10 @@ TEST(Attack, FS_03_symbolic_links_lead_no_operation_out) {
     EXPECT_EQ(dangling, errc::outside_workspace);
     // At the end of a path the link itself is replaced, renamed and removed.
     co_await environment.write_file("absolute", as_bytes(text));
-    co_await environment.rename("final", "renamed");
-    co_await environment.remove("renamed");
-    co_await environment.remove("dir");
-    co_await environment.remove("dangling");
+    co_await environment.files().rename("final", "renamed");
+    co_await environment.files().remove("renamed");
+    co_await environment.files().remove("dir");
+    co_await environment.files().remove("dangling");
   });
   place.expect_untouched();
   // Control: plain calls follow.
@@ -315,7 +315,7 @@ TEST(Attack, FS_05_a_hard_link_to_a_host_file_is_not_written_through) {
     const std::string text = "overwritten";
     co_await environment.write_file("hard", as_bytes(text));
     co_await environment.write_file("other", as_bytes(text));
-    co_await environment.rename("other", "target");
+    co_await environment.files().rename("other", "target");
     cofferdam::bytes back = co_await environment.read_file("hard", 100);
     EXPECT_EQ(as_text(back), "overwritten");
   });
@@ -489,7 +489,7 @@ TEST(Attack, FS_12_upload_follows_no_link_to_secrets_unless_asked) {
   EXPECT_FALSE(place.folder().has("w/data/keys"));
   EXPECT_FALSE(place.folder().has("w/m/key"));
   EXPECT_TRUE(place.folder().has("w/data/a.csv"));
-  // Control: asked to follow, it brings them in.
+  // Control: with follow_symlinks() the files are copied.
   place.run([&](auto& environment) -> cofferdam::awaitable<void> {
     transfer report = co_await cofferdam::upload(environment, files((input / "data").string()).follow_symlinks());
     EXPECT_TRUE(report.ok());
@@ -531,7 +531,7 @@ TEST(Attack, FS_14_names_of_any_bytes_make_the_round_trip) {
   const temporary_folder out;
   place.run([&](auto& environment) -> cofferdam::awaitable<void> {
     for (const std::string& name : all) co_await environment.write_file(name, as_bytes(name));
-    std::vector<cofferdam::entry> listed = co_await environment.list(".");
+    std::vector<cofferdam::entry> listed = co_await environment.files().list(".");
     EXPECT_EQ(listed.size(), all.size());
     for (const cofferdam::entry& one : listed) {
       cofferdam::bytes back = co_await environment.read_file(one.path(), 1000);
@@ -543,8 +543,8 @@ TEST(Attack, FS_14_names_of_any_bytes_make_the_round_trip) {
       std::string again = name;
       again.insert(again.size() == 255 ? 254 : again.size(), "2");
       again.resize(std::min<std::size_t>(again.size(), 255));
-      co_await environment.rename(name, again);
-      co_await environment.remove(again);
+      co_await environment.files().rename(name, again);
+      co_await environment.files().remove(again);
     }
     errc longer = co_await refusal(environment.write_file(std::string(256, 'n'), as_bytes(evil)));
     EXPECT_EQ(longer, errc::invalid_argument);
@@ -552,7 +552,7 @@ TEST(Attack, FS_14_names_of_any_bytes_make_the_round_trip) {
   for (const std::string& name : all) EXPECT_EQ(out.read(name), name);
   EXPECT_TRUE(std::filesystem::is_empty(place.path("w")));
   place.expect_untouched();
-  // Control: a shell line with the name in it runs what the name says.
+  // Control: a shell line that contains the name runs the command in it.
   ASSERT_EQ(std::system(("cd '" + place.path("w") + "' && (cat < " + evil + ") 2>/dev/null; true").c_str()), 0);
   EXPECT_TRUE(place.folder().has("w/hacked"));
 }
@@ -643,9 +643,9 @@ TEST(Attack, FS_16_huge_and_deep_trees_and_deep_patterns_take_bounded_time_and_m
   const std::size_t memory = peak_memory();
   const auto start = std::chrono::steady_clock::now();
   place.run([&](auto& environment) -> cofferdam::awaitable<void> {
-    std::vector<cofferdam::entry> deep = co_await environment.list("deep");
+    std::vector<cofferdam::entry> deep = co_await environment.files().list("deep");
     EXPECT_EQ(deep.size(), 5001U);
-    std::vector<cofferdam::entry> wide = co_await environment.list("wide");
+    std::vector<cofferdam::entry> wide = co_await environment.files().list("wide");
     EXPECT_EQ(wide.size(), (count + 999) / 1000 * 1001);
     transfer fetched =
         co_await cofferdam::download(environment, files("**/**/**/x", "wide/*/999x"), place.folder() / "w");
@@ -655,8 +655,8 @@ TEST(Attack, FS_16_huge_and_deep_trees_and_deep_patterns_take_bounded_time_and_m
     EXPECT_EQ(many, errc::too_large);
     transfer sent = co_await cofferdam::upload(environment, files(place.path("w/deep/**/**/**/x")));
     EXPECT_EQ(sent.failed().size(), 1U);
-    co_await environment.remove("deep");
-    co_await environment.remove("wide");
+    co_await environment.files().remove("deep");
+    co_await environment.files().remove("wide");
   });
   const auto took = std::chrono::steady_clock::now() - start;
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Attacks on the MCP server: of web pages, of clients on it and on each other, of what it runs. Each with the same unspoilt,
-// which works. (MC-09 to MC-11 are the review's; MC-13 is the protocol's conformance suite.)
+// Attacks on the MCP server: of web pages, of clients on it and on each other, of what it runs. Each with the same
+// unspoilt, which works. (MC-09 to MC-11 are the review's; MC-13 is the protocol's conformance suite.)
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/python.hpp>
@@ -15,6 +15,8 @@
 #include "serve/mcp/mcp_support.hpp"
 #include "support/census.hpp"
 #include "support/temporary_folder.hpp"
+
+#include <boost/system/error_code.hpp>
 
 #include <gtest/gtest.h>
 
@@ -57,7 +59,7 @@ std::unique_ptr<mcp::server> over_local(const asio::any_io_executor& executor) {
   return std::make_unique<mcp::server>(executor, local().without_warning());
 }
 
-/// How many processes have that in their command line.
+/// Returns the number of processes with this text in their command line.
 int processes_with(const std::string& mark) {
   int count = 0;
   for (const auto& each : std::filesystem::directory_iterator("/proc")) {
@@ -99,7 +101,7 @@ void over_http(const std::function<awaitable<void>(std::uint16_t port, mcp::serv
   const cofferdam_test::watchdog guard(std::chrono::seconds(120));
   asio::io_context context(1);
   mcp::server_options options;
-  options.message(1024 * 1024);
+  options.message(1024 * 1024).without_token();
   mcp::server server(context.get_executor(), local().without_warning(), options);
   listener where = tcp_listener(context.get_executor(), "127.0.0.1", 0);
   const std::uint16_t port = where.port();
@@ -205,7 +207,7 @@ TEST(Attack, MC_03_prints_of_the_program_and_of_its_guests_do_not_get_into_the_p
   std::ifstream out(folder.path() / "out");
   int lines = 0;
   for (std::string line; std::getline(out, line); ++lines) {
-    boost::json::error_code broken;
+    boost::system::error_code broken;
     const value message = boost::json::parse(line, broken);
     EXPECT_FALSE(broken) << line;
     EXPECT_EQ(member(message, "jsonrpc"), "2.0");
@@ -235,8 +237,16 @@ TEST(Attack, MC_04_huge_deep_and_broken_messages_are_answered_and_bounded) {
       EXPECT_LT(memory.peak(), std::size_t{64} * 1024 * 1024);
     }
     const std::string deep(100'000, '[');
+    // 800 kB that become 270,000 arrays would block all other clients while they are parsed. The control: as many bytes
+    // of text.
+    std::string wide = R"({"jsonrpc":"2.0","id":1,"method":"no/such","params":{"a":[[])";
+    const std::string text = wide.substr(0, wide.size() - 3) + "\"" + std::string(800'000, ',') + "\"}}";
+    while (wide.size() < 800'000) wide += ",[]";
+    wide += "]}}";
     const std::vector<std::pair<std::string, std::string>> all{
         {deep, "-32700"},
+        {wide, "-32600"},
+        {text, "-32601"},
         {"{\"a\":\"\xff\xfe\"}", "-32700"},
         {R"({"jsonrpc":"2.0","id":1,"id":2,"method":"no/such","method":"no/such"})", "-32601"},
         {R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":"x"})", "-32602"}};
@@ -335,6 +345,44 @@ TEST(Attack, MC_07_two_clients_see_nothing_of_each_other) {
     };
   };
   run_with_mcp(make, {body("first", "second"), body("second", "first")});
+}
+
+/// A call of the modern era, which has no sessions. \param place  the name of one; empty: none.
+awaitable<std::string> call_modern(http_client& http, std::string place, std::string tool, std::string arguments) {
+  http_request request("POST", "/mcp");
+  request.content("application/json", R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":")" + tool +
+                                          R"(","arguments":)" + arguments +
+                                          R"(,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
+                                          R"("io.modelcontextprotocol/clientCapabilities":{}}}})");
+  request.field("Accept", "application/json, text/event-stream").field("MCP-Protocol-Version", "2026-07-28");
+  request.field("Mcp-Method", "tools/call").field("Mcp-Name", tool);
+  if (!place.empty()) request.field("Cofferdam-Place", place);
+  const http_response said = co_await http.request(std::move(request));
+  co_return std::string(said.text());
+}
+
+TEST(Attack, MC_07_clients_of_the_modern_era_with_different_places_see_nothing_of_each_other) {
+  over_http([](std::uint16_t port, mcp::server& server) -> awaitable<void> {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    http_client http(executor, tcp_connector("127.0.0.1", port));
+    for (const char* const place : {"first", "second", ""}) {
+      const std::string wrote = co_await call_modern(
+          http, place, "write_file", R"({"path":"of-)" + std::string(place) + R"(","content":"secret"})");
+      EXPECT_EQ(wrote.find("\"isError\":true"), std::string::npos) << wrote;
+    }
+    for (const char* const place : {"first", "second"}) {
+      const std::string files = co_await call_modern(http, place, "list_files", "{}");
+      EXPECT_NE(files.find("of-" + std::string(place)), std::string::npos) << files;
+      EXPECT_EQ(files.find(place == std::string("first") ? "of-second" : "of-first"), std::string::npos) << files;
+    }
+    EXPECT_EQ(server.sessions(), 3U);
+    // The control: without a name they meet.
+    const std::string shared = co_await call_modern(http, "", "write_file", R"({"path":"of-another","content":"x"})");
+    const std::string files = co_await call_modern(http, "", "list_files", "{}");
+    EXPECT_NE(files.find("\"of-\""), std::string::npos) << files;
+    EXPECT_NE(files.find("of-another"), std::string::npos) << files;
+    co_await http.close();
+  });
 }
 
 TEST(Attack, MC_08_an_image_that_is_a_url_is_never_fetched) {

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Rows OU-01, 02, 08, 10 and 11 of the catalogue of attacks: how much a guest prints, how fast, and to whom. The
-// kernel's account of this program's memory and the host's process table are the judges.
+// Rows OU-01, 02, 08, 10 and 11 of the catalogue of attacks: the amount, the speed and the destination of a guest's
+// output. The kernel's figures for this program's memory, and the host's process table, are the oracle.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/stream_output.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 
 #include "support/census.hpp"
 #include "support/naive_runner.hpp"
+#include "support/pause.hpp"
 #include "support/run.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
-#include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <gtest/gtest.h>
 
@@ -54,7 +53,7 @@ using cofferdam::error_kind;
 using cofferdam::process;
 using cofferdam::shell;
 using cofferdam::stream_output;
-using cofferdam::with_environment;
+using cofferdam::with;
 using cofferdam_test::census;
 using cofferdam_test::eventually;
 using cofferdam_test::guests_of;
@@ -62,6 +61,7 @@ using cofferdam_test::is_sanitized;
 using cofferdam_test::is_soak;
 using cofferdam_test::memory_growth;
 using cofferdam_test::naive_runner;
+using cofferdam_test::pause_for;
 using cofferdam_test::run;
 using cofferdam_test::temporary_folder;
 using namespace std::chrono_literals;
@@ -72,11 +72,6 @@ constexpr std::size_t gib = 1024 * mib;
 
 auto provider(const temporary_folder& base) {
   return cofferdam::local().without_warning().temporary_base(base.path()).kill_grace(100ms);
-}
-
-awaitable<void> pause(std::chrono::milliseconds time) {
-  asio::steady_timer timer(co_await asio::this_coro::executor, time);
-  co_await timer.async_wait(asio::use_awaitable);
 }
 
 /// Runs a command; `growth` becomes what this program's memory grew by meanwhile, at its highest.
@@ -91,7 +86,7 @@ command_result result_of(const temporary_folder& base, command c, std::size_t& g
   };
   return run(
       [&]() -> awaitable<command_result> {
-        command_result result = co_await with_environment(provider(base), std::ref(body));
+        command_result result = co_await with(provider(base), std::ref(body));
         co_return result;
       },
       600s);
@@ -99,7 +94,8 @@ command_result result_of(const temporary_folder& base, command c, std::size_t& g
 
 std::string kibibytes(std::size_t bytes) { return std::to_string(bytes / kib) + " KiB"; }
 
-/// How many bytes `seq 1 …` has printed up to here, as its last lines tell: the sum of all lines before, and the rest.
+/// Returns the number of bytes that `seq 1 …` has printed so far, computed from its last lines: the length of all
+/// earlier lines, and the rest.
 std::uint64_t printed_by_seq(std::string_view tail) {
   const std::size_t last_break = tail.rfind('\n');
   const std::size_t before = tail.rfind('\n', last_break - 1);
@@ -149,7 +145,7 @@ TEST(Attack, OU_01_an_endless_yes_is_ended_by_its_limit_and_costs_little_memory)
             << "\n";
   EXPECT_EQ(result.kind(), error_kind::timeout);
   EXPECT_GT(result.out().total(), mib);
-  // yes prints "y" and a line break in turn: the last byte kept tells whether the total is even.
+  // yes prints "y" and a line break in turn: the last kept byte shows if the total is even.
   EXPECT_EQ(as_text(result.out().tail()).back(), result.out().total() % 2 == 0 ? '\n' : 'y');
   if (!is_sanitized()) {
     EXPECT_LT(growth, 2 * mib);
@@ -249,14 +245,14 @@ TEST(Attack, OU_08_what_had_come_before_a_cancellation_or_a_close_is_kept_with_t
                          seen = failure;
                          done = true;
                        }));
-        while (!std::filesystem::exists(env.workspace() / "printed")) co_await pause(2ms);
+        while (!std::filesystem::exists(env.workspace() / "printed")) co_await pause_for(2ms);
         if (cancelled)
           cancel.emit(asio::cancellation_type::terminal);
         else
           co_await env.close();
-        while (!done) co_await pause(1ms);
+        while (!done) co_await pause_for(1ms);
       };
-      co_await with_environment(provider(base), std::ref(body));
+      co_await with(provider(base), std::ref(body));
     });
     EXPECT_EQ(partial_output(seen, cancelled ? errc::cancelled : errc::environment_closed), "out\n|err\n");
   }
@@ -281,8 +277,8 @@ TEST(Attack, OU_10_a_slow_consumer_holds_the_producer_up_and_loses_nothing) {
     EXPECT_TRUE(warm_up.ok());
     const memory_growth memory;
     process running = co_await env.start(argv("head", "-c", std::to_string(size), "/dev/zero").keep_output(kib));
-    co_await pause(300ms);
-    // Nobody has read so far: how far has it come? The kernel's account, not the guest's word.
+    co_await pause_for(300ms);
+    // Nothing was read so far. The kernel's figures show the progress, not the guest.
     const auto guests = guests_of(base.path());
     EXPECT_EQ(guests.size(), 1U) << "it did not wait";
     if (!guests.empty()) {
@@ -294,7 +290,7 @@ TEST(Attack, OU_10_a_slow_consumer_holds_the_producer_up_and_loses_nothing) {
       chunk piece = co_await running.read();
       if (piece.end()) break;
       seen += piece.data().size();
-      if (i % 64 == 0) co_await pause(2ms);
+      if (i % 64 == 0) co_await pause_for(2ms);
     }
     growth = memory.peak();
     command_result result = co_await running.wait();
@@ -302,7 +298,7 @@ TEST(Attack, OU_10_a_slow_consumer_holds_the_producer_up_and_loses_nothing) {
     EXPECT_EQ(result.out().total(), size);
     EXPECT_EQ(result.out().cut(), size - kib) << "and the result says what it did not keep";
   };
-  run([&]() -> awaitable<void> { co_await with_environment(provider(base), std::ref(body)); });
+  run([&]() -> awaitable<void> { co_await with(provider(base), std::ref(body)); });
   std::cout << "written while nobody read: " << kibibytes(written_meanwhile) << "; memory grew by " << kibibytes(growth)
             << "\n";
   EXPECT_EQ(seen, size);
@@ -315,7 +311,7 @@ TEST(Attack, OU_10_a_slow_consumer_holds_the_producer_up_and_loses_nothing) {
 TEST(Attack, OU_11_a_callback_that_throws_ends_the_guest_and_leaks_nothing) {
   const temporary_folder base;
   const auto body = [&](auto& env) -> awaitable<void> {
-    co_await pause(1ms);  // the loop has its own descriptors by now
+    co_await pause_for(1ms);  // the loop has its own descriptors by now
     const census before = census::take(base.path());
     for (int i = 0; i < 10; ++i) {
       std::string caught;
@@ -329,10 +325,10 @@ TEST(Attack, OU_11_a_callback_that_throws_ends_the_guest_and_leaks_nothing) {
       // By now, not some time later: what is left may only be on its way out.
       EXPECT_TRUE(eventually([&] { return guests_of(base.path()).empty(); }, 2s));
     }
-    co_await pause(20ms);
+    co_await pause_for(20ms);
     EXPECT_EQ(census::take(base.path()), before);
   };
-  run([&]() -> awaitable<void> { co_await with_environment(provider(base), std::ref(body)); });
+  run([&]() -> awaitable<void> { co_await with(provider(base), std::ref(body)); });
 }
 
 TEST(Attack, OU_11_control_an_exception_alone_ends_nothing) {

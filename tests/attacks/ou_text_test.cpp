@@ -57,7 +57,7 @@ std::size_t count(std::string_view text, std::string_view what) {
   return found;
 }
 
-/// Somebody else's opinion, and a strict one: the C library's.
+/// An independent and strict judgement: that of the C library.
 bool is_utf8_to_iconv(std::string_view text) {
   iconv_t converter = iconv_open("UCS-4LE", "UTF-8");
   if (converter == iconv_t(-1)) throw std::runtime_error("iconv knows no UTF-8");
@@ -75,7 +75,7 @@ bool is_utf8_to_iconv(std::string_view text) {
   return is_valid;
 }
 
-/// Whether a terminal would act on any of it, or a bidirectional display reorder it.
+/// Returns true if a terminal would interpret any of it, or a bidirectional display would reorder it.
 bool acts_on_a_terminal(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
@@ -115,7 +115,7 @@ TEST(Attack, OU_03_a_million_progress_updates_are_one_line) {
   EXPECT_LT(rendered.size(), 400U);
   EXPECT_NE(rendered.find("\nall done"), std::string::npos);
 
-  // Control: as it came, it fills any limit with what nobody needs.
+  // Control: unchanged, the output fills any limit with useless text.
   EXPECT_GT(output.size(), 10'000'000U);
 }
 
@@ -151,7 +151,7 @@ TEST(Attack, OU_04_an_emoji_cut_by_any_cap_is_left_out_and_nothing_else) {
         ASSERT_EQ(kept.text(), text);
         continue;
       }
-      // What is left is a start and an end of the text, short of the cap by less than one character each.
+      // The rest is a start and an end of the text, each shorter than its part of the cap by less than one character.
       const std::string head = kept.head_text();
       const std::string tail = kept.tail_text();
       ASSERT_TRUE(text.starts_with(head)) << keep;
@@ -301,7 +301,7 @@ TEST(Attack, OU_07_output_cannot_forge_a_field) {
       EXPECT_EQ(count(rendered, tag), 1U) << tag;
   }
 
-  // Control: put in as it is, the output says what the command's exit code was.
+  // Control: inserted unchanged, the output can fake the command's exit code.
   EXPECT_EQ(count(naive_render(forged), "<exit_code>"), 2U);
   EXPECT_EQ(count(naive_render(forged), "<exit_code>0</exit_code>"), 1U);
 }
@@ -322,7 +322,7 @@ TEST(Attack, OU_07_output_cannot_forge_the_mark_of_a_cut) {
   EXPECT_EQ(count(render(forged), "<cut>"), 0U);
   EXPECT_EQ(count(render(forged + std::string(30'000, 'x') + forged), "<cut>"), 1U);
 
-  // Control: the mark that plain text has can be printed by anyone.
+  // Control: the marker in plain text can be printed by any guest.
   EXPECT_EQ(collect(captured::cut_marker(5, 10)).text(), captured::cut_marker(5, 10));
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The guards of Python code: rows PG of the catalogue. In each control the same code runs where no guard stands, and does
-// what it is there for (it prints "in"), so that its refusal is the guards' doing. PG-12 and PG-13, over 500 scripts, are
-// here by name and in tests/code/guard_corpus_test.cpp at full length.
+// The guards of Python code: rows PG of the catalogue. In each control the same code runs where no guard stands, and
+// does what it is there for (it prints "in"), so that its refusal is the guards' doing. PG-12 and PG-13, over 500
+// scripts, are here by name and in tests/code/guard_corpus_test.cpp at full length.
 
 #include <cofferdam/code/allow_imports.hpp>
 #include <cofferdam/code/check_syntax.hpp>
@@ -47,7 +47,7 @@ class attack {
   bool control_works;
 };
 
-/// What the whole stack says, over a real runner, and what the runner does without it.
+/// The verdict of the whole stack over a real runner, and the outcome in the runner without the stack.
 class outcome {
  public:
   std::vector<code_result> guarded;
@@ -62,7 +62,7 @@ outcome try_all(const std::vector<attack>& attacks) {
                reject_patterns();
   run(
       [&] {
-        return cofferdam::with_runner(stack, [&](auto& guarded) -> awaitable<void> {
+        return cofferdam::with(stack, [&](auto& guarded) -> awaitable<void> {
           for (const attack& each : attacks) {
             code_request request(each.code);
             code_result result = co_await guarded.run_code(std::move(request));
@@ -73,7 +73,7 @@ outcome try_all(const std::vector<attack>& attacks) {
       120s);
   run(
       [&] {
-        return cofferdam::with_runner(runner, [&](auto& open) -> awaitable<void> {
+        return cofferdam::with(runner, [&](auto& open) -> awaitable<void> {
           for (const attack& each : attacks) {
             code_request request(each.control_works ? each.code : std::string("1"));
             request.timeout(20s);
@@ -289,7 +289,7 @@ TEST(Attack, PG_14_what_was_judged_is_what_runs) {
   const std::string file = (folder.path() / "code.py").string();
   std::ofstream(file) << "print('harmless')\n";
   const auto facts = cofferdam_test::read_one("print('harmless')\n");
-  ASSERT_FALSE(cofferdam::import_policy({}).judge(*facts));
+  ASSERT_FALSE(cofferdam::import_policy().judge(*facts));
   std::ofstream(file) << "import os; print('in')\n";
   std::string said(16, '\0');
   FILE* const pipe = ::popen(("python3 '" + file + "'").c_str(), "r");

@@ -6,7 +6,7 @@
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 
 #include "support/census.hpp"
 #include "support/forked_host.hpp"
@@ -15,6 +15,7 @@
 #include "support/run.hpp"
 #include "support/temporary_folder.hpp"
 
+#include <asio/any_io_executor.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
@@ -59,7 +60,7 @@ using cofferdam::errc;
 using cofferdam::error_kind;
 using cofferdam::process;
 using cofferdam::shell;
-using cofferdam::with_environment;
+using cofferdam::with;
 using cofferdam_test::eventually;
 using cofferdam_test::guests_of;
 using cofferdam_test::in_forked_host;
@@ -84,7 +85,7 @@ command_result result_of(const temporary_folder& base, command c) {
     co_return result;
   };
   return run([&]() -> awaitable<command_result> {
-    command_result result = co_await with_environment(provider(base), std::ref(body));
+    command_result result = co_await with(provider(base), std::ref(body));
     co_return result;
   });
 }
@@ -102,12 +103,12 @@ void look_at_a_guest(const temporary_folder& base, Look look) {
     if (guests.size() == 1) look(guests.front().pid);
     running = process();
   };
-  run([&]() -> awaitable<void> { co_await with_environment(provider(base), std::ref(body)); });
+  run([&]() -> awaitable<void> { co_await with(provider(base), std::ref(body)); });
 }
 
 std::string proc_file(pid_t pid, const std::string& name) { return "/proc/" + std::to_string(pid) + "/" + name; }
 
-/// What the descriptors of a process lead to.
+/// Returns the targets of a process's descriptors.
 std::set<std::string> descriptors_of(pid_t pid) {
   std::set<std::string> found;
   for (const auto& one : std::filesystem::directory_iterator(proc_file(pid, "fd")))
@@ -231,9 +232,8 @@ TEST(Attack, PR_12_a_host_that_ignores_sigchld_gets_exact_results_or_is_told_why
           command_result result;
           const auto policy = by_warden ? cofferdam::warden_policy::require : cofferdam::warden_policy::never;
           run([&]() -> awaitable<void> {
-            co_await with_environment(provider(base).warden(policy), [&](auto& env) -> awaitable<void> {
-              result = co_await env.run_command(shell("exit 3"));
-            });
+            co_await with(provider(base).warden(policy),
+                          [&](auto& env) -> awaitable<void> { result = co_await env.run_command(shell("exit 3")); });
           });
           return "exit code " + std::to_string(result.exit_code());
         } catch (const cofferdam::error& failure) {
@@ -317,7 +317,7 @@ TEST(Attack, PR_13_each_way_to_end_is_told_apart) {
     EXPECT_TRUE(by_signal.exit_code() == -1 && by_signal.term_signal() == 9 && by_signal.kind() == error_kind::none);
     EXPECT_TRUE(by_time.exit_code() == -1 && by_time.term_signal() == 9 && by_time.kind() == error_kind::timeout);
   };
-  run([&]() -> awaitable<void> { co_await with_environment(provider(base), std::ref(body)); });
+  run([&]() -> awaitable<void> { co_await with(provider(base), std::ref(body)); });
 }
 
 TEST(Attack, PR_13_control_a_shells_status_makes_137_of_two_of_them) {
@@ -342,7 +342,7 @@ TEST(Attack, PR_14_what_cannot_be_started_is_named_with_the_systems_code) {
   for (const std::string name :
        {"missing", "directory", "no_x", "bad_shebang", "no_format", "empty", "busy", "directory/"}) {
     const std::string path = (programs / name).string();
-    // The control, and the truth: what fork and execve say.
+    // The control, and the expected value: the results of fork and execve.
     const std::string expected = in_forked_host([&] {
       const char* words[] = {path.c_str(), nullptr};
       ::execv(path.c_str(), const_cast<char**>(words));
@@ -381,7 +381,7 @@ TEST(Attack, PR_16_input_that_is_never_read_blocks_nothing_and_raises_no_sigpipe
   EXPECT_EQ(late.exit_code(), 4);
   const command_result never = result_of(base, shell("sleep 60").input(bytes(size)).timeout(200ms));
   EXPECT_EQ(never.kind(), error_kind::timeout);
-  // Both sides write more than a pipe holds: whoever writes first and reads afterwards is stuck.
+  // Both sides write more than a pipe holds: code that writes first and reads afterwards would deadlock.
   const command_result both = result_of(base, shell("cat").input(bytes(size)).keep_output(0).timeout(60s));
   EXPECT_TRUE(both.ok());
   EXPECT_EQ(both.out().total(), size);
@@ -411,7 +411,7 @@ TEST(Attack, PR_19_a_thousand_commands_at_once_on_one_thread_are_all_exact) {
   rlimit many = files;
   many.rlim_cur = std::max<rlim_t>(files.rlim_cur, 5000);
   ::setrlimit(RLIMIT_NOFILE, &many);
-  base.make_fifo("gate");  // nobody passes before the host opens it
+  base.make_fifo("gate");  // a process that opens it waits until the host opens it
   int exact = 0;
   std::size_t most = 0;
   std::vector<double> late;
@@ -463,7 +463,7 @@ TEST(Attack, PR_19_a_thousand_commands_at_once_on_one_thread_are_all_exact) {
             co_await timer.async_wait(asio::use_awaitable);
           }
         };
-        co_await with_environment(provider(base), std::ref(body));
+        co_await with(provider(base), std::ref(body));
       },
       300s);
   ::setrlimit(RLIMIT_NOFILE, &files);
@@ -510,7 +510,7 @@ TEST(Attack, PR_22_a_crash_leaves_no_core_dump) {
         command_result result = co_await running.wait();
         if (result.term_signal() != SIGSEGV) seen = "not seen";
       };
-      run([&]() -> awaitable<void> { co_await with_environment(provider(base).warden(policy), std::ref(body)); });
+      run([&]() -> awaitable<void> { co_await with(provider(base).warden(policy), std::ref(body)); });
       return seen;
     });
   };

@@ -5,7 +5,7 @@
 // with terminals must do besides stands in terminal_conformance.
 
 #include <cofferdam/backends/local.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 
 #include "support/census.hpp"
 #include "support/run.hpp"
@@ -28,7 +28,7 @@ using cofferdam::chunk;
 using cofferdam::command_result;
 using cofferdam::process;
 using cofferdam::shell;
-using cofferdam::with_environment;
+using cofferdam::with;
 using cofferdam_test::eventually;
 using cofferdam_test::guests_of;
 using cofferdam_test::run;
@@ -65,7 +65,7 @@ std::string after_control_c(bool with_terminal) {
     std::string rest = co_await read_until(running, "lives");
     seen += rest;
   };
-  run([&]() -> awaitable<void> { co_await with_environment(provider(base), std::ref(body)); });
+  run([&]() -> awaitable<void> { co_await with(provider(base), std::ref(body)); });
   return seen;
 }
 
@@ -103,7 +103,7 @@ TEST(Attack, PR_21_raw_mode_passes_every_byte_both_ways) {
     command_result result = co_await running.wait();
     EXPECT_TRUE(result.ok());
   };
-  run([&]() -> awaitable<void> { co_await with_environment(provider(base), std::ref(body)); });
+  run([&]() -> awaitable<void> { co_await with(provider(base), std::ref(body)); });
   EXPECT_EQ(seen, expected);
 }
 
@@ -119,7 +119,7 @@ TEST(Attack, PR_21_what_ignores_the_hang_up_of_its_terminal_is_gone_all_the_same
     }
     EXPECT_TRUE(eventually([&] { return guests_of(base.path()).empty(); }));
   };
-  run([&]() -> awaitable<void> { co_await with_environment(provider(base), std::ref(body)); });
+  run([&]() -> awaitable<void> { co_await with(provider(base), std::ref(body)); });
 }
 
 }  // namespace pr_terminal_tests

@@ -6,17 +6,16 @@
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 
 #include "support/census.hpp"
 #include "support/naive_runner.hpp"
+#include "support/pause.hpp"
 #include "support/run.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <asio/co_spawn.hpp>
-#include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <gtest/gtest.h>
 
@@ -50,13 +49,14 @@ using cofferdam::command_result;
 using cofferdam::error_kind;
 using cofferdam::process;
 using cofferdam::shell;
-using cofferdam::with_environment;
+using cofferdam::with;
 using cofferdam_test::census;
 using cofferdam_test::eventually;
 using cofferdam_test::guests_of;
 using cofferdam_test::is_alive;
 using cofferdam_test::kill_guests_of;
 using cofferdam_test::naive_runner;
+using cofferdam_test::pause_for;
 using cofferdam_test::process_entry;
 using cofferdam_test::run;
 using cofferdam_test::temporary_folder;
@@ -68,22 +68,17 @@ auto provider(const temporary_folder& base) {
   return cofferdam::local().without_warning().temporary_base(base.path()).kill_grace(100ms).output_grace(100ms);
 }
 
-awaitable<void> pause(std::chrono::milliseconds time) {
-  asio::steady_timer timer(co_await asio::this_coro::executor, time);
-  co_await timer.async_wait(asio::use_awaitable);
-}
-
 /// Runs one command in an environment of its own; expects that none of it is left while the environment is open still.
 command_result result_of(const temporary_folder& base, command c) {
   const auto body = [&](auto& env) -> awaitable<command_result> {
     command_result result = co_await env.run_command(c);
-    // What was killed may take a moment to be gone.
+    // Killed processes may take a moment to disappear.
     const bool gone = eventually([&] { return guests_of(base.path()).empty(); }, 5s);
     EXPECT_TRUE(gone) << guests_of(base.path()).size() << " processes survived";
     co_return result;
   };
   return run([&]() -> awaitable<command_result> {
-    command_result result = co_await with_environment(provider(base), std::ref(body));
+    command_result result = co_await with(provider(base), std::ref(body));
     co_return result;
   });
 }
@@ -185,7 +180,7 @@ TEST(Attack, PR_05_a_bomb_of_processes_in_the_group_is_gone_after_and_the_host_s
       const bool gone = eventually([&] { return guests_of(base.path()).empty(); }, 5s);
       EXPECT_TRUE(gone) << guests_of(base.path()).size() << " processes survived";
       started = std::filesystem::file_size(env.workspace() / "started");
-      co_await pause(100ms);
+      co_await pause_for(100ms);
       EXPECT_EQ(std::filesystem::file_size(env.workspace() / "started"), started) << "it still goes on";
     };
     run([&]() -> awaitable<void> {
@@ -193,7 +188,7 @@ TEST(Attack, PR_05_a_bomb_of_processes_in_the_group_is_gone_after_and_the_host_s
       const auto probe = [&]() -> awaitable<void> {
         while (!over) {
           const auto begin = clock::now();
-          co_await pause(2ms);
+          co_await pause_for(2ms);
           late.push_back(milliseconds(clock::now() - begin) - 2);
         }
       };
@@ -205,10 +200,10 @@ TEST(Attack, PR_05_a_bomb_of_processes_in_the_group_is_gone_after_and_the_host_s
       });
       bool probed = false;
       asio::co_spawn(co_await asio::this_coro::executor, std::ref(probe), [&](std::exception_ptr) { probed = true; });
-      co_await with_environment(provider(base), std::ref(body));
+      co_await with(provider(base), std::ref(body));
       over = true;
       counter.join();
-      while (!probed) co_await pause(1ms);
+      while (!probed) co_await pause_for(1ms);
     });
     ASSERT_FALSE(late.empty());
     std::sort(late.begin(), late.end());
@@ -234,7 +229,7 @@ TEST(Attack, PR_10_runs_leave_the_host_as_it_was) {
   const int runs = cofferdam_test::is_soak() ? 10'000 : 400;
   const temporary_folder base;
   const std::string lines[] = {"true", "echo x; exit 3", "sleep 5 & echo done", "kill -9 $$", "cat", "echo x > file"};
-  run([&]() -> awaitable<void> { co_await pause(1ms); });  // whatever the first loop of a program sets up
+  run([&]() -> awaitable<void> { co_await pause_for(1ms); });  // whatever the first loop of a program sets up
   const census before = census::take(base.path());
   const auto body = [&](auto& env) -> awaitable<void> {
     for (int i = 0; i < runs / 8; ++i) {
@@ -246,15 +241,13 @@ TEST(Attack, PR_10_runs_leave_the_host_as_it_was) {
   run(
       [&]() -> awaitable<void> {
         int done = 0;
-        const auto one = [&]() -> awaitable<void> {
-          co_await with_environment(provider(base).output_grace(1ms), std::ref(body));
-        };
+        const auto one = [&]() -> awaitable<void> { co_await with(provider(base).output_grace(1ms), std::ref(body)); };
         for (int i = 0; i < 8; ++i)
           asio::co_spawn(co_await asio::this_coro::executor, std::ref(one), [&](std::exception_ptr failure) {
             EXPECT_FALSE(failure);
             ++done;
           });
-        while (done < 8) co_await pause(5ms);
+        while (done < 8) co_await pause_for(5ms);
       },
       600s);
   eventually([&] { return census::take(base.path()) == before; });
@@ -265,7 +258,7 @@ TEST(Attack, PR_10_a_thousand_timed_out_runs_with_background_children_leave_noth
   const int runs = cofferdam_test::is_soak() || !cofferdam_test::is_sanitized() ? 1000 : 200;
   constexpr int at_once = 20;
   const temporary_folder base;
-  run([&]() -> awaitable<void> { co_await pause(1ms); });
+  run([&]() -> awaitable<void> { co_await pause_for(1ms); });
   const census before = census::take(base.path());
   int timeouts = 0;
   std::size_t most = 0;
@@ -281,7 +274,7 @@ TEST(Attack, PR_10_a_thousand_timed_out_runs_with_background_children_leave_noth
           }
         };
         const auto one = [&]() -> awaitable<void> {
-          co_await with_environment(provider(base).kill_grace(5ms).output_grace(5ms), std::ref(body));
+          co_await with(provider(base).kill_grace(5ms).output_grace(5ms), std::ref(body));
         };
         for (int i = 0; i < at_once; ++i)
           asio::co_spawn(co_await asio::this_coro::executor, std::ref(one), [&](std::exception_ptr failure) {
@@ -289,7 +282,7 @@ TEST(Attack, PR_10_a_thousand_timed_out_runs_with_background_children_leave_noth
             ++ended;
           });
         while (ended < at_once) {
-          co_await pause(30ms);
+          co_await pause_for(30ms);
           most = std::max(most, guests_of(base.path()).size());
         }
       },
@@ -389,8 +382,8 @@ void give_number_away(cofferdam::warden_policy policy) {
     ::kill(number, SIGKILL);
     eventually([&] { return !is_alive(number); });
     pid_t stranger = stranger_with(number);
-    // A child of ours is dead, but nobody has said so yet: the number is still its own, and cannot be given away. A
-    // supervisor has taken its status by now.
+    // A dead child of ours that is not reaped yet: its number cannot be reused. A supervisor would have reaped it by
+    // now.
     if (policy == cofferdam::warden_policy::never) {
       EXPECT_EQ(stranger, 0);
     }
@@ -402,8 +395,8 @@ void give_number_away(cofferdam::warden_policy policy) {
     } else {
       eventually([&] { return cofferdam_test::process_of(stranger).group == stranger; });
       co_await running.signal(SIGKILL);
-      running = process();    // dropped
-      co_await pause(600ms);  // its limit passes
+      running = process();        // dropped
+      co_await pause_for(600ms);  // its limit passes
       co_await env.close();
       seen = is_alive(stranger) ? "alive" : "killed";
       ::kill(-stranger, SIGKILL);  // the control: this is how it would have been hit
@@ -411,7 +404,7 @@ void give_number_away(cofferdam::warden_policy policy) {
       ::waitpid(stranger, nullptr, 0);
     }
   };
-  run([&]() -> awaitable<void> { co_await with_environment(provider(base).warden(policy), std::ref(body)); });
+  run([&]() -> awaitable<void> { co_await with(provider(base).warden(policy), std::ref(body)); });
   if (seen == "no way to choose a number")
     std::cout << "not proven here: the number given to a stranger (needs CAP_CHECKPOINT_RESTORE)\n";
   else

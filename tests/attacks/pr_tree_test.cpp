@@ -2,13 +2,13 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // Rows PR-03, 05 to 08 and 10 of the catalogue of attacks, where they are about process trees and the host's death:
-// commands that leave their group, go on behind their parents' backs, turn on those who watch them, or outlive the
-// host. The host's process table is the judge: every process of an attack carries a marker among its words. The controls
-// are `warden_policy::never` (a process group and nothing else), a session without the scope, and a plain fork.
+// commands that leave their group, hide from their parents, attack the processes that watch them, or outlive the host.
+// The host's process table is the oracle: every process of an attack has a marker among its words. The controls are
+// `warden_policy::never` (a process group and nothing else), a session without the scope, and a plain fork.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/warden/image.hpp>
 #include <cofferdam/warden/session.hpp>
@@ -16,6 +16,8 @@
 
 #include "support/census.hpp"
 #include "support/forked_host.hpp"
+#include "support/hostile.hpp"
+#include "support/pause.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
 #include "support/temporary_folder.hpp"
@@ -24,9 +26,7 @@
 #include <asio/cancellation_signal.hpp>
 #include <asio/cancellation_type.hpp>
 #include <asio/co_spawn.hpp>
-#include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <gtest/gtest.h>
 
@@ -77,251 +77,39 @@ using cofferdam::protection;
 using cofferdam::shell;
 using cofferdam::warden_policy;
 using cofferdam::warden_session;
-using cofferdam::with_environment;
+using cofferdam::with;
 using cofferdam_test::census;
 using cofferdam_test::eventually;
+using cofferdam_test::forked_program;
+using cofferdam_test::has_perl;
 using cofferdam_test::in_forked_host;
+using cofferdam_test::in_spare_host;
 using cofferdam_test::is_alive;
 using cofferdam_test::is_warden;
+using cofferdam_test::joined;
+using cofferdam_test::kill_marked;
+using cofferdam_test::marked;
+using cofferdam_test::new_marker;
+using cofferdam_test::only;
+using cofferdam_test::orphanage;
 using cofferdam_test::own_wardens;
+using cofferdam_test::pause_for;
 using cofferdam_test::process_entry;
 using cofferdam_test::process_of;
 using cofferdam_test::process_table;
 using cofferdam_test::read_proc;
 using cofferdam_test::run;
+using cofferdam_test::shown;
+using cofferdam_test::spare_user;
+using cofferdam_test::supervisors_of;
 using cofferdam_test::temporary_folder;
+using cofferdam_test::with_marker;
 using namespace std::chrono_literals;
 using namespace std::string_literals;
 
 using clock = std::chrono::steady_clock;
 
 double milliseconds(std::chrono::nanoseconds time) { return static_cast<double>(time.count()) / 1e6; }
-
-awaitable<void> pause(std::chrono::milliseconds time) {
-  asio::steady_timer timer(co_await asio::this_coro::executor, time);
-  co_await timer.async_wait(asio::use_awaitable);
-}
-
-// ---- the judge ------------------------------------------------------------------------------------------------------
-
-/// A number of seconds to sleep that nobody else sleeps: what marks the processes of one attack, whoever their parent
-/// is, and whatever is left of their environment.
-std::string new_marker() {
-  static std::mt19937_64 random{std::random_device{}()};
-  std::string digits = std::to_string(random());
-  digits.resize(std::max<std::size_t>(digits.size(), 15), '7');
-  return "98765." + digits.substr(digits.size() - 15);
-}
-
-/// The living processes that have `marker` among their words.
-std::vector<process_entry> marked(const std::string& marker) {
-  std::vector<process_entry> found;
-  for (const process_entry& one : process_table()) {
-    if (one.pid == ::getpid() || one.is_zombie()) continue;
-    if (read_proc("/proc/" + std::to_string(one.pid) + "/cmdline").find(marker) != std::string::npos)
-      found.push_back(one);
-  }
-  return found;
-}
-
-/// What a control leaves. Several looks have to find nobody, since one may miss what is just being forked.
-void kill_marked(const std::string& marker) {
-  int empty_looks = 0;
-  eventually([&] {
-    const std::vector<process_entry> left = marked(marker);
-    for (const process_entry& one : left) ::kill(one.pid, SIGKILL);
-    empty_looks = left.empty() ? empty_looks + 1 : 0;
-    return empty_looks == 5;
-  });
-}
-
-std::string shown(const std::vector<process_entry>& processes) {
-  std::ostringstream text;
-  for (const process_entry& one : processes)
-    text << one.name << " " << one.pid << " (" << one.state << ", parent " << one.parent << ") ";
-  return text.str();
-}
-
-pid_t only(const std::vector<process_entry>& processes) { return processes.size() == 1 ? processes.front().pid : 0; }
-
-/// The processes that `warden` watches commands with.
-std::vector<pid_t> supervisors_of(pid_t warden) {
-  std::vector<pid_t> found;
-  for (const process_entry& one : process_table())
-    if (one.parent == warden && !one.is_zombie() && is_warden(one.pid)) found.push_back(one.pid);
-  return found;
-}
-
-std::string joined(const std::vector<pid_t>& numbers) {
-  std::string text;
-  for (const pid_t number : numbers) text += " " + std::to_string(number);
-  return text;
-}
-
-/// While it lives, what loses its parent becomes a child of this program, so that nothing a killed host has started can
-/// hide from it, guest or warden.
-class orphanage {
- public:
-  orphanage() {
-    for (const process_entry& one : process_table())
-      if (one.parent == ::getpid()) before_.insert(one.pid);
-    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  }
-  orphanage(const orphanage&) = delete;
-  orphanage& operator=(const orphanage&) = delete;
-  ~orphanage() {
-    eventually([&] {
-      const std::vector<process_entry> left = living();
-      for (const process_entry& one : left) ::kill(one.pid, SIGKILL);
-      return left.empty();
-    });
-    ::prctl(PR_SET_CHILD_SUBREAPER, 0);
-  }
-
-  /// What has been started since, and lives.
-  std::vector<process_entry> living() const {
-    std::vector<process_entry> table = process_table();
-    std::set<pid_t> ours{::getpid()};
-    for (bool grown = true; grown;) {
-      grown = false;
-      for (const process_entry& one : table)
-        if (ours.contains(one.parent) && !before_.contains(one.pid)) grown = ours.insert(one.pid).second || grown;
-    }
-    std::vector<process_entry> found;
-    for (const process_entry& one : table) {
-      if (one.pid == ::getpid() || !ours.contains(one.pid)) continue;
-      if (!one.is_zombie())
-        found.push_back(one);
-      else if (one.parent == ::getpid())
-        ::waitpid(one.pid, nullptr, WNOHANG);
-    }
-    return found;
-  }
-
-  /// Nothing lives, and nothing has moved while we looked.
-  bool is_empty() const { return living().empty() && living().empty(); }
-
- private:
-  std::set<pid_t> before_;
-};
-
-// ---- hosts ----------------------------------------------------------------------------------------------------------
-
-/// A user whom nobody else is: what it signals is ours alone. Only root can become it.
-class spare_user {
- public:
-  static const spare_user& instance() {
-    static const spare_user one;
-    return one;
-  }
-  bool is_there() const noexcept { return uid_ != 0; }
-  uid_t uid() const noexcept { return uid_; }
-
-  /// Gives it a folder.
-  void own(const temporary_folder& folder) const {
-    if (is_there() && ::chown(folder.path().c_str(), uid_, uid_) != 0) throw std::runtime_error("chown failed");
-  }
-  /// Becomes it, in a forked host.
-  void become() const {
-    if (!is_there()) return;
-    if (::setgroups(0, nullptr) != 0 || ::setresgid(uid_, uid_, uid_) != 0 || ::setresuid(uid_, uid_, uid_) != 0)
-      throw std::runtime_error("cannot become another user");
-    ::prctl(PR_SET_DUMPABLE, 1);  // /proc/self stays ours
-  }
-
- private:
-  spare_user() {
-    if (::geteuid() != 0) return;
-    std::set<uid_t> taken;
-    for (const process_entry& one : process_table()) {
-      struct stat status {};
-      if (::stat(("/proc/" + std::to_string(one.pid)).c_str(), &status) == 0) taken.insert(status.st_uid);
-    }
-    // By our number, so that two programs that look at once do not find the same.
-    for (uid_t wanted = 40'000 + static_cast<uid_t>(::getpid()) % 20'000; wanted < 64'000; ++wanted) {
-      if (taken.contains(wanted) || ::getpwuid(wanted) != nullptr) continue;
-      const bool can = in_forked_host([wanted] {
-                         return ::setresgid(wanted, wanted, wanted) == 0 && ::setresuid(wanted, wanted, wanted) == 0
-                                    ? "yes"s
-                                    : "no"s;
-                       }) == "yes";
-      if (can) uid_ = wanted;
-      return;
-    }
-  }
-  uid_t uid_ = 0;
-};
-
-/// Runs `body` in a forked host that is the spare user where there is one.
-template <class Body>
-std::string in_spare_host(const temporary_folder& base, Body body) {
-  const spare_user& user = spare_user::instance();
-  user.own(base);
-  return in_forked_host([&] {
-    user.become();
-    return body();
-  });
-}
-
-/// A forked copy of this program that runs `body(fd)` and exits; killed at the latest when this goes.
-class forked_program {
- public:
-  template <class Body>
-  explicit forked_program(Body body) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe failed");
-    std::cout.flush();
-    pid_ = ::fork();
-    if (pid_ < 0) throw std::runtime_error("fork failed");
-    if (pid_ == 0) {
-      ::close(ends[0]);
-      ::alarm(600);
-      try {
-        body(ends[1]);
-      } catch (const std::exception& thrown) {
-        say(ends[1], std::string("threw: ") + thrown.what() + "\n");
-        ::_exit(9);
-      }
-      ::_exit(0);
-    }
-    ::close(ends[1]);
-    words_ = ends[0];
-  }
-  forked_program(const forked_program&) = delete;
-  forked_program& operator=(const forked_program&) = delete;
-  ~forked_program() {
-    kill();
-    ::close(words_);
-  }
-
-  static void say(int fd, std::string_view text) {
-    if (::write(fd, text.data(), text.size()) < 0) ::_exit(8);
-  }
-
-  pid_t pid() const noexcept { return pid_; }
-  /// The next line that it says; empty where it has ended, or says nothing for `limit`.
-  std::string line(std::chrono::milliseconds limit = 120s) {
-    std::string text;
-    for (;;) {
-      pollfd one{words_, POLLIN, 0};
-      char byte = 0;
-      if (::poll(&one, 1, static_cast<int>(limit.count())) <= 0 || ::read(words_, &byte, 1) <= 0) return text;
-      if (byte == '\n') return text;
-      text += byte;
-    }
-  }
-  void kill() noexcept {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-    }
-    pid_ = -1;
-  }
-
- private:
-  pid_t pid_ = -1;
-  int words_ = -1;
-};
 
 auto provider(const temporary_folder& base, warden_policy policy = warden_policy::require) {
   return cofferdam::local()
@@ -335,10 +123,10 @@ auto provider(const temporary_folder& base, warden_policy policy = warden_policy
 /// Runs `body(env)` in an environment of its own.
 template <class Body>
 void in_environment(const temporary_folder& base, warden_policy policy, Body body) {
-  run([&]() -> awaitable<void> { co_await with_environment(provider(base, policy), std::ref(body)); });
+  run([&]() -> awaitable<void> { co_await with(provider(base, policy), std::ref(body)); });
 }
 
-/// Whether this kernel can keep guests from signalling others (Landlock's scopes, Linux 6.12).
+/// Returns true if this kernel can keep guests from signalling other processes (Landlock's scopes, Linux 6.12).
 bool has_scope() {
   static const bool answer = [] {
     const temporary_folder base;
@@ -352,11 +140,11 @@ bool has_scope() {
   return answer;
 }
 
-/// A session whose guests may signal whom their user may: what `local` is on a kernel without Landlock's scopes.
+/// A session whose guests may signal all processes of their user, as `local` on a kernel without Landlock's scopes.
 awaitable<warden_session> open_without_scope(const temporary_folder& base) {
   cofferdam::started_warden started = cofferdam::start_warden(cofferdam::native_warden_image().program(), base.path());
   cofferdam::warden_settings settings;
-  settings.scope = false;
+  settings.landlock = 0;
   settings.commands.kill_grace = 50ms;
   settings.commands.output_grace = 50ms;
   warden_session session =
@@ -368,15 +156,13 @@ cofferdam::spawn_request plain_request(const command& c) {
   return cofferdam::request_for(c, "/bin/sh", {"PATH=" + std::string(cofferdam::default_path)});
 }
 
-/// What a result says in a few words.
+/// Returns a short description of a result.
 std::string shown(const command_result& result) {
   return std::string(to_string(result.kind())) + " exit " + std::to_string(result.exit_code()) + " signal " +
          std::to_string(result.term_signal()) + " '" + result.out().text() + "'";
 }
 
 // ---- guests ---------------------------------------------------------------------------------------------------------
-
-bool has_perl() { return ::access("/usr/bin/perl", X_OK) == 0; }
 
 /// A program that waits for its input, copies it, and exits with 5; another process of the same environment.
 command bystander(const std::string& marker) {
@@ -388,14 +174,14 @@ awaitable<std::string> end_of(process& one) {
   const std::string text = "as it was\n";
   try {
     co_await one.write_input(cofferdam::to_bytes(text));
-  } catch (const cofferdam::error&) {  // it is dead, as the result will say
+  } catch (const cofferdam::error&) {  // it is dead, as the result will show
   }
   co_await one.close_input();
   command_result result = co_await one.wait();
   co_return shown(result);
 }
 
-/// The ways out of a process group, each of which says when it is out. M is the marker.
+/// Ways to leave a process group. Each prints a message when it has left. M is the marker.
 std::vector<std::string> ways_out() {
   std::vector<std::string> lines = {
       "setsid sh -c 'setsid sh -c \"echo > up; exec sleep M\" & exit 0' &",
@@ -412,19 +198,6 @@ std::vector<std::string> ways_out() {
   return lines;
 }
 
-std::string with_marker(std::string line, const std::string& marker) {
-  for (std::size_t at = 0; (at = line.find('M', at)) != std::string::npos; at += marker.size()) {
-    const bool whole = (at == 0 || std::isalpha(static_cast<unsigned char>(line[at - 1])) == 0) &&
-                       (at + 1 == line.size() || std::isalpha(static_cast<unsigned char>(line[at + 1])) == 0) &&
-                       (at == 0 || line[at - 1] != '-');
-    if (whole)
-      line.replace(at, 1, marker);
-    else
-      at -= marker.size() - 1;
-  }
-  return line;
-}
-
 constexpr const char* until_up = "\nwhile ! test -e up; do sleep 0.005; done; ";
 
 }  // namespace
@@ -435,7 +208,7 @@ namespace {
 
 enum class ending { exit, timeout, cancel, close, drop };
 
-/// What lives of a command at the moment that its end is told.
+/// Returns the living processes of a command at the moment when its end is reported.
 std::vector<process_entry> left_at_the_end(warden_policy policy, const std::string& way, ending how) {
   const temporary_folder base;
   const std::string marker = new_marker();
@@ -468,14 +241,14 @@ std::vector<process_entry> left_at_the_end(warden_policy policy, const std::stri
                          ended = true;
                          EXPECT_TRUE(failure);
                        }));
-        for (int i = 0; i < 2000 && !std::filesystem::exists(up); ++i) co_await pause(5ms);
+        for (int i = 0; i < 2000 && !std::filesystem::exists(up); ++i) co_await pause_for(5ms);
         stop.emit(asio::cancellation_type::terminal);
-        while (!ended) co_await pause(1ms);
+        while (!ended) co_await pause_for(1ms);
         break;
       }
       case ending::close: {
         process running = co_await env.start(shell(line + "sleep " + marker).timeout(30s));
-        for (int i = 0; i < 2000 && !std::filesystem::exists(up); ++i) co_await pause(5ms);
+        for (int i = 0; i < 2000 && !std::filesystem::exists(up); ++i) co_await pause_for(5ms);
         EXPECT_TRUE(std::filesystem::exists(up)) << way;
         co_await env.close();
         left = marked(marker);
@@ -483,9 +256,9 @@ std::vector<process_entry> left_at_the_end(warden_policy policy, const std::stri
       }
       case ending::drop: {
         process running = co_await env.start(shell(line + "sleep " + marker).timeout(30s));
-        for (int i = 0; i < 2000 && !std::filesystem::exists(up); ++i) co_await pause(5ms);
-        running = process();  // nobody is told its end: it has a moment
-        for (int i = 0; i < 100 && !marked(marker).empty(); ++i) co_await pause(10ms);
+        for (int i = 0; i < 2000 && !std::filesystem::exists(up); ++i) co_await pause_for(5ms);
+        running = process();  // its end is not reported: it has a moment
+        for (int i = 0; i < 100 && !marked(marker).empty(); ++i) co_await pause_for(10ms);
         left = marked(marker);
         break;
       }
@@ -566,7 +339,7 @@ TEST(Attack, PR_05_a_bomb_that_leaves_the_group_is_gone_after_while_other_comman
     EXPECT_EQ(shown(marked(marker)), "");
     EXPECT_EQ(result.kind(), error_kind::timeout);
     started = std::filesystem::file_size(env.workspace() / "started");
-    co_await pause(50ms);
+    co_await pause_for(50ms);
     EXPECT_EQ(std::filesystem::file_size(env.workspace() / "started"), started) << "it still goes on";
     const std::string end_of_other = co_await end_of(other);
     EXPECT_EQ(end_of_other, bystander_end);
@@ -596,7 +369,7 @@ TEST(Attack, PR_05_an_endless_bomb_under_a_limit_is_gone_after) {
       std::size_t most = 0;
       while (clock::now() < begin + 700ms) {
         most = std::max(most, marked(marker).size());
-        co_await pause(20ms);
+        co_await pause_for(20ms);
       }
       command_result result = co_await bomb.wait();
       const std::string left = shown(marked(marker));
@@ -667,7 +440,7 @@ const std::vector<std::string>& ways_to_signal() {
   return all;
 }
 
-/// Attacks everything around a guest; says what is not as it should be.
+/// Attacks all processes around a guest, and returns a description of the damage.
 std::string attack_the_neighbours(const temporary_folder& base, warden_policy policy, const std::string& marker,
                                   const std::vector<std::string>& ways, int signal, bool host_too) {
   std::string wrong;
@@ -773,7 +546,7 @@ TEST(Attack, PR_06_control_without_the_scope_a_guest_gets_rid_of_supervisor_and_
         text = failure.code() == errc::provider_lost ? "provider_lost" : failure.what();
       }
       session.abandon();
-      co_await pause(200ms);
+      co_await pause_for(200ms);
       text += marked(marker).empty() ? ", nothing left" : ", and it goes on";
     });
     return text;
@@ -786,8 +559,8 @@ TEST(Attack, PR_06_control_without_the_scope_a_guest_gets_rid_of_supervisor_and_
 
 namespace {
 
-/// What a guest of a session without scope comes to, what is left of it at that moment, and what a sibling comes to.
-/// OTHERS in the line stands for the supervisors of the sibling and of nobody.
+/// Returns the outcome of a guest in a session without a scope, its remaining processes, and the outcome of a sibling.
+/// OTHERS in the line stands for the supervisors of the sibling and idle ones.
 std::string attack_the_supervisor(const temporary_folder& base, const std::string& line, const std::string& marker,
                                   const std::function<std::string(const command_result&)>& judge) {
   return in_spare_host(base, [&] {
@@ -841,7 +614,7 @@ TEST(Attack, PR_06b_a_guest_that_stops_its_supervisor_is_ended_in_time) {
     EXPECT_EQ(attack_the_supervisor(base, line, marker, by_kind), "timeout") << line;
     EXPECT_EQ(shown(marked(marker)), "");
   }
-  // One that is stopped again and again is given up: whoever it watched is ended at once, and nobody knows how.
+  // A supervisor that is stopped again and again is given up: its command is ended at once, and its status is unknown.
   const std::string in_a_loop[] = {
       "P=$PPID; (while kill -STOP $P; do :; done) & sleep M",
       "P=$PPID; (setsid sh -c 'while kill -STOP $0; do :; done' $P &); while kill -STOP $P; do :; done; sleep M",
@@ -886,7 +659,7 @@ TEST(Attack, PR_06c_a_guest_that_kills_its_warden_ends_with_it) {
         if (failure.partial() == nullptr || failure.partial()->out().text() != "before\n") text += ", output lost";
       }
       const auto begin = clock::now();
-      while (clock::now() < begin + 1s && !marked(marker).empty()) co_await pause(5ms);
+      while (clock::now() < begin + 1s && !marked(marker).empty()) co_await pause_for(5ms);
       if (!marked(marker).empty()) text += ", and it goes on";
     });
     return text;
@@ -920,8 +693,8 @@ TEST(Attack, PR_06b_and_PR_06c_control_whoever_watches_alone_is_stopped_or_kille
 
 namespace {
 
-/// Adopts what its children leave, wants no signal when its parent dies, and hands its children around; the first process
-/// ends, or stays.
+/// Adopts what its children leave, wants no signal when its parent dies, and hands its children around; the first
+/// process ends, or stays.
 std::string adopting_script(bool stays) {
   const std::string control = "syscall(" + std::to_string(SYS_prctl) + ", ";
   return "use POSIX; sub free { " + control + "36, 1, 0, 0, 0); " + control +
@@ -987,11 +760,13 @@ TEST(Attack, PR_07_control_neither_a_group_nor_a_signal_at_the_parents_death_hol
 
 namespace {
 
-/// A command that would rather not end, and what it comes to where nobody kills the host.
+/// A command that resists its end, and its outcome if the host is not killed.
 struct hostile_command {
   std::string line;
   std::chrono::milliseconds timeout;
-  std::string end;  ///< what its result says; empty: whatever
+  std::string end;  ///< expected text of the result; empty: any
+  std::string or_end =
+      {};  ///< additional accepted text, for a machine so busy that the limit expires before the first program runs
 };
 
 std::vector<hostile_command> hostile_commands(const std::string& marker) {
@@ -1001,14 +776,15 @@ std::vector<hostile_command> hostile_commands(const std::string& marker) {
       {"(setsid sleep M &); exit 3", late, "none exit 3 signal 0 ''"},
       {"setsid sh -c 'setsid sleep M & exit 0' & wait; echo x", late, "none exit 0 signal 0 'x\n'"},
       {"(env -i setsid sh -c 'exec 0<&- 1>&- 2>&-; sleep M; sleep M' &); exit 4", late, "none exit 4 signal 0 ''"},
-      {"trap '' TERM INT HUP QUIT; while :; do sleep 0.01; done # M", soon, "timeout exit -1 signal 9 ''"},
+      {"trap '' TERM INT HUP QUIT; while :; do sleep 0.01; done # M", soon, "timeout exit -1 signal 9 ''",
+       "timeout exit -1 signal 15 ''"},
       {"kill -STOP $$; sleep M", soon, ""},
       {"(setsid sh -c 'trap \"\" TERM; kill -STOP $$; sleep M' &); kill -STOP 0; sleep M", soon, ""},
       {"b() { if [ $1 -gt 0 ]; then b $(($1-1)) & b $(($1-1)) & fi; sleep M & wait; }; b 3", soon, ""},
       {"nohup setsid sh -c 'while :; do sh -c \"sleep M\" & sleep 0.02; done' > /dev/null 2>&1 & sleep M", soon, ""},
       {"kill -9 $$ # M", late, "none exit -1 signal 9 ''"},
   };
-  // With these no kernel is to be asked but one that holds them.
+  // These need a kernel with Landlock's scopes.
   if (has_scope()) {
     all.push_back({"kill -9 $PPID; kill -STOP $PPID; (setsid sleep M &); exit 5", late, "none exit 5 signal 0 ''"});
     if (spare_user::instance().is_there())
@@ -1020,8 +796,7 @@ std::vector<hostile_command> hostile_commands(const std::string& marker) {
   return all;
 }
 
-/// Runs `count` of them at once in an environment of their own, then the next; says what came out otherwise than it
-/// should.
+/// Runs `count` of them at once in a new environment, then the next ones; returns the unexpected outcomes.
 awaitable<std::string> run_hostile_batch(const temporary_folder& base, warden_policy policy,
                                          const std::vector<hostile_command>& all, std::size_t first,
                                          std::size_t count) {
@@ -1030,7 +805,8 @@ awaitable<std::string> run_hostile_batch(const temporary_folder& base, warden_po
     std::size_t ended = 0;
     const auto one = [&](const hostile_command& c) -> awaitable<void> {
       command_result result = co_await env.run_command(shell(c.line).timeout(c.timeout));
-      if (!c.end.empty() && shown(result) != c.end) wrong += c.line + ": " + shown(result) + "; ";
+      if (!c.end.empty() && shown(result) != c.end && shown(result) != c.or_end)
+        wrong += c.line + ": " + shown(result) + "; ";
     };
     for (std::size_t i = 0; i < count; ++i) {
       const hostile_command& c = all[(first + i) % all.size()];
@@ -1040,9 +816,9 @@ awaitable<std::string> run_hostile_batch(const temporary_folder& base, warden_po
         ++ended;
       });
     }
-    while (ended < count) co_await pause(2ms);
+    while (ended < count) co_await pause_for(2ms);
   };
-  co_await with_environment(provider(base, policy).kill_grace(5ms).output_grace(5ms), std::ref(body));
+  co_await with(provider(base, policy).kill_grace(5ms).output_grace(5ms), std::ref(body));
   co_return wrong;
 }
 
@@ -1101,7 +877,7 @@ TEST(Attack, PR_08_control_without_a_warden_guests_outlive_their_host) {
       in_environment(base, warden_policy::never, [&](auto& env) -> awaitable<void> {
         process one = co_await env.start(shell("exec sleep " + marker));
         process two = co_await env.start(shell("(setsid sleep " + marker + " &); sleep " + marker));
-        co_await pause(60s);
+        co_await pause_for(60s);
       });
     });
     EXPECT_TRUE(eventually([&] { return marked(marker).size() >= 3; }));
@@ -1137,7 +913,7 @@ TEST(Attack, PR_10_hostile_runs_leave_the_machine_as_it_was) {
         wrong += said;
         first += batch;
       };
-      run([&]() -> awaitable<void> { co_await pause(1ms); });  // whatever the first loop of a program sets up
+      run([&]() -> awaitable<void> { co_await pause_for(1ms); });  // whatever the first loop of a program sets up
       const census at_first = census::take(base.path());
       for (std::size_t k = 0; k + 1 < batches; ++k) run(next);
       eventually([&] { return census::take(base.path()) == at_first; });
@@ -1155,7 +931,7 @@ TEST(Attack, PR_10_hostile_runs_leave_the_machine_as_it_was) {
     host.kill();
     const bool gone = eventually([&] { return orphans.is_empty() && marked(marker).empty(); }, 1s);
     ASSERT_TRUE(gone) << shown(orphans.living()) << shown(marked(marker));
-    // Nobody is left to remove the folder of a killed host.
+    // After the host was killed, the test removes its folder.
     for (const auto& folder : std::filesystem::directory_iterator(base.path())) {
       std::filesystem::remove_all(folder.path());
       ++killed_folders;
@@ -1199,7 +975,7 @@ TEST(Attack, PR_10_control_hostile_runs_without_a_warden_leave_processes) {
     forked_program host([&](int words) {
       spare_user::instance().become();
       run([&]() -> awaitable<void> {
-        // The first three: they signal nobody.
+        // The first three send no signals.
         co_await run_hostile_batch(base, warden_policy::never, all, 0, 3);
       });
       forked_program::say(words, "over\n");

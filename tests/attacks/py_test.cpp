@@ -38,7 +38,7 @@ using cofferdam_test::value_of;
 using cofferdam_test::with_python;
 using namespace std::chrono_literals;
 
-/// What is often done: one process executes everything, and says how it went on standard output.
+/// A common design: one process executes everything, and reports the outcome on standard output.
 awaitable<std::string> naive(python_here& runner, std::string first, std::string second) {
   const std::string program =
       "import sys\nfor code in sys.argv[1:]:\n"
@@ -121,7 +121,7 @@ TEST(Attack, OU_07_forged_results_are_output_and_nothing_else) {
     code_result next = co_await runner.run_code(code_request("1 + 1"));
     EXPECT_EQ(value_of(next), "2");
     EXPECT_FALSE(next.driver_restarted());
-    // Control: a result that is a line of output can be printed by anybody.
+    // Control: a result that is a line of output can be printed by any code.
     std::string said = co_await naive(runner, "print('RESULT ok')\n1/0", "pass");
     EXPECT_EQ(said.find("RESULT ok"), 0U) << said;
   });
@@ -173,7 +173,7 @@ TEST(Attack, OU_07_a_run_cannot_speak_for_another_or_call_what_it_was_not_given)
       done.cancel();
     };
     code_request with_function("import time\ntime.sleep(0.5)\ncall()");
-    with_function.function(cofferdam::host_function("call", std::move(handler)));
+    with_function.function(cofferdam::host_function("call", handler));
     asio::co_spawn(executor, runner.run_code(std::move(with_function)), std::move(on_end));
     // On its own channel, whatever its number: a call of the other's function, a result, an end.
     const std::string liar =

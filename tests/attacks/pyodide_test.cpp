@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Code in Pyodide against its walls: rows PY of the catalogue. The oracle is a file outside, and a listener that counts.
+// Code in Pyodide against its walls: rows PY of the catalogue. The oracle is a file outside, and a listener that
+// counts.
 
 #include <cofferdam/backends/local.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 
 #include "code/pyodide_support.hpp"
 #include "support/temporary_folder.hpp"
 
+#include <asio/buffer.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
 #include <asio/ip/tcp.hpp>
@@ -78,7 +80,7 @@ command_result run_bare(std::vector<std::string> permissions, const temporary_fo
   command_result result;
   cofferdam_test::run(
       [&] {
-        return cofferdam::with_environment(
+        return cofferdam::with(
             cofferdam::local().without_warning(), [&](cofferdam::local_environment& env) -> awaitable<void> {
               command_result got =
                   co_await env.run_command(cofferdam::argv(words).timeout(100s).variable("DENO_DIR", "deno"));
@@ -89,7 +91,7 @@ command_result run_bare(std::vector<std::string> permissions, const temporary_fo
   return result;
 }
 
-/// Counts who connects, and answers.
+/// Counts the connections, and answers them.
 class counting_listener {
  public:
   explicit counting_listener(const asio::any_io_executor& executor)
@@ -118,9 +120,10 @@ class counting_listener {
 
 }  // namespace
 
-// The walls that hold here are those within Deno's process: what Python can name, and Deno's permissions (which the control
-// shows to hold alone). The catalogue's second one, a jail of the operating system around Deno, is not there: a guest that
-// breaks out of V8 has the rights of the calling user. `pyodide` says so, and so does every result.
+// The isolation here is inside Deno's process: the names that Python can reach, and Deno's permissions (the control
+// shows that these are sufficient alone). The catalogue's second layer, a jail of the operating system around Deno,
+// does not exist: a guest that breaks out of V8 has the rights of the calling user. The documentation of `pyodide` and
+// every result report this.
 TEST(Attack, PY_01_no_way_from_python_leads_to_javascript_or_the_host) {
   COFFERDAM_NEEDS_DENO();
   const temporary_folder folder;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// What commands leave running where they are told to keep it.
+// Processes that continue after their command, with `background_policy::keep`.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 
 #include "support/far_provider.hpp"
 #include "support/pause.hpp"
@@ -20,6 +20,7 @@
 #include <chrono>
 #include <csignal>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <signal.h>
@@ -40,7 +41,7 @@ constexpr const char* leaves_a_sleeper = "sleep 600 & echo $!";
 
 TEST(Background, what_is_kept_goes_on_and_is_listed_and_ended) {
   cofferdam_test::run([]() -> awaitable<void> {
-    co_await with_environment(local().without_warning(), [](local_environment& env) -> awaitable<void> {
+    co_await with(local().without_warning(), [](local_environment& env) -> awaitable<void> {
       command_result result = co_await env.run_command(shell(leaves_a_sleeper).background(background_policy::keep));
       EXPECT_TRUE(result.ok());
       EXPECT_TRUE(result.left_running());
@@ -66,7 +67,7 @@ TEST(Background, what_is_kept_goes_on_and_is_listed_and_ended) {
 
 TEST(Background, without_it_the_same_command_leaves_nothing) {
   cofferdam_test::run([]() -> awaitable<void> {
-    co_await with_environment(local().without_warning(), [](local_environment& env) -> awaitable<void> {
+    co_await with(local().without_warning(), [](local_environment& env) -> awaitable<void> {
       command_result result = co_await env.run_command(shell(leaves_a_sleeper));
       EXPECT_TRUE(result.ok());
       EXPECT_FALSE(result.left_running());
@@ -106,7 +107,7 @@ TEST(Background, an_environment_that_is_dropped_takes_it_along) {
   });
 }
 
-/// What is kept may go on writing to the output of its command, and is not held up.
+/// A kept process may continue to write to the output of its command, and is not blocked.
 template <class Environment>
 awaitable<void> writes_on(Environment& env) {
   command_result result = co_await env.run_command(
@@ -127,21 +128,21 @@ awaitable<void> writes_on(Environment& env) {
 
 TEST(Background, it_may_go_on_writing_to_a_pipe) {
   cofferdam_test::run([]() -> awaitable<void> {
-    co_await with_environment(local().without_warning(),
-                              [](local_environment& env) -> awaitable<void> { co_await writes_on(env); });
+    co_await with(local().without_warning(),
+                  [](local_environment& env) -> awaitable<void> { co_await writes_on(env); });
   });
 }
 
 TEST(Background, it_may_go_on_writing_through_frames) {
   cofferdam_test::run([]() -> awaitable<void> {
-    co_await with_environment(cofferdam_test::far_provider(),
-                              [](cofferdam_test::far_environment& env) -> awaitable<void> { co_await writes_on(env); });
+    co_await with(cofferdam_test::far_provider(),
+                  [](cofferdam_test::far_environment& env) -> awaitable<void> { co_await writes_on(env); });
   });
 }
 
 TEST(Background, one_that_ends_by_itself_leaves_the_list) {
   cofferdam_test::run([]() -> awaitable<void> {
-    co_await with_environment(local().without_warning(), [](local_environment& env) -> awaitable<void> {
+    co_await with(local().without_warning(), [](local_environment& env) -> awaitable<void> {
       command_result result = co_await env.run_command(
           shell("(while [ ! -e stop ]; do sleep 0.01; done) &").background(background_policy::keep));
       EXPECT_TRUE(result.left_running());
@@ -155,7 +156,7 @@ TEST(Background, one_that_ends_by_itself_leaves_the_list) {
 
 TEST(Background, a_reader_gets_all_that_the_command_itself_wrote) {
   cofferdam_test::run([]() -> awaitable<void> {
-    co_await with_environment(local().without_warning(), [](local_environment& env) -> awaitable<void> {
+    co_await with(local().without_warning(), [](local_environment& env) -> awaitable<void> {
       process running =
           co_await env.start(shell("head -c 30000 /dev/zero; sleep 600 & exit 3").background(background_policy::keep));
       co_await pause_for(std::chrono::milliseconds(100));  // not needed: it makes the case that is hard
@@ -175,7 +176,7 @@ TEST(Background, a_reader_gets_all_that_the_command_itself_wrote) {
 
 TEST(Background, a_time_limit_ends_the_command_and_all_of_it) {
   cofferdam_test::run([]() -> awaitable<void> {
-    co_await with_environment(local().without_warning(), [](local_environment& env) -> awaitable<void> {
+    co_await with(local().without_warning(), [](local_environment& env) -> awaitable<void> {
       command_result result = co_await env.run_command(shell("sleep 600 & echo $!; wait")
                                                            .background(background_policy::keep)
                                                            .timeout(std::chrono::milliseconds(300)));
@@ -184,6 +185,26 @@ TEST(Background, a_time_limit_ends_the_command_and_all_of_it) {
       const bool gone = co_await ends(std::string(result.out().text()));
       EXPECT_TRUE(gone);
     });
+  });
+}
+
+TEST(Background, a_loop_that_stood_still_past_the_limit_ends_nothing_that_is_kept) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    co_await with(
+        local().without_warning().kill_grace(std::chrono::milliseconds(10)),
+        [](local_environment& env) -> awaitable<void> {
+          process running = co_await env.start(shell("sleep 0.2; " + std::string(leaves_a_sleeper))
+                                                   .background(background_policy::keep)
+                                                   .timeout(std::chrono::milliseconds(600)));
+          co_await pause_for(std::chrono::milliseconds(50));
+          std::this_thread::sleep_for(std::chrono::milliseconds(3500));  // the loop; the end has come, and is not read
+          command_result result = co_await running.wait();
+          EXPECT_TRUE(result.ok()) << result.reason();
+          EXPECT_TRUE(result.left_running());
+          const std::string pid(result.out().text());
+          co_await pause_for(std::chrono::milliseconds(500));
+          EXPECT_TRUE(lives(pid));
+        });
   });
 }
 

@@ -2,23 +2,44 @@
 // Copyright the cofferdam authors. See LICENSE.
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/stream_output.hpp>
 #include <cofferdam/core/suspendable_environment.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/warning.hpp>
+#include <cofferdam/core/with.hpp>
+#include <cofferdam/middleware/allow_commands.hpp>
+#include <cofferdam/os/reaper.hpp>
 
 #include "support/census.hpp"
+#include "support/require.hpp"
 #include "support/run.hpp"
+
+#include <asio/any_io_executor.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,8 +50,8 @@ using namespace std::chrono_literals;
 using cofferdam_test::run;
 
 static_assert(code_exec_provider<local>);
-static_assert(streaming_environment<local_environment> && listing_environment<local_environment> &&
-              bulk_file_environment<local_environment> && !suspendable_environment<local_environment>);
+static_assert(streaming_environment<local_environment> && file_environment<local_environment> &&
+              !suspendable_environment<local_environment>);
 static_assert(!std::copyable<local_environment> && std::movable<local_environment>);
 
 class Local : public ::testing::Test {
@@ -46,7 +67,7 @@ class Local : public ::testing::Test {
   static command_result result_of(local recipe, command c) {
     command_result result;
     run([&]() -> awaitable<void> {
-      co_await with_environment(recipe, [&](auto& env) -> awaitable<void> { result = co_await env.run_command(c); });
+      co_await with(recipe, [&](auto& env) -> awaitable<void> { result = co_await env.run_command(c); });
     });
     return result;
   }
@@ -70,7 +91,7 @@ class Local : public ::testing::Test {
 TEST_F(Local, closing_removes_its_folder) {
   const local recipe = local().without_warning().temporary_base(folder_);
   run([&]() -> awaitable<void> {
-    co_await with_environment(recipe, [&](auto& env) -> awaitable<void> {
+    co_await with(recipe, [&](auto& env) -> awaitable<void> {
       co_await write_text(env, "a/b/c", "x");
       command_result made =
           co_await env.run_command(shell("mkdir -p d/e && chmod 0 d/e && chmod 0 d && touch $TMPDIR/t"));
@@ -98,6 +119,160 @@ TEST_F(Local, an_environment_that_is_dropped_leaves_its_folder_to_the_next) {
     run(next);
     return std::filesystem::is_empty(folder_);
   }));
+}
+
+// The program that ends is this one anew, with this test alone. A mere fork would also destroy at its end what other
+// tests keep in statics: objects whose threads it has not got.
+TEST_F(Local, an_environment_that_is_dropped_leaves_no_folder_when_the_program_ends) {
+  constexpr const char* told = "COFFERDAM_TEST_BASE";
+  if (const char* const base = std::getenv(told)) {
+    run([&]() -> awaitable<void> {
+      local_environment env = co_await local().without_warning().temporary_base(base).open();
+      const command_result begun = co_await env.run_command(shell("sleep 100 & echo begun"));
+      EXPECT_EQ(begun.out().text(), "begun\n");
+    });
+    EXPECT_FALSE(std::filesystem::is_empty(base));
+    return;
+  }
+  const std::string only = std::string("--gtest_filter=") +
+                           testing::UnitTest::GetInstance()->current_test_info()->test_suite_name() + "." +
+                           testing::UnitTest::GetInstance()->current_test_info()->name();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setenv(told, folder_.c_str(), 1);
+    ::dup2(::open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
+    ::execl("/proc/self/exe", "unit_tests", only.c_str(), static_cast<char*>(nullptr));
+    ::_exit(127);
+  }
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST_F(Local, what_a_command_has_mounted_in_the_workspace_is_not_emptied) {
+  const std::filesystem::path victim = folder_ / "victim";
+  const std::filesystem::path base = folder_ / "base";
+  const auto unmount = [](const std::filesystem::path& where) {
+    EXPECT_EQ(::umount2(where.c_str(), MNT_DETACH), 0) << where;
+  };
+  std::filesystem::create_directories(victim);
+  std::filesystem::create_directories(base / "control");
+  std::ofstream(victim / "precious") << "x";
+  COFFERDAM_NEEDS("root", ::mount(victim.c_str(), (base / "control").c_str(), nullptr, MS_BIND, nullptr) == 0,
+                  "what a command has mounted");
+  EXPECT_TRUE(std::filesystem::exists(base / "control/precious"))
+      << "removing what is there would reach the host's file";
+  unmount(base / "control");
+  std::filesystem::remove(base / "control");
+  for (const bool is_closed : {true, false}) {
+    std::filesystem::path mounted;
+    run([&]() -> awaitable<void> {
+      local_environment env = co_await local().without_warning().temporary_base(base).open();
+      mounted = env.workspace() / "deep/b";
+      const command_result made =
+          co_await env.run_command(shell("mkdir -p deep/b && mount --bind '" + victim.string() + "' deep/b"));
+      EXPECT_TRUE(made.ok()) << made.err().text();
+      if (!is_closed) co_return;
+      try {
+        co_await env.close();
+        ADD_FAILURE() << "it closed";
+      } catch (const error& reason) {
+        EXPECT_NE(std::string(reason.what()).find("mounted on 'b'"), std::string::npos) << reason.what();
+      }
+    });
+    cofferdam_test::eventually([] {
+      detail::reaper::instance().sweep();
+      return detail::reaper::instance().pending() <= 1;
+    });
+    EXPECT_TRUE(std::filesystem::exists(victim / "precious")) << (is_closed ? "closed" : "dropped");
+    unmount(mounted);
+    // The leftover folder is removed once nothing is mounted there.
+    EXPECT_TRUE(cofferdam_test::eventually([&] {
+      detail::reaper::instance().sweep();
+      return std::filesystem::is_empty(base);
+    }));
+  }
+}
+
+TEST_F(Local, a_cancelled_command_is_ended_and_its_output_kept) {
+  for (const warden_policy policy : {warden_policy::require, warden_policy::never}) {
+    run([&]() -> awaitable<void> {
+      local_environment env =
+          co_await local().without_warning().warden(policy).kill_grace(100ms).temporary_base(folder_).open();
+      const asio::any_io_executor executor = co_await asio::this_coro::executor;
+      asio::cancellation_signal stop;
+      std::exception_ptr failure;
+      bool has_ended = false;
+      const auto work = [&env]() -> awaitable<void> {
+        co_await env.run_command(shell("echo begun; trap '' TERM; echo $$ > pid; while :; do sleep 100; done"));
+      };
+      const auto ended = [&](std::exception_ptr reason) {
+        failure = std::move(reason);
+        has_ended = true;
+      };
+      asio::co_spawn(executor, work, asio::bind_cancellation_slot(stop.slot(), ended));
+      asio::steady_timer pause(executor);
+      std::string pid;
+      while (pid.empty()) {
+        pause.expires_after(1ms);
+        co_await pause.async_wait(asio::use_awaitable);
+        const command_result result = co_await env.run_command(shell("printf %s \"$(cat pid 2>/dev/null)\""));
+        pid = result.out().text();
+      }
+      stop.emit(asio::cancellation_type::terminal);
+      while (!has_ended) {
+        pause.expires_after(1ms);
+        co_await pause.async_wait(asio::use_awaitable);
+      }
+      EXPECT_FALSE(std::filesystem::exists("/proc/" + pid)) << "the command runs on";
+      co_await env.close();
+      try {
+        if (failure) std::rethrow_exception(failure);
+        ADD_FAILURE() << "it was not cancelled";
+      } catch (const error& reason) {
+        EXPECT_EQ(reason.code(), errc::cancelled);
+        EXPECT_EQ(reason.what(), std::string("run_command: cancelled; the command was ended"));
+        if (reason.partial() != nullptr) {
+          EXPECT_EQ(reason.partial()->out().text(), "begun\n");
+        } else {
+          ADD_FAILURE() << "what it had written is lost";
+        }
+      }
+    });
+  }
+}
+
+TEST_F(Local, a_cancelled_stream_says_that_the_command_was_ended) {
+  run([&]() -> awaitable<void> {
+    local_environment env = co_await local().without_warning().temporary_base(folder_).open();
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    asio::cancellation_signal stop;
+    std::exception_ptr failure;
+    bool has_ended = false;
+    const auto cancel = [&](const chunk&) {
+      asio::post(executor, [&] { stop.emit(asio::cancellation_type::terminal); });
+    };
+    const auto work = [&]() -> awaitable<void> { co_await stream_output(env, shell("echo begun; sleep 100"), cancel); };
+    const auto ended = [&](std::exception_ptr reason) {
+      failure = std::move(reason);
+      has_ended = true;
+    };
+    asio::co_spawn(executor, work, asio::bind_cancellation_slot(stop.slot(), ended));
+    asio::steady_timer pause(executor);
+    while (!has_ended) {
+      pause.expires_after(1ms);
+      co_await pause.async_wait(asio::use_awaitable);
+    }
+    co_await env.close();
+    try {
+      if (failure) std::rethrow_exception(failure);
+      ADD_FAILURE() << "it was not cancelled";
+    } catch (const error& reason) {
+      EXPECT_EQ(reason.code(), errc::cancelled);
+      EXPECT_EQ(reason.what(), std::string("stream_output: cancelled; the command was ended"));
+    }
+  });
 }
 
 /// A program that opens an environment and is killed: where its folder is.
@@ -164,7 +339,7 @@ TEST_F(Local, works_in_an_existing_directory_and_leaves_it) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / "mine.txt"));
 }
 
-// The warden stands still while the command ends, so that it hears of the end and of the last output at once.
+// The warden is stopped while the command ends, so that it sees the end and the last output at once.
 TEST_F(Local, what_a_command_wrote_before_it_left_something_running_is_in_its_result) {
   const local recipe = local().without_warning().workspace(folder_);
   const auto number_in = [](const std::filesystem::path& file) {
@@ -247,6 +422,29 @@ TEST_F(Local, settings_that_cannot_be_are_refused) {
   EXPECT_THROW(local().output_grace(-1ms), error);
 }
 
+TEST_F(Local, a_command_that_fails_for_sudo_is_advised_that_nothing_can_gain_privileges) {
+  const std::string says =
+      "echo 'sudo: The \"no new privileges\" flag is set, which prevents sudo from running as root.' ";
+  for (const char* line : {">&2; exit 1", "; exit 1", ">&2; kill -9 $$"}) {
+    const command_result result = result_of(local().without_warning(), shell(says + line));
+    EXPECT_NE(result.advice().find("no_new_privs"), std::string::npos) << line << ": " << result.advice();
+  }
+  const command_result older =
+      result_of(local().without_warning(),
+                shell("echo 'sudo: effective uid is not 0, is sudo installed setuid root?' >&2; exit 1"));
+  EXPECT_NE(older.advice().find("no_new_privs"), std::string::npos);
+  run([&]() -> awaitable<void> {
+    co_await with(local().without_warning(), [&](auto& env) -> awaitable<void> {
+      process running = co_await env.start(shell(says + ">&2; exit 1"));
+      const command_result started = co_await running.wait();
+      EXPECT_NE(started.advice().find("no_new_privs"), std::string::npos);
+    });
+  });
+  EXPECT_EQ(result_of(local().without_warning(), shell(says + ">&2")).advice(), "");
+  EXPECT_EQ(result_of(local().without_warning(), shell("echo 'sudo: a password is required' >&2; exit 1")).advice(),
+            "");
+}
+
 TEST_F(Local, paths_that_lead_out_are_advised_on_by_default) {
   const command_result result = result_of(local().without_warning(), shell("ls /etc >/dev/null"));
   EXPECT_TRUE(result.ok());
@@ -262,9 +460,27 @@ TEST_F(Local, paths_that_lead_out_can_be_refused_or_ignored) {
   EXPECT_EQ(ignored.advice(), "");
 }
 
+TEST_F(Local, paths_that_lead_out_are_refused_in_an_allowed_command_too) {
+  run([&]() -> awaitable<void> {
+    const auto provider = local().without_warning().paths(path_policy::refuse) | allow_commands("cat .*");
+    co_await with(provider, [&](auto& env) -> awaitable<void> {
+      const command_result line = co_await env.run_command(shell("cat /etc/hostname"));
+      EXPECT_EQ(line.kind(), error_kind::absolute_path_detected);
+      EXPECT_EQ(line.out().total(), 0U);
+      const command_result words = co_await env.run_command(argv("cat", "../../etc/hostname"));
+      EXPECT_EQ(words.kind(), error_kind::absolute_path_detected);
+      const command_result inside = co_await env.run_command(shell("cat ./missing"));
+      EXPECT_EQ(inside.kind(), error_kind::none);
+    });
+  });
+  const command_result advised = result_of(local().without_warning(), argv("cat", "/etc/hostname"));
+  EXPECT_TRUE(advised.ok());
+  EXPECT_NE(advised.advice().find("/etc/hostname"), std::string::npos);
+}
+
 TEST_F(Local, absolute_paths_into_the_workspace_are_understood) {
   run([&]() -> awaitable<void> {
-    co_await with_environment(local().without_warning(), [&](auto& env) -> awaitable<void> {
+    co_await with(local().without_warning(), [&](auto& env) -> awaitable<void> {
       command_result where = co_await env.run_command(shell("echo x > file; printf %s \"$PWD\""));
       std::string text = co_await read_text(env, where.out().text() + "/file");
       EXPECT_EQ(text, "x\n");
@@ -275,13 +491,38 @@ TEST_F(Local, absolute_paths_into_the_workspace_are_understood) {
 
 TEST_F(Local, results_say_which_walls_stood) {
   const command_result result = result_of(local().without_warning(), shell("true"));
-  EXPECT_EQ(result.walls().of(protection::process_tree), "everything the command started");
-  EXPECT_EQ(result.walls().of(protection::host_death), "everything the command started");
   const std::string signals(result.walls().of(protection::signals));
   EXPECT_TRUE(signals == "none" || signals == "Landlock: only what the command started") << signals;
-  for (const protection none : {protection::files, protection::network, protection::system_calls, protection::memory,
-                                protection::process_count})
+  const std::string held =
+      "everything the command started" + std::string(signals == "none" ? ", unless it stops or kills the warden" : "");
+  EXPECT_EQ(result.walls().of(protection::process_tree), held);
+  EXPECT_EQ(result.walls().of(protection::host_death), held);
+  EXPECT_EQ(result.walls().of(protection::system_calls), "no limits for other processes");
+  for (const protection none : {protection::files, protection::network, protection::memory, protection::process_count})
     EXPECT_EQ(result.walls().of(none), "none") << to_string(none);
+}
+
+TEST_F(Local, results_say_what_landlock_does_not_hold) {
+  const auto seen = [](unsigned landlock, tracing_policy tracing = tracing_policy::contained) {
+    const command_result result =
+        result_of(local().without_warning().landlock(landlock).tracing(tracing), shell("true"));
+    std::string text;
+    for (const protection each : {protection::signals, protection::system_calls, protection::secrets})
+      text += std::string(result.walls().of(each)) + "; ";
+    const bool is_held = result.walls().of(protection::host_death).find("unless") == std::string_view::npos;
+    EXPECT_EQ(is_held, result.walls().of(protection::signals) != "none");
+    return text;
+  };
+  EXPECT_EQ(seen(0), "none; no limits for other processes, no tracing; readable; ");
+  EXPECT_EQ(seen(1), seen(0));
+  EXPECT_EQ(seen(0, tracing_policy::allowed), "none; no limits for other processes; readable; ");
+  const command_result own = result_of(local().without_warning(), shell("true"));
+  COFFERDAM_NEEDS("landlock-scope", own.walls().of(protection::signals) != "none", "what newer kernels hold");
+  const std::string secrets = ::geteuid() == 0 ? "Landlock: the environment may be readable, as commands are root's; "
+                                               : "Landlock: not readable; ";
+  EXPECT_EQ(seen(2), "none; no limits for other processes; " + secrets);
+  EXPECT_EQ(seen(5), seen(2));
+  EXPECT_EQ(seen(6), "Landlock: only what the command started; no limits for other processes; " + secrets);
 }
 
 TEST_F(Local, results_say_so_where_there_is_no_warden) {

@@ -14,9 +14,9 @@ def compilers():
     return [name for name in wanted if shutil.which(name)]
 
 
-def check(compiler, path, *flags):
+def check(compiler, path, *flags, only_syntax=True):
     """The exit code and what the compiler said."""
-    command = [compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-DASIO_STANDALONE", f"-I{ROOT / 'include'}"]
+    command = [compiler, "-std=c++20", *(["-fsyntax-only"] if only_syntax else []), "-Wall", "-Wextra", "-DASIO_STANDALONE", f"-I{ROOT / 'include'}"]
     if os.environ.get("COFFERDAM_ASIO_INCLUDE_DIR"):
         command += ["-isystem", os.environ["COFFERDAM_ASIO_INCLUDE_DIR"]]
     if "clang" in compiler:

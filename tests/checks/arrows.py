@@ -7,7 +7,7 @@ import re
 
 from _harness import LICENCE, ROOT, main
 
-# What a folder may include besides itself and version.hpp; what those may include, it may too.
+# The folders that a folder may include, besides itself and version.hpp. It may also include what these may include.
 ARROWS = {
     "core": [],
     "os": ["core"],
@@ -22,13 +22,14 @@ ARROWS = {
     "serve": ["llm"],
     "testing": ["code"],
 }
-# The headers of the target cofferdam::core (CMakeLists.txt says the same), and what they must not drag in.
+# The headers of the target cofferdam::core (as in CMakeLists.txt), and the libraries that they must not need.
 CORE_TARGET = re.compile(
-    r"cofferdam/(version\.hpp|(core|os|files|middleware|warden)/.*|backends/(detail/)?(local|jail)[a-z_]*\.hpp)$")
+    r"cofferdam/((version|core|local|sandbox)\.hpp|(core|os|files|middleware|warden)/.*|backends/((detail|impl)/)?(local|jail)[a-z_]*\.[hi]pp)$")
 NOT_IN_CORE = re.compile(r"(boost/(json|url)|openssl)\b")
 MOST_LINES = 600
 GENERATED = re.compile(r"^// Written by \./dev [a-z]+ from ", re.M)
 UMBRELLA = "cofferdam/cofferdam.hpp"
+SOURCE = "cofferdam/src.hpp"
 VERSION = "cofferdam/version.hpp"
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
@@ -45,7 +46,18 @@ def reachable(folder):
 
 def folder_of(name):
     parts = name.split("/")
-    return parts[1] if len(parts) > 2 else None
+    return parts[1] if len(parts) > 2 and parts[1] != "impl" else None  # impl/ beside the entry headers has their bodies
+
+
+def is_entry(name):
+    """True for a header at the top, such as cofferdam/sandbox.hpp: all that a kind of program needs, of any folder."""
+    return folder_of(name) is None and name not in (VERSION, UMBRELLA, SOURCE)
+
+
+def bodies_of(name):
+    """The file with the bodies of a header: impl/x.ipp beside x.hpp."""
+    folder, _, file = name.rpartition("/")
+    return f"{folder}/impl/{file[:-len('.hpp')]}.ipp" if file.endswith(".hpp") else None
 
 
 def read_includes(name, text, found):
@@ -61,7 +73,7 @@ def read_includes(name, text, found):
             continue
         if include[2].startswith("cofferdam/"):
             own.append(include[2])
-            if depth:
+            if depth and include[2] != bodies_of(name):
                 found.append(f"{name}:{number}: includes {include[2]} under #if")
             if include[1] != "<":
                 found.append(f"{name}:{number}: includes {include[2]} without angle brackets")
@@ -76,6 +88,8 @@ def read_includes(name, text, found):
 
 def check_arrows(name, own, headers, found):
     folder = folder_of(name)
+    if name == SOURCE:
+        return
     if folder is not None and folder not in ARROWS:
         found.append(f"{name}: no folder is called {folder}")
         return
@@ -85,10 +99,16 @@ def check_arrows(name, own, headers, found):
             found.append(f"{name}: includes {target}, which is not there")
         elif name == UMBRELLA:
             continue
+        elif target.endswith(".ipp") and target != bodies_of(name):
+            found.append(f"{name}: includes {target}; only the header beside it and {SOURCE} do")
         elif target == UMBRELLA:
             found.append(f"{name}: includes the umbrella header")
         elif "/detail/" in target and there != folder:
             found.append(f"{name}: includes {target}, a detail of another folder")
+        elif is_entry(target) and folder is not None:
+            found.append(f"{name}: includes the entry header {target}; those are for programs")
+        elif is_entry(name):
+            continue
         elif there is not None and there != folder and (folder is None or there not in reachable(folder)):
             found.append(f"{name}: wrong arrow to {target}")
     if name not in (VERSION, UMBRELLA) and not own:
@@ -126,8 +146,25 @@ def check_core_target(includes, foreign, found):
                 found.append(f"{name}: belongs to cofferdam::core, which must do without <{target}>")
 
 
-# What differs by library or machine: which Asio it is, and which instructions the processor has.
+# Macros that differ by library or machine: the kind of Asio, and the instructions of the processor.
 MAY_TEST = (VERSION, "cofferdam/core/asio.hpp", "cofferdam/core/base64_blocks.hpp")
+
+
+def check_bodies(headers, includes, end_form, found):
+    for name, text in headers.items():
+        if name.endswith(".ipp"):
+            owner = name.replace("/impl/", "/")[:-len(".ipp")] + ".hpp"
+            if owner not in headers:
+                found.append(f"{name}: there is no {owner}, whose bodies these would be")
+            elif owner not in includes[name]:
+                found.append(f"{name}: does not include {owner}")
+            elif name not in includes[owner]:
+                found.append(f"{name}: {owner} does not include it at its end")
+        elif bodies_of(name) in includes[name]:
+            form = end_form.search(text)
+            if not form or form[1] != bodies_of(name):
+                found.append(f"{name}: includes its bodies otherwise than in its last three lines, "
+                             "under #if !defined(COFFERDAM_SEPARATE_COMPILATION)")
 
 
 def check_text(name, text, found):
@@ -143,6 +180,8 @@ def check_text(name, text, found):
         found.append(f"{name}: using namespace in a header")
     if re.search(r"\bnamespace\s*\{", code):
         found.append(f"{name}: anonymous namespace in a header")
+    if re.search(r"\bnamespace cofferdam::inline (?!COFFERDAM_ABI\b)", code):
+        found.append(f"{name}: opens an inline namespace that is not COFFERDAM_ABI (version.hpp)")
     may_test = name in MAY_TEST or folder_of(name) == "os"
     if not may_test and re.search(r"^\s*#\s*if", code, re.M):
         found.append(f"{name}: #if belongs into os/, core/asio.hpp and core/base64_blocks.hpp")
@@ -161,17 +200,24 @@ def problems(root):
     found = []
     include = root / "include"
     headers = {path.relative_to(include).as_posix(): path.read_text(encoding="utf-8")
-               for path in sorted((include / "cofferdam").rglob("*.hpp"))}
+               for path in sorted((include / "cofferdam").rglob("*.[hi]pp"))}
+    tool = amalgamator()
     includes, foreign = {}, {}
     for name, text in headers.items():
         includes[name], foreign[name] = read_includes(name, text, found)
-        check_text(name, text, found)
+        if name != SOURCE:
+            check_text(name, tool.BODIES.sub("\n", text), found)
     for name in headers:
         check_arrows(name, includes[name], headers, found)
-    cycles(includes, found)
+    check_bodies(headers, includes, tool.BODIES, found)
+    # A header that includes its bodies needs what they need, but is complete when they include it.
+    cycles({name: [n for n in names if bodies_of(n) != name] for name, names in includes.items() if name != SOURCE},
+           found)
     check_core_target(includes, foreign, found)
-    if headers.get(UMBRELLA) != amalgamator().umbrella(include):
+    if headers.get(UMBRELLA) != tool.umbrella(include):
         found.append(f"{UMBRELLA}: does not name exactly the public headers; run ./dev amalgamate")
+    if headers.get(SOURCE) != tool.source(include):
+        found.append(f"{SOURCE}: does not name exactly the bodies; run ./dev amalgamate")
     return found
 
 
@@ -180,21 +226,30 @@ def header(*includes, rest=""):
 
 
 A, B, LOCAL = "cofferdam/core/a.hpp", "cofferdam/os/b.hpp", "cofferdam/backends/local.hpp"
+ENTRY = "cofferdam/sandbox.hpp"
+LOCAL_BODIES = "cofferdam/backends/impl/local.ipp"
+BODIES = f"\n#if !defined(COFFERDAM_SEPARATE_COMPILATION)\n#include <{LOCAL_BODIES}>\n#endif\n"
 GOOD = {
     "include/" + VERSION: header(),
     "include/" + A: header(VERSION),
     "include/" + B: header(A, "cofferdam/os/detail/d.hpp"),
     "include/cofferdam/os/detail/d.hpp": header(A, rest="#ifdef X\n#include <x.h>\n#endif\n"),
-    "include/" + LOCAL: header(B),
+    "include/" + LOCAL: header(B, rest=BODIES),
+    "include/" + LOCAL_BODIES: header(LOCAL, B),
     "include/cofferdam/net/n.hpp": header(A),
+    "include/" + ENTRY: header(LOCAL, A),
     "include/cofferdam/testing/t.hpp": header(LOCAL, rest="#include <gtest/gtest.h>\n"),
     "include/" + UMBRELLA: LICENCE + "#pragma once\n\n// Everything but testing/. Written by ./dev amalgamate.\n\n" +
-    "".join(f"#include <{n}>\n" for n in sorted([VERSION, A, B, LOCAL, "cofferdam/net/n.hpp"])),
+    "".join(f"#include <{n}>\n" for n in sorted([VERSION, A, B, LOCAL, ENTRY, "cofferdam/net/n.hpp"])),
+    "include/" + SOURCE: LICENCE + "#pragma once\n\n// The compiled mode: one file of the program includes this. "
+    "Written by ./dev amalgamate.\n\n" + amalgamator().ONLY_COMPILED + f"\n#include <{LOCAL_BODIES}>\n",
 }
 BAD = [
     ("an arrow that points back", {"include/" + A: header(B)}, "wrong arrow to cofferdam/os"),
     ("folders that do not know each other", {"include/" + B: header("cofferdam/net/n.hpp")}, "wrong arrow"),
     ("a header that uses the suites", {"include/" + LOCAL: header("cofferdam/testing/t.hpp")}, "wrong arrow"),
+    ("an entry header used", {"include/" + LOCAL: header(ENTRY)}, "those are for programs"),
+    ("a detail in an entry header", {"include/" + ENTRY: header("cofferdam/os/detail/d.hpp")}, "detail of another folder"),
     ("a foreign detail", {"include/" + LOCAL: header("cofferdam/os/detail/d.hpp")}, "detail of another folder"),
     ("a cycle", {"include/cofferdam/os/detail/d.hpp": header(B)}, "^cycle: "),
     ("the umbrella used", {"include/" + A: header(UMBRELLA)}, "umbrella"),
@@ -208,10 +263,20 @@ BAD = [
     ("all of Asio", {"include/" + B: header(A, "asio.hpp")}, "all of Asio"),
     ("JSON in core", {"include/" + B: header(A, "boost/json.hpp")}, "must do without"),
     ("TLS by a detour", {"include/" + LOCAL: header("cofferdam/net/n.hpp")}, "belongs to cofferdam::core, but includes"),
+    ("bodies under another #if", {"include/" + LOCAL: header(B, rest=BODIES.replace("!defined", "defined"))}, "last three"),
+    ("bodies that do not come last", {"include/" + LOCAL: header(B, rest=BODIES + "int more();\n")}, "last three"),
+    ("bodies of another header", {"include/" + B: header(A, LOCAL_BODIES)}, "only the header beside it"),
+    ("bodies without a header", {"include/cofferdam/os/impl/c.ipp": header(A)}, "there is no cofferdam/os/c.hpp"),
+    ("bodies that nobody includes", {"include/" + LOCAL: header(B)}, "does not include it at its end"),
+    ("bodies that need who includes their header",
+     {"include/" + LOCAL_BODIES: header(LOCAL, "cofferdam/backends/detail/d.hpp"),
+      "include/cofferdam/backends/detail/d.hpp": header(LOCAL)}, "^cycle: "),
+    ("bodies that src.hpp misses", {"include/" + SOURCE: LICENCE + "#pragma once\n"}, "exactly the bodies"),
     ("no licence", {"include/" + A: "#pragma once\n#include <cofferdam/version.hpp>\n"}, "licence"),
     ("no pragma", {"include/" + A: LICENCE + "#include <cofferdam/version.hpp>\n"}, "#pragma once"),
     ("601 lines", {"include/" + A: header(VERSION, rest="\n" * 600)}, "two headers"),
     ("using namespace", {"include/" + A: header(VERSION, rest="using namespace std;\n")}, "using namespace"),
+    ("one mode's namespace", {"include/" + A: header(VERSION, rest="namespace cofferdam::inline v0 {\n}\n")}, "COFFERDAM_ABI"),
     ("anonymous namespace", {"include/" + A: header(VERSION, rest="namespace {\n}\n")}, "anonymous"),
     ("#if elsewhere", {"include/" + A: header(VERSION, rest="#if 1\n#endif\n")}, "#if belongs"),
     ("Asio's version elsewhere", {"include/" + B: header(A, rest="#if ASIO_VERSION\n#endif\n")}, "ASIO_VERSION"),

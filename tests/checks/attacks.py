@@ -13,7 +13,7 @@ from _harness import ROOT, main
 
 ROWS = {"AL": 28, "EN": 10, "FS": 23, "PR": 24, "OU": 12, "DK": 6, "E2": 4, "PY": 4, "PG": 14}
 FOLDERS = ["tests/attacks", "tests/docker"]  # the second needs a daemon
-SUBROWS = {"PR-06": "bc"}  # PR-06b and PR-06c stand beneath PR-06
+SUBROWS = {"PR-03": "b", "PR-06": "bcde", "DK-01": "b"}  # PR-06b to PR-06e stand beneath PR-06
 TEST = re.compile(r"^\s*(?:TYPED_)?TEST(?:_F|_P)?\s*\(\s*\w+\s*,\s*(\w+)\s*\)", re.M)
 ROW = re.compile(r"(?<![A-Z])([A-Z][A-Z\d])_(\d\d[a-z]?)(?![a-z\d])")
 
@@ -102,8 +102,8 @@ BAD = [
      {"tests/attacks/allow_test.cpp": "TEST(Attack, AL_01_x_AL_02_y_PR_06_z) {}\n",
       "tests/attacks/waiting.txt": REST.replace("PR-06 a later wall\n", "").replace("PR-06b a later wall\n", "")},
      "PR-06b: neither"),
-    ("a row of another letter", {"tests/attacks/allow_test.cpp": "TEST(Attack, AL_01_x_AL_02_y_PR_06d_z) {}\n"},
-     "PR-06d: no such row"),
+    ("a row of another letter", {"tests/attacks/allow_test.cpp": "TEST(Attack, AL_01_x_AL_02_y_PR_06f_z) {}\n"},
+     "PR-06f: no such row"),
     ("no reason", {"tests/attacks/waiting.txt": REST.replace("FS-07 a later wall", "FS-07")}, "without a reason"),
     ("an unknown row", {"tests/attacks/waiting.txt": REST + "FS-99 later\n"}, "no such row"),
     ("no list", {"tests/attacks/waiting.txt": None}, "not there"),

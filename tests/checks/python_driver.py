@@ -20,49 +20,57 @@ def maker():
 
 def problems(root):
     found = []
-    for name in maker().PROGRAMS:
-        judge(root / DETAIL / f"{name}.py", root / DETAIL / f"{name}.hpp", found)
+    detail = root / DETAIL
+    modules = {name: detail / "python_driver" / f"{name}.py" for name in maker().MODULES}
+    judge(modules, detail / "python_driver.hpp", lambda *sources: maker().driver_header(dict(zip(modules, sources))), found)
+    judge({"": detail / "python_code_reader.py"}, detail / "python_code_reader.hpp", maker().reader_header, found)
     scripts = {"pyodide_driver": (["pyodide_driver.js", "pyodide_run.py"], maker().pyodide_header),
                "pyodide_reader": (["pyodide_reader.js"], maker().pyodide_reader_header)}
     for name, (sources, header) in scripts.items():
-        parts = [root / DETAIL / source for source in sources]
+        parts = [detail / source for source in sources]
         if all(part.is_file() for part in parts):
-            written = root / DETAIL / f"{name}.hpp"
-            wanted = header(*[part.read_text(encoding="utf-8") for part in parts])
-            if not written.is_file() or written.read_text(encoding="utf-8") != wanted:
-                found.append(f"{written.name}: is not what its sources give; run make_python_driver.py")
+            compare(parts, detail / f"{name}.hpp", header, found)
     return found
 
 
-def judge(program, written, found):
-    source = program.read_text(encoding="utf-8")
-    try:
-        ast.parse(source, feature_version=(3, 8))
-    except SyntaxError as failure:
-        found.append(f"{program.name}:{failure.lineno}: not Python 3.8: {failure.msg}")
-    for number, line in enumerate(source.splitlines(), 1):
-        if len(line) > MOST_LETTERS:
-            found.append(f"{program.name}:{number}: longer than {MOST_LETTERS} letters")
-    if not written.is_file() or written.read_text(encoding="utf-8") != maker().header(source, program.stem):
-        found.append(f"{written.name}: is not what {program.name} gives; run make_python_driver.py")
+def judge(programs, written, header, found):
+    for program in programs.values():
+        source = program.read_text(encoding="utf-8")
+        try:
+            ast.parse(source, feature_version=(3, 8))
+        except SyntaxError as failure:
+            found.append(f"{program.name}:{failure.lineno}: not Python 3.8: {failure.msg}")
+            return
+        for number, line in enumerate(source.splitlines(), 1):
+            if len(line) > MOST_LETTERS:
+                found.append(f"{program.name}:{number}: longer than {MOST_LETTERS} letters")
+    compare(list(programs.values()), written, header, found)
+
+
+def compare(sources, written, header, found):
+    wanted = header(*[source.read_text(encoding="utf-8") for source in sources])
+    if not written.is_file() or written.read_text(encoding="utf-8") != wanted:
+        found.append(f"{written.name}: is not what its sources give; run make_python_driver.py")
 
 
 SMALL = "import os\nos.getpid()\n"
-GOOD = {DETAIL + "python_driver.py": SMALL, DETAIL + "python_driver.hpp": maker().header(SMALL),
-        DETAIL + "python_code_reader.py": SMALL, DETAIL + "python_code_reader.hpp": maker().header(SMALL, "python_code_reader")}
+DRIVER = DETAIL + "python_driver/driver.py"
+SOURCES = {name: f'"""A module."""\nimport os\nx_{name} = os.getpid()\n' for name in maker().MODULES}
+GOOD = {**{f"{DETAIL}python_driver/{name}.py": source for name, source in SOURCES.items()},
+        DETAIL + "python_driver.hpp": maker().driver_header(SOURCES),
+        DETAIL + "python_code_reader.py": SMALL, DETAIL + "python_code_reader.hpp": maker().reader_header(SMALL)}
 BAD = [
-    ("a program that was changed", {DETAIL + "python_driver.py": SMALL + "os.getppid()\n"}, "is not what"),
-    ("a header that was changed", {DETAIL + "python_driver.hpp": maker().header(SMALL) + "\n"}, "is not what"),
-    ("another header that was changed", {DETAIL + "python_code_reader.hpp": maker().header(SMALL)}, "is not what"),
+    ("a module that was changed", {DRIVER: SOURCES["driver"] + "os.getppid()\n"}, "is not what"),
+    ("a header that was changed", {DETAIL + "python_driver.hpp": maker().driver_header(SOURCES) + "\n"}, "is not what"),
+    ("another header that was changed", {DETAIL + "python_code_reader.hpp": maker().reader_header(SMALL + "\n")},
+     "is not what"),
     ("no header", {DETAIL + "python_driver.hpp": None}, "is not what"),
-    ("newer Python", {DETAIL + "python_driver.py": "match x:\n  case 1: pass\n",
-                      DETAIL + "python_driver.hpp": maker().header("match x:\n  case 1: pass\n")}, "not Python 3.8"),
+    ("newer Python", {DRIVER: "match x:\n  case 1: pass\n"}, "not Python 3.8"),
     ("a changed program for Pyodide", {DETAIL + "pyodide_driver.js": "1;\n", DETAIL + "pyodide_run.py": "1\n",
                                        DETAIL + "pyodide_driver.hpp": "no"}, "is not what its sources give"),
     ("a changed reader for Pyodide", {DETAIL + "pyodide_reader.js": "1;\n", DETAIL + "pyodide_reader.hpp": "no"},
      "is not what its sources give"),
-    ("a long line", {DETAIL + "python_driver.py": "x = '" + "y" * 120 + "'\n",
-                     DETAIL + "python_driver.hpp": maker().header("x = '" + "y" * 120 + "'\n")}, "longer than"),
+    ("a long line", {DRIVER: '"""A module."""\nx = \'' + "y" * 120 + "'\n"}, "longer than"),
 ]
 
 if __name__ == "__main__":

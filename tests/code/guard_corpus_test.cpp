@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Ordinary scripts against all guards: 500 of our own (tests/code/corpus/ordinary_scripts.py), the examples of the standard
-// library that is installed here (library_examples.py), and cells that go on with what they did not bind (notebooks.py).
-// None is refused, and what they import is what the guard said they would.
+// Ordinary scripts against all guards: 500 of our own (tests/code/corpus/ordinary_scripts.py), the examples of the
+// standard library that is installed here (library_examples.py), and cells that go on with what they did not bind
+// (notebooks.py). None is refused, and their imports are those that the guard has predicted.
 
 #include <cofferdam/code/allow_imports.hpp>
 #include <cofferdam/code/check_syntax.hpp>
 #include <cofferdam/code/python.hpp>
 #include <cofferdam/code/reject_patterns.hpp>
-#include <cofferdam/code/with_runner.hpp>
+#include <cofferdam/core/with.hpp>
 
 #include "code/guard_support.hpp"
 #include "code/python_support.hpp"
@@ -63,7 +63,7 @@ boost::json::array ordinary_scripts() {
   return boost::json::parse(text).as_array();
 }
 
-/// What a data analyst's agent would be allowed.
+/// The modules that a data analyst's agent would be allowed.
 std::vector<std::string> analysts_modules() {
   return std::vector<std::string>(
       {"abc",         "argparse",     "ast",        "asyncio",    "base64",      "binascii",    "bisect",   "calendar",
@@ -148,7 +148,7 @@ TEST(GuardCorpus, cells_that_go_on_with_names_they_did_not_bind_run) {
                cofferdam::allow_imports(analysts_modules()) | cofferdam::reject_patterns();
   cofferdam_test::run(
       [&] {
-        return cofferdam::with_runner(stack, [&](auto& guarded) -> awaitable<void> {
+        return cofferdam::with(stack, [&](auto& guarded) -> awaitable<void> {
           for (const auto& notebook : notebooks) {
             bool first = true;
             for (const auto& cell : notebook.at("cells").as_array()) {

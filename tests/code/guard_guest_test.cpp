@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The reader of the guards in the environment of the code: what happens where the host has no Python. The host looks along
-// a path of its own; in these environments PATH leads to a folder that the host knows nothing of.
+// The reader of the guards in the environment of the code: what happens where the host has no Python. The host looks
+// along a path of its own; in these environments PATH leads to a folder that the host knows nothing of.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/check_syntax.hpp>

@@ -90,7 +90,7 @@ inline std::shared_ptr<const cofferdam::python_facts> read_one(const std::string
   return read_all(one).front();
 }
 
-/// How soon a piece of code is read.
+/// The time to read a piece of code.
 class decision {
  public:
   std::string code;
@@ -98,7 +98,7 @@ class decision {
   std::shared_ptr<const cofferdam::python_facts> facts;
 };
 
-/// Each piece is read three times, by a reader that is warm; the best time is told.
+/// Reads each piece three times by a warm reader, and returns the best time.
 inline std::vector<decision> decisions(const std::vector<std::string>& codes,
                                        cofferdam::python_reader settings = cofferdam::python_reader()) {
   using clock = std::chrono::steady_clock;

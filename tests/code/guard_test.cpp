@@ -7,7 +7,7 @@
 #include <cofferdam/code/guard.hpp>
 #include <cofferdam/code/limit_code.hpp>
 #include <cofferdam/code/reject_patterns.hpp>
-#include <cofferdam/code/with_runner.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/middleware/timeout.hpp>
 
 #include "code/guard_support.hpp"
@@ -59,12 +59,12 @@ static_assert(!cofferdam::layer_for<check_syntax, int>);
 
 std::shared_ptr<fake_runner::notes> book() { return std::make_shared<fake_runner::notes>(); }
 
-/// What a stack says to each piece of code.
+/// Returns the verdict of a stack on each piece of code.
 template <class Provider>
 std::vector<code_result> answers(Provider provider, const std::vector<std::string>& codes) {
   std::vector<code_result> all;
   run([&] {
-    return cofferdam::with_runner(provider, [&](auto& runner) -> awaitable<void> {
+    return cofferdam::with(provider, [&](auto& runner) -> awaitable<void> {
       for (const std::string& each : codes) {
         code_request request(each);
         code_result result = co_await runner.run_code(std::move(request));
@@ -333,7 +333,7 @@ TEST(Guard, names_that_are_bound_to_themselves_are_decided_soon) {
     EXPECT_FALSE(each.facts->problem()) << each.code.substr(0, 60) << "\n" << each.facts->problem()->message();
     EXPECT_LT(each.took, 5s) << each.code.substr(0, 60);
   }
-  // What is hostile is refused, and not by the clock.
+  // Hostile code is refused, and not because of a time limit.
   const std::vector<std::string> hostile = {
       many(900, [&](int i) { return "x" + n(i / 30) + "=x" + n(i % 30) + ".f()\n"; }) +
           many(3600, [&](int i) { return "y" + n(i / 60) + "=y" + n(i % 60) + ".f()\n"; }),

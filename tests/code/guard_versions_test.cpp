@@ -9,7 +9,7 @@
 #include <cofferdam/code/check_syntax.hpp>
 #include <cofferdam/code/python.hpp>
 #include <cofferdam/code/reject_patterns.hpp>
-#include <cofferdam/code/with_runner.hpp>
+#include <cofferdam/core/with.hpp>
 
 #include "code/guard_support.hpp"
 #include "code/python_support.hpp"
@@ -37,7 +37,7 @@ using cofferdam_test::fake_runner;
 using cofferdam_test::python_folder;
 using cofferdam_test::temporary_folder;
 
-/// A reader that says that it is Python 3.9, that all code is wrong, and for which Python it was asked.
+/// A reader that pretends to be Python 3.9, reports all code as wrong, and records the version for which it reads.
 class old_reader {
  public:
   old_reader() {
@@ -61,7 +61,7 @@ class old_reader {
                   0700);
   }
   python_reader settings() const { return python_reader().interpreter((folder_ / "python3").string()); }
-  /// For which minor versions it was asked.
+  /// Returns the minor versions for which it was used.
   std::string asked() const { return folder_.has("python3.asked") ? folder_.read("python3.asked") : ""; }
 
  private:
@@ -89,13 +89,13 @@ class versioned_provider {
   std::string version_;
 };
 
-/// What a guarded runner says to each piece of code.
+/// Returns the verdict of a guarded runner on each piece of code.
 template <class Provider>
 std::vector<code_result> answers(Provider provider, std::vector<std::string> codes) {
   std::vector<code_result> all;
   cofferdam_test::run(
       [&] {
-        return with_runner(provider, [&](auto& runner) -> awaitable<void> {
+        return with(provider, [&](auto& runner) -> awaitable<void> {
           for (const std::string& each : codes) {
             code_request request(each);
             code_result result = co_await runner.run_code(std::move(request));

@@ -5,6 +5,9 @@
 #include "code/python_support.hpp"
 #include "support/error_of.hpp"
 
+#include <asio/any_io_executor.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
@@ -16,10 +19,13 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -112,7 +118,7 @@ TEST(HostFunction, a_long_message_is_cut_and_valid) {
       co_return boost::json::value();
     };
     host_function::handler handler = fail;
-    host_function failing("fail", std::move(handler));
+    host_function failing("fail", handler);
     code_request request(
         "try:\n  fail()\nexcept HostFunctionError as e:\n  made = str(e)\n[len(made) > 1000, len(made) < 20000, "
         "set(made) == {'x', '\\u20ac'}]");
@@ -144,7 +150,7 @@ TEST(HostFunction, any_name_and_any_order_of_defaults) {
   });
   for (const char* const word : {"class", "from", "None", "__debug__", "1a", "a b", ""}) {
     EXPECT_THROW(host_function(word, echo), cofferdam::error) << word;
-    EXPECT_THROW(host_function("f", echo).parameter(word, "str"), cofferdam::error) << word;
+    EXPECT_THROW(static_cast<void>(host_function("f", echo).parameter(word, "str")), cofferdam::error) << word;
   }
 }
 
@@ -197,7 +203,7 @@ TEST(HostFunction, its_time_counts_and_it_is_cancelled_at_the_limit) {
       co_return boost::json::value();
     };
     host_function::handler handler = wait;
-    host_function slow("slow", std::move(handler));
+    host_function slow("slow", handler);
     code_request request("print('on')\nslow()");
     request.function(std::move(slow)).timeout(300ms);
     code_result result = co_await runner.run_code(std::move(request));
@@ -214,7 +220,117 @@ TEST(HostFunction, names_and_types_are_checked) {
   EXPECT_EQ(code_of([] { host_function("a b", echo); }), errc::invalid_argument);
   EXPECT_EQ(code_of([] { host_function("1a", echo); }), errc::invalid_argument);
   EXPECT_EQ(code_of([] { host_function("a", nullptr); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { host_function("a", echo).parameter("x", "number"); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { host_function("a", echo).parameter("x", "").parameter("x", ""); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { code_request("").function(the_echo()).function(the_echo()); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([] { static_cast<void>(host_function("a", echo).parameter("x", "number")); }),
+            errc::invalid_argument);
+  EXPECT_EQ(code_of([] { static_cast<void>(host_function("a", echo).parameter("x", "").parameter("x", "")); }),
+            errc::invalid_argument);
+  EXPECT_EQ(code_of([] { static_cast<void>(code_request("").function(the_echo()).function(the_echo())); }),
+            errc::invalid_argument);
+}
+
+namespace {
+
+/// A host function that runs code by the runner it is called from, and notes how that ended.
+class nested_calls {
+ public:
+  std::vector<std::string> notes;
+
+  template <class Runner>
+  host_function runs_code(Runner& runner, std::string name, code_request request) {
+    const auto call = [this, &runner, request](boost::json::object) { return run_noting(*this, runner, request); };
+    return host_function(std::move(name), call);
+  }
+
+ private:
+  template <class Runner>
+  static awaitable<boost::json::value> run_noting(nested_calls& self, Runner& runner, code_request request) {
+    try {
+      code_result result = co_await runner.run_code(std::move(request));
+      self.notes.push_back(result.success() ? "ran" : all_of(result));
+    } catch (const cofferdam::error& reason) {
+      self.notes.push_back(reason.code() == errc::deadlock ? "deadlock" : reason.what());
+      throw;
+    }
+    co_return boost::json::value(nullptr);
+  }
+};
+
+}  // namespace
+
+TEST(HostFunction, that_runs_code_in_the_context_that_called_it_is_refused_at_once) {
+  with_python(python(), [](python_here& runner) -> awaitable<void> {
+    nested_calls calls;
+    const auto begun = std::chrono::steady_clock::now();
+    code_request outer("known = 1\nagain()");
+    outer.context("a").timeout(60s).function(
+        calls.runs_code(runner, "again", code_request("1").context("a").timeout(60s)));
+    code_result result = co_await runner.run_code(std::move(outer));
+    EXPECT_EQ(calls.notes, std::vector<std::string>{"deadlock"});
+    EXPECT_EQ(result.failure() ? result.failure()->type() : "", "HostFunctionError") << all_of(result);
+    EXPECT_NE(result.failure()->message().find("the context 'a' runs the code that waits"), std::string::npos);
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, 30s);
+    code_request after("known");
+    after.context("a");
+    code_result known = co_await runner.run_code(std::move(after));
+    EXPECT_EQ(value_of(known), "1") << "the context lives: " << all_of(known);
+  });
+}
+
+TEST(HostFunction, that_comes_back_to_a_context_by_other_runs_is_refused_at_once) {
+  with_python(python(), [](python_here& runner) -> awaitable<void> {
+    nested_calls calls;
+    // a -> fresh globals -> b -> a
+    code_request last("1");
+    last.context("a").timeout(60s);
+    code_request in_b("to_a()");
+    in_b.context("b").timeout(60s).function(calls.runs_code(runner, "to_a", std::move(last)));
+    code_request fresh("to_b()");
+    fresh.timeout(60s).function(calls.runs_code(runner, "to_b", std::move(in_b)));
+    code_request first("to_fresh()");
+    first.context("a").timeout(60s).function(calls.runs_code(runner, "to_fresh", std::move(fresh)));
+    const auto begun = std::chrono::steady_clock::now();
+    code_result result = co_await runner.run_code(std::move(first));
+    EXPECT_FALSE(calls.notes.empty());
+    if (!calls.notes.empty()) {
+      EXPECT_EQ(calls.notes.front(), "deadlock");
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, 30s);
+  });
+}
+
+TEST(HostFunction, may_run_code_elsewhere_and_others_may_wait_for_the_context) {
+  with_python(python(), [](python_here& runner) -> awaitable<void> {
+    nested_calls calls;
+    code_request outer("in_b()\nfresh()\nwait()");
+    outer.context("a").timeout(60s);
+    outer.function(calls.runs_code(runner, "in_b", code_request("1").context("b").timeout(60s)));
+    outer.function(calls.runs_code(runner, "fresh", code_request("1").timeout(60s)));
+    // While the function waits, another run queues for the same context.
+    asio::any_io_executor executor = co_await asio::this_coro::executor;
+    asio::steady_timer waiting(executor, std::chrono::steady_clock::time_point::max());
+    bool waited = false;
+    bool ran = false;
+    outer.function(host_function("wait", [&](boost::json::object) -> awaitable<boost::json::value> {
+      code_request queued("2");
+      queued.context("a").timeout(60s);
+      auto ended = [&ran, &waiting](std::exception_ptr failure, const code_result& result) {
+        EXPECT_FALSE(failure);
+        EXPECT_EQ(value_of(result), "2");
+        ran = true;
+        waiting.cancel();
+      };
+      asio::co_spawn(executor, runner.run_code(std::move(queued)), std::move(ended));
+      asio::steady_timer shortly(executor, 100ms);
+      co_await shortly.async_wait(asio::use_awaitable);
+      waited = true;
+      co_return boost::json::value(nullptr);
+    }));
+    code_result result = co_await runner.run_code(std::move(outer));
+    EXPECT_TRUE(result.success()) << all_of(result);
+    EXPECT_EQ(calls.notes, (std::vector<std::string>{"ran", "ran"}));
+    EXPECT_TRUE(waited);
+    std::error_code woken;
+    if (!ran) co_await waiting.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    EXPECT_TRUE(ran);
+  });
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// What a run does by its own channel, and around it, concerns no other run, no context, and not the host.
+// A run that abuses its own channel does not affect other runs, contexts or the host.
 #include <cofferdam/code/detail/guest_json.hpp>
+#include <cofferdam/code/tagged_value.hpp>
 #include <cofferdam/middleware/timeout.hpp>
+#include <cofferdam/os/process_table.hpp>
 
 #include "code/python_support.hpp"
 #include "support/census.hpp"
@@ -232,7 +234,7 @@ TEST(HostileRun, a_layer_that_ends_the_interpreter_is_named) {
   const python_folder folder;
   auto recipe = folder.provider() | cofferdam::timeout(1s) | python();
   run([&] {
-    return with_runner(recipe, [](auto& runner) -> awaitable<void> {
+    return with(recipe, [](auto& runner) -> awaitable<void> {
       code_result ended = co_await runner.run_code(of("import time\ntime.sleep(60)"));
       EXPECT_EQ(ended.kind(), error_kind::timeout) << all_of(ended);
       EXPECT_NE(ended.reason().find("layer"), std::string::npos) << ended.reason();

@@ -4,7 +4,7 @@
 #include <cofferdam/code/allow_imports.hpp>
 #include <cofferdam/code/check_syntax.hpp>
 #include <cofferdam/code/make_runner.hpp>
-#include <cofferdam/code/with_runner.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/files/download.hpp>
 #include <cofferdam/files/file_set.hpp>
 
@@ -48,14 +48,15 @@ TEST(MakeRunner, a_name_opens_nothing_and_options_of_others_do_not_matter) {
   for (const std::string name : {"host", "local", "docker", "e2b", "pyodide"}) make_runner(name, options);
 }
 
-// Everything that kodeagent's CodeRunResult has: stdout, stderr, return_code, generated_files; and run(tools_code, code).
+// Everything that kodeagent's CodeRunResult has: stdout, stderr, return_code, generated_files; and run(tools_code,
+// code).
 TEST(MakeRunner, the_host_runs_tools_and_code_and_hands_over_what_they_have_made) {
   const cofferdam_test::temporary_folder folder;
   for (const std::string name : {"host", "local"}) {
     code_result result;
     transfer moved;
     run([&]() -> awaitable<void> {
-      co_await with_runner(make_runner(name, quiet_host()), [&](auto& runner) -> awaitable<void> {
+      co_await with(make_runner(name, quiet_host()), [&](auto& runner) -> awaitable<void> {
         code_request request(
             "import sys\nprint('out')\nprint('err', file=sys.stderr)\nsave('a/b.txt', 'text')\nsys.exit(3)");
         request.prelude(
@@ -73,7 +74,7 @@ TEST(MakeRunner, the_host_runs_tools_and_code_and_hands_over_what_they_have_made
     ASSERT_EQ(result.files().size(), 1U);
     EXPECT_EQ(result.files()[0].path(), "a/b.txt");
     EXPECT_GT(result.duration().count(), 0);
-    EXPECT_EQ(result.walls().of(protection::process_tree), "everything the command started");
+    EXPECT_TRUE(result.walls().of(protection::process_tree).starts_with("everything the command started"));
     EXPECT_EQ(result.walls().of(protection::files), "none");
     EXPECT_TRUE(moved.ok());
     std::ifstream file(folder.path() / name / "a/b.txt");

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Who ran out of memory is told by the kernel's count of those whom it has killed for that, which has another place and form
-// in each version of its control groups. Here the count is a file that the guest changes itself before it kills itself, in a
-// view of the file system of this test's own.
+// A run that was killed for lack of memory is recognised by the kernel's count of such kills. This count has another
+// file and format in each version of control groups. Here the count is a file that the guest itself changes before it
+// kills itself, in a private view of the file system.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/python.hpp>
-#include <cofferdam/code/with_runner.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 
 #include "support/forked_host.hpp"
 #include "support/require.hpp"
@@ -45,7 +44,7 @@ std::string own_group() {
 std::string pretend() {
   if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
     throw std::runtime_error("no file system of its own: " + std::string(std::strerror(errno)));
-  // The kernel speaks of version 2 once somebody has mounted it, which somebody may have done.
+  // The kernel shows version 2 once it is mounted, which may have happened already.
   static_cast<void>(::mount("none", "/sys/fs/cgroup", "cgroup2", 0, nullptr));
   const std::string group = own_group();
   if (::mount("none", "/sys/fs/cgroup", "tmpfs", 0, nullptr) != 0)
@@ -74,7 +73,7 @@ TEST(MemoryKills, of_a_command_are_told_by_the_second_version_of_control_groups)
         command_result three = co_await env.run_command(shell("kill -9 $$"));
         all += name_of(three.kind());
       };
-      co_await with_environment(local().without_warning().warden(warden_policy::require), body);
+      co_await with(local().without_warning().warden(warden_policy::require), body);
     });
     return all;
   });
@@ -99,7 +98,7 @@ TEST(MemoryKills, of_a_run_are_told_by_the_second_version_of_control_groups) {
         const code_result three = co_await runner.run_code(code_request(end));
         all += name_of(three.kind());
       };
-      co_await with_runner(local().without_warning() | python(), body);
+      co_await with(local().without_warning() | python(), body);
     });
     return all;
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// What a run in Pyodide says of itself and its interpreter concerns no other run, no context, and not the host.
+// A run in Pyodide that lies about itself and its interpreter does not affect other runs, contexts or the host.
 #include "code/pyodide_support.hpp"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,8 @@
 #pragma once
 
 #include <cofferdam/code/pyodide.hpp>
-#include <cofferdam/code/with_runner.hpp>
+#include <cofferdam/core/with.hpp>
+#include <cofferdam/os/process_table.hpp>
 
 #include "code/python_support.hpp"
 #include "support/require.hpp"
@@ -28,10 +29,7 @@ inline cofferdam::pyodide fast_pyodide() {
 /// Runs `body(runner)`, a coroutine.
 template <class Body>
 void with_pyodide(cofferdam::pyodide options, Body body) {
-  run(
-      [&] {
-        return cofferdam::with_runner(options, [&body](cofferdam::pyodide_runner& runner) { return body(runner); });
-      },
+  run([&] { return cofferdam::with(options, [&body](cofferdam::pyodide_runner& runner) { return body(runner); }); },
       std::chrono::seconds(300));
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// What is Pyodide's own; what every runner has to show is in tests/conformance. The tests called D1 to D12 are each about
-// a defect of another runner on Deno and Pyodide.
+// Tests that are special to Pyodide; those for every runner are in tests/conformance. The tests called D1 to D12 are
+// each about a defect of another runner on Deno and Pyodide.
 
 #include <cofferdam/code/any_runner.hpp>
 #include <cofferdam/code/pyodide.hpp>
@@ -150,7 +150,10 @@ TEST(Pyodide, D7_D9_chatter_on_standard_error_memory_and_output_are_bounded) {
     EXPECT_EQ(loud.err().total(), 20'000'000U);
     code_result grows =
         co_await runner.run_code(code_request("x = []\nwhile True:\n  x.append(bytearray(1_000_000))").timeout(100s));
-    EXPECT_EQ(grows.failure() ? grows.failure()->type() : "", "MemoryError") << all_of(grows);
+    // The limit of the process comes first if the engine has not collected the garbage of the chatter by then.
+    const bool is_bounded = grows.failure() ? grows.failure()->type() == "MemoryError"
+                                            : grows.kind() == cofferdam::error_kind::out_of_memory;
+    EXPECT_TRUE(is_bounded) << all_of(grows);
     code_result next = co_await runner.run_code(code_request("len(bytearray(10_000_000))").timeout(100s));
     EXPECT_EQ(value_of(next), "10000000") << all_of(next);
   });
@@ -209,9 +212,11 @@ TEST(Pyodide, D12_a_dead_process_is_told_and_started_again_by_one_start) {
   with_pyodide(fast_pyodide(), [](pyodide_runner& runner) -> awaitable<void> {
     code_result first = co_await runner.run_code(code_request("x = 1").context("c"));
     EXPECT_TRUE(first.success()) << all_of(first);
+    // One that speaks with the host, and those of two interpreters, which end with it.
     const auto running = denos();
-    EXPECT_EQ(running.size(), 1U);
-    for (const auto& each : running) ::kill(each.pid, SIGKILL);
+    EXPECT_EQ(running.size(), 3U);
+    for (const auto& each : running)
+      if (cofferdam_test::process_of(each.parent).name != "deno") ::kill(each.pid, SIGKILL);
     EXPECT_TRUE(eventually([] { return denos().empty(); }));
     code_result next = co_await runner.run_code(code_request("'x' in globals()").context("c").timeout(100s));
     if (next.kind() != error_kind::none) {  // it was begun before the death was seen
@@ -221,7 +226,6 @@ TEST(Pyodide, D12_a_dead_process_is_told_and_started_again_by_one_start) {
     }
     EXPECT_EQ(value_of(next), "false") << all_of(next);
     EXPECT_TRUE(next.driver_restarted());
-    EXPECT_EQ(denos().size(), 1U);
     code_result later = co_await runner.run_code(code_request("1"));
     EXPECT_FALSE(later.driver_restarted());
   });
@@ -254,7 +258,7 @@ TEST(Pyodide, fresh_globals_share_an_interpreter_and_isolated_runs_do_not) {
     code_result first = co_await runner.run_code(code_request(leaves));
     EXPECT_TRUE(first.success()) << all_of(first);
     code_result second = co_await runner.run_code(code_request(looks));
-    EXPECT_EQ(value_of(second), "[true,true,false]") << all_of(second);  // as the documentation says
+    EXPECT_EQ(value_of(second), "[true,true,false]") << all_of(second);  // as documented
   });
   with_pyodide(fast_pyodide().isolate_runs(), [&](pyodide_runner& runner) -> awaitable<void> {
     code_result first = co_await runner.run_code(code_request(leaves));
@@ -302,7 +306,8 @@ TEST(Pyodide, what_is_missing_or_of_another_version_is_an_error_that_says_what_t
   folder.write("pyodide/package.json", R"({"version": "314.0.6"})");
   EXPECT_EQ(code_of([&] { open_it(pyodide().deno(program).folder(old).allow_write(folder.path().string())); }),
             errc::invalid_argument);
-  EXPECT_EQ(code_of([&] { open_it(pyodide().deno(program).folder(old).allow_read(program)); }), errc::not_a_directory);
+  EXPECT_EQ(code_of([&] { open_it(pyodide().deno(program).folder(old).allow_read("/dev/null")); }),
+            errc::not_a_directory);
   EXPECT_EQ(code_of([] { pyodide().allow_network("a,b"); }), errc::invalid_argument);
   EXPECT_EQ(code_of([] { pyodide().allow_read("/x", "relative"); }), errc::invalid_argument);
   EXPECT_EQ(code_of([] { pyodide().memory_limit(1); }), errc::invalid_argument);
@@ -501,5 +506,78 @@ TEST(Pyodide, a_warm_run_takes_milliseconds) {
     const auto median = std::chrono::duration_cast<std::chrono::microseconds>(times[times.size() / 2]);
     std::printf("warm run, p50 of 200: %lld us\n", static_cast<long long>(median.count()));
     EXPECT_LT(median, 1s);  // the figure is what counts, and a busy machine is no defect
+  });
+}
+
+TEST(Pyodide, a_single_file_is_shown_and_its_neighbours_are_not) {
+  COFFERDAM_NEEDS_DENO();
+  const temporary_folder folder;
+  folder.write("in.txt", "hello");
+  folder.write("out.txt", "");
+  folder.write("secret.txt", "secret");
+  const std::string in = (folder / "in.txt").string();
+  const std::string out = (folder / "out.txt").string();
+  with_pyodide(
+      fast_pyodide().allow_read(in).allow_write(out, "/data/here/out.txt"),
+      [&](pyodide_runner& runner) -> awaitable<void> {
+        code_result result = co_await runner.run_code(
+            code_request("import os\nopen('/data/here/out.txt', 'w').write('made')\n"
+                         "[open('/mnt/in.txt').read(), os.listdir('/mnt'), os.listdir('/data/here')]")
+                .timeout(100s));
+        EXPECT_EQ(value_of(result), R"(["hello",["in.txt"],["out.txt"]])") << all_of(result);
+        EXPECT_EQ(folder.read("out.txt"), "made");
+        for (const std::string code :
+             {"open('/mnt/in.txt', 'w')", "import os\nos.listdir(os.path.dirname(os.path.realpath('/mnt/in.txt')))",
+              "import os\nopen(os.path.dirname(os.path.realpath('/mnt/in.txt')) + '/secret.txt')",
+              "import os\nopen(os.path.dirname(os.path.realpath('/data/here/out.txt')) + '/new.txt', 'w')"}) {
+          code_result refused = co_await runner.run_code(code_request(code).timeout(100s));
+          EXPECT_EQ(refused.failure() ? refused.failure()->type() : "", "PermissionError") << code << "\n"
+                                                                                           << all_of(refused);
+        }
+      });
+  EXPECT_EQ(folder.read("in.txt"), "hello");
+  EXPECT_FALSE(std::filesystem::exists(folder / "new.txt"));
+}
+
+TEST(Pyodide, files_that_a_run_has_made_come_with_its_result) {
+  COFFERDAM_NEEDS_DENO();
+  with_pyodide(fast_pyodide(), [](pyodide_runner& runner) -> awaitable<void> {
+    const std::string code =
+        "import os\nos.makedirs('d')\nopen('d/a.bin', 'wb').write(bytes(range(256)))\n"
+        "open('b.txt', 'w').write('x' * 3000)\nopen('c.txt', 'w').write('small')";
+    code_request wants(code);
+    wants.context("c").keep_files(300).timeout(100s);
+    code_result result = co_await runner.run_code(std::move(wants));
+    EXPECT_EQ(result.files().size(), 3U) << all_of(result);
+    for (const auto& each : result.files()) {
+      const std::string text = each.content() ? std::string(cofferdam::as_text(*each.content())) : "(none)";
+      if (each.path() == "b.txt") {
+        EXPECT_EQ(text, "(none)") << "there is no room for it";
+      } else if (each.path() == "c.txt") {
+        EXPECT_EQ(text, "small");
+      } else {
+        EXPECT_EQ(text.size(), 256U) << each.path();
+        EXPECT_EQ(text.back(), '\xff');
+      }
+    }
+    code_request does_not("open('e.txt', 'w').write('new')");
+    does_not.context("c").timeout(100s);
+    code_result bare = co_await runner.run_code(std::move(does_not));
+    EXPECT_EQ(bare.files().size(), 1U) << all_of(bare);
+    EXPECT_FALSE(bare.files().empty() || bare.files().front().content());
+  });
+}
+
+TEST(Pyodide, more_contexts_than_there_may_be_are_refused_until_one_ends) {
+  COFFERDAM_NEEDS_DENO();
+  with_pyodide(fast_pyodide().contexts_at_once(1), [](pyodide_runner& runner) -> awaitable<void> {
+    code_result first = co_await runner.run_code(code_request("1").context("a").timeout(100s));
+    EXPECT_TRUE(first.success()) << all_of(first);
+    code_result second = co_await runner.run_code(code_request("1").context("b").timeout(100s));
+    EXPECT_NE(second.reason().find("contexts_at_once"), std::string::npos) << all_of(second);
+    const bool ended = co_await runner.end_context("a");
+    EXPECT_TRUE(ended);
+    code_result third = co_await runner.run_code(code_request("1").context("b").timeout(100s));
+    EXPECT_TRUE(third.success()) << all_of(third);
   });
 }

@@ -35,7 +35,7 @@ using cofferdam_test::value_of;
 using cofferdam_test::with_python;
 using namespace std::chrono_literals;
 
-/// Python that knows who stands above it.
+/// Python code that prints its ancestors.
 constexpr const char* ancestors =
     "import os, signal, time\n"
     "def parent(pid):\n  stat = open('/proc/%d/stat' % pid).read()\n  return int(stat[stat.rindex(')') + "

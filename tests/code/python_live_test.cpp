@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// What a run tells before its end, and what a request says about its surroundings.
+// The output of a run before its end, and the environment of a request.
 
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/core/borrowed_environment.hpp>

@@ -6,7 +6,7 @@
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/code/python.hpp>
-#include <cofferdam/code/with_runner.hpp>
+#include <cofferdam/core/with.hpp>
 
 #include "support/census.hpp"
 #include "support/run.hpp"
@@ -39,8 +39,8 @@ class found_python {
   int minor = 0;
 };
 
-/// Every Python of this machine: its own, called python3; the newest that Debian packages, where that was fetched; and those
-/// of pyenv, by their paths.
+/// Every Python of this machine: its own, called python3; the newest that Debian packages, where that was fetched; and
+/// those of pyenv, by their paths.
 inline std::vector<found_python> pythons() {
   std::vector<found_python> found;
   const char* const home = std::getenv("HOME");
@@ -94,7 +94,7 @@ template <class Body>
 void with_python(cofferdam::python options, Body body) {
   const python_folder folder;
   auto provider = folder.provider() | options;
-  run([&] { return cofferdam::with_runner(provider, [&body](python_here& runner) { return body(runner); }); },
+  run([&] { return cofferdam::with(provider, [&body](python_here& runner) { return body(runner); }); },
       std::chrono::seconds(120));
 }
 

@@ -10,6 +10,8 @@
 #include "support/require.hpp"
 
 #include <asio/post.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
 
 #include <gtest/gtest.h>
@@ -45,7 +47,7 @@ static_assert(cofferdam::context_runner<cofferdam::any_runner>);
 static_assert(cofferdam::code_runner_provider<cofferdam::any_runner_provider>);
 static_assert(!cofferdam::code_exec_environment<python_here>);
 
-/// How many of the folder's guests are `sleep`.
+/// Returns the number of the folder's guests that are `sleep`.
 std::ptrdiff_t sleepers(const python_folder& folder) {
   const std::vector<cofferdam_test::process_entry> all = cofferdam_test::guests_of(folder.path());
   return std::count_if(all.begin(), all.end(),
@@ -166,7 +168,7 @@ TEST(Python, a_run_that_takes_too_long_is_killed_with_all_it_started) {
   const python_folder folder;
   auto provider = folder.provider() | python();
   run([&]() -> awaitable<void> {
-    co_await cofferdam::with_runner(provider, [&](python_here& runner) -> awaitable<void> {
+    co_await cofferdam::with(provider, [&](python_here& runner) -> awaitable<void> {
       code_result warm = co_await runner.run_code(code_request("1"));
       EXPECT_TRUE(warm.success());
       code_result result = co_await runner.run_code(
@@ -189,7 +191,7 @@ TEST(Python, what_a_run_leaves_behind_ends_with_it) {
   const python_folder folder;
   auto provider = folder.provider() | python();
   run([&]() -> awaitable<void> {
-    co_await cofferdam::with_runner(provider, [&](python_here& runner) -> awaitable<void> {
+    co_await cofferdam::with(provider, [&](python_here& runner) -> awaitable<void> {
       code_result warm = co_await runner.run_code(code_request("1"));
       for (int i = 0; i < 3; ++i) {
         code_result result = co_await runner.run_code(code_request(
@@ -373,7 +375,7 @@ TEST(Python, helpers_variables_and_the_work_directory_are_there) {
                               .variable("TOKEN", "t")
                               .variable("PYTHONSTARTUP", "no");
   run([&]() -> awaitable<void> {
-    co_await cofferdam::with_runner(provider, [](python_here& runner) -> awaitable<void> {
+    co_await cofferdam::with(provider, [](python_here& runner) -> awaitable<void> {
       co_await cofferdam::write_text(runner.environment(), "near.py", "x = 3");
       code_result result = co_await runner.run_code(code_request(
           "import kit, near, os, sys\n[kit.twice(near.x), os.environ['TOKEN'], 'xml.dom.minidom' in sys.modules]"));
@@ -394,7 +396,7 @@ TEST(Python, files_of_a_run_change_no_module_of_later_runs_or_starts) {
   const std::string look =
       "import colorsys, random, mine\n[hasattr(colorsys, 'rgb_to_hls'), hasattr(random, 'random'), mine.x]";
   run([&]() -> awaitable<void> {
-    co_await cofferdam::with_runner(provider, [&](python_here& runner) -> awaitable<void> {
+    co_await cofferdam::with(provider, [&](python_here& runner) -> awaitable<void> {
       code_result made = co_await runner.run_code(
           code_request("for name in ('colorsys', 'random', 'json', 'os', 'sitecustomize', 'usercustomize', 'mine'):\n"
                        "  open(name + '.py', 'w').write('x = 5\\nopen(\"run-\" + __name__, \"w\").close()')\n"
@@ -406,7 +408,7 @@ TEST(Python, files_of_a_run_change_no_module_of_later_runs_or_starts) {
       code_result gone = co_await runner.run_code(code_request("import os\nos.remove('run-mine')"));
       EXPECT_TRUE(gone.success()) << all_of(gone);
     });
-    co_await cofferdam::with_runner(provider, [&](python_here& runner) -> awaitable<void> {
+    co_await cofferdam::with(provider, [&](python_here& runner) -> awaitable<void> {
       code_result later = co_await runner.run_code(code_request(
           "import glob, json, os, site, sys\n[glob.glob('run-*'), hasattr(json, 'dumps'), hasattr(os, 'fork'), "
           "sys.path[-1] == os.getcwd()]"));
@@ -416,7 +418,7 @@ TEST(Python, files_of_a_run_change_no_module_of_later_runs_or_starts) {
 }
 
 TEST(Python, a_pool_of_processes_knows_the_code_whatever_multiprocessing_would_do) {
-  // What Python 3.14 does for Linux, older ones do for other systems.
+  // Python 3.14 does this for Linux, older versions do it for other systems.
   const std::string elsewhere =
       "import sys\nsys.platform = 'darwin'\nimport multiprocessing.context\nsys.platform = 'linux'\n";
   const std::string pool =
@@ -474,11 +476,11 @@ TEST(Python, pip_installs_once_and_says_why_it_cannot) {
       python().pip_packages("tinything").pip_options("--no-index", "--find-links", ".").preload("tinything");
   run(
       [&]() -> awaitable<void> {
-        co_await cofferdam::with_runner(plain, [&](python_here& runner) -> awaitable<void> {
+        co_await cofferdam::with(plain, [&](python_here& runner) -> awaitable<void> {
           code_result made = co_await runner.run_code(code_request(make));
           EXPECT_TRUE(made.success()) << all_of(made);
         });
-        co_await cofferdam::with_runner(with_thing, [](python_here& runner) -> awaitable<void> {
+        co_await cofferdam::with(with_thing, [](python_here& runner) -> awaitable<void> {
           code_result used = co_await runner.run_code(code_request("import tinything\ntinything.x"));
           EXPECT_EQ(value_of(used), "11") << all_of(used);
           co_await cofferdam::remove(runner.environment(), "tinything-1.0-py3-none-any.whl");
@@ -488,7 +490,7 @@ TEST(Python, pip_installs_once_and_says_why_it_cannot) {
                            "import colorsys, json\n[hasattr(colorsys, 'rgb_to_hls'), hasattr(json, 'dumps')]"));
           EXPECT_EQ(value_of(forged), "[true,true]") << all_of(forged);
         });
-        co_await cofferdam::with_runner(with_thing, [](python_here& runner) -> awaitable<void> {
+        co_await cofferdam::with(with_thing, [](python_here& runner) -> awaitable<void> {
           code_result used = co_await runner.run_code(code_request("import tinything\ntinything.x"));
           EXPECT_EQ(value_of(used), "11") << "installed before: " << all_of(used);
           code_result library = co_await runner.run_code(
@@ -504,7 +506,7 @@ TEST(Python, works_behind_an_erased_provider_and_an_erased_runner) {
   auto provider = cofferdam::any_provider{folder.provider()} | python();
   cofferdam::any_runner_provider any{provider};
   run([&]() -> awaitable<void> {
-    co_await cofferdam::with_runner(any, [](cofferdam::any_runner& runner) -> awaitable<void> {
+    co_await cofferdam::with(any, [](cofferdam::any_runner& runner) -> awaitable<void> {
       code_result result = co_await runner.run_code(code_request("1+1").context("c"));
       EXPECT_EQ(value_of(result), "2");
       std::vector<std::string> names = co_await runner.contexts();
@@ -524,7 +526,7 @@ TEST(Python, a_thousand_runs_leave_no_process_descriptor_or_file) {
       code_result result = co_await runner.run_code(std::move(request));
       EXPECT_EQ(result.exit_code(), i % 10 == 1 ? 3 : 0) << i << ": " << all_of(result);
     }
-    // What each run is born with, and what it finds.
+    // The initial state of each run.
     code_request look(
         "import os\n[len(os.listdir('/proc/self/fd')), sorted(os.listdir('.')), "
         "sorted(os.listdir(os.environ['TMPDIR']))]");
@@ -543,7 +545,7 @@ TEST(Python, a_thousand_runs_leave_no_process_descriptor_or_file) {
         << census::take(folder.path()) << " after, before: " << before;
   };
   const auto provider = folder.provider() | python();
-  run([&] { return cofferdam::with_runner(provider, [&](python_here& runner) { return body(runner); }); },
+  run([&] { return cofferdam::with(provider, [&](python_here& runner) { return body(runner); }); },
       std::chrono::seconds(120));
 }
 

@@ -93,7 +93,7 @@ TEST(PythonVersions, each_runs_code_in_forks_and_contexts) {
 }
 
 TEST(PythonVersions, one_that_is_too_old_says_so) {
-  // This machine's own, which says that it is older; and those that are.
+  // This machine's Python, which pretends to be older; and real older versions.
   const cofferdam_test::temporary_folder folder;
   found_python old;
   old.program = (folder.path() / "old-python").string();

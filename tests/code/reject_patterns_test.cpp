@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-// What every known way round kodeagent's and the MCP executor's checks does here, as tables.
+// The results of all known ways around kodeagent's and the MCP executor's checks, as tables.
 
 namespace {
 
@@ -339,7 +339,7 @@ TEST(RejectPatterns, ordinary_neighbours_of_these_are_accepted) {
           "import os\nos.environ['MPLBACKEND'] = 'Agg'",
       },
       allow_imports("os", "json", "argparse", "timeit", "datetime", "statistics", "numpy").policy(), pattern_policy());
-  // What stays refused of these: what is taken from a module is then no more than a guess.
+  // These stay refused: the value taken from the module can then only be guessed.
   expect_refused(
       {
           {"import statistics\nfor name in ('sys',): getattr(statistics, name)", by::imports},
@@ -350,6 +350,120 @@ TEST(RejectPatterns, ordinary_neighbours_of_these_are_accepted) {
           {"import os\nprint(os.environ['MPLBACKEND'])", by::patterns},
       },
       allow_imports("os", "statistics", "numpy", "pandas").policy(), pattern_policy());
+}
+
+TEST(RejectPatterns, class_patterns_take_nothing_from_modules) {
+  expect_refused(
+      {
+          {"import os\nmatch os:\n    case object(system=s): s('id')", by::patterns},
+          {"import os\nmatch os:\n    case object(\xef\xbd\x93ystem=s): s('id')", by::patterns},
+          {"import random\nmatch random:\n    case object(_os=o): o.system('id')", by::patterns},
+          {"import json\nmatch json:\n    case object(codecs=object(sys=s)): s.exit()", by::patterns},
+          {"import json\nmatch json:\n    case object(codecs=c) | object(decoder=c): c.sys", by::patterns},
+          {"import json\nmatch [json]:\n    case [object(codecs=c)]: print(c.sys)", by::patterns},
+          {"import json\nmatch vars(json):\n    case {'codecs': c}: print(c)", by::patterns},
+      },
+      agents_policy(), pattern_policy());
+}
+
+TEST(RejectPatterns, format_texts_take_nothing_from_modules) {
+  expect_refused(
+      {
+          {"import json\n'{0.codecs.sys.modules}'.format(json)", by::patterns},
+          {"import json\n'{.codecs.sys}'.format(json)", by::patterns},
+          {"import json\n'{m.codecs.sys}'.format(m=json)", by::patterns},
+          {"import os\n'{0.environ}'.format(os)", by::patterns},
+          {"import os\n'{x.environ[HOME]}'.format(x=os)", by::patterns},
+          {"import json\nstr.format('{0.codecs.sys}', json)", by::patterns},
+          {"import random\nf = str.format\nf('{0._os}', random)", by::patterns},
+          {"f = '{0.os.env' + 'iron}'\nprint(f.format(thing))", by::patterns},
+          {"import string, json\nstring.Formatter().vformat('{0.codecs.sys.modules}', (json,), {})", by::patterns},
+      },
+      agents_policy(), pattern_policy());
+}
+
+TEST(RejectPatterns, the_names_of_a_module_are_not_taken_as_a_whole) {
+  expect_refused(
+      {
+          {"import json\nvars(json)['codecs'].sys.modules['os'].system('id')", by::patterns},
+          {"import json\nx = vars(json)\nx['co' + 'decs']", by::patterns},
+          {"import json\nvars(json).get('codecs').sys", by::patterns},
+          {"import json\nfor k, v in vars(json).items(): print(v)", by::patterns},
+          {"import json\nd = dict(vars(json))", by::patterns},
+          {"import json\nv = vars\nv(json)", by::patterns},
+          {"import inspect, json\ndict(inspect.getmembers(json))['codecs']", by::patterns},
+          {"import json\nobject.__getattribute__(json, 'codecs').sys.modules", by::patterns},
+          {"import json\ntype(json).__getattribute__(json, 'co' + input())", by::patterns},
+          {"import json\ng = type(json).__getattribute__\ng(json, 'codecs')", by::patterns},
+      },
+      agents_policy(), pattern_policy());
+}
+
+TEST(RejectPatterns, functions_that_look_names_up_are_not_passed_on) {
+  expect_refused(
+      {
+          {"import json\nprint(list(map(getattr, [json], ['codecs'])))", by::patterns},
+          {"import os\nf = getattr\nf(os, 'system')('id')", by::patterns},
+          {"import json\nfrom functools import partial\npartial(getattr, json)('codecs')", by::patterns},
+          {"import json\nfrom functools import reduce\nreduce(getattr, ['codecs', 'sys', 'modules'], json)",
+           by::patterns},
+          {"class M(type):\n    __or__ = getattr", by::patterns},
+          {"import operator, json\noperator.attrgetter('codecs.sys.modules')(json)", by::patterns},
+          {"import json\ndef g(m, n): return getattr(m, n)\ng(g(json, 'codecs'), 'sy' + 's')", by::patterns},
+      },
+      agents_policy(), pattern_policy());
+}
+
+TEST(RejectPatterns, classes_and_functions_take_nothing_from_a_module_they_are_given) {
+  expect_refused(
+      {
+          {"import json\nclass A:\n    __class_getitem__ = lambda k: k.codecs.sys.modules\nA[json]", by::patterns},
+          {"import os\nclass A:\n    __class_getitem__ = os.system\nA['id']", by::patterns},
+          {"class A:\n    __class_getitem__ = eval\nA['1']", by::patterns},
+          {"import json\nclass M(type):\n    def __getitem__(c, k): return k.codecs.sys\n"
+           "class A(metaclass=M): pass\nA[json]",
+           by::patterns},
+          {"import json\ndef f(m): return m.codecs.sys.modules['os']\nf(json)", by::patterns},
+          {"import json\n[m.codecs.sys for m in [json]]", by::patterns},
+          {"import random\nx = (random,)\nx[0]._os.system('id')", by::patterns},
+          {"import json\nf = lambda m=json: m.codecs.sys", by::patterns},
+      },
+      agents_policy(), pattern_policy());
+}
+
+TEST(RejectPatterns, names_in_other_letters_are_what_python_reads) {
+  expect_refused(
+      {
+          {"import os\nos.\xef\xbd\x93ystem('id')", by::patterns},
+          {"\xef\xbd\x85val('1')", by::patterns},
+          {"import \xef\xbd\x8fs as p\np.system('id')", by::patterns},
+          {"from \xef\xbd\x8fs import \xef\xbd\x93ystem as s\ns('id')", by::patterns},
+          {"().__\xef\xbd\x83lass__.__base__.__\xef\xbd\x93ubclasses__()", by::patterns},
+      },
+      agents_policy(), pattern_policy());
+}
+
+TEST(RejectPatterns, ordinary_neighbours_of_tricks_are_accepted) {
+  const auto patterns_only = [](const std::vector<std::string>& codes) {
+    const auto facts = read_all(codes);
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      EXPECT_FALSE(facts[i]->problem()) << codes[i];
+      const auto refusal = pattern_policy().judge(*facts[i]);
+      EXPECT_FALSE(refusal) << codes[i] << "\n" << shown(refusal);
+    }
+  };
+  patterns_only({
+      "class Point:\n    def __init__(self, x, y): self.x, self.y = x, y\n"
+      "match Point(1, 2):\n    case Point(x=0, y=y): print(y)\n    case Point(x=x): print(x)",
+      "match {'os': 'linux'}:\n    case {'os': name}: print(name)",
+      "class P: name = 'a'\nprint('{0.name} {p.name:>4} {}'.format(P(), 1, p=P()), '{a[0]} {a[1]}'.format(a=[1, 2]))",
+      "class C:\n    def __class_getitem__(cls, item): return cls\nprint(C[int])",
+      "class M(type):\n    def __call__(cls, *a): return super().__call__(*a)\nclass A(metaclass=M): pass\nprint(A())",
+      "class A: x = 1\nprint(vars(A()), vars(A)['x'], getattr(A(), 'x'), [getattr(A(), n) for n in ('x',)])",
+      "import operator\nprint(sorted([{'a': 2}], key=operator.itemgetter('a')), operator.attrgetter('real')(1))",
+      "import json, inspect\nprint(inspect.signature(json.dumps), 'codecs' in vars(json), len(vars(json)))",
+      "import numpy, pandas\nfor m in (numpy, pandas): print(m.__name__, m.__version__)",
+  });
 }
 
 TEST(RejectPatterns, what_is_permitted_is_not_counted) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A layer to the left of what it should wrap: the message says how it is meant.
+// A layer to the left of what it should wrap: the message has the right order.
 // expect: the provider comes first
 
 #include <cofferdam/middleware/timeout.hpp>

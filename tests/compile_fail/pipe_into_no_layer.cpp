@@ -2,7 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // A recipe without attach() cannot wrap, and the message names what it lacks.
-// expect: attaches|layered_provider
+// expect: cofferdam: this recipe has no attach\(\) for an environment
+// within: 12
 
 #include <cofferdam/middleware/timeout.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// What has no open() cannot be wrapped, and the message names the concept.
+// A type without open() cannot be wrapped, and the message has the concept.
 // expect: code_exec_provider|closable
 
 #include <cofferdam/middleware/timeout.hpp>

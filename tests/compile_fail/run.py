@@ -5,9 +5,16 @@
 
 Each *.cpp here has a line `// expect: REGEX`. As it stands it must fail, on every compiler, with a message that matches;
 with -DFIXED it must compile, which proves that it fails for that reason alone.
---self-test: proves that this finds a wrong program that compiles, one that says something else, and a fix that is none.
+The cases are read in the compiled mode, and each compiler reads the headers they share once, into a precompiled header,
+which a case that includes the single header does not get.
+A line `// within: LINES` says that the message stands in the first error, and that among so many lines of the output.
+A line `// only: g++ < 13` restricts the case to those compilers; every other compiler must compile it as it stands.
+--self-test: proves that this finds a wrong program that compiles, one that says something else, or says it too late, and a
+fix that is none.
 """
 import re
+import resource
+import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -18,26 +25,77 @@ sys.path.insert(0, str(HERE.parent / "checks"))
 from _compiler import check, compilers  # noqa: E402
 
 
-def judge(compiler, path):
+SHARED = """
+#include <cofferdam/backends/docker.hpp>
+#include <cofferdam/code/check_syntax.hpp>
+#include <cofferdam/code/python.hpp>
+#include <cofferdam/core/with.hpp>
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/layer.hpp>
+#include <cofferdam/core/stream_output.hpp>
+#include <cofferdam/core/with.hpp>
+"""
+COMPILED = "-DCOFFERDAM_SEPARATE_COMPILATION"
+
+
+def precompile(compiler, folder):
+    """The flags that let `compiler` use the headers it has read once."""
+    header = Path(folder) / f"{Path(compiler).name}.hpp"
+    header.write_text(SHARED, encoding="utf-8")
+    result = f"{header}.pch" if "clang" in compiler else f"{header}.gch"
+    language = ["-x", "c++-header"]
+    code, output = check(compiler, header, COMPILED, *language, "-o", result, only_syntax=False)
+    if code:
+        sys.exit(f"{compiler} does not compile the shared headers:\n{output}")
+    return [COMPILED, "-include-pch", result] if "clang" in compiler else [COMPILED, "-include", str(header)]
+
+
+def concerns(compiler, only):
+    """True if the compiler is one that a line `// only: NAME < MAJOR` names."""
+    name, limit = re.fullmatch(r"(\S+) < (\d+)", only.strip()).groups()
+    if compiler.split("/")[-1].split("-")[0] != name:
+        return False
+    version = subprocess.run([compiler, "-dumpversion"], capture_output=True, text=True, check=True).stdout
+    return int(version.split(".")[0]) < int(limit)
+
+
+def in_first_error(output, expected, lines):
+    """True if the first line with an error matches, and is one of the first so many lines."""
+    errors = [line for line in output.splitlines()[:lines] if "error:" in line]
+    return bool(errors) and bool(re.search(expected, errors[0]))
+
+
+def judge(compiler, path, flags):
     """What is wrong with one case on one compiler, or None."""
+    if "single_include" in path.read_text(encoding="utf-8"):
+        flags = [COMPILED, "-Wfatal-errors"]  # one error is expected, and all behind it is long
+    only = re.search(r"^// only: (.+)$", path.read_text(encoding="utf-8"), re.M)
+    if only and not concerns(compiler, only[1]):
+        code, output = check(compiler, path, *flags)
+        start = "\n    ".join(output.splitlines()[:12])
+        return f"{path.name}: {compiler} does not compile it, and must:\n    {start}" if code else None
     expected = re.search(r"^// expect: (.+)$", path.read_text(encoding="utf-8"), re.M)
     if not expected:
         return f"{path.name}: has no line // expect:"
-    code, output = check(compiler, path)
+    code, output = check(compiler, path, *flags)
     if code == 0:
         return f"{path.name}: {compiler} compiles it, and must not"
     if not re.search(expected[1].strip(), output):
         start = "\n    ".join(output.splitlines()[:12])
         return f"{path.name}: {compiler} does not say {expected[1]!r}, but\n    {start}"
-    code, output = check(compiler, path, "-DFIXED")
+    within = re.search(r"^// within: (\d+)$", path.read_text(encoding="utf-8"), re.M)
+    if within and not in_first_error(output, expected[1].strip(), int(within[1])):
+        start = "\n    ".join(output.splitlines()[:12])
+        return f"{path.name}: {compiler} does not say so in its first error, within {within[1]} lines, but\n    {start}"
+    code, output = check(compiler, path, *flags, "-DFIXED")
     if code:
         start = "\n    ".join(output.splitlines()[:12])
         return f"{path.name}: {compiler} does not compile it with -DFIXED:\n    {start}"
     return None
 
 
-def judge_all(folder):
-    cases = [(compiler, path) for path in sorted(folder.glob("*.cpp")) for compiler in compilers()]
+def judge_all(folder, flags):
+    cases = [(compiler, path, flags[compiler]) for path in sorted(folder.glob("*.cpp")) for compiler in compilers()]
     with ThreadPoolExecutor(2) as pool:
         return len(cases), [wrong for wrong in pool.map(lambda case: judge(*case), cases) if wrong]
 
@@ -47,18 +105,25 @@ def self_test():
         "compiles.cpp": "// expect: nothing\nint main() {}\n",
         "other_words.cpp": "// expect: a sentence of ours\n#ifndef FIXED\n#error \"another\"\n#endif\nint main() {}\n",
         "no_fix.cpp": "// expect: always\n#error \"always\"\n",
+        "too_late.cpp": "// expect: second\n// within: 9\n#ifndef FIXED\n#error \"first\"\n#error \"second\"\n#endif\n"
+                        "int main() {}\n",
         "no_expectation.cpp": "#error \"x\"\n",
+        "others_refuse_it.cpp": "// only: cobol < 3\n// expect: a\n#error \"a\"\n",
     }
-    good = {"good.cpp": "// expect: a sentence\n#ifndef FIXED\n#error \"a sentence\"\n#endif\nint main() {}\n"}
+    good = {
+        "good.cpp": "// expect: a sentence\n#ifndef FIXED\n#error \"a sentence\"\n#endif\nint main() {}\n",
+        "at_once.cpp": "// expect: first\n// within: 9\n#ifndef FIXED\n#error \"first\"\n#endif\nint main() {}\n",
+        "others_take_it.cpp": "// only: cobol < 3\n// expect: a\nint main() {}\n",
+    }
     wrong = 0
     for name, text in {**bad, **good}.items():
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / name).write_text(text, encoding="utf-8")
-            _, found = judge_all(Path(folder))
+            _, found = judge_all(Path(folder), {compiler: [] for compiler in compilers()})
             if bool(found) != (name in bad):
                 print(f"self-test: {name} was judged wrongly: {found}")
                 wrong += 1
-    print(f"self-test: {len(bad)} bad cases and a good one, {wrong} judged wrongly")
+    print(f"self-test: {len(bad)} bad cases and {len(good)} good ones, {wrong} judged wrongly")
     return 1 if wrong else 0
 
 
@@ -68,10 +133,13 @@ def main():
         return 1
     if sys.argv[1:] == ["--self-test"]:
         return self_test()
-    cases, found = judge_all(HERE)
+    with tempfile.TemporaryDirectory() as folder:
+        cases, found = judge_all(HERE, {compiler: precompile(compiler, folder) for compiler in compilers()})
     for wrong in found:
         print(wrong)
-    print(f"{cases} cases over {', '.join(compilers())}: {len(found)} wrong")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = used.ru_utime + used.ru_stime
+    print(f"{cases} cases over {', '.join(compilers())}: {len(found)} wrong ({seconds:.0f} s of CPU time)")
     return 1 if found or not cases else 0
 
 

@@ -47,7 +47,7 @@ std::vector<place> docker_places() {
   all.push_back(
       {"docker_attached", [] { return by(way::attached, "cofferdam-test/entrypoint"); }, "", "COFFERDAM_TEST_DOCKER"});
   add("docker_root", "cofferdam-test/busybox", container_options().user("0:0"), commands_only);
-  // A shell does not say that its child died by SIGINT or SIGPIPE; the daemon holds a mebibyte of output that nobody reads.
+  // A shell does not report that its child died by SIGINT or SIGPIPE; the daemon buffers a mebibyte of unread output.
   const std::string by_no_exec = "*every_deadly_signal_arrives:*a_command_nobody_reads_from_waits_and_loses_nothing";
   all.push_back(
       {"docker_exec", [] { return by(way::exec, "cofferdam-test/debian"); }, by_no_exec, "COFFERDAM_TEST_DOCKER"});

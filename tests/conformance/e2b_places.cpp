@@ -21,7 +21,7 @@ template <class Provider>
 cofferdam::any_provider by_gateway(Provider behind) {
   using namespace cofferdam;
   static const gateway_thread gateway(std::move(behind),
-                                      e2b_gateway_options().api_key("e2b_0123456789").sandboxes(100).processes(1000));
+                                      e2b_gateway::options().api_key("e2b_0123456789").sandboxes(100).processes(1000));
   return any_provider(e2b::from_template("base")
                           .variables_from(e2b::surroundings())
                           .api_key("e2b_0123456789")
@@ -34,7 +34,7 @@ cofferdam::any_provider by_gateway(Provider behind) {
 std::vector<place> e2b_places() {
   using namespace cofferdam;
   std::vector<place> all;
-  // A shell does not say that its child died by SIGINT or SIGPIPE; sockets hold some output that nobody reads.
+  // A shell does not report that its child died by SIGINT or SIGPIPE; sockets buffer some unread output.
   const std::string without = "*every_deadly_signal_arrives:*a_command_nobody_reads_from_waits_and_loses_nothing";
   // Behind the gateway no command may signal another, and E2B itself knows two signals only.
   const std::string walled = without + ":*a_signal_reaches_the_command";

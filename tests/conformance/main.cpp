@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Runs the conformance suites at each place, one process a place: COFFERDAM_PLACES names some ("local frames"), else all.
+// Runs the conformance suites at each place, one process a place: COFFERDAM_PLACES names some ("local frames"), else
+// all.
 
 #include "conformance/places.hpp"
 #include "support/require.hpp"
@@ -39,7 +40,7 @@ struct counts {
   int skipped = 0;
 };
 
-/// How it went at one place.
+/// The result at one place.
 struct outcome {
   std::string text;
   counts sum;
@@ -95,7 +96,8 @@ outcome run_at(const place& where, char** argv) {
   return all;
 }
 
-/// Runs it for several, two at a time: a place waits more than it works. Each one's output comes as a whole, at its end.
+/// Runs it for several, two at a time: a place waits more than it works. Each one's output comes as a whole, at its
+/// end.
 outcome run_at_all(const std::vector<const place*>& places, char** argv) {
   outcome all;
   all.good = true;
@@ -156,7 +158,11 @@ int main(int argc, char** argv) {
     words.push_back(nullptr);
     return run_all_tests(argc + 1, words.data());
   }
-  std::istringstream names(variable("COFFERDAM_PLACES"));
+  std::string listed = variable("COFFERDAM_PLACES");
+#ifdef COFFERDAM_USUAL_PLACES
+  if (listed.empty()) listed = COFFERDAM_USUAL_PLACES;
+#endif
+  std::istringstream names(listed);
   std::vector<std::string> wanted;
   for (std::string name; names >> name;) wanted.push_back(name);
   const std::vector<place> places = all_places();

@@ -22,7 +22,7 @@ class place {
   std::function<cofferdam::any_provider()> provider;
   /// Checks that mean nothing here, as GoogleTest's filter takes them; each with its reason beside it.
   std::string without;
-  /// What has to be there first, as a variable of the environment; empty: nothing.
+  /// The requirement, as a variable of the environment; empty: none.
   std::string needs;
   /// A recipe for a runner of Python that is there; none: the checks of runners are left out.
   std::function<cofferdam::any_runner_provider()> runners = {};
@@ -32,7 +32,7 @@ class place {
 std::vector<place> local_places();
 std::vector<place> docker_places();
 std::vector<place> e2b_places();
-/// Says which places run Python, and adds those that do nothing else.
+/// Marks the places that run Python, and adds those that only run Python.
 void add_runners(std::vector<place>& places);
 
 /// All of them, in the order in which they are run.

@@ -43,11 +43,73 @@ using cofferdam_test::run;
 static_assert(code_exec_provider<any_provider>);
 static_assert(code_exec_environment<any_environment>);
 static_assert(streaming_environment<any_environment>);
-static_assert(listing_environment<any_environment>);
+static_assert(file_environment<any_environment> && suspendable_environment<any_environment>);
 static_assert(std::copy_constructible<any_provider>);
 static_assert(std::movable<any_environment> && !std::copy_constructible<any_environment>);
 static_assert(!std::constructible_from<any_provider, int>);
-static_assert(!std::convertible_to<fake_provider<plain_fake>, any_provider>, "erasing is said, not slipped in");
+static_assert(std::convertible_to<fake_provider<plain_fake>, any_provider>);
+// Near misses: what is no provider does not convert, and layers are not erased on the way.
+static_assert(!std::convertible_to<int, any_provider> && !std::convertible_to<plain_fake, any_provider>);
+static_assert(!std::convertible_to<any_environment, any_provider> &&
+              !std::convertible_to<any_provider, any_environment>);
+static_assert(!std::convertible_to<plain_fake, any_environment>,
+              "an environment has one owner, who says that it is erased");
+
+/// A layer, and its recipe, that do nothing.
+template <code_exec_environment Inner>
+class through_layer : public layer<through_layer<Inner>, Inner> {
+ public:
+  explicit through_layer(Inner inner) : layer<through_layer<Inner>, Inner>(std::move(inner)) {}
+};
+class through : public pipeable {
+ public:
+  template <code_exec_environment Inner>
+  through_layer<Inner> attach(Inner inner) const {
+    return through_layer<Inner>(std::move(inner));
+  }
+};
+static_assert(!std::convertible_to<through, any_provider>);
+static_assert(std::same_as<decltype(std::declval<fake_provider<plain_fake>>() | through()),
+                           layered_provider<fake_provider<plain_fake>, through>>);
+static_assert(
+    std::same_as<decltype(std::declval<any_provider>() | through()), layered_provider<any_provider, through>>);
+
+/// A provider that is made from any other, by a constructor that converts.
+class wrapping_provider {
+ public:
+  wrapping_provider(any_provider inside) : inside_(std::move(inside)) {}  // NOLINT: converts on purpose
+  awaitable<any_environment> open() const { return inside_.open(); }
+
+ private:
+  any_provider inside_;
+};
+static_assert(code_exec_provider<wrapping_provider>, "asking whether it can be copied does not ask the same again");
+static_assert(std::convertible_to<wrapping_provider, any_provider>);
+static_assert(std::convertible_to<any_provider, wrapping_provider>);
+
+int overload(const any_provider&) { return 1; }
+int overload(const any_environment&) { return 2; }
+int overload(const std::string&) { return 3; }
+
+any_provider choose(bool plain, std::shared_ptr<journal> log) {
+  if (plain) return fake_provider<plain_fake>(log);
+  return fake_provider<full_fake>(log) | through();
+}
+
+TEST(AnyProvider, a_function_that_chooses_returns_any_provider_by_conversion) {
+  auto log = std::make_shared<journal>();
+  run([&]() -> awaitable<void> {
+    for (const bool plain : {true, false}) {
+      const any_provider chosen = choose(plain, log);
+      any_environment opened = co_await chosen.open();
+      EXPECT_EQ(opened.can_start(), !plain);
+      co_await opened.close();
+    }
+  });
+  EXPECT_EQ(overload(fake_provider<plain_fake>(log)), 1);
+  EXPECT_EQ(overload(any_environment(plain_fake(log))), 2);
+  EXPECT_EQ(overload("text"), 3);
+}
 
 TEST(AnyProvider, copies_open_environments_of_their_own) {
   auto log = std::make_shared<journal>();

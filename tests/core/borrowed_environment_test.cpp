@@ -2,15 +2,19 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 #include <cofferdam/core/borrowed_environment.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/command_files.hpp>
+#include <cofferdam/core/layer.hpp>
+#include <cofferdam/core/with.hpp>
 
 #include "support/fake_environment.hpp"
 #include "support/run.hpp"
 
 #include <gtest/gtest.h>
 
+#include <concepts>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -25,6 +29,19 @@ static_assert(!streaming_environment<borrowed_environment<plain_fake>>);
 static_assert(streaming_environment<borrowed_environment<full_fake>>);
 static_assert(sizeof(borrowed_environment<full_fake>) == sizeof(void*));
 
+/// A layer that has lost files().
+class writing_layer : public layer<writing_layer, full_fake> {
+ public:
+  using layer<writing_layer, full_fake>::layer;
+  awaitable<void> write_file(std::string path, bytes_view content) {
+    return inner().write_file(std::move(path), content);
+  }
+};
+static_assert(!file_environment<borrowed_environment<writing_layer>>);
+static_assert(
+    std::same_as<detail::completed_t<borrowed_environment<writing_layer>>, borrowed_environment<writing_layer>>,
+    "commands would go round the layer's write_file");
+
 TEST(BorrowedEnvironment, passes_everything_on_but_the_close) {
   const auto log = std::make_shared<journal>();
   full_fake owned(log);
@@ -35,12 +52,12 @@ TEST(BorrowedEnvironment, passes_everything_on_but_the_close) {
     co_await lent.start(shell("b"));
     co_await lent.read_file("r", 10);
     co_await lent.write_file("w", bytes_view());
-    co_await lent.stat("s");
-    co_await lent.list("l");
-    co_await lent.make_directory("m");
-    co_await lent.remove("d");
-    co_await lent.rename("f", "t");
-    co_await lent.get_files(std::vector<file_request>());
+    co_await lent.files().stat("s");
+    co_await lent.files().list("l");
+    co_await lent.files().make_directory("m");
+    co_await lent.files().remove("d");
+    co_await lent.files().rename("f", "t");
+    co_await lent.files().get_files(std::vector<file_request>());
     co_await lent.close();
   };
   cofferdam_test::run(body);

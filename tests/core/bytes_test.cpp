@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <concepts>
 #include <cstddef>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace {
 
@@ -28,6 +31,28 @@ TEST(Bytes, text_and_back_changes_no_byte) {
   const bytes copy = to_bytes(all);
   EXPECT_EQ(as_text(copy), all);
   EXPECT_NE(static_cast<const void*>(copy.data()), static_cast<const void*>(all.data()));
+}
+
+static_assert(std::same_as<decltype(as_text(std::declval<bytes>())), std::string>, "a temporary is copied");
+static_assert(std::same_as<decltype(as_text(std::declval<bytes&>())), std::string_view>);
+static_assert(std::same_as<decltype(as_text(std::declval<const bytes&>())), std::string_view>);
+static_assert(std::same_as<decltype(as_text(std::declval<cofferdam::bytes_view>())), std::string_view>);
+
+TEST(Bytes, text_of_temporary_bytes_outlives_them) {
+  const std::string long_text(100, 'x');
+  const auto text = as_text(to_bytes(long_text));
+  EXPECT_EQ(text, long_text);
+}
+
+static_assert(std::same_as<decltype(as_bytes(std::declval<std::string>())), bytes>, "a temporary is copied");
+static_assert(std::same_as<decltype(as_bytes(std::declval<std::string&>())), cofferdam::bytes_view>);
+static_assert(std::same_as<decltype(as_bytes(std::declval<const std::string&>())), cofferdam::bytes_view>);
+static_assert(std::same_as<decltype(as_bytes("literal")), cofferdam::bytes_view>);
+static_assert(std::same_as<decltype(as_bytes(std::declval<std::string_view>())), cofferdam::bytes_view>);
+
+TEST(Bytes, the_bytes_of_a_temporary_text_outlive_it) {
+  const auto kept = as_bytes(std::string(100, 'a') + std::string(100, 'b'));
+  EXPECT_EQ(as_text(kept), std::string(100, 'a') + std::string(100, 'b'));
 }
 
 TEST(Bytes, nothing_is_nothing_both_ways) {

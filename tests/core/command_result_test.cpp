@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <concepts>
 #include <csignal>
 #include <memory>
 #include <set>
@@ -28,6 +29,31 @@ using namespace std::chrono_literals;
 static_assert(!std::is_aggregate_v<command_result>);
 static_assert(std::is_default_constructible_v<command_result>);  // co_spawn needs it
 static_assert(std::is_nothrow_move_constructible_v<command_result>);
+
+// Members of a temporary return values, which may be kept; members of a named result return references.
+static_assert(std::same_as<decltype(std::declval<command_result>().out()), captured>);
+static_assert(std::same_as<decltype(std::declval<command_result>().err()), captured>);
+static_assert(std::same_as<decltype(std::declval<command_result>().reason()), std::string>);
+static_assert(std::same_as<decltype(std::declval<command_result>().advice()), std::string>);
+static_assert(std::same_as<decltype(std::declval<command_result>().walls()), protections>);
+static_assert(std::same_as<decltype(std::declval<captured>().head()), cofferdam::bytes>);
+static_assert(std::same_as<decltype(std::declval<command_result&>().out()), const captured&>);
+static_assert(std::same_as<decltype(std::declval<const command_result&>().walls()), const protections&>);
+
+TEST(CommandResult, what_is_read_from_a_temporary_outlives_it) {
+  const auto made = [] {
+    command_result result = command_result::refused(error_kind::timeout, std::string(100, 'r'), std::string(100, 'a'));
+    result.out(captured(to_bytes(std::string(100, 'o')), cofferdam::bytes(), 100));
+    return result;
+  };
+  const captured& out = made().out();
+  const auto& head = made().out().head();
+  const std::string& reason = made().reason();
+  EXPECT_EQ(out.text(), std::string(100, 'o'));
+  EXPECT_EQ(cofferdam::as_text(head), std::string(100, 'o'));
+  EXPECT_EQ(reason, std::string(100, 'r'));
+  EXPECT_EQ(made().walls().of(protection::files), "none");
+}
 
 constexpr error_kind every_kind[] = {error_kind::none,
                                      error_kind::timeout,

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/command.hpp>
+
+#include "support/run.hpp"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <concepts>
+#include <cstddef>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -25,20 +29,36 @@ using cofferdam::no_timeout;
 using cofferdam::shell;
 using namespace std::chrono_literals;
 using namespace std::string_literals;
+using namespace std::string_view_literals;
 using words = std::vector<std::string>;
 
 static_assert(!std::is_aggregate_v<command>);
 static_assert(std::copyable<command> && std::default_initializable<command>);
 static_assert(std::is_nothrow_move_constructible_v<command>);
-static_assert(std::same_as<decltype(shell("x").timeout(1s)), command&&>);
+static_assert(std::same_as<decltype(shell("x").timeout(1s)), command>);
+
+template <class T>
+concept converts_to_a_command = requires(T value, void (*take)(command)) { take(value); };
+static_assert(converts_to_a_command<const char*> && converts_to_a_command<std::string>);
+static_assert(converts_to_a_command<std::string_view> && converts_to_a_command<char[3]>);
+static_assert(!converts_to_a_command<std::nullptr_t> && !converts_to_a_command<int> && !converts_to_a_command<words>);
+// Words in braces are neither a line nor the two ends of one.
+template <class T>
+concept converts_from_words = requires(void (*take)(T)) {
+  take({"ls", "-l"});
+} || requires(void (*take)(T)) {
+  take({{"ls", "-l"}});
+};
+static_assert(!converts_from_words<command> && converts_from_words<std::string>);
 static_assert(std::same_as<decltype(std::declval<command&>().timeout(1s)), command&>);
 
 template <class... Words>
 concept makes_a_command = requires(Words... words) { argv(words...); };
 static_assert(makes_a_command<const char*, std::string>);
 static_assert(makes_a_command<words>);
+static_assert(!makes_a_command<words, words>);
 static_assert(!makes_a_command<int, int>);
-static_assert(!makes_a_command<std::string_view>);  // no string without saying so: it may not outlive the command
+static_assert(!makes_a_command<std::string_view>);  // no implicit conversion: a view may not outlive its text
 static_assert(!makes_a_command<>);
 
 template <class F>
@@ -59,6 +79,18 @@ TEST(Command, a_shell_line_is_kept_as_it_is) {
   EXPECT_TRUE(c.words().empty());
 }
 
+TEST(Command, a_string_is_a_line_for_the_shell) {
+  const auto line_of = [](const command& c) { return c.is_shell() ? c.line() : "no line"; };
+  EXPECT_EQ(line_of("ls | wc -l"), "ls | wc -l");
+  EXPECT_EQ(line_of("ls"s), "ls");
+  EXPECT_EQ(line_of("ls -l"sv.substr(0, 2)), "ls");
+}
+
+TEST(Command, quoted_text_is_one_word) {
+  EXPECT_EQ(cofferdam::shell_quote("it's $HOME"), "'it'\\''s $HOME'");
+  EXPECT_EQ(cofferdam::shell_quote(""), "''");
+}
+
 TEST(Command, words_are_kept_as_they_are) {
   const command c = argv("ls", "-l"s, std::string("a b"));
   EXPECT_FALSE(c.is_shell());
@@ -70,6 +102,22 @@ TEST(Command, words_can_be_a_list_made_at_run_time) {
   words list{"echo", ""};
   EXPECT_EQ(argv(list).words(), list);
   EXPECT_EQ(argv(std::move(list)).words(), (words{"echo", ""}));
+}
+
+// g++ 12 cannot make a std::initializer_list of strings in an awaited expression: "array used as initializer".
+TEST(Command, words_in_braces_can_stand_in_an_awaited_expression) {
+  const auto words_of = [](command c) -> cofferdam::awaitable<words> { co_return c.words(); };
+  const std::string name = "a file whose name is longer than what a string holds in itself";
+  cofferdam_test::run([&]() -> cofferdam::awaitable<void> {
+    const words several = co_await words_of(argv({"ls", "-l", name}));
+    EXPECT_EQ(several, (words{"ls", "-l", name}));
+    const words one = co_await words_of(argv({"true"}));
+    EXPECT_EQ(one, words{"true"});
+    const words copied = co_await words_of(argv(several));
+    EXPECT_EQ(copied, several);
+  });
+  EXPECT_EQ(argv({name, name}).words(), (words{name, name}));
+  EXPECT_TRUE(argv({}).words().empty());
 }
 
 TEST(Command, one_word_is_a_word_not_a_list) { EXPECT_EQ(argv("true").words(), words{"true"}); }
@@ -117,9 +165,10 @@ TEST(Command, a_copy_is_independent) {
 }
 
 TEST(Command, a_timeout_that_is_no_time_is_refused) {
-  EXPECT_EQ(thrown_by([] { shell("x").timeout(0ms); }), errc::invalid_argument);
-  EXPECT_EQ(thrown_by([] { shell("x").timeout(-1ms); }), errc::invalid_argument);
-  EXPECT_EQ(thrown_by([] { shell("x").timeout(std::chrono::milliseconds::min()); }), errc::invalid_argument);
+  EXPECT_EQ(thrown_by([] { static_cast<void>(shell("x").timeout(0ms)); }), errc::invalid_argument);
+  EXPECT_EQ(thrown_by([] { static_cast<void>(shell("x").timeout(-1ms)); }), errc::invalid_argument);
+  EXPECT_EQ(thrown_by([] { static_cast<void>(shell("x").timeout(std::chrono::milliseconds::min())); }),
+            errc::invalid_argument);
   EXPECT_EQ(thrown_by([] { shell("x").shorten_timeout(0ms); }), errc::invalid_argument);
 }
 
@@ -166,19 +215,20 @@ TEST(Command, a_variable_set_twice_has_the_second_value_and_its_first_place) {
 
 TEST(Command, a_variable_name_that_cannot_be_one_is_refused) {
   for (const std::string& name : {""s, "A=B"s, "="s, "A\0B"s, "A\nB"s, "A\rB"s})
-    EXPECT_EQ(thrown_by([&] { shell("x").variable(name, "v"); }), errc::invalid_argument)
+    EXPECT_EQ(thrown_by([&] { static_cast<void>(shell("x").variable(name, "v")); }), errc::invalid_argument)
         << testing::PrintToString(name);
 }
 
 TEST(Command, a_variable_value_may_hold_anything_but_nul) {
   EXPECT_EQ(shell("x").variable("A", "=\n\xFF").variables()[0].value(), "=\n\xFF");
-  EXPECT_EQ(thrown_by([] { shell("x").variable("A", "a\0b"s); }), errc::invalid_argument);
+  EXPECT_EQ(thrown_by([] { static_cast<void>(shell("x").variable("A", "a\0b"s)); }), errc::invalid_argument);
 }
 
 TEST(Command, a_variable_longer_than_linux_allows_is_refused) {
   const std::size_t longest = command::longest_string - 1 - "A="s.size();  // without its NUL
-  EXPECT_EQ(thrown_by([&] { shell("x").variable("A", std::string(longest, 'x')); }), errc{});
-  EXPECT_EQ(thrown_by([&] { shell("x").variable("A", std::string(longest + 1, 'x')); }), errc::too_large);
+  EXPECT_EQ(thrown_by([&] { static_cast<void>(shell("x").variable("A", std::string(longest, 'x'))); }), errc{});
+  EXPECT_EQ(thrown_by([&] { static_cast<void>(shell("x").variable("A", std::string(longest + 1, 'x'))); }),
+            errc::too_large);
 }
 
 TEST(Command, empty_input_is_not_no_input) { EXPECT_TRUE(shell("x").input("").input().has_value()); }

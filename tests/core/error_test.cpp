@@ -25,11 +25,12 @@ static_assert(std::is_base_of_v<std::system_error, error>);
 static_assert(std::is_nothrow_copy_constructible_v<error>);
 static_assert(std::is_nothrow_copy_assignable_v<error>);
 
-constexpr errc every_errc[] = {
-    errc::invalid_argument,  errc::cancelled,      errc::environment_closed, errc::provider_lost,
-    errc::provider_failed,   errc::unsupported,    errc::not_found,          errc::not_a_file,
-    errc::not_a_directory,   errc::already_exists, errc::not_empty,          errc::outside_workspace,
-    errc::permission_denied, errc::too_large,      errc::collision,          errc::io_error};
+constexpr errc every_errc[] = {errc::invalid_argument,  errc::cancelled,       errc::environment_closed,
+                               errc::provider_lost,     errc::provider_failed, errc::unsupported,
+                               errc::not_found,         errc::not_a_file,      errc::not_a_directory,
+                               errc::already_exists,    errc::not_empty,       errc::outside_workspace,
+                               errc::permission_denied, errc::too_large,       errc::collision,
+                               errc::io_error,          errc::deadlock,        errc::unavailable};
 
 TEST(Errc, each_has_a_message_of_its_own) {
   std::set<std::string> messages;

@@ -14,7 +14,7 @@ namespace {
 using namespace cofferdam;
 using cofferdam_test::run;
 
-/// An environment with the four members, whose commands answer as it is told.
+/// An environment with the four members and scripted commands.
 class answering {
  public:
   explicit answering(std::function<command_result(const command&)> answer) : answer_(std::move(answer)) {}
@@ -133,6 +133,39 @@ TEST(FileOperations, wrong_paths_are_refused_before_any_command) {
       }
       EXPECT_TRUE(refused) << path;
     }
+  });
+}
+
+/// Keeps what is written, as it is when the write begins.
+class writing_down {
+ public:
+  explicit writing_down(std::string& content) : content_(&content) {}
+  awaitable<command_result> run_command(command) { co_return command_result::exited(0); }
+  awaitable<bytes> read_file(std::string, std::size_t) { co_return bytes(); }
+  awaitable<void> write_file(std::string, bytes_view content) {
+    *content_ = as_text(content);
+    co_return;
+  }
+  awaitable<void> close() { co_return; }
+
+ private:
+  std::string* content_;
+};
+
+TEST(FileOperations, an_awaitable_that_is_kept_writes_the_text_that_it_was_given) {
+  std::string written;
+  const std::string expected(5000, 'x');
+  run([&]() -> awaitable<void> {
+    writing_down env(written);
+    awaitable<void> text = write_text(env, "a", std::string(5000, 'x'));
+    const std::string other(5000, 'o');  // where the temporary was
+    co_await std::move(text);
+    EXPECT_EQ(written, expected);
+    awaitable<void> content = write_bytes(env, "a", to_bytes(std::string(5000, 'x')));
+    written.clear();
+    co_await std::move(content);
+    EXPECT_EQ(written, expected);
+    EXPECT_EQ(other.size(), expected.size());
   });
 }
 

@@ -81,6 +81,9 @@ class list_source final : public file_source {
   std::size_t sent_ = 0;
 };
 
+/// An environment with the four members, as a provider's user gets it.
+using completed_map = cofferdam::detail::completed_t<map_environment>;
+
 /// Refuses every command.
 template <code_exec_environment Inner>
 class refusing_layer : public layer<refusing_layer<Inner>, Inner> {
@@ -124,7 +127,7 @@ TEST(FileTransfer, an_executable_file_is_made_one_by_a_command_below_every_layer
   list_source source;
   source.add(file("-rf", 0750), "#!/bin/sh");
   run([&]() -> awaitable<void> {
-    refusing_layer<map_environment> env{map_environment(inside)};
+    refusing_layer<completed_map> env{completed_map(map_environment(inside))};
     transfer report = co_await put_files(env, source);
     EXPECT_TRUE(report.ok());
   });
@@ -175,7 +178,7 @@ TEST(FileTransfer, files_are_got_one_by_one_with_their_modes_below_every_layer) 
   auto inside = std::make_shared<map_environment::content>();
   inside->files = {{"a", "content of a"}, {"unreadable", "x"}};
   run([&]() -> awaitable<void> {
-    refusing_layer<map_environment> env{map_environment(inside)};
+    refusing_layer<completed_map> env{completed_map(map_environment(inside))};
     std::vector<file_request> requests;
     requests.emplace_back("a", "to/a");
     requests.emplace_back("missing", "m");

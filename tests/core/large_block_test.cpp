@@ -15,7 +15,7 @@ namespace {
 
 using cofferdam::detail::fill_soon;
 
-/// Whether the kernel has been told that this address is for large pages.
+/// Returns true if this address was advised to use large pages.
 bool is_for_large_pages(const void* at) {
   std::ifstream maps("/proc/self/smaps");
   const auto wanted = reinterpret_cast<std::uintptr_t>(at);

@@ -2,10 +2,12 @@
 // Copyright the cofferdam authors. See LICENSE.
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/layer.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 
 #include "support/fake_environment.hpp"
 #include "support/run.hpp"
+
+#include <asio/this_coro.hpp>
 
 #include <gtest/gtest.h>
 
@@ -113,28 +115,47 @@ class preparing : public pipeable {
   bool fails_;
 };
 
+/// Neither prepares nor closes as it should.
+template <class Inner>
+class broken_layer : public layer<broken_layer<Inner>, Inner> {
+ public:
+  explicit broken_layer(Inner inner) : layer<broken_layer<Inner>, Inner>(std::move(inner)) {}
+  awaitable<void> prepare() {
+    co_await this->inner().write_file("prepared", bytes_view());
+    throw std::runtime_error("cannot prepare");
+  }
+  awaitable<void> close() {
+    co_await this->inner().close();
+    throw std::runtime_error("cannot close");
+  }
+};
+
+class broken : public pipeable {
+ public:
+  template <code_exec_environment Inner>
+  broken_layer<Inner> attach(Inner inner) const {
+    return broken_layer<Inner>(std::move(inner));
+  }
+};
+
 // ---- what models what --------------------------------------------------------------------------------------------
 
-static_assert(code_exec_environment<plain_fake> && !streaming_environment<plain_fake> &&
-              !listing_environment<plain_fake>);
-static_assert(streaming_environment<full_fake> && listing_environment<full_fake> && bulk_file_environment<full_fake> &&
-              suspendable_environment<full_fake>);
+static_assert(code_exec_environment<plain_fake> && !streaming_environment<plain_fake> && !file_environment<plain_fake>);
+static_assert(streaming_environment<full_fake> && file_environment<full_fake> && suspendable_environment<full_fake>);
 
 static_assert(streaming_environment<mark_layer<full_fake>>);
-static_assert(listing_environment<mark_layer<full_fake>>);
-static_assert(bulk_file_environment<mark_layer<full_fake>>);
+static_assert(file_environment<mark_layer<full_fake>>);
 static_assert(suspendable_environment<mark_layer<full_fake>>);
 static_assert(!streaming_environment<mark_layer<plain_fake>>);
 static_assert(!suspendable_environment<mark_layer<plain_fake>>);
-static_assert(listing_environment<mark_layer<plain_fake>>, "the fallback below is reached through the layer");
-static_assert(bulk_file_environment<mark_layer<plain_fake>>);
+static_assert(file_environment<environment_of<layered_provider<fake_provider<plain_fake>, mark>>>,
+              "the first | has put files() around the environment at the bottom");
 
 static_assert(!streaming_environment<own_run_layer<full_fake>>, "start would go round the layer's run_command");
 static_assert(streaming_environment<own_run_and_start_layer<full_fake>>);
-static_assert(!bulk_file_environment<own_write_layer<full_fake>>, "put_files would go round the layer's write_file");
-static_assert(!listing_environment<own_write_layer<full_fake>>, "remove would go round the layer's write_file");
-static_assert(!bulk_file_environment<own_read_layer<full_fake>>, "get_files would go round the layer's read_file");
-static_assert(!listing_environment<own_read_layer<full_fake>>, "list would go round the layer's read_file");
+static_assert(!file_environment<own_write_layer<full_fake>>, "remove would go round the layer's write_file");
+static_assert(!file_environment<own_read_layer<full_fake>>, "list would go round the layer's read_file");
+static_assert(!file_environment<detail::completed_t<own_read_layer<full_fake>>>, "and commands would too");
 
 static_assert(code_exec_provider<fake_provider<plain_fake>>);
 static_assert(code_exec_provider<layered_provider<fake_provider<plain_fake>, mark>>);
@@ -153,8 +174,8 @@ std::string marks_of(const command& c) {
 TEST(Layer, the_outer_layer_sees_a_command_first) {
   auto log = std::make_shared<journal>();
   run([&]() -> awaitable<void> {
-    co_await with_environment(fake_provider<full_fake>(log) | mark("a") | mark("b"),
-                              [](auto& env) -> awaitable<void> { co_await env.run_command(shell("x")); });
+    co_await with(fake_provider<full_fake>(log) | mark("a") | mark("b"),
+                  [](auto& env) -> awaitable<void> { co_await env.run_command(shell("x")); });
   });
   EXPECT_EQ(marks_of(log->commands.at(0)), "ba");
 }
@@ -163,10 +184,10 @@ TEST(Layer, recipes_join_before_they_meet_a_provider) {
   auto log = std::make_shared<journal>();
   run([&]() -> awaitable<void> {
     const auto both = mark("a") | mark("b");
-    co_await with_environment(fake_provider<full_fake>(log) | both,
-                              [](auto& env) -> awaitable<void> { co_await env.run_command(shell("x")); });
-    co_await with_environment(fake_provider<full_fake>(log) | (both | mark("c")),
-                              [](auto& env) -> awaitable<void> { co_await env.run_command(shell("x")); });
+    co_await with(fake_provider<full_fake>(log) | both,
+                  [](auto& env) -> awaitable<void> { co_await env.run_command(shell("x")); });
+    co_await with(fake_provider<full_fake>(log) | (both | mark("c")),
+                  [](auto& env) -> awaitable<void> { co_await env.run_command(shell("x")); });
   });
   EXPECT_EQ(marks_of(log->commands.at(0)), "ba");
   EXPECT_EQ(marks_of(log->commands.at(1)), "cba");
@@ -175,7 +196,7 @@ TEST(Layer, recipes_join_before_they_meet_a_provider) {
 TEST(Layer, start_is_asked_like_run_command) {
   auto log = std::make_shared<journal>();
   run([&]() -> awaitable<void> {
-    co_await with_environment(fake_provider<full_fake>(log) | mark("a"), [](auto& env) -> awaitable<void> {
+    co_await with(fake_provider<full_fake>(log) | mark("a"), [](auto& env) -> awaitable<void> {
       process admitted = co_await env.start(shell("x"));
       command_result fine = co_await admitted.wait();
       EXPECT_TRUE(fine.ok());
@@ -192,7 +213,7 @@ TEST(Layer, start_is_asked_like_run_command) {
 TEST(Layer, a_refused_command_never_reaches_the_backend) {
   auto log = std::make_shared<journal>();
   run([&]() -> awaitable<void> {
-    co_await with_environment(fake_provider<full_fake>(log) | mark("a") | mark("b"), [](auto& env) -> awaitable<void> {
+    co_await with(fake_provider<full_fake>(log) | mark("a") | mark("b"), [](auto& env) -> awaitable<void> {
       command_result refused = co_await env.run_command(shell("forbidden"));
       EXPECT_EQ(refused.kind(), error_kind::command_not_allowed);
     });
@@ -221,8 +242,8 @@ const std::vector<std::string> everything{"open",         "run_command", "start"
 TEST(Layer, every_operation_passes_through_five_layers_once) {
   auto log = std::make_shared<journal>();
   run([&]() -> awaitable<void> {
-    co_await with_environment(fake_provider<full_fake>(log) | mark("a") | mark("b") | mark("c") | mark("d") | mark("e"),
-                              [](auto& env) -> awaitable<void> { co_await do_everything(env); });
+    co_await with(fake_provider<full_fake>(log) | mark("a") | mark("b") | mark("c") | mark("d") | mark("e"),
+                  [](auto& env) -> awaitable<void> { co_await do_everything(env); });
   });
   EXPECT_EQ(log->calls, everything);
 }
@@ -230,8 +251,8 @@ TEST(Layer, every_operation_passes_through_five_layers_once) {
 TEST(Layer, every_operation_passes_through_an_erased_provider_with_layers_on_both_sides) {
   auto log = std::make_shared<journal>();
   run([&]() -> awaitable<void> {
-    co_await with_environment(any_provider(fake_provider<full_fake>(log) | mark("a")) | mark("b"),
-                              [](auto& env) -> awaitable<void> { co_await do_everything(env); });
+    co_await with(any_provider(fake_provider<full_fake>(log) | mark("a")) | mark("b"),
+                  [](auto& env) -> awaitable<void> { co_await do_everything(env); });
   });
   EXPECT_EQ(log->calls, everything);
   EXPECT_EQ(marks_of(log->commands.at(0)), "ba");
@@ -241,11 +262,11 @@ TEST(Layer, every_operation_passes_through_an_erased_provider_with_layers_on_bot
 TEST(Layer, the_other_refinements_pass_through) {
   auto log = std::make_shared<journal>();
   run([&]() -> awaitable<void> {
-    co_await with_environment(fake_provider<full_fake>(log) | mark("a") | mark("b"), [](auto& env) -> awaitable<void> {
+    co_await with(fake_provider<full_fake>(log) | mark("a") | mark("b"), [](auto& env) -> awaitable<void> {
       co_await env.pause();
       co_await env.resume();
       co_await env.snapshot();
-      co_await env.get_files(std::vector<file_request>());
+      co_await env.files().get_files(std::vector<file_request>());
     });
   });
   EXPECT_EQ(log->calls, (std::vector<std::string>{"open", "pause", "resume", "snapshot", "get_files", "close"}));
@@ -254,8 +275,8 @@ TEST(Layer, the_other_refinements_pass_through) {
 TEST(Layer, a_fallback_is_lowered_below_the_layers_that_judge_commands) {
   auto log = std::make_shared<journal>();
   run([&]() -> awaitable<void> {
-    co_await with_environment(fake_provider<plain_fake>(log) | mark("a"),
-                              [](auto& env) -> awaitable<void> { co_await make_directory(env, "made"); });
+    co_await with(fake_provider<plain_fake>(log) | mark("a"),
+                  [](auto& env) -> awaitable<void> { co_await make_directory(env, "made"); });
   });
   EXPECT_EQ(log->commands.size(), 1U);
   EXPECT_EQ(log->commands.at(0).words(), (std::vector<std::string>{"mkdir", "-p", "./made"}));
@@ -265,8 +286,8 @@ TEST(Layer, a_fallback_is_lowered_below_the_layers_that_judge_commands) {
 TEST(Layer, preparing_happens_once_at_open) {
   auto log = std::make_shared<journal>();
   run([&]() -> awaitable<void> {
-    co_await with_environment(fake_provider<full_fake>(log) | preparing(false) | mark("a"),
-                              [](auto& env) -> awaitable<void> { co_await env.run_command(shell("x")); });
+    co_await with(fake_provider<full_fake>(log) | preparing(false) | mark("a"),
+                  [](auto& env) -> awaitable<void> { co_await env.run_command(shell("x")); });
   });
   EXPECT_EQ(log->calls, (std::vector<std::string>{"open", "write_file prepared", "run_command", "close"}));
 }
@@ -276,13 +297,31 @@ TEST(Layer, when_preparing_fails_the_environment_is_closed_and_open_throws) {
   std::string caught;
   run([&]() -> awaitable<void> {
     try {
-      co_await with_environment(fake_provider<full_fake>(log) | preparing(true) | mark("a"),
-                                [](auto& env) -> awaitable<void> { co_await env.run_command(shell("x")); });
+      co_await with(fake_provider<full_fake>(log) | preparing(true) | mark("a"),
+                    [](auto& env) -> awaitable<void> { co_await env.run_command(shell("x")); });
     } catch (const std::runtime_error& failure) {
       caught = failure.what();
     }
   });
   EXPECT_EQ(caught, "cannot prepare");
+  EXPECT_EQ(log->calls, (std::vector<std::string>{"open", "write_file prepared", "close"}));
+}
+
+TEST(Layer, when_preparing_and_closing_fail_open_throws_what_preparing_threw) {
+  auto log = std::make_shared<journal>();
+  std::string caught;
+  bool throws = false;
+  run([&]() -> awaitable<void> {
+    const auto provider = fake_provider<full_fake>(log) | broken();
+    try {
+      auto opened = co_await provider.open();
+    } catch (const std::runtime_error& failure) {
+      caught = failure.what();
+    }
+    throws = co_await asio::this_coro::throw_if_cancelled();
+  });
+  EXPECT_EQ(caught, "cannot prepare");
+  EXPECT_TRUE(throws) << "a cancellation is not heard of any more";
   EXPECT_EQ(log->calls, (std::vector<std::string>{"open", "write_file prepared", "close"}));
 }
 

@@ -20,7 +20,7 @@ using cofferdam::as_text;
 using cofferdam::captured;
 using cofferdam::output_collector;
 
-/// What a collector has to yield, worked out from the whole stream.
+/// Compares with the expected result, computed from the whole stream.
 void expect_matches(const captured& kept, std::string_view all, std::size_t keep) {
   ASSERT_EQ(kept.total(), all.size());
   if (all.size() <= keep) {
@@ -153,7 +153,7 @@ TEST(OutputCollector, moving_takes_everything_along_and_leaves_an_empty_one) {
   first.append(as_bytes("abcdefgh"));
   output_collector second(std::move(first));
   expect_matches(second.snapshot(), "abcdefgh", 4);
-  first.append(as_bytes("123456"));  // a moved-from collector is empty, and says so
+  first.append(as_bytes("123456"));  // a moved-from collector is empty, with a total of 0
   expect_matches(first.take(), "123456", 4);
   output_collector third(100);
   third = std::move(second);

@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <string>
+#include <vector>
+
 namespace {
 
 using cofferdam::outside_path;
@@ -38,6 +42,22 @@ TEST(PathAdvice, the_workspace_s_own_paths_are_inside) {
   EXPECT_EQ(outside_path("cat /tmp/box/workspace/a", root, box), "");
   EXPECT_EQ(outside_path("cat /tmp/box/tmp/a", root, box), "");
   EXPECT_EQ(outside_path("cat /tmp/box-evil/a", root, box), "/tmp/box-evil/a");
+}
+
+TEST(PathAdvice, the_words_of_a_program_are_judged_one_by_one) {
+  using words = std::vector<std::string>;
+  const auto found = [](const words& all, std::size_t depth = 0) { return outside_path(all, root, box, depth); };
+  EXPECT_EQ(found({"cat", "/etc/hostname"}), "/etc/hostname");
+  EXPECT_EQ(found({"cat", "a", "/home/u/my file"}), "/home/u/my file");
+  EXPECT_EQ(found({"tool", "--file=/home/u/x"}), "/home/u/x");
+  EXPECT_EQ(found({"dd", "if=../x"}), "../x");
+  EXPECT_EQ(found({"cat", "a/../../b"}), "a/../../b");
+  EXPECT_EQ(found({"cat", "/tmp/box/workspace/../../x"}), "/tmp/box/workspace/../../x");
+  EXPECT_EQ(found({"cat", "../a"}, 1), "");
+  EXPECT_EQ(found({"cat", "../../a"}, 1), "../../a");
+  EXPECT_EQ(found({"/home/u/bin/python3", "-c", "print('/etc/x')\nopen('..')", "a/..", "/usr/share/dict", "/"}), "");
+  EXPECT_EQ(found({"cat", "/tmp/box/workspace/a", "/tmp/box/tmp/b", "proj/etc/x", "s/var/home/", "~x"}), "");
+  EXPECT_EQ(found({}), "");
 }
 
 }  // namespace

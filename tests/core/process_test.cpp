@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <concepts>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -33,7 +34,7 @@ static_assert(!std::is_copy_constructible_v<process>);
 static_assert(std::is_default_constructible_v<process>, "co_spawn wants it");
 static_assert(sizeof(process) == sizeof(void*));
 
-/// Writes down what it is asked.
+/// Records its calls.
 class recorder final : public process::implementation {
  public:
   recorder(std::string& log) : log_(log) {}
@@ -82,6 +83,24 @@ TEST(Chunk, without_data_is_the_end) {
   EXPECT_FALSE(piece.end());
   EXPECT_EQ(piece.stream(), output_stream::err);
   EXPECT_EQ(as_text(piece.data()), "ab");
+}
+
+TEST(Chunk, data_of_a_temporary_is_a_value) {
+  static_assert(std::same_as<decltype(std::declval<chunk>().data()), cofferdam::bytes>);
+  static_assert(std::same_as<decltype(std::declval<const chunk&>().data()), const cofferdam::bytes&>);
+  const auto text = as_text(chunk(output_stream::out, to_bytes("ab")).data());
+  EXPECT_EQ(text, "ab");
+}
+
+TEST(Process, input_from_a_temporary_text_lives_as_long_as_the_awaitable) {
+  std::string log;
+  run([&]() -> awaitable<void> {
+    process one(std::make_unique<recorder>(log));
+    awaitable<void> later = one.write_input(as_bytes(std::string(100, 'x')));
+    const std::string other(100, 'y');  // where the text was, if it was not kept
+    co_await std::move(later);
+  });
+  EXPECT_EQ(log, "write:" + std::string(100, 'x') + " ~");
 }
 
 TEST(Process, passes_each_call_to_the_backend) {

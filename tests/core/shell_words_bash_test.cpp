@@ -29,8 +29,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Whether the words we accept are bash's. Lines are made at random, by a grammar, and exhaustively; those that the
-// splitter accepts are evaluated by a real bash in which every command only records its arguments.
+// Compares the accepted words with those of bash. Lines are made at random, by a grammar, and exhaustively. Lines that
+// the splitter accepts are evaluated by a real bash in which every command only records its arguments.
 
 namespace {
 
@@ -168,7 +168,8 @@ std::map<std::size_t, recorded> evaluate_in_bash(const std::vector<std::string>&
   return read_records(read_whole(scratch.path() / "records"));
 }
 
-// What one `bash -c line` runs: programs in a folder of its own, each of which records its words. No builtin is left.
+// Returns the words of one `bash -c line`: the only programs are in a private folder, and record their words. All
+// builtins are disabled.
 recorded run_one_bash(const std::string& line, const std::string& program, const scratch_folder& scratch) {
   const auto bin = scratch.path() / "bin";
   const auto records = scratch.path() / "records";

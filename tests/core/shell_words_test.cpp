@@ -184,6 +184,11 @@ const std::vector<refused_line>& refused_lines() {
       {"ls （id）", syntax, 3},
       {"ls ＄id", syntax, 3},
       {"ls ｀id｀", syntax, 3},
+      {"ls\xcd\xbe id", syntax, 2},  // U+037E, the Greek question mark
+      {"ls ＂id＂", syntax, 3},
+      {"ls ＇id＇", syntax, 3},
+      {"ls ＼id", syntax, 3},
+      {"ls id）", syntax, 5},
       {"ls \0id"s, unsafe, 3},
       {"ls '\0'"s, unsafe, 4},
       {"ls \"\0\""s, unsafe, 4},

@@ -23,6 +23,7 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace stream_output_tests {
@@ -49,7 +50,7 @@ using namespace std::chrono_literals;
 
 awaitable<void> step() { co_await asio::post(asio::use_awaitable); }
 
-/// What happened to the scripted command.
+/// The events of the scripted command.
 struct account {
   std::vector<std::string> pieces;
   bool read_fails = false;
@@ -57,6 +58,7 @@ struct account {
   int started = 0;
   int signalled = 0;
   int waited = 0;
+  const std::byte* output = nullptr;  // of the result that can be had once
   int dropped = 0;
 };
 
@@ -87,6 +89,13 @@ class scripted_process final : public process::implementation {
     co_await step();
     ++all_.waited;
     co_return command_result::exited(all_.signalled != 0 ? -1 : 5);
+  }
+  awaitable<command_result> take_result() override {
+    command_result result = co_await wait();
+    bytes printed = to_bytes("long enough for a block of its own");
+    all_.output = printed.data();
+    result.out(cofferdam::captured(std::move(printed), bytes(), 0));
+    co_return result;
   }
 
  private:
@@ -132,6 +141,17 @@ TEST(StreamOutput, hands_over_each_piece_in_order_and_returns_the_result) {
   EXPECT_EQ(result.exit_code(), 5);
   EXPECT_EQ(all.signalled, 0);
   EXPECT_EQ(all.dropped, 1);
+}
+
+TEST(StreamOutput, takes_the_result_without_a_copy_of_the_output) {
+  account all;
+  const command_result result = run([&]() -> awaitable<command_result> {
+    scripted_environment env(all);
+    command_result ended = co_await stream_output(env, shell("the line"), [](const chunk&) {});
+    co_return ended;
+  });
+  EXPECT_EQ(result.out().text(), "long enough for a block of its own");
+  EXPECT_EQ(result.out().head().data(), all.output);
 }
 
 TEST(StreamOutput, calls_nothing_for_a_command_without_output) {

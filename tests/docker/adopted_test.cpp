@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 
 #include "docker/docker_support.hpp"
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
+#include <cofferdam/backends/docker/detail/engine.hpp>
+#include <cofferdam/backends/docker/detail/images.hpp>
+#include <cofferdam/backends/docker/image_name.hpp>
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/files/upload.hpp>
 
 #include "docker/docker_support.hpp"
@@ -23,6 +26,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -47,7 +51,7 @@ using cofferdam_test::test_image;
 /// Runs a body in a container of an image.
 template <class Body>
 void inside(const std::string& image, Body body, docker::container_options options = docker::container_options()) {
-  run([&] { return with_environment(test_image(image, options), std::ref(body)); }, 180s);
+  run([&] { return with(test_image(image, options), std::ref(body)); }, 180s);
 }
 
 std::string inspected(const std::string& container, const std::string& field) {
@@ -122,7 +126,7 @@ TEST(Attack, DK_01_a_guest_gets_nothing_of_the_hosts_but_pipes_and_finds_no_way_
   inside(
       "busybox",
       [&](docker::environment& env) -> awaitable<void> {
-        // Whatever it has open it may change, where it has the owner's number. Control: its own null device is changed.
+        // A command may change its open files if it has the owner's number. Control: its own null device is changed.
         command_result changed = co_await env.run_command(
             shell("for n in 1 2; do readlink /proc/$$/fd/$n | sed 's/:.*//'; done; chmod 0 /proc/$$/fd/0 && "
                   "stat -c %a /dev/null; chmod 666 /dev/null"));
@@ -154,7 +158,7 @@ TEST(Attack, DK_01_an_image_that_calls_root_by_another_name_does_not_get_command
       [&]() -> awaitable<void> {
         const docker::provider provider =
             docker::from_image("cofferdam-attack-root").daemon(cofferdam_test::test_daemon());
-        co_await with_environment(provider, [&](docker::environment& env) -> awaitable<void> {
+        co_await with(provider, [&](docker::environment& env) -> awaitable<void> {
           command_result result = co_await env.run_command(shell("id -u; touch mine"));
           EXPECT_EQ(result.out().text(), "1000\n");
           EXPECT_TRUE(result.ok()) << result.err().text();
@@ -168,7 +172,7 @@ TEST(Attack, DK_01_an_image_that_calls_root_by_another_name_does_not_get_command
 
 TEST(Attack, DK_02_values_that_look_like_options_reach_the_daemon_as_values) {
   COFFERDAM_NEEDS_DOCKER();
-  // Control: who glues a line together has given the container everything.
+  // Control: code that concatenates a command line has given the container all rights.
   const std::string glued =
       docker_says("create --label a=b" + std::string(" --privileged") + " cofferdam-test/busybox");
   EXPECT_EQ(inspected(glued, ".HostConfig.Privileged"), "true");
@@ -226,7 +230,7 @@ TEST(Attack, DK_04_the_first_use_by_a_new_process_removes_what_the_dead_left_and
   const foreign_container other_namespace(labelled(docker::owner(here.boot(), 1, gone, start), f, f));
   const std::vector<const foreign_container*> strangers{&by_name, &copied, &living, &other_boot, &other_namespace};
   ASSERT_TRUE(left.runs());
-  // Control: who sweeps by the name's beginning, or by the label's, takes them all.
+  // Control: a removal by the beginning of the name, or by the label, would remove all of them.
   EXPECT_EQ(docker_says("ps -q --filter name=cofferdam-[a-f]" + tail + " | wc -l"), "6");
   const pid_t next = ::fork();
   ASSERT_GE(next, 0);
@@ -251,7 +255,7 @@ TEST(Attack, DK_04_the_first_use_by_a_new_process_removes_what_the_dead_left_and
 
 TEST(Attack, DK_05_a_container_that_is_paused_stopped_killed_or_removed_beneath_a_command_is_a_lost_provider) {
   COFFERDAM_NEEDS_DOCKER();
-  {  // Control: a plain exec says nothing at all of a paused container.
+  {  // Control: a plain exec reports nothing about a paused container.
     const foreign_container plain;
     const std::string docker = "docker -H '" + cofferdam_test::docker_address() + "' ";
     const std::string said =
@@ -316,7 +320,7 @@ TEST(Attack, DK_05_file_operations_on_a_paused_container_are_a_lost_provider_too
       60s);
 }
 
-/// An image of the registry that nobody else pulls, for as long as this lives.
+/// An image in the registry that no other test pulls, for the lifetime of this object.
 class own_image {
  public:
   own_image() : name_(cofferdam_test::registry_address() + "/cofferdam-attack/p" + std::to_string(::getpid())) {
@@ -365,7 +369,7 @@ TEST(Attack, DK_06_a_hundred_first_uses_of_an_image_are_one_pull) {
   }
   EXPECT_EQ(done, 100);
   EXPECT_EQ(proxy.requests("/images/create"), 1U);
-  // Control: who asks without looking asks as often as there are.
+  // Control: without a shared round, each coroutine sends a request.
   image.forget();
   proxy.arm(cofferdam_test::fault());
   asio::io_context loop;
@@ -525,6 +529,73 @@ TEST(Attack, PR_06_a_guest_of_a_container_cannot_read_trace_or_forge_its_warden)
   }
 }
 
+namespace {
+
+/// In a container whose commands have the warden's user: a guest tries to limit its supervisor and its warden; then a
+/// process without the filter does the same to the same processes.
+template <class Environment>
+awaitable<void> limit_those_who_watch(Environment& env, const std::string& user) {
+  process running = co_await env.start(
+      shell("W=$(ps -o ppid= -p $PPID | tr -d ' '); for p in $PPID $W; do prlimit --pid $p --msgqueue=77:77 2>&1 && "
+            "echo won; "
+            "done; prlimit --msgqueue=78:78 grep msgqueue /proc/self/limits; echo they are $PPID $W; exec sleep 3100")
+          .timeout(120s));
+  std::string text;
+  while (text.find("they are") == std::string::npos || !text.ends_with('\n')) {
+    const chunk piece = co_await running.read();
+    if (piece.data().empty()) break;
+    text.append(reinterpret_cast<const char*>(piece.data().data()), piece.data().size());
+  }
+  EXPECT_EQ(text.find("won"), std::string::npos) << text;
+  EXPECT_NE(text.find("Operation not permitted"), std::string::npos) << text;
+  EXPECT_NE(text.find(" 78 "), std::string::npos) << "its own limits can be set: " << text;
+  const std::size_t at = text.find("they are ");
+  EXPECT_NE(at, std::string::npos) << text;
+  std::istringstream numbers(at == std::string::npos ? "" : text.substr(at + 9));
+  long supervisor = 0;
+  long warden = 0;
+  numbers >> supervisor >> warden;
+  EXPECT_GT(supervisor, 0) << text;
+  EXPECT_GT(warden, 0) << text;
+  for (const long one : {supervisor, warden}) {
+    const std::string look =
+        "exec " + env.container_id() + " sh -c \"grep 'Max msgqueue' /proc/" + std::to_string(one) + "/limits\"";
+    EXPECT_EQ(docker_says(look).find(" 77 "), std::string::npos) << docker_says(look);
+    docker_says("exec -u " + user + " " + env.container_id() + " prlimit --pid " + std::to_string(one) +
+                " --msgqueue=77:77");
+    EXPECT_NE(docker_says(look).find(" 77 "), std::string::npos) << "control: " << docker_says(look);
+  }
+  command_result next = co_await env.run_command(shell("echo alive"));
+  EXPECT_EQ(next.out().text(), "alive\n");
+}
+
+}  // namespace
+
+TEST(Attack, PR_06d_in_an_adopted_container_no_limit_of_those_who_watch_can_be_changed) {
+  COFFERDAM_NEEDS_DOCKER();
+  for (const std::string user : {"0:0", "1000:1000"}) {
+    SCOPED_TRACE(user);
+    const foreign_container there("--user " + user + " --tmpfs /workspace:exec,mode=1777", "debian");
+    run(
+        [&]() -> awaitable<void> {
+          docker::environment env = co_await docker::in_container(there.id())
+                                        .daemon(cofferdam_test::test_daemon())
+                                        .by(docker::way::warden)
+                                        .open();
+          co_await limit_those_who_watch(env, user);
+          co_await env.close();
+        },
+        180s);
+  }
+}
+
+TEST(Attack, PR_06d_in_a_container_whose_commands_are_root_no_limit_of_those_who_watch_can_be_changed) {
+  COFFERDAM_NEEDS_DOCKER();
+  inside(
+      "debian", [](docker::environment& env) -> awaitable<void> { co_await limit_those_who_watch(env, "0:0"); },
+      docker::container_options().user("0"));
+}
+
 TEST(Attack, PR_05_a_fork_bomb_in_a_container_ends_with_its_command_and_the_next_one_works) {
   COFFERDAM_NEEDS_DOCKER();
   inside(
@@ -581,7 +652,7 @@ TEST(Attack, PR_16_a_flood_of_output_takes_no_memory_of_the_host) {
     EXPECT_TRUE(result.ok());
     EXPECT_LE(result.out().text().size(), std::size_t{200} * 1024);
     EXPECT_LT(resident() - before, 64 * 1024) << "kB";
-    // Control: who keeps it all has it in memory.
+    // Control: a client that keeps everything has it in memory.
     std::string all = docker_says("run --rm --network none cofferdam-test/busybox head -c 70000000 /dev/zero");
     EXPECT_EQ(all.size(), 70'000'000U);
     EXPECT_GT(resident() - before, 60 * 1024);
@@ -626,7 +697,7 @@ TEST(Attack, FS_03_links_out_of_a_containers_workspace_are_not_followed) {
           for (const char* path : {"folder", "tmp", "..", "/", "/etc"}) {
             std::error_code listed;
             try {
-              co_await env.list(path);
+              co_await env.files().list(path);
             } catch (const error& failure) {
               listed = failure.code();
             }
@@ -681,13 +752,13 @@ TEST(Attack, FS_07_a_workspace_that_is_moved_or_closed_to_its_owner_is_a_typed_e
     EXPECT_FALSE(moved.ok());
     std::error_code code;
     try {
-      co_await env.list("");
+      co_await env.files().list("");
     } catch (const error& failure) {
       code = failure.code();
     }
     EXPECT_TRUE(code);
     EXPECT_NE(code, errc::provider_lost);
-    // Who has locked himself out cannot run anything there any more, and is told so; the container goes on.
+    // A user without access cannot run commands there any more, and gets an error; the container continues.
     command_result again = co_await env.run_command(shell("echo inside"));
     EXPECT_EQ(again.kind(), error_kind::execution_error);
   });

@@ -2,7 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/warning.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/files/download.hpp>
 #include <cofferdam/files/upload.hpp>
 #include <cofferdam/middleware/timeout.hpp>
@@ -10,6 +11,8 @@
 
 #include "docker/docker_support.hpp"
 #include "support/temporary_folder.hpp"
+
+#include <asio/steady_timer.hpp>
 
 #include <gtest/gtest.h>
 
@@ -20,6 +23,7 @@
 #include <iostream>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -60,6 +64,9 @@ TEST(Docker, an_image_is_built_from_a_dockerfile_with_arguments_and_variables_ar
   std::ofstream(folder.path() / ".dockerignore") << "secret\n";
   ::setenv("COFFERDAM_TEST_FORWARDED", "from the host", 1);
   std::string output;
+  static std::vector<std::string> warnings;
+  const warning_handler before =
+      set_warning_handler([](std::string_view sentence) { warnings.emplace_back(sentence); });
   run(
       [&]() -> awaitable<void> {
         docker::build_request build(folder.path());
@@ -83,7 +90,12 @@ TEST(Docker, an_image_is_built_from_a_dockerfile_with_arguments_and_variables_ar
         }
       },
       300s);
-  EXPECT_NE(output.find("Step"), std::string::npos) << output;
+  set_warning_handler(before);
+  // One warning for both environments.
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings[0].find("COFFERDAM_TEST_NOT_SET"), std::string::npos) << warnings[0];
+  EXPECT_EQ(warnings[0].find("COFFERDAM_TEST_FORWARDED"), std::string::npos) << warnings[0];
+  EXPECT_NE(output.find("RUN echo"), std::string::npos) << output;
   const std::string made = docker_says("images -q cofferdam-build");
   EXPECT_FALSE(made.empty());
   docker_says("rmi -f $(docker -H " + cofferdam_test::docker_address() + " images -q cofferdam-build)");
@@ -153,7 +165,7 @@ TEST(Docker, files_belong_to_the_user_of_the_commands_and_both_can_write_them) {
       if (writable) options.writable_root();
       run(
           [&]() -> awaitable<void> {
-            co_await with_environment(test_image(image, options), [&](docker::environment& env) -> awaitable<void> {
+            co_await with(test_image(image, options), [&](docker::environment& env) -> awaitable<void> {
               co_await write_text(env, "from/host", "host");
               command_result owner = co_await env.run_command(
                   shell("test \"$(stat -c %u:%g from/host)\" = \"$(id -u):$(id -g)\" && echo more >> from/host && "
@@ -179,7 +191,7 @@ TEST(Docker, users_by_name_by_number_and_with_a_group_are_who_commands_run_as) {
     run(
         [&]() -> awaitable<void> {
           const docker::container_options options = docker::container_options().user(name);
-          co_await with_environment(test_image("busybox", options), [&](docker::environment& env) -> awaitable<void> {
+          co_await with(test_image("busybox", options), [&](docker::environment& env) -> awaitable<void> {
             command_result result = co_await env.run_command(shell("echo $(id -u):$(id -g); touch mine"));
             EXPECT_EQ(result.out().text(), wanted + "\n") << name << result.err().text();
             EXPECT_TRUE(result.ok());
@@ -204,7 +216,7 @@ TEST(Docker, an_image_without_a_shell_runs_words_and_says_of_lines_that_there_is
   COFFERDAM_NEEDS_DOCKER();
   run(
       []() -> awaitable<void> {
-        co_await with_environment(test_image("shell-less"), [](docker::environment& env) -> awaitable<void> {
+        co_await with(test_image("shell-less"), [](docker::environment& env) -> awaitable<void> {
           command_result words = co_await env.run_command(argv("/bin/busybox-tool", "echo", "hi"));
           EXPECT_EQ(words.out().text(), "hi\n");
           command_result line = co_await env.run_command(shell("echo hi"));
@@ -223,7 +235,7 @@ TEST(Docker, a_memory_limit_a_signal_an_exit_code_and_a_time_limit_are_four_resu
   run(
       []() -> awaitable<void> {
         const docker::container_options options = docker::container_options().memory(std::uint64_t{128} << 20);
-        co_await with_environment(test_image("debian", options), [](docker::environment& env) -> awaitable<void> {
+        co_await with(test_image("debian", options), [](docker::environment& env) -> awaitable<void> {
           command_result memory = co_await env.run_command(argv("python3", "-c", "x = bytearray(300_000_000)"));
           EXPECT_EQ(memory.kind(), error_kind::out_of_memory) << memory.err().text();
           command_result behind = co_await env.run_command(shell("python3 -c 'x = bytearray(300_000_000)'; exit $?"));
@@ -246,7 +258,7 @@ TEST(Docker, the_workspace_is_as_large_as_the_options_say) {
   run(
       []() -> awaitable<void> {
         const docker::container_options options = docker::container_options().workspace_size(std::uint64_t{8} << 20);
-        co_await with_environment(test_image("busybox", options), [](docker::environment& env) -> awaitable<void> {
+        co_await with(test_image("busybox", options), [](docker::environment& env) -> awaitable<void> {
           command_result full = co_await env.run_command(shell("head -c 9000000 /dev/zero > large"));
           EXPECT_FALSE(full.ok());
           bool refused = false;
@@ -271,7 +283,7 @@ TEST(Docker, trees_go_in_and_come_out_whole) {
   for (int i = 0; i < 50; ++i) std::ofstream(folder.path() / "in" / "a" / ("f" + std::to_string(i))) << i;
   run(
       [&]() -> awaitable<void> {
-        co_await with_environment(test_image("busybox"), [&](docker::environment& env) -> awaitable<void> {
+        co_await with(test_image("busybox"), [&](docker::environment& env) -> awaitable<void> {
           transfer up = co_await upload(env, files((folder.path() / "in").string()).into("there/in"));
           EXPECT_TRUE(up.ok());
           command_result sum = co_await env.run_command(shell("find . -type f | wc -l; wc -c < there/in/a/b/large"));
@@ -292,7 +304,7 @@ TEST(Docker, timed_out_commands_with_children_in_sessions_of_their_own_leave_no_
   run(
       [&]() -> awaitable<void> {
         const docker::provider provider = test_image("debian").kill_grace(20ms);
-        co_await with_environment(provider, [&](docker::environment& env) -> awaitable<void> {
+        co_await with(provider, [&](docker::environment& env) -> awaitable<void> {
           const std::string top = "top " + env.container_id() + " -eo pid,comm | wc -l";
           command_result first = co_await env.run_command(shell("true"));
           EXPECT_TRUE(first.ok());

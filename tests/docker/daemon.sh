@@ -19,8 +19,8 @@
 #   FOLDER/data, FOLDER/containerd, FOLDER/registry-store
 #
 # Networks: no iptables, no forwarding, nothing changed on the host but one bridge of our own, which joins containers
-# with each other and the host and leads nowhere else (so `create` warns of it); where no bridge can be made there is only
-# `none` (and `host`). Outside FOLDER and the run folder only dockerd's own /etc/docker/key.json appears.
+# with each other and the host and leads nowhere else (so `create` warns of it); where no bridge can be made there is
+# only `none` (and `host`). Outside FOLDER and the run folder only dockerd's own /etc/docker/key.json appears.
 # COFFERDAM_TEST_DOCKER_DRIVER names a storage driver where dockerd's own choice is not wanted (vfs works everywhere).
 
 set -euo pipefail
@@ -37,7 +37,7 @@ packages() {
   echo docker.io docker-registry busybox-static debootstrap debian-archive-keyring iproute2 openssh-client
 }
 
-# ---- what was started -------------------------------------------------------------------------------------------------
+# ---- what was started ------------------------------------------------------------------------------------------------
 
 folder='' run=''
 
@@ -81,7 +81,7 @@ background() {
   echo $! >"$run/$name.pid"
 }
 
-# ---- stop -------------------------------------------------------------------------------------------------------------
+# ---- stop ------------------------------------------------------------------------------------------------------------
 
 end_process() {  # end_process PID SECONDS: asks, waits, insists
   local pid=$1 deadline=$((SECONDS + $2)) signal
@@ -168,9 +168,9 @@ stop() {
   run=''
 }
 
-# ---- start ------------------------------------------------------------------------------------------------------------
+# ---- start -----------------------------------------------------------------------------------------------------------
 
-# A bridge of our own: with --bridge=none dockerd would delete the docker0 of whoever else runs one here.
+# A separate bridge: with --bridge=none dockerd would delete the docker0 of another daemon.
 make_bridge() {
   local name="cfd${run##*-}" third
   for third in $(seq 32 63); do
@@ -284,7 +284,7 @@ print_env() {
     "unix://$run/docker.sock" "$folder" "$(cat "$folder/registry")"
 }
 
-# ---- the command line -------------------------------------------------------------------------------------------------
+# ---- the command line ------------------------------------------------------------------------------------------------
 
 # The caller's own Docker is not meant.
 unset DOCKER_HOST DOCKER_CONTEXT DOCKER_TLS DOCKER_TLS_VERIFY DOCKER_CERT_PATH DOCKER_API_VERSION DOCKER_CONFIG

@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// What the tests of the Docker backend share. The daemon is a private one (tests/docker/daemon.sh); what is in it is looked
-// at from outside, by the docker command.
+// Support for the tests of the Docker backend. The daemon is a private one (tests/docker/daemon.sh). Its content is
+// observed from outside, by the docker command.
 
 #include <cofferdam/backends/docker.hpp>
 
@@ -70,7 +70,7 @@ inline std::string output_of(const std::string& line) {
   return text;
 }
 
-/// What the docker command says, but for what it warns of on every machine that does not forward packets.
+/// Returns the output of the docker command, without its warning on machines that do not forward packets.
 inline std::string docker_says(const std::string& words) {
   std::string said = output_of("docker -H '" + docker_address() + "' " + words);
   while (said.starts_with("WARNING: ")) said.erase(0, std::min(said.find('\n'), said.size() - 1) + 1);
@@ -94,8 +94,8 @@ bool in_time(Condition condition, std::chrono::seconds limit = std::chrono::seco
 /// A container that is not ours, for as long as this lives.
 class foreign_container {
  public:
-  explicit foreign_container(const std::string& words = "") {
-    id_ = docker_says("run -d --network none " + words + " cofferdam-test/busybox sleep 1000000");
+  explicit foreign_container(const std::string& words = "", const std::string& image = "busybox") {
+    id_ = docker_says("run -d --network none " + words + " cofferdam-test/" + image + " sleep 1000000");
   }
   foreign_container(const foreign_container&) = delete;
   foreign_container& operator=(const foreign_container&) = delete;

@@ -3,7 +3,7 @@
 
 #include <cofferdam/backends/docker/detail/exec_script.hpp>
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 
 #include "docker/docker_support.hpp"
 
@@ -37,7 +37,7 @@ docker::provider by_execs(const std::string& image, container_options options = 
   return cofferdam_test::test_image(image, std::move(options)).by(docker::way::exec);
 }
 
-/// What runs in a container, as the host sees it, a line each; the first program is one of them.
+/// Returns the processes of a container, as the host sees them, one per line; the first program is one of them.
 std::string processes_of(const std::string& id) { return docker_says("top " + id + " -eo pid,args | tail -n +2"); }
 std::size_t count_of(const std::string& id) {
   const std::string all = processes_of(id);

@@ -34,7 +34,7 @@ namespace cofferdam_test {
 
 enum class way { up, down };  ///< to the daemon, to the client
 
-/// What is done to a conversation, once.
+/// A fault that is applied to a conversation once.
 class fault {
  public:
   enum class kind {
@@ -46,7 +46,7 @@ class fault {
   fault() = default;
   /// \param at  before which byte of all that goes that way, over all connections.
   fault(kind what, way where, std::size_t at) : what(what), where(where), at(at) {}
-  /// From then on nobody is answered any more.
+  /// Makes the proxy answer no more requests from then on.
   fault for_good() const {
     fault copy = *this;
     copy.is_last = true;
@@ -121,16 +121,22 @@ class fault_proxy {
     const std::lock_guard lock(mutex_);
     delay_ = time;
   }
+  /// Puts another text of the same length in place of a text of the daemon's, where it comes in one piece.
+  void replace_answers(std::string from, std::string to) {
+    if (from.size() != to.size()) throw std::runtime_error("fault_proxy: the texts differ in length");
+    const std::lock_guard lock(mutex_);
+    replaced_ = {std::move(from), std::move(to)};
+  }
   bool fired() const {
     const std::lock_guard lock(mutex_);
     return fired_;
   }
-  /// Where messages began: counted as `fault::at`.
+  /// Returns the offsets at which messages began, counted as in `fault::at`.
   std::vector<std::size_t> messages(way where) const {
     const std::lock_guard lock(mutex_);
     return messages_[index(where)];
   }
-  /// How many requests there were that begin so.
+  /// Returns the number of requests with this beginning.
   std::size_t requests(std::string_view start) const {
     const std::lock_guard lock(mutex_);
     return static_cast<std::size_t>(std::count_if(requests_.begin(), requests_.end(), [&](const std::string& one) {
@@ -250,6 +256,10 @@ class fault_proxy {
           const std::string_view text(buffer.data(), size);
           if (where == way::up) requests_.emplace_back(text.substr(0, text.find("\r\n")));
         }
+        if (where == way::down && !replaced_.first.empty()) {
+          const std::size_t at = std::string_view(buffer.data(), size).find(replaced_.first);
+          if (at != std::string_view::npos) replaced_.second.copy(buffer.data() + at, replaced_.second.size());
+        }
         if (fault_.what != fault::kind::none && !fired_ && fault_.where == where && total + size > fault_.at) {
           fired_ = true;
           what = fault_.what;
@@ -281,7 +291,7 @@ class fault_proxy {
         }
         cut_all();
       }
-      // What was read before the stream was shut can still be received: none of it may follow the gap.
+      // Bytes that were read before the shutdown can still be received: none of them may follow the gap.
       if (!fine || what == fault::kind::cut || what == fault::kind::reset) break;
     }
     ::shutdown(to, SHUT_WR);
@@ -312,6 +322,7 @@ class fault_proxy {
   std::array<std::size_t, 2> totals_{};
   std::array<std::vector<std::size_t>, 2> messages_;
   std::vector<std::string> requests_;
+  std::pair<std::string, std::string> replaced_;
 };
 
 }  // namespace cofferdam_test

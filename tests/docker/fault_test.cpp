@@ -2,6 +2,9 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 #include <cofferdam/backends/docker.hpp>
+#include <cofferdam/backends/docker/detail/attached_stream.hpp>
+#include <cofferdam/backends/docker/detail/engine.hpp>
+#include <cofferdam/backends/docker/detail/sandbox_settings.hpp>
 
 #include "docker/docker_support.hpp"
 #include "docker/fault_proxy.hpp"
@@ -52,7 +55,7 @@ std::string containers_of_this_process() {
       std::to_string(::getpid()) + ":' || true");
 }
 
-/// What became of a conversation.
+/// The outcome of a conversation.
 class outcome {
  public:
   std::string said;  ///< empty: all went well
@@ -122,8 +125,8 @@ TEST(Attack, DK_03_wherever_a_conversation_breaks_there_is_a_typed_error_and_no_
   ASSERT_GT(up.size(), 12U);
   ASSERT_GT(down.size(), 12U);
 
-  // Garbage may make an answer longer than what comes of it, and is then waited for as long as the limits say: a minute
-  // each time. So but for the first message, where it is sure to be seen at once, it is for the long run.
+  // Garbage may announce a longer answer than arrives, which leads to a wait until the time limit: a minute each time.
+  // So, except for the first message, where it is detected at once, this belongs to the long run.
   const bool is_long = std::getenv("COFFERDAM_SOAK") != nullptr;
   std::vector<fault> all;
   all.emplace_back(fault::kind::garbage, way::up, up.front());
@@ -163,7 +166,7 @@ TEST(Attack, DK_03_wherever_a_conversation_breaks_there_is_a_typed_error_and_no_
     EXPECT_TRUE(seen.is_ours) << what << ": " << seen.said;
     EXPECT_LT(took, 200s) << what << ": " << seen.said;
     if (seen.said.empty()) {
-      ++mended;  // asked again, and nobody had to know; or nothing was left to break
+      ++mended;  // repeated without an error for the caller; or nothing was left to break
     } else {
       ++broken;
       const std::string named = by_tcp ? proxy.tcp_address().substr(6) : proxy.socket();
@@ -248,8 +251,8 @@ class scripted_daemon {
   std::thread thread_;
 };
 
-// A stream that breaks ends there. Were bytes left out of its middle, a client would read the rest for something else, and
-// so would every test here that breaks one.
+// A stream that breaks ends there. Were bytes left out of its middle, a client would read the rest for something else,
+// and so would every test here that breaks one.
 TEST(Attack, DK_03_control_nothing_gets_through_behind_the_place_where_a_stream_is_broken) {
   std::string much;
   for (int i = 0; i < 10'000; ++i) much += std::to_string(100'000 + i);

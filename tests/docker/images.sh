@@ -74,7 +74,8 @@ make_entrypoint() {
   echo kept >"$work/entrypoint/data/file"
   cat >"$work/entrypoint/entrypoint" <<'TEXT'
 #!/bin/sh
-# Stands where a backend's own program has to stand. Whoever lets it run sees this banner, and never the words given.
+# An entrypoint in the place of a backend's own program. If it runs, this banner is printed instead of the output of the
+# given words.
 trap '' TERM HUP INT
 echo "entrypoint: banner on stdout, $# words: $*"
 echo "entrypoint: banner on stderr" >&2

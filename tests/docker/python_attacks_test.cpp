@@ -2,12 +2,12 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // Rows PG of the catalogue with the guards off: what a guard would refuse runs, and the container holds alone. What is
-// believed is what this program sees outside: a file, a listener. In the control the same code runs on `local`, which is
-// no wall, and does it.
+// believed is what this program sees outside: a file, a listener. In the control the same code runs on `local`, which
+// is no wall, and does it.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/python.hpp>
-#include <cofferdam/code/with_runner.hpp>
+#include <cofferdam/core/with.hpp>
 
 #include "docker/docker_support.hpp"
 #include "support/temporary_folder.hpp"
@@ -33,7 +33,7 @@ using cofferdam::python;
 using cofferdam_test::run;
 using cofferdam_test::test_image;
 
-/// What stands outside, and what came to it.
+/// The targets outside, and what they received.
 class outside {
  public:
   outside() : path_((folder_.path() / "canary").string()) { std::ofstream(path_) << "secret"; }
@@ -53,7 +53,8 @@ const std::vector<std::string> routes{
     "import os as o, socket as s",                              // PG-01
     "o, s = __import__('o' + 's'), __import__('soc' + 'ket')",  // PG-02
     "w = [c for c in ().__class__.__base__.__subclasses__() if c.__name__ == '_wrap_close'][0]\n"
-    "o = w.__init__.__globals__['sys'].modules['os']\ns = o.sys.modules.get('socket') or __import__('socket')",  // PG-03
+    // PG-03
+    "o = w.__init__.__globals__['sys'].modules['os']\ns = o.sys.modules.get('socket') or __import__('socket')",
     "import random\no = random._os\nimport queue\ns = __import__('socket')",        // PG-04
     "exec('import os as o, socket as s')",                                          // PG-07
     "import sys\no = sys.modules['os']\nimport _socket\ns = __import__('socket')",  // PG-09
@@ -76,7 +77,7 @@ except OSError as e: said.append(type(e).__name__)
 print(*said)
 )py";
 
-/// Runs every route, and says after each what it printed, what became of the canary and who called.
+/// Runs every route, and returns for each its output, the state of the canary and the received calls.
 template <class Provider>
 std::vector<std::string> tried(Provider provider) {
   std::vector<std::string> all;

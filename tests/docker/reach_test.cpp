@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The ways to a daemon: its socket, TLS with certificates, contexts, ssh; and what is said where there is none.
+// The ways to reach a daemon: its socket, TLS with certificates, contexts, ssh; and the errors if there is none.
 
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 
 #include "docker/docker_support.hpp"
 #include "net/certificates.hpp"
@@ -115,8 +115,8 @@ std::string greeting(docker::daemon_choice choice = docker::daemon_choice()) {
         const auto provider = docker::from_image("cofferdam-test/busybox").daemon(choice);
         std::string text;
         try {
-          text = co_await with_environment(provider, [](docker::environment& env) -> awaitable<std::string> {
-            // Enough of it that it does not fit into one read of anybody's.
+          text = co_await with(provider, [](docker::environment& env) -> awaitable<std::string> {
+            // Enough output that it does not fit into one read.
             command_result result = co_await env.run_command(shell("head -c 3000000 /dev/zero | wc -c; echo hello"));
             co_return std::string(result.out().text());
           });
@@ -230,7 +230,7 @@ TEST(DockerReach, ssh_is_the_users_own_and_its_complaint_is_the_error) {
     std::ofstream(bin / "ssh") << "#!/bin/sh\n" << text;
     std::filesystem::permissions(bin / "ssh", std::filesystem::perms::all);
   };
-  // Stands in for the way to another machine: what ssh is asked to run there is run here.
+  // Replaces the connection to another machine: the command for ssh runs here.
   script("echo \"$@\" >> '" + (folder.path() / "asked").string() + "'\nfor last; do :; done\nexport DOCKER_HOST='" +
          docker_address() + "'\nexec sh -c \"$last\"\n");
   const std::string path = bin.string() + ":" + std::getenv("PATH");

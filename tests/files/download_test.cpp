@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #include <cofferdam/files/download.hpp>
 
+#include "support/files_by_members.hpp"
 #include "support/two_sides.hpp"
 
 #include <gtest/gtest.h>
@@ -37,6 +38,7 @@ class lying_environment {
   }
   cofferdam::awaitable<cofferdam::bytes> read_file(std::string, std::size_t) { co_return cofferdam::to_bytes(content); }
   cofferdam::awaitable<void> write_file(std::string, cofferdam::bytes_view) { co_return; }
+  cofferdam::file_system files() { return cofferdam_test::files_by_members(*this); }
   cofferdam::awaitable<cofferdam::entry> stat(std::string path) {
     co_return cofferdam::entry(path, cofferdam::file_type::directory, 0, stat_mode);
   }
@@ -44,7 +46,7 @@ class lying_environment {
   cofferdam::awaitable<void> close() { co_return; }
 };
 
-/// A guest whose bulk answers do not fit what was asked.
+/// A guest whose bulk answers do not match the requests.
 class muddled_environment : public lying_environment {
  public:
   class source : public cofferdam::file_source {
@@ -69,12 +71,13 @@ class muddled_environment : public lying_environment {
 
   std::vector<cofferdam::file_header> headers;
 
+  cofferdam::file_system files() { return cofferdam_test::files_by_members(*this); }
   cofferdam::awaitable<transfer> put_files(cofferdam::file_source&) { co_return transfer(); }
   cofferdam::awaitable<std::unique_ptr<cofferdam::file_source>> get_files(std::vector<cofferdam::file_request>) {
     co_return std::make_unique<source>(headers);
   }
 };
-static_assert(cofferdam::bulk_file_environment<muddled_environment>);
+static_assert(cofferdam::file_environment<muddled_environment>);
 
 }  // namespace cofferdam_test::download_test
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 #include <cofferdam/files/upload.hpp>
+#include <cofferdam/os/reaper.hpp>
 
 #include "support/census.hpp"
 #include "support/error_of.hpp"
@@ -451,7 +452,7 @@ TYPED_TEST(Upload, cancelled_at_any_step_is_a_typed_error_and_leaves_whole_files
     ended = cofferdam_test::cancel_after(
         steps,
         [&]() -> cofferdam::awaitable<transfer> {
-          return cofferdam::with_environment(in_one_trip::provider(this->work_.path()), [&](auto& environment) {
+          return cofferdam::with(in_one_trip::provider(this->work_.path()), [&](auto& environment) {
             return cofferdam::upload(environment, files(this->on_host("dir")));
           });
         },
@@ -488,7 +489,7 @@ TEST(UploadOnly, the_context_can_be_destroyed_at_any_step) {
   host.write("dir/a", std::string(300000, 'a'));
   host.write("dir/b", "b");
   const auto everything = [&]() -> cofferdam::awaitable<void> {
-    return cofferdam::with_environment(in_one_trip::provider(work.path()), [&](auto& environment) {
+    return cofferdam::with(in_one_trip::provider(work.path()), [&](auto& environment) {
       return there_and_back(environment, (host / "dir").string(), out.path().string());
     });
   };

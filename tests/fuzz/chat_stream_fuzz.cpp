@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The readers of what models and their services send, on any bytes. The first byte says how a stream is cut; cut otherwise it
-// has to be read alike.
+// The parsers of data from models and their services, on any bytes. The first byte sets how a stream is cut; the result
+// must not depend on it.
 
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/llm/chat_history.hpp>

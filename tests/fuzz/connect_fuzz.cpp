@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The readers of Connect streams and errors on any bytes. The first byte says how the stream is cut; cut otherwise it has
-// to be read alike.
+// The parsers of Connect streams and errors on any bytes. The first byte sets how the stream is cut; the result must
+// not depend on it.
 
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/net/connect_envelope.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The readers of the Docker backend on any bytes. The first byte chooses one; of the streams, the second says how they
-// are cut, and a stream cut one way must be read as it is cut another.
+// The parsers of the Docker backend on any bytes. The first byte selects one. For streams the second byte sets how they
+// are cut; the result must not depend on it.
 
 #include <cofferdam/backends/docker/docker_ignore.hpp>
 #include <cofferdam/backends/docker/image_name.hpp>
@@ -68,7 +68,7 @@ std::string read_progress(std::string_view text, std::size_t size) {
     stream.finish();
     all += "whole";
   } catch (const error& failure) {
-    // Which events came before a refusal depends on the cut; that it was refused does not.
+    // The events before a refusal depend on the cut; the refusal itself does not.
     all = "refused";
   }
   return all;

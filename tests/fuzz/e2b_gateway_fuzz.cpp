@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// What strangers say to the gateway, before any of it reaches an environment: forms in any piecing, routes, paths, queries.
-// The first byte says how a form is pieced.
+// Untrusted input of the gateway before it reaches an environment: forms in any pieces, routes, paths, queries. The
+// first byte sets how a form is cut.
 
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/multipart_reader.hpp>
@@ -22,6 +22,7 @@ namespace {
 
 using namespace cofferdam;
 using namespace cofferdam::detail;
+using namespace cofferdam::e2b_gateway::detail;
 
 void require(bool holds, const char* what) {
   if (holds) return;
@@ -29,21 +30,21 @@ void require(bool holds, const char* what) {
   std::abort();
 }
 
-/// What a form says, in pieces of `size`.
+/// Returns the parts of a form, read in pieces of `size`.
 std::string parts_of(std::string_view text, std::size_t size) {
-  gateway_multipart_reader reader("XY");
+  multipart_reader reader("XY");
   std::string said;
   try {
     const std::size_t most = 4 * text.size() + 100;
     for (std::size_t steps = 0;; ++steps) {
       require(steps < most, "the reader does not come to an end");
       const auto event = reader.next();
-      if (event == gateway_multipart_reader::event::end) return said + "e";
-      if (event == gateway_multipart_reader::event::part)
+      if (event == multipart_reader::event::end) return said + "e";
+      if (event == multipart_reader::event::part)
         said += "[" + reader.name() + "|" + reader.file_name().value_or("-") + "]";
-      if (event == gateway_multipart_reader::event::content) said += reader.content();
-      if (event == gateway_multipart_reader::event::part_end) said += "$";
-      if (event != gateway_multipart_reader::event::more) continue;
+      if (event == multipart_reader::event::content) said += reader.content();
+      if (event == multipart_reader::event::part_end) said += "$";
+      if (event != multipart_reader::event::more) continue;
       if (text.empty()) return said + "c";
       reader.feed(text.substr(0, size));
       text.remove_prefix(std::min(size, text.size()));
@@ -55,21 +56,21 @@ std::string parts_of(std::string_view text, std::size_t size) {
 }
 
 void route(std::string_view host, std::string_view id, std::string_view port, std::string_view target) {
-  static const gateway_router router("boxes.test", {});
+  static const request_router router("boxes.test", {});
   http_request_head head;
   head.target = std::string(target);
   for (const auto& [name, value] :
        {std::pair("Host", host), std::pair("E2b-Sandbox-Id", id), std::pair("E2b-Sandbox-Port", port)})
     if (is_field_text(value)) head.fields.append(name, std::string(value));
-  const gateway_route found = router.find(head);
-  if (found.where() != gateway_route::target::sandbox) return;
+  const request_route found = router.find(head);
+  if (found.where() != request_route::target::sandbox) return;
   require(found.port() != 0 && !found.id().empty(), "a route without a sandbox");
   require(found.id().find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789") == std::string::npos,
           "an id that is none");
 }
 
 void walk(std::string_view path) {
-  const gateway_paths paths("/home/user", "/tmp/x/workspace");
+  const guest_paths paths("/home/user", "/tmp/x/workspace");
   std::string inside;
   try {
     inside = paths.inside(path);
@@ -90,7 +91,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   const std::string whole = parts_of(text, text.size() + 1);
   const std::string pieces = parts_of(text, data[0] % 16 + 1U);
-  // What a form that is none has said before that is noticed depends on the pieces.
+  // The parts before an error in a malformed form depend on the pieces.
   if (whole.back() != 'm' && pieces.back() != 'm')
     require(whole == pieces, "the pieces say something else than the whole");
   std::vector<std::string_view> lines;
@@ -101,7 +102,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   route(lines[0], lines[1], lines[2], lines[3]);
   for (const std::string_view line : lines) {
     walk(line);
-    const gateway_query query(line);
+    const query_fields query(line);
     for (const auto& [name, value] : query.all())
       require(name.size() + value.size() <= line.size(), "a query has grown");
   }

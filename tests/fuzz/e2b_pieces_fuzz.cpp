@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The readers of the E2B backend on any bytes. The first byte chooses one; for what is read in pieces, the second says how
-// it is cut, and it must be read as it is cut otherwise.
+// The parsers of the E2B backend on any bytes. The first byte selects one. For streams the second byte sets how they
+// are cut; the result must not depend on it.
 
 #include <cofferdam/backends/e2b/api_error.hpp>
 #include <cofferdam/backends/e2b/endpoint.hpp>
@@ -72,7 +72,7 @@ void read_words(std::string_view text) {
   clean.hide(secret(word));
   if (word.size() >= 4 && std::string_view("[redacted]").find(word) == std::string_view::npos) {
     const std::string safe = clean.clean(std::string(text) + word);
-    // What is left of it may only have come together at a mark.
+    // The rest of it may only have been joined at a mark.
     require(safe.find("[redacted]") != std::string::npos);
   }
   static_cast<void>(refused_error("x", 400, said_message(text)));

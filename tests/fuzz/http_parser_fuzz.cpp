@@ -2,9 +2,9 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // Any bytes as HTTP/1.1, a response or a request: events or a refusal, the same however the stream is cut; never more
-// data than bytes, never a byte behind the end; what was taken of a head, written again, is one head. A server that only
-// this machine reaches admits no request for another host, and no target but a path or `*`.
-// Input: one byte for which side and which limits, one for the size of the pieces, then the stream.
+// data than bytes, never a byte behind the end; what was taken of a head, written again, is one head. A server that
+// only this machine reaches admits no request for another host, and no target but a path or `*`. Input: one byte for
+// which side and which limits, one for the size of the pieces, then the stream.
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
@@ -82,7 +82,7 @@ void check(const Parser& parser, std::string_view stream, std::size_t piece) {
   require(whole.data.size() <= whole.consumed && whole.consumed <= stream.size());
 }
 
-/// What a server makes of a request's head.
+/// Checks the admission of a request's head.
 void check_admission(const cofferdam::http_parser_limits& limits, std::string_view stream) {
   cofferdam::http_request_parser parser(limits);
   try {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// What an MCP server reads of a client, on any bytes: lines, messages, the fields of HTTP, URIs, sealed states. The first
-// byte says how the stream is cut; cut otherwise it has to be read alike.
+// The input of an MCP server on any bytes: lines, messages, HTTP fields, URIs, sealed states. The first byte sets how
+// the stream is cut; the result must not depend on it.
 
 #include <cofferdam/serve/mcp/detail/http_checks.hpp>
 #include <cofferdam/serve/mcp/detail/json_rpc.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Whatever is printed, in whatever pieces, under whatever cap: the collector keeps what the whole stream says, and what
-// is shown of it is valid UTF-8, acts on no terminal, and forges no field.
-// Input: one byte for the cap, one for the size of the pieces, one for the limit on what is shown, then the output.
+// For any output, in any pieces, under any cap: the collector keeps the right parts of the whole stream, and the shown
+// text is valid UTF-8, controls no terminal, and forges no field. Input: one byte for the cap, one for the size of the
+// pieces, one for the limit on what is shown, then the output.
 
 #include <cofferdam/core/format_result.hpp>
 #include <cofferdam/core/output_collector.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Whatever a driver, or a run through it, says, in whatever pieces: frames do not depend on where they are cut, and what
-// cannot be understood is an error or a result that says so.
-// Input: one byte for the size of the pieces, one for what to do, then what is said.
+// For any output of a driver, or of a run through it, in any pieces: frames do not depend on the cuts, and invalid
+// input leads to an error or to a result with an error. Input: one byte for the size of the pieces, one for the
+// operation, then the output.
 
 #include <cofferdam/code/detail/driver_frames.hpp>
 #include <cofferdam/code/detail/driver_report.hpp>

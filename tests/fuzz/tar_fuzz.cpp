@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Any bytes as a tar archive: entries or a refusal, the same wherever it is cut; no name that is let pass leads out, not
-// even through links; and what was read can be written and read again.
-// Input: one byte for the size of the pieces and the form of the rest. Even: blocks of an archive, their checksums put
-// right, an end added. Odd: lines, each of which becomes an entry: its type, then name, link, size and data, between tabs.
+// Any bytes as a tar archive: entries or a refusal, the same wherever it is cut; no name that is let pass leads out,
+// not even through links; and what was read can be written and read again. Input: one byte for the size of the pieces
+// and the form of the rest. Even: blocks of an archive, their checksums put right, an end added. Odd: lines, each of
+// which becomes an entry: its type, then name, link, size and data, between tabs.
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
@@ -126,7 +126,7 @@ std::string from_lines(std::string_view lines) {
 
 using world = std::map<std::string, tar_entry>;
 
-/// Where a name leads, starting in the folder `at`; aborts if that is above the root.
+/// Follows a name, starting in the folder `at`; aborts if it leads above the root.
 void walk(const world& files, std::vector<std::string>& at, std::string_view name, int& hops) {
   require(!name.starts_with('/'));
   for (const std::string_view part : cofferdam::detail::path_components(name)) {

@@ -35,7 +35,7 @@ struct decoded {
   bool operator==(const decoded&) const = default;
 };
 
-/// Reads what a frame says, in each way there is.
+/// Reads the values of a frame, in each possible way.
 void read_values(const wire::frame& one) {
   try {
     const wire::hello hello(one);

@@ -37,7 +37,7 @@ static_assert(chat_model<chat_completions_client>);
 
 constexpr const char* key = "sk-secret-0123456789";
 
-/// How a request went.
+/// The outcome of a request.
 class outcome {
  public:
   std::optional<chat_reply> reply;
@@ -63,7 +63,7 @@ awaitable<outcome> ask(chat_completions_client client, chat_request what, bool s
   co_return result;
 }
 
-/// Asks one thing of a server with a script.
+/// Sends one request to a scripted server.
 outcome ask(scripted_model_server& server, bool streams = false,
             chat_request what = chat_request().add(chat_message::user("hi")),
             std::function<chat_completions_options(chat_completions_options)> change = {}) {

@@ -5,7 +5,7 @@
 // llm/peers.sh puts them into a folder, which COFFERDAM_OPENAI_PEERS names.
 
 #include <cofferdam/backends/local.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 
 #include "llm/scripted_model_server.hpp"
 #include "support/require.hpp"
@@ -90,7 +90,7 @@ void write_peers_script(scripted_model_server& server) {
   server.say(wrong);
 }
 
-/// Plays the script to a client, and expects `count` checks, all of them good, and `left` turns that it did not ask for.
+/// Plays the script to a client. Expects `count` successful checks, and `left` unused turns.
 void play_to_peer(std::vector<std::string> words, std::size_t count, std::size_t left) {
   scripted_model_server server;
   write_peers_script(server);
@@ -98,7 +98,7 @@ void play_to_peer(std::vector<std::string> words, std::size_t count, std::size_t
   cofferdam_test::run([&]() -> awaitable<void> {
     co_await server.around([&]() -> awaitable<void> {
       words.push_back(server.url());
-      co_await with_environment(local().without_warning(), [&](auto& environment) -> awaitable<void> {
+      co_await with(local().without_warning(), [&](auto& environment) -> awaitable<void> {
         command line = argv(words);
         line.timeout(std::chrono::seconds(100));
         const command_result result = co_await environment.run_command(std::move(line));

@@ -6,7 +6,7 @@
 // The whole way, over a socket: a scripted service, the client, the loop, the tools, and an environment's commands.
 
 #include <cofferdam/core/any_provider.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/llm/chat_completions_client.hpp>
 #include <cofferdam/llm/session.hpp>
 
@@ -64,7 +64,7 @@ inline std::string json_of(const char* key, const std::string& value, const char
   return boost::json::serialize(made);
 }
 
-/// What the test asks for, played by a script with everything that goes wrong on the way.
+/// Scripts the requests of the test, with all faults on the way.
 inline void write_script(scripted_model_server& server) {
   scripted_answer busy = scripted_answer::complaint(429, "slow down");
   busy.fields.emplace_back("Retry-After-Ms", "1");
@@ -105,7 +105,7 @@ inline void play_end_to_end(const cofferdam::any_provider& provider, bool stream
                                                    .api_key("k")
                                                    .retry_pause(std::chrono::milliseconds(1)));
       agent helper(client);
-      co_await with_environment(provider, [&](any_environment& env) -> awaitable<void> {
+      co_await with(provider, [&](any_environment& env) -> awaitable<void> {
         session one(helper, env);
         one.input_files(files(COFFERDAM_SOURCE_DIR "/examples/data/mauna_loa_co2.csv"))
             .output_dir(folder.path() / "out");

@@ -7,10 +7,9 @@
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/make_runner.hpp>
 #include <cofferdam/code/python.hpp>
-#include <cofferdam/code/with_runner.hpp>
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>
 #include <cofferdam/tools/run_python.hpp>
 #include <cofferdam/tools/tool.hpp>
@@ -43,7 +42,7 @@ TEST(EndToEnd, a_model_charts_a_file_looks_at_the_chart_and_hands_it_over) {
 
 TEST(EndToEnd, and_does_the_same_in_a_sandbox_of_e2b) {
   const cofferdam_test::gateway_thread gateway(local().without_warning(),
-                                               e2b_gateway_options().api_key("e2b_0123456789"));
+                                               e2b_gateway::options().api_key("e2b_0123456789"));
   cofferdam_test::play_end_to_end(any_provider(e2b::from_template("base")
                                                    .variables_from(e2b::surroundings())
                                                    .api_key("e2b_0123456789")
@@ -54,7 +53,7 @@ TEST(EndToEnd, and_does_the_same_in_a_sandbox_of_e2b) {
 
 TEST(EndToEnd, a_runner_of_e2b_is_made_by_its_name) {
   const cofferdam_test::gateway_thread gateway(local().without_warning(),
-                                               e2b_gateway_options().api_key("e2b_0123456789"));
+                                               e2b_gateway::options().api_key("e2b_0123456789"));
   code_result result;
   cofferdam_test::run([&]() -> awaitable<void> {
     auto recipe = make_runner("e2b", runner_options().e2b(e2b::from_template("base")
@@ -62,7 +61,7 @@ TEST(EndToEnd, a_runner_of_e2b_is_made_by_its_name) {
                                                               .api_key("e2b_0123456789")
                                                               .api_url(gateway.url())
                                                               .sandbox_url(gateway.url())));
-    co_await with_runner(std::move(recipe), [&](auto& runner) -> awaitable<void> {
+    co_await with(std::move(recipe), [&](auto& runner) -> awaitable<void> {
       result = co_await runner.run_code(code_request("open('f', 'w').write('x')\n6 * 7"));
       EXPECT_TRUE(runner.has_environment());
       const std::vector<entry> there = co_await list(runner.environment(), ".");
@@ -79,7 +78,7 @@ TEST(EndToEnd, a_runner_of_docker_is_made_by_its_name_says_its_walls_and_hands_o
   std::string made;
   cofferdam_test::run([&]() -> awaitable<void> {
     auto recipe = make_runner("docker", runner_options().docker(cofferdam_test::test_image("debian")));
-    co_await with_runner(std::move(recipe), [&](auto& runner) -> awaitable<void> {
+    co_await with(std::move(recipe), [&](auto& runner) -> awaitable<void> {
       code_request request("import os\nsave('a/b.txt', 'of the container')\nos.path.exists('/.dockerenv')");
       request.prelude(
           "def save(path, text):\n    import os\n    os.makedirs(os.path.dirname(path))\n"
@@ -103,7 +102,7 @@ TEST(EndToEnd, what_the_memory_of_a_container_has_ended_is_told_apart_from_what_
   cofferdam_test::run([&]() -> awaitable<void> {
     auto recipe = make_runner("docker", runner_options().docker(cofferdam_test::test_image(
                                             "debian", docker::container_options().memory(most))));
-    co_await with_runner(std::move(recipe), [&](auto& runner) -> awaitable<void> {
+    co_await with(std::move(recipe), [&](auto& runner) -> awaitable<void> {
       for (const char* const code : {"print('greedy', flush=True)\nx = b'x' * (400 << 20)", "6 * 7",
                                      "import os\nos.kill(os.getpid(), 9)", "x = b'x' * (400 << 20)"}) {
         code_request request(code);
@@ -131,7 +130,7 @@ TEST(EndToEnd, an_image_that_is_too_large_is_made_smaller_by_a_command_in_the_en
   tools::tool_result whole;
   tools::tool_result smaller;
   cofferdam_test::run([&]() -> awaitable<void> {
-    co_await with_environment(local().without_warning(), [&](auto& environment) -> awaitable<void> {
+    co_await with(local().without_warning(), [&](auto& environment) -> awaitable<void> {
       co_await write_text(environment, "PIL/__init__.py", "");
       co_await write_text(environment, "PIL/Image.py", R"py(
 import struct
@@ -164,7 +163,8 @@ class open:
 
 TEST(EndToEnd, S41_what_a_model_wants_computed_is_computed_in_the_environment_and_a_sum_without_end_is_ended) {
   cofferdam_test::scripted_model_server server;
-  // The way out of Python's own evaluation: from any object to any loaded module, and to this process, if it were in it.
+  // The way out of Python's own evaluation: from any object to any loaded module, and to this process, if it were in
+  // it.
   server.call("run_python", cofferdam_test::json_of("code", R"py(
 import os
 found = [c for c in ().__class__.__base__.__subclasses__() if c.__name__ == "_wrap_close"][0].__init__.__globals__["sys"]
@@ -181,7 +181,7 @@ found.modules["os"].environ.get("COFFERDAM_S41_CANARY", "no canary"), os.getpid(
       chat_completions_client client(
           executor, chat_completions_options("scripted").base_url(server.url()).api_key("k").max_retries(0));
       agent helper(client);
-      co_await with_runner(local().without_warning() | python(), [&](auto& runner) -> awaitable<void> {
+      co_await with(local().without_warning() | python(), [&](auto& runner) -> awaitable<void> {
         session one(helper, runner.environment());
         one.tool(tools::run_python(runner));
         result = co_await one.run("What is 9**9**9?");

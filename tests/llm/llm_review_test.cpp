@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
+#include <cofferdam/code/any_runner.hpp>
 #include <cofferdam/code/check_syntax.hpp>
+#include <cofferdam/code/code_layer.hpp>
 #include <cofferdam/code/limit_code.hpp>
 #include <cofferdam/llm/llm_review.hpp>
 
@@ -21,6 +23,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,7 +44,7 @@ using cofferdam_test::fake_runner;
 using cofferdam_test::run;
 using namespace std::chrono_literals;
 
-/// What was asked, and how it is answered.
+/// The received requests, and the scripted answers.
 class script {
  public:
   std::vector<chat_request> asked;
@@ -175,6 +178,12 @@ TEST(LlmReview, a_fence_around_the_answer_is_no_harm) {
   EXPECT_EQ(review(model, {"x = 1"}).ran.size(), 1U);
 }
 
+TEST(LlmReview, a_service_that_leaves_the_finish_reason_empty_is_understood) {
+  const auto model = model_that([](const auto& q) { return reply_of(boost::json::serialize(allow(q)), ""); });
+  const outcome all = review(model, {"x = 1"});
+  EXPECT_EQ(all.ran.size(), 1U) << all.results[0].reason();
+}
+
 TEST(LlmReview, everything_but_a_whole_valid_allow_is_a_refusal) {
   using change = std::function<void(boost::json::object&)>;
   const std::vector<std::pair<std::string, change>> changes = {
@@ -221,7 +230,8 @@ TEST(LlmReview, everything_but_a_whole_valid_allow_is_a_refusal) {
       {"prose behind", [](const auto& t) { return reply_of(t + " done"); }},
       {"two objects", [](const auto& t) { return reply_of(t + t); }},
       {"cut off", [](const auto& t) { return reply_of(t, "length"); }},
-      {"no reason to end", [](const auto& t) { return reply_of(t, ""); }},
+      {"cut off, and no reason to end", [](const auto& t) { return reply_of(t.substr(0, t.size() - 1), ""); }},
+      {"a filter's end", [](const auto& t) { return reply_of(t, "content_filter"); }},
       {"empty", [](const auto&) { return reply_of(""); }},
       {"a list", [](const auto& t) { return reply_of("[" + t + "]"); }},
       {"two fences", [](const auto& t) { return reply_of("```json\n```json\n" + t + "\n```\n```"); }},
@@ -345,4 +355,131 @@ TEST(LlmReview, it_stands_between_guards_that_share_a_reader) {
     co_await guarded.close();
   });
   EXPECT_TRUE(model->asked.empty());
+}
+
+namespace review_test {
+
+/// A user's own cheap guard, which records its calls.
+template <cofferdam::code_runner Inner>
+class noting_layer : public cofferdam::code_layer<noting_layer<Inner>, Inner> {
+ public:
+  noting_layer(Inner inner, std::string name, std::shared_ptr<std::vector<std::string>> asked)
+      : cofferdam::code_layer<noting_layer, Inner>(std::move(inner)),
+        name_(std::move(name)),
+        asked_(std::move(asked)) {}
+  awaitable<std::optional<code_result>> admit(const code_request&) { return note(asked_, name_); }
+
+ private:
+  static awaitable<std::optional<code_result>> note(std::shared_ptr<std::vector<std::string>> asked, std::string name) {
+    asked->push_back(std::move(name));
+    co_return std::nullopt;
+  }
+  std::string name_;
+  std::shared_ptr<std::vector<std::string>> asked_;
+};
+
+class noting : public cofferdam::pipeable {
+ public:
+  noting(std::string name, std::shared_ptr<std::vector<std::string>> asked)
+      : name_(std::move(name)), asked_(std::move(asked)) {}
+  template <cofferdam::code_runner Inner>
+  noting_layer<Inner> attach(Inner inner) const {
+    return noting_layer<Inner>(std::move(inner), name_, asked_);
+  }
+
+ private:
+  std::string name_;
+  std::shared_ptr<std::vector<std::string>> asked_;
+};
+
+/// A layer that takes Markdown's fences away, which makes it opaque: the code within is another.
+template <cofferdam::code_runner Inner>
+class unfencing_layer : public cofferdam::code_layer<unfencing_layer<Inner>, Inner> {
+ public:
+  explicit unfencing_layer(Inner inner) : cofferdam::code_layer<unfencing_layer, Inner>(std::move(inner)) {}
+  awaitable<std::optional<code_result>> admit(const code_request&) { return nothing(); }
+  awaitable<code_result> run_code(code_request request) {
+    std::string source = request.source();
+    if (source.starts_with("```")) source = source.substr(3, source.size() - 6);
+    return this->inner().run_code(code_request(std::move(source)));
+  }
+
+ private:
+  static awaitable<std::optional<code_result>> nothing() { co_return std::nullopt; }
+};
+
+class unfencing : public cofferdam::pipeable {
+ public:
+  template <cofferdam::code_runner Inner>
+  unfencing_layer<Inner> attach(Inner inner) const {
+    return unfencing_layer<Inner>(std::move(inner));
+  }
+};
+
+/// Returns the verdict of one stack on one piece of code.
+template <class Runner>
+code_result ask(Runner& guarded, const std::string& source) {
+  code_result told;
+  run([&]() -> awaitable<void> {
+    code_request request(source);
+    code_result result = co_await guarded.run_code(std::move(request));
+    told = std::move(result);
+    co_await guarded.close();
+  });
+  return told;
+}
+
+}  // namespace review_test
+
+TEST(GuardOrder, the_model_is_never_asked_about_a_syntax_error) {
+  const auto model = model_that([](const auto& q) { return reply_of(allow(q)); });
+  const auto notes = std::make_shared<fake_runner::notes>();
+  const llm_review reviews{mock_model(model)};
+  const auto expect_refused = [&](auto guarded, const char* notation) {
+    const code_result result = ask(guarded, "x = (");
+    EXPECT_NE(result.reason().find("check_syntax finds a SyntaxError"), std::string::npos)
+        << notation << ": " << result.reason();
+    EXPECT_TRUE(model->asked.empty()) << notation;
+  };
+  expect_refused(fake_runner(notes) | cofferdam::check_syntax() | reviews, "check_syntax, then llm_review");
+  expect_refused(fake_runner(notes) | reviews | cofferdam::check_syntax(), "llm_review, then check_syntax");
+  expect_refused(fake_runner(notes) | reviews | cofferdam::limit_code() | cofferdam::check_syntax(), "three");
+  expect_refused(cofferdam::any_runner(fake_runner(notes) | cofferdam::check_syntax()) | reviews, "any_runner");
+  expect_refused(cofferdam::any_runner(fake_runner(notes) | reviews) | cofferdam::check_syntax(), "any_runner within");
+  EXPECT_TRUE(notes->ran.empty());
+}
+
+TEST(GuardOrder, cheap_guards_decide_from_left_to_right_and_the_model_last) {
+  const auto asked = std::make_shared<std::vector<std::string>>();
+  const auto model = model_that([asked](const auto& q) {
+    asked->push_back("model");
+    return reply_of(allow(q));
+  });
+  const auto notes = std::make_shared<fake_runner::notes>();
+  auto guarded = cofferdam::any_runner(fake_runner(notes) | noting("first", asked) |
+                                       llm_review(mock_model(model)).without_second_look() | noting("second", asked)) |
+                 noting("third", asked);
+  EXPECT_TRUE(ask(guarded, "x = 1").success());
+  EXPECT_EQ(*asked, (std::vector<std::string>{"first", "second", "third", "model"}));
+  EXPECT_EQ(notes->ran, std::vector<std::string>{"x = 1"});
+}
+
+TEST(GuardOrder, the_first_guard_of_the_list_names_what_is_wrong) {
+  const auto notes = std::make_shared<fake_runner::notes>();
+  auto guarded = fake_runner(notes) | cofferdam::check_syntax() | cofferdam::limit_code(4, 1);
+  EXPECT_NE(ask(guarded, "x = (").reason().find("check_syntax"), std::string::npos);
+  auto turned = fake_runner(notes) | cofferdam::limit_code(4, 1) | cofferdam::check_syntax();
+  EXPECT_NE(ask(turned, "x = (").reason().find("limit_code"), std::string::npos);
+}
+
+TEST(GuardOrder, a_layer_that_writes_its_own_run_code_is_never_passed_by) {
+  const auto asked = std::make_shared<std::vector<std::string>>();
+  const auto notes = std::make_shared<fake_runner::notes>();
+  auto guarded = fake_runner(notes) | cofferdam::check_syntax() | unfencing() | noting("outer", asked);
+  EXPECT_TRUE(ask(guarded, "```x = 1```").success());
+  EXPECT_EQ(notes->ran, std::vector<std::string>{"x = 1"});
+  EXPECT_EQ(*asked, std::vector<std::string>{"outer"});
+  auto refusing = fake_runner(notes) | cofferdam::check_syntax() | unfencing() | noting("outer", asked);
+  EXPECT_FALSE(ask(refusing, "```x = (```").success());
+  EXPECT_EQ(notes->ran.size(), 1U);
 }

@@ -6,10 +6,12 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/entry.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/llm/chat_model.hpp>
+
+#include "support/files_by_members.hpp"
 
 #include <deque>
 #include <functional>
@@ -21,12 +23,12 @@
 
 namespace cofferdam_test {
 
-/// A model in this process that says what a test has written down.
+/// A model in this process with scripted answers.
 class scripted_model {
  public:
   using step = std::function<cofferdam::chat_reply(const cofferdam::chat_request& asked)>;
 
-  /// What it has been asked, and what it will say. Copies share it.
+  /// The received requests and the scripted answers. Copies share them.
   class state {
    public:
     std::deque<step> script;
@@ -69,7 +71,7 @@ class scripted_model {
 
   const std::vector<cofferdam::chat_request>& asked() const { return state_->asked; }
   std::size_t left() const { return state_->script.size(); }
-  /// What the last message of the n-th request said.
+  /// Returns the last message of the n-th request.
   std::string told(std::size_t n) const { return state_->asked.at(n).messages().back().text(); }
 
  private:
@@ -118,6 +120,7 @@ class memory_environment {
     state_->files[cofferdam::workspace_path(path)] = cofferdam::bytes(content.begin(), content.end());
     co_return;
   }
+  cofferdam::file_system files() { return cofferdam_test::files_by_members(*this); }
   cofferdam::awaitable<cofferdam::entry> stat(std::string path) {
     const std::string name = cofferdam::workspace_path(path);
     const auto other = state_->others.find(name);

@@ -28,7 +28,7 @@
 
 namespace cofferdam_test {
 
-/// One thing that a scripted service says.
+/// One answer of a scripted service.
 class scripted_answer {
  public:
   int status = 200;
@@ -207,8 +207,7 @@ class scripted_turn {
   }
 };
 
-/// A service that speaks as OpenAI does and says what a test has written down: a turn for each request, streamed where
-/// that is asked for.
+/// A service with OpenAI's protocol and scripted answers: one turn for each request, streamed if requested.
 class scripted_model_server {
  public:
   /// An answer, or what makes one of a request.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
+#include <cofferdam/core/warning.hpp>
 #include <cofferdam/llm/session.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
 
@@ -13,6 +14,7 @@
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -55,7 +57,7 @@ agent_result work(scripted_model model, memory_environment env, std::string task
   });
 }
 
-/// A tool that does what a test says.
+/// A tool with scripted behaviour.
 class odd_tool {
  public:
   using action = std::function<tools::tool_result()>;
@@ -118,6 +120,26 @@ TEST(Session, files_go_in_and_finished_ones_come_out_byte_for_byte) {
   EXPECT_EQ(read(folder.path() / "result/out/x.bin"), content);
   EXPECT_EQ(saved, std::vector<std::string>{"out/x.bin"});
   EXPECT_TRUE(result.saved.ok());
+}
+
+TEST(Session, finishing_with_files_and_no_output_folder_is_one_warning) {
+  static std::vector<std::string> warnings;
+  warnings.clear();
+  const warning_handler before =
+      set_warning_handler([](std::string_view sentence) { warnings.emplace_back(sentence); });
+  scripted_model model;
+  memory_environment env;
+  model.call("write_file", R"({"path":"a.txt","content":"x"})").call("write_file", R"({"path":"b.txt","content":"x"})");
+  model.call("finish", R"({"reason":"r","paths":["a.txt","b.txt"]})");
+  const agent_result result = work(model, env);
+  scripted_model other;
+  other.call("finish", done);
+  work(other, env);
+  set_warning_handler(before);
+  EXPECT_TRUE(result.finished());
+  ASSERT_EQ(warnings.size(), 1U) << "none where there are no files";
+  EXPECT_NE(warnings[0].find("2 files (the first is \"a.txt\")"), std::string::npos) << warnings[0];
+  EXPECT_NE(warnings[0].find("output_dir()"), std::string::npos) << warnings[0];
 }
 
 TEST(Session, S35_S42_a_command_that_fails_counts_as_failed_and_has_the_time_that_the_model_gave_it) {
@@ -376,7 +398,7 @@ TEST(Session, a_conversation_that_is_too_long_is_shortened_step_by_step) {
   env.all().files["big"] = to_bytes(std::string(3000, 'x'));
   for (int i = 0; i < 5; ++i) model.call("read_file", R"({"path":"big"})");
   model.fail(chat_errc::context_overflow);  // old answers are cut
-  model.fail(chat_errc::context_overflow);  // no images; a summary is asked for
+  model.fail(chat_errc::context_overflow);  // no images, so the session requests a summary
   model.fail(chat_errc::context_overflow);  // ... which is too long as well
   model.say("The summary.").call("finish", done);
   std::vector<std::string> steps;

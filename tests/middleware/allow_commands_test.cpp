@@ -157,6 +157,27 @@ TEST(AllowCommands, a_dot_and_the_anchors_stop_at_no_line_break) {
   EXPECT_NE(made.result.advice().find("line break"), std::string::npos);
 }
 
+TEST(AllowCommands, a_refusal_for_a_line_break_alone_names_the_pattern_that_would_admit_it) {
+  const command several_lines = argv("python3", "-c", "a = 1\nprint(a)");
+  const decision refused = decide(allow_commands("ls", "python3.*"), several_lines);
+  EXPECT_NE(refused.result.advice().find("\"(?s)python3.*\""), std::string::npos) << refused.result.advice();
+  EXPECT_FALSE(decide(allow_commands("ls", "(?s)python3.*"), several_lines).refused());
+  // Control: another reason, other advice.
+  const decision other = decide(allow_commands("ls"), several_lines);
+  EXPECT_EQ(other.result.advice().find("(?s)"), std::string::npos) << other.result.advice();
+}
+
+TEST(AllowCommands, a_named_group_of_python_is_refused_with_the_spelling_that_works) {
+  std::string said;
+  try {
+    allow_commands("(?P<name>ls)");
+  } catch (const error& failure) {
+    said = failure.what();
+  }
+  EXPECT_NE(said.find("(?<name>...)"), std::string::npos) << said;
+  EXPECT_TRUE(admits(allow_commands("(?<name>ls)"), "ls"));
+}
+
 TEST(AllowCommands, prefix_match_admits_what_begins_right) {
   const auto policy = allow_commands("ls", "git status").prefix_match();
   for (const char* line : {"ls", "ls -l", "lsblk", "git status -s", "git statusx"})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/middleware/timeout.hpp>
 
 #include "support/fake_environment.hpp"
@@ -22,7 +22,7 @@ using cofferdam_test::run;
 std::optional<std::chrono::milliseconds> limit_after(command c) {
   auto log = std::make_shared<journal>();
   run([&]() -> awaitable<void> {
-    co_await with_environment(fake_provider<full_fake>(log) | timeout(30s), [&](auto& env) -> awaitable<void> {
+    co_await with(fake_provider<full_fake>(log) | timeout(30s), [&](auto& env) -> awaitable<void> {
       co_await env.run_command(c);
       co_await env.start(c);
     });

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
 #include <cofferdam/middleware/upload_files.hpp>
 
@@ -43,13 +43,13 @@ class UploadFiles : public ::testing::Test {
 
 TEST_F(UploadFiles, are_there_when_the_environment_opens) {
   run([&]() -> awaitable<void> {
-    co_await with_environment(local().without_warning() | upload_files(host("a.txt"), host("dir")),
-                              [&](auto& env) -> awaitable<void> {
-                                std::vector<entry> all = co_await list(env, ".");
-                                std::string names;
-                                for (const entry& one : all) names += one.path() + " ";
-                                EXPECT_EQ(names, "a.txt dir dir/b.txt dir/sub dir/sub/c.txt ");
-                              });
+    co_await with(local().without_warning() | upload_files(host("a.txt"), host("dir")),
+                  [&](auto& env) -> awaitable<void> {
+                    std::vector<entry> all = co_await list(env, ".");
+                    std::string names;
+                    for (const entry& one : all) names += one.path() + " ";
+                    EXPECT_EQ(names, "a.txt dir dir/b.txt dir/sub dir/sub/c.txt ");
+                  });
   });
 }
 
@@ -71,11 +71,11 @@ TEST_F(UploadFiles, are_copied_afresh_for_each_environment) {
 
 TEST_F(UploadFiles, an_allowlist_inside_or_outside_does_not_matter) {
   run([&]() -> awaitable<void> {
-    co_await with_environment(local().without_warning() | allow_commands("cat a.txt") | upload_files(host("a.txt")),
-                              [&](auto& env) -> awaitable<void> {
-                                command_result result = co_await env.run_command(shell("cat a.txt"));
-                                EXPECT_EQ(result.out().text(), "alpha");
-                              });
+    co_await with(local().without_warning() | allow_commands("cat a.txt") | upload_files(host("a.txt")),
+                  [&](auto& env) -> awaitable<void> {
+                    command_result result = co_await env.run_command(shell("cat a.txt"));
+                    EXPECT_EQ(result.out().text(), "alpha");
+                  });
   });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/middleware/variables.hpp>
 
 #include "support/fake_environment.hpp"
@@ -19,8 +19,8 @@ using cofferdam_test::run;
 std::string settings_after(variables layer, command c) {
   auto log = std::make_shared<journal>();
   run([&]() -> awaitable<void> {
-    co_await with_environment(fake_provider<full_fake>(log) | layer,
-                              [&](auto& env) -> awaitable<void> { co_await env.run_command(c); });
+    co_await with(fake_provider<full_fake>(log) | layer,
+                  [&](auto& env) -> awaitable<void> { co_await env.run_command(c); });
   });
   std::string all;
   for (const command::variable_setting& setting : log->commands.at(0).variables())

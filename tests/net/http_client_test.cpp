@@ -64,7 +64,7 @@ conversation answers(std::initializer_list<std::string> replies) {
   return plan;
 }
 
-/// What was thrown, looked at.
+/// The thrown exception.
 struct thrown {
   errc code{};
   std::error_code cause;
@@ -91,7 +91,7 @@ thrown failure_of(F&& make) {
   return {};
 }
 
-/// Pieces, then the end; how often it was asked is counted.
+/// A source of pieces, then the end. Counts its calls.
 class piece_source {
  public:
   explicit piece_source(std::vector<std::string> texts, int* asked = nullptr)
@@ -266,6 +266,26 @@ TEST_F(HttpClient, a_body_brings_its_length_or_its_chunks) {
             "PUT / HTTP/1.1\r\nHost: peer.test\r\nContent-Length: 4\r\n\r\nxyxy"
             "PUT / HTTP/1.1\r\nHost: peer.test\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nxyz\r\n3\r\nxyz\r\n0\r\n\r\n"
             "GET / HTTP/1.1\r\nHost: other\r\n\r\n");
+}
+
+TEST_F(HttpClient, a_body_of_known_length_may_come_in_chunks_all_the_same) {
+  const std::string large(100'000, 'x');
+  peer.plans = {answers({hello, hello}).on("186a0\r\n" + large + "\r\n0\r\n\r\n", hello).on("yy\r\n0\r\n\r\n", hello)};
+  use([&](http_client& one) -> awaitable<void> {
+    for (const std::string& text : {"abc"s, ""s, large}) {
+      http_request what("POST", "/");
+      what.body(http_body(std::string_view(text)).in_chunks());
+      const http_response answer = co_await one.request(std::move(what));
+      EXPECT_EQ(answer.text(), "hello") << text.size();
+    }
+    http_request pieces_in_chunks("PUT", "/");
+    pieces_in_chunks.body(http_body(piece_source(std::vector<std::string>(1, "yy")), 2).in_chunks());
+    co_await one.request(std::move(pieces_in_chunks));
+  });
+  EXPECT_EQ(peer.received.size(), 1U);
+  const std::string head = "POST / HTTP/1.1\r\nHost: peer.test\r\nTransfer-Encoding: chunked\r\n\r\n";
+  EXPECT_TRUE(peer.received.at(0) == head + "3\r\nabc\r\n0\r\n\r\n" + head + "0\r\n\r\n" + head + "186a0\r\n" + large +
+                                         "\r\n0\r\n\r\n" + "PUT" + head.substr(4) + "2\r\nyy\r\n0\r\n\r\n");
 }
 
 TEST_F(HttpClient, framing_is_not_the_callers_business) {
@@ -742,7 +762,8 @@ TEST_F(HttpClient, a_default_constructed_answer_or_connector_is_refused) {
             errc::invalid_argument);
 }
 
-/// What a test of every step does: a request with a streamed body, one over the kept connection, and an upgrade.
+/// The operations of the test of every step: a request with a streamed body, one over the kept connection, and an
+/// upgrade.
 awaitable<void> some_of_everything(http_client* one) {
   http_body body(http_body::source(piece_source(std::vector<std::string>(3, "xyz"))));
   http_request what("POST", "/");

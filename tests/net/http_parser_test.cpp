@@ -38,8 +38,8 @@ void describe(found& into, const cofferdam::http_request_head& head) {
   for (const auto& one : head.fields) into.text += "[" + one.name() + "=" + one.value() + "]";
 }
 
-/// Feeds pieces, keeping what a step has not consumed, until the message ends; then, unless it has, says that the stream
-/// has ended.
+/// Feeds pieces, with the unconsumed rest of the last step, until the message ends; then, if it has not ended, declares
+/// the end of the stream.
 template <class Parser>
 found feed(Parser parser, const std::vector<std::string>& pieces, bool ends = true) {
   found result;

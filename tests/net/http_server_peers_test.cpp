@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// What other implementations of HTTP make of our server: curl, and Python's http.client. And TLS, of which OpenSSL's is
-// the other side.
+// Our server with other implementations of HTTP: curl, and Python's http.client. Also TLS, with OpenSSL's client as the
+// peer.
 
 #include <cofferdam/net/http_client.hpp>
 #include <cofferdam/net/http_server.hpp>

@@ -51,7 +51,7 @@ inline cofferdam::awaitable<bool> comes_about(std::function<bool()> what) {
   co_return false;
 }
 
-/// A client that says what it is told to, byte for byte.
+/// A client that sends the given bytes unchanged.
 class raw_client {
  public:
   explicit raw_client(cofferdam::byte_stream stream) : stream_(std::move(stream)) {}
@@ -79,7 +79,7 @@ class raw_client {
     }
     co_return std::exchange(heard_, std::string());
   }
-  /// What comes up to and with `mark`; what came behind it is kept for later.
+  /// Reads up to and including `mark`; later bytes are kept.
   cofferdam::awaitable<std::string> hear(std::string mark) {
     std::array<std::byte, 4096> room;
     while (heard_.find(mark) == std::string::npos) {

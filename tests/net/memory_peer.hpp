@@ -33,12 +33,12 @@
 
 namespace cofferdam_test {
 
-/// What a peer does on one connection: says things, each once it has heard something, then goes on waiting or ends.
+/// The behaviour of a peer on one connection: sends each reply once it has received a text, then waits or ends.
 class conversation {
  public:
   enum class ending { stay, close, reset };
 
-  /// Says `reply` once what was heard since the last reply holds `heard`.
+  /// Sends `reply` once the input since the last reply contains `heard`.
   conversation& on(std::string heard, std::string reply) & {
     turns.push_back({std::move(heard), std::move(reply)});
     return *this;
@@ -80,9 +80,9 @@ class memory_peer {
   std::vector<conversation> plans;
   /// The longest piece that a read yields.
   std::size_t piece = std::numeric_limits<std::size_t>::max();
-  /// What came over each connection.
+  /// The received bytes of each connection.
   std::vector<std::string> received;
-  /// Whether this side has said that it sends no more.
+  /// True for each connection whose sending direction this side has closed.
   std::vector<bool> half_closed;
   /// Streams that were not closed.
   int open = 0;

@@ -16,7 +16,7 @@
 
 namespace cofferdam_test {
 
-/// Whether there is a Python to run tests/net/http_server.py with.
+/// Returns true if there is a Python to run tests/net/http_server.py.
 inline bool has_python() { return std::system("python3 -c 'import ssl, http.server' >/dev/null 2>&1") == 0; }
 
 /// A process of tests/net/http_server.py; ended with the object.

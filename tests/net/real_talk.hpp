@@ -20,7 +20,7 @@
 
 namespace cofferdam_test {
 
-/// All that comes until the other side says that it sends no more.
+/// Reads until the other side ends its direction.
 inline cofferdam::awaitable<std::string> read_all(cofferdam::byte_stream& stream) {
   std::string text;
   std::array<std::byte, 4096> room;
@@ -51,7 +51,7 @@ inline void http_body_of(cofferdam::http_request& request, int pieces) {
   request.body(cofferdam::http_body(cofferdam::http_body::source(piece_source(pieces))));
 }
 
-/// What another implementation of HTTP makes of us, over whatever the connector reaches.
+/// Exchanges requests with another implementation of HTTP, over any connector.
 inline cofferdam::awaitable<void> speak_to_a_real_server(cofferdam::connector there) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   cofferdam::http_client client(executor, there);

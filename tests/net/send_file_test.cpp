@@ -78,7 +78,7 @@ awaitable<connection> connected() {
   co_return both;
 }
 
-/// What the other side of a connection reads, up to its end.
+/// Reads the other side of a connection up to its end.
 awaitable<void> read_all(byte_stream from, std::string& into) {
   std::array<std::byte, 65536> room;
   for (;;) {
@@ -150,7 +150,7 @@ TEST(SendFile, waits_for_who_does_not_read_until_it_is_cancelled) {
   EXPECT_EQ(said, "cancelled");
 }
 
-/// A server that says how long a body was, and its end.
+/// A server that answers with the length and the end of a body.
 std::string talk(const http_body& body, bool with_tls) {
   std::string said;
   const cofferdam_test::certificate authority("");
@@ -181,7 +181,7 @@ std::string talk(const http_body& body, bool with_tls) {
     } catch (const error& reason) {
       said = std::string("error: ") + reason.what();
     }
-    // Whatever became of that one, the next request is a good one.
+    // After any outcome, the next request succeeds.
     const http_response next = co_await client.request(http_request("POST", "/").body(http_body("next")));
     said += " " + heard;
     co_await server.stop();

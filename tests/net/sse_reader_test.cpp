@@ -15,7 +15,7 @@ namespace {
 
 using namespace cofferdam;
 
-/// What is read from `text` in pieces of `size`: `type:data|` for each event.
+/// Reads `text` in pieces of `size`: `type:data|` for each event.
 std::string read(std::string_view text, std::size_t size = 1000) {
   sse_reader reader;
   std::string all;

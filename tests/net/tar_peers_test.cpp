@@ -70,7 +70,7 @@ void PrintTo(const thing& one, std::ostream* to) {
 }
 using things = std::map<std::string, thing>;
 
-/// What lies beneath a folder. A link's mode is no one's business.
+/// Lists the files beneath a folder. A link's mode is ignored.
 things in_folder(const std::filesystem::path& root) {
   things found;
   for (const auto& one : std::filesystem::recursive_directory_iterator(root)) {

@@ -196,7 +196,7 @@ TEST(TarReader, reads_numbers_in_base_256) {
             std::numeric_limits<std::int64_t>::max());
   EXPECT_EQ(only(with(136, std::string_view("\xff\xff\xff\xff\x80\0\0\0\0\0\0\0", 12))).head.modified(),
             std::numeric_limits<std::int64_t>::min());
-  // What does not fit into 63 bits, from both sides; what may not be negative.
+  // Numbers that do not fit into 63 bits, positive and negative; and negative numbers in fields that do not allow them.
   EXPECT_EQ(refusal(with(136, std::string_view("\x80\0\0\0\x80\0\0\0\0\0\0\0", 12))), errc::io_error);
   EXPECT_EQ(refusal(with(136, std::string_view("\x80\0\0\1\0\0\0\0\0\0\0\0", 12))), errc::io_error);
   EXPECT_EQ(refusal(with(136, "\xff\xff\xff\xff\x7f\xff\xff\xff\xff\xff\xff\xff")), errc::io_error);

@@ -45,7 +45,7 @@ errc refusal(const tar_entry& entry) {
   return thrown_by([&] { writer.head(entry); });
 }
 
-/// What comes back of one entry's head.
+/// Reads one entry's head back.
 tar_entry back(const tar_entry& entry) {
   cofferdam::tar_reader reader(tar_limits().bytes(std::numeric_limits<std::uint64_t>::max()));
   const std::string blocks = head(entry);

@@ -12,6 +12,7 @@
 #include "support/temporary_folder.hpp"
 
 #include <asio/ip/tcp.hpp>
+#include <asio/this_coro.hpp>
 
 #include <gtest/gtest.h>
 
@@ -52,7 +53,7 @@ awaitable<byte_stream> connect(connector there, std::chrono::milliseconds limit 
   co_return stream;
 }
 
-/// One round trip, since TLS 1.3 tells of a missing client certificate only then.
+/// One round trip, because TLS 1.3 reports a missing client certificate only then.
 awaitable<void> exchange(connector there) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   cofferdam::http_client client(executor, std::move(there));
@@ -226,7 +227,7 @@ TEST_F(Tls, a_peer_that_never_shakes_hands_runs_into_the_limit_or_is_given_up) {
 }
 
 TEST_F(Tls, a_connection_that_breaks_off_is_not_an_end) {
-  // The server ends TCP but not TLS, as somebody on the way could.
+  // The server ends TCP but not TLS, as an attacker on the network could.
   serve(good);
   run([&]() -> awaitable<void> {
     byte_stream stream = co_await connect(to(tls_settings().trust(authority.pem())));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/net/detail/socket_stream.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/net/transport.hpp>
 
@@ -15,6 +16,7 @@
 #include <asio/local/connect_pair.hpp>
 #include <asio/local/stream_protocol.hpp>
 #include <asio/posix/stream_descriptor.hpp>
+#include <asio/this_coro.hpp>
 
 #include <gtest/gtest.h>
 
@@ -120,7 +122,7 @@ TEST(UnixConnector, a_socket_that_may_not_be_used_is_named_so) {
   const std::string path = (folder / "a.sock").string();
   const unix_listener closed(path);
   ASSERT_EQ(::chmod(path.c_str(), 0), 0);
-  const bool is_root = ::geteuid() == 0;  // who may use every socket
+  const bool is_root = ::geteuid() == 0;  // root may use every socket
   if (is_root) {
     ASSERT_EQ(::seteuid(65534), 0);
   }

@@ -4,6 +4,7 @@
 #include <cofferdam/os/spawn.hpp>
 
 #include "support/census.hpp"
+#include "support/pause.hpp"
 #include "support/run.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -45,9 +46,12 @@ using cofferdam::detail::child_process;
 using cofferdam::detail::command_limits;
 using cofferdam::detail::command_registry;
 using cofferdam::detail::end_reason;
+using cofferdam::detail::make_command;
 using cofferdam::detail::reaper;
+using cofferdam::detail::running_command;
 using cofferdam_test::eventually;
 using cofferdam_test::is_alive;
+using cofferdam_test::pause_for;
 using cofferdam_test::run;
 using cofferdam_test::temporary_folder;
 using namespace std::chrono_literals;
@@ -57,7 +61,7 @@ using clock = std::chrono::steady_clock;
 /// A shell line under a `child_process`, in a folder of its own.
 class under_test {
  public:
-  under_test(asio::any_io_executor executor, const std::string& line, command_limits limits = command_limits(),
+  under_test(const asio::any_io_executor& executor, const std::string& line, command_limits limits = command_limits(),
              std::optional<std::string> input = std::nullopt,
              std::shared_ptr<command_registry> registry = std::make_shared<command_registry>()) {
     cofferdam::spawn_request request;
@@ -73,13 +77,14 @@ class under_test {
     cofferdam::spawned started = cofferdam::spawn(request);
     if (!started.ok()) throw std::system_error(started.cause());
     pid = started.pid();
-    child = std::make_shared<child_process>(std::move(executor), std::move(registry), pid, started.pidfd(),
-                                            std::move(pipes), limits);
-    child->begin(to_bytes(input.value_or("")));
+    const auto process = make_command<child_process>(executor, std::move(registry), limits, clock::now(), executor, pid,
+                                                     started.pidfd(), std::move(pipes));
+    process->begin(to_bytes(input.value_or("")));
+    child = process->command().kept();
   }
 
   awaitable<command_result> finish() {
-    co_await child_process::complete(child, "test");
+    co_await running_command::complete(child, "test");
     co_return child->result();
   }
 
@@ -97,14 +102,9 @@ class under_test {
   }
 
   temporary_folder folder;
-  std::shared_ptr<child_process> child;
+  std::shared_ptr<running_command> child;
   pid_t pid = -1;
 };
-
-awaitable<void> pause(std::chrono::milliseconds time) {
-  asio::steady_timer timer(co_await asio::this_coro::executor, time);
-  co_await timer.async_wait(asio::use_awaitable);
-}
 
 command_limits limited(std::chrono::milliseconds timeout, std::chrono::milliseconds grace = 5s) {
   command_limits limits;
@@ -154,6 +154,10 @@ TEST(ChildProcess, its_limit_fires_although_nobody_reads_or_waits) {
     EXPECT_EQ(result.term_signal(), SIGTERM);
     EXPECT_GT(result.out().total(), 0U) << "what stood in the pipe";
   });
+}
+
+TEST(ChildProcess, a_limit_of_one_second_is_told_in_the_singular) {
+  EXPECT_EQ(result_of("sleep 60", limited(1s)).reason(), "Command timed out after 1 second");
 }
 
 TEST(ChildProcess, ends_at_sigterm_without_waiting_for_the_grace) {
@@ -211,10 +215,10 @@ TEST(ChildProcess, only_the_first_reason_to_end_it_counts) {
 TEST(ChildProcess, a_limit_that_comes_after_its_end_is_no_timeout) {
   run([]() -> awaitable<void> {
     under_test one(co_await asio::this_coro::executor, "sleep 60 & exit 5",
-                   lingering(300ms));  // no limit: end() is said by hand
+                   lingering(300ms));  // no limit: the test itself calls end()
     const bool dead = co_await under_test::until([&] { return !is_alive(one.pid); });
     EXPECT_TRUE(dead);
-    co_await pause(30ms);
+    co_await pause_for(30ms);
     one.child->end(end_reason::timeout);
     command_result result = co_await one.finish();
     EXPECT_EQ(result.kind(), error_kind::none);
@@ -261,8 +265,8 @@ TEST(ChildProcess, of_a_writer_that_left_the_group_only_what_stands_in_the_pipe_
     one.folder.write("go", "");
     const bool finished = co_await under_test::until([&] { return !is_alive(one.pid); });
     EXPECT_TRUE(finished);
-    // Nobody has read so far. Once the linger is over, the late writer writes, and only then somebody reads.
-    co_await pause(400ms);
+    // Nothing was read so far. Once the linger time is over, the late process writes, and only then the test reads.
+    co_await pause_for(400ms);
     one.folder.write("over", "");
     const bool wrote = co_await under_test::until([&] { return one.folder.has("late"); });
     EXPECT_TRUE(wrote);
@@ -298,7 +302,7 @@ TEST(ChildProcess, what_was_not_read_before_its_end_can_be_read_after_it) {
     under_test one(co_await asio::this_coro::executor, "printf tail");
     const bool dead = co_await under_test::until([&] { return !is_alive(one.pid); });
     EXPECT_TRUE(dead);
-    co_await pause(200ms);
+    co_await pause_for(200ms);
     chunk piece = co_await one.child->read();
     EXPECT_EQ(as_text(piece.data()), "tail");
     chunk end = co_await one.child->read();

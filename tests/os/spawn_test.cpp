@@ -3,6 +3,7 @@
 #include <cofferdam/os/spawn.hpp>
 
 #include "support/census.hpp"
+#include "support/forbid.hpp"
 #include "support/forked_host.hpp"
 #include "support/require.hpp"
 #include "support/temporary_folder.hpp"
@@ -24,10 +25,7 @@
 
 #include <fcntl.h>
 #include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -43,6 +41,7 @@ using cofferdam::spawn_stage;
 using cofferdam::spawned;
 using cofferdam::unique_fd;
 using cofferdam_test::eventually;
+using cofferdam_test::forbid;
 using cofferdam_test::in_forked_host;
 using cofferdam_test::process_entry;
 using cofferdam_test::process_of;
@@ -117,18 +116,6 @@ std::string joined(const strings& words) {
   std::string all;
   for (const std::string& word : words) all += word + '\0';
   return all;
-}
-
-/// Makes one system call fail in this process and all it starts, with the given errno.
-bool forbid(long number, int with) {
-  sock_filter rules[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(number), 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(with)),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog program{4, rules};
-  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
 bool readable(int fd, int milliseconds) {
@@ -274,7 +261,7 @@ TEST(Spawn, allows_no_core_dump_neither_as_a_file_nor_to_a_helper) {
   ASSERT_TRUE(one.start().ok());
   rlimit ours{};
   ::getrlimit(RLIMIT_CORE, &ours);
-  // 1 is the kernel's word for neither; who may have no core files at all cannot be given even that.
+  // 1 is the kernel's value for neither; a process with a hard limit of 0 cannot get even that.
   EXPECT_EQ(one.line("limits", "Max core file size").substr(0, 2), ours.rlim_max == 0 ? "0 " : "1 ");
 }
 

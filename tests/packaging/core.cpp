@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A stranger that uses core alone: runs a coroutine over a provider of its own and says so.
+// A consumer that uses only core: runs a coroutine over its own provider and prints a message.
 
 #include <cofferdam/core/code_exec_provider.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/middleware/timeout.hpp>
 #include <cofferdam/version.hpp>
 

@@ -58,6 +58,29 @@ find_package() {
     cmake --build found && runs found/whole
 }
 
+installed_compiled() {
+  cmake -G Ninja -S "$source" -B made_compiled -DCOFFERDAM_BUILD_TESTS=OFF -DCOFFERDAM_BUILD_EXAMPLES=OFF \
+    -DCOFFERDAM_BUILD_BENCHMARKS=OFF -DCOFFERDAM_CORE_ONLY=ON -DCOFFERDAM_INSTALL_COMPILED=ON &&
+    cmake --build made_compiled && cmake --install made_compiled --prefix "$clean/prefix_compiled" &&
+    test -f prefix_compiled/include/cofferdam/backends/impl/local.ipp &&
+    cmake -G Ninja -S "$here/find_package_compiled" -B found_compiled -DCMAKE_PREFIX_PATH="$clean/prefix_compiled" &&
+    cmake --build found_compiled && found_compiled/local | grep -qx hello
+}
+
+# An object that is passed from one mode to the other: an undefined reference that names the mode.
+modes_do_not_mix() {
+  local compiler said
+  for compiler in "$cxx" $(command -v clang++-16 || true); do
+    flags="-std=c++20 -DASIO_STANDALONE -DASIO_HAS_CO_AWAIT -I$source/include"
+    "$compiler" $flags -c "$here/modes/takes.cpp" -o takes.o &&
+      "$compiler" $flags -DCOFFERDAM_SEPARATE_COMPILATION -c "$here/modes/takes.cpp" -o takes_compiled.o &&
+      "$compiler" $flags -DCOFFERDAM_SEPARATE_COMPILATION -c "$here/modes/gives.cpp" -o gives.o &&
+      "$compiler" gives.o takes_compiled.o -o same_mode && ./same_mode || return 1
+    if said=$("$compiler" gives.o takes.o -o mixed 2>&1); then return 1; fi
+    grep -q 'undefined reference.*take(cofferdam::v0_compiled::' <<<"$said" || return 1
+  done
+}
+
 {
   try 1 "include path" include_path
   try 2 "single header" single_header
@@ -67,10 +90,12 @@ find_package() {
   try 4 "install" installed
   try 5 "find_package(cofferdam COMPONENTS core), with neither Boost.JSON nor OpenSSL" find_package_core
   try 6 "find_package(cofferdam)" find_package
+  try 7 "find_package(cofferdam COMPONENTS core compiled)" installed_compiled
+  try 8 "the two modes do not mix" modes_do_not_mix
 }
 wait
-cat "$clean"/results/[1-6]
-passed=$(cat "$clean"/results/[1-6] | grep -c '^ok ' || true)
-failed=$((6 - passed))
+cat "$clean"/results/[1-8]
+passed=$(cat "$clean"/results/[1-8] | grep -c '^ok ' || true)
+failed=$((8 - passed))
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// What every stranger does. It is included after cofferdam, however that came in.
+// The common part of all consumers. It is included after cofferdam, in any form of it.
 
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
@@ -42,7 +42,7 @@ inline cofferdam::awaitable<void> work() {
     cofferdam::command_result result = co_await inside.run_command(cofferdam::argv("true"));
     static_cast<void>(result);
   };
-  co_await cofferdam::with_environment(provider() | cofferdam::timeout(std::chrono::seconds(5)), body);
+  co_await cofferdam::with(provider() | cofferdam::timeout(std::chrono::seconds(5)), body);
 }
 
 inline int run() {

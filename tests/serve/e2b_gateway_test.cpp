@@ -48,7 +48,7 @@ std::string not_found(const std::string& id) {
 // ---- the control plane ----
 
 TEST(E2bGateway, both_dialects_create_a_sandbox) {
-  run_with_gateway([](e2b_gateway& gateway, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([](e2b_gateway::server& gateway, gateway_client& client) -> awaitable<void> {
     http_response answer =
         co_await client.api("POST", "/v2/sandboxes", R"({"templateID":"Base:v1","metadata":{"user":"abc"}})");
     EXPECT_EQ(answer.status(), 201);
@@ -66,7 +66,7 @@ TEST(E2bGateway, both_dialects_create_a_sandbox) {
     value = json_of(answer.text());
     EXPECT_FALSE(value.as_object().contains("envdAccessToken")) << "the older dialect secures only what asks for it";
     EXPECT_EQ(gateway.sandboxes(), 3U);
-    // Its time is 15 s where nothing was said.
+    // Its default lifetime is 15 s.
     answer = co_await client.api("GET", "/sandboxes/" + text_at(value, "sandboxID") + "-6532622b");
     EXPECT_EQ(answer.status(), 200);
     const boost::json::value detail = json_of(answer.text());
@@ -78,7 +78,7 @@ TEST(E2bGateway, both_dialects_create_a_sandbox) {
 }
 
 TEST(E2bGateway, what_is_wrong_with_a_request_is_said_as_by_the_real_one) {
-  run_with_gateway([](e2b_gateway& gateway, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([](e2b_gateway::server& gateway, gateway_client& client) -> awaitable<void> {
     const std::string none = failure_text(404, "validation error: no matching operation was found");
     const std::string method = failure_text(400, "validation error: method not allowed");
     struct row {
@@ -154,20 +154,20 @@ TEST(E2bGateway, what_is_wrong_with_a_request_is_said_as_by_the_real_one) {
 
 TEST(E2bGateway, no_internet_is_promised_only_where_there_is_none) {
   const std::string body = R"({"templateID":"base","allow_internet_access":false})";
-  run_with_gateway([&](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     const http_response answer = co_await client.api("POST", "/v2/sandboxes", body);
     EXPECT_EQ(answer.status(), 400);
   });
   run_with_gateway(
-      [&](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+      [&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
         const http_response answer = co_await client.api("POST", "/v2/sandboxes", body);
         EXPECT_EQ(answer.status(), 201);
       },
-      e2b_gateway_options().without_internet());
+      e2b_gateway::options().without_internet());
 }
 
 TEST(E2bGateway, the_list_has_pages_and_filters) {
-  run_with_gateway([](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     std::vector<std::string> ids;
     for (const char* const user : {"a", "b", "a"}) {
       const gateway_sandbox_name one = co_await client.create(R"({"templateID":"base","metadata":{"user":")" +
@@ -213,7 +213,7 @@ TEST(E2bGateway, the_list_has_pages_and_filters) {
 }
 
 TEST(E2bGateway, a_killed_sandbox_is_gone_with_all_it_had) {
-  run_with_gateway([](e2b_gateway& gateway, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([](e2b_gateway::server& gateway, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create();
     gateway_stream stream = co_await client.start(one, "pwd; sleep 1000");
     co_await stream.hear("\n");
@@ -240,7 +240,7 @@ TEST(E2bGateway, a_killed_sandbox_is_gone_with_all_it_had) {
 }
 
 TEST(E2bGateway, a_sandbox_ends_when_its_time_is_over) {
-  run_with_gateway([](e2b_gateway& gateway, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([](e2b_gateway::server& gateway, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create(R"({"templateID":"base","timeout":1})");
     const gateway_sandbox_name other = co_await client.create(R"({"templateID":"base","timeout":1})");
     gateway_stream stream = co_await client.start(one, "sleep 1000");
@@ -273,7 +273,7 @@ TEST(E2bGateway, a_sandbox_ends_when_its_time_is_over) {
 
 TEST(E2bGateway, there_are_no_more_sandboxes_than_allowed) {
   run_with_gateway(
-      [](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+      [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
         const gateway_sandbox_name one = co_await client.create();
         co_await client.create();
         http_response answer = co_await client.api("POST", "/v2/sandboxes", R"({"templateID":"base"})");
@@ -284,10 +284,10 @@ TEST(E2bGateway, there_are_no_more_sandboxes_than_allowed) {
         EXPECT_EQ(answer.status(), 204);
         co_await client.create();
       },
-      e2b_gateway_options().sandboxes(2));
+      e2b_gateway::options().sandboxes(2));
 }
 
-/// Cannot be opened; its reason is nobody's business.
+/// Cannot be opened; its reason must not be revealed.
 class broken_provider {
  public:
   awaitable<local_environment> open() const {
@@ -298,20 +298,20 @@ class broken_provider {
 
 TEST(E2bGateway, a_provider_that_fails_is_an_answer_that_tells_no_secret) {
   run_with_gateway(
-      [](e2b_gateway& gateway, gateway_client& client) -> awaitable<void> {
+      [](e2b_gateway::server& gateway, gateway_client& client) -> awaitable<void> {
         for (int i = 0; i < 3; ++i) {
           const http_response answer = co_await client.api("POST", "/v2/sandboxes", R"({"templateID":"base"})");
           EXPECT_EQ(said(answer), failure_text(500, "The sandbox could not be created, or changed"));
         }
         EXPECT_EQ(gateway.sandboxes(), 0U);
       },
-      e2b_gateway_options().sandboxes(1), any_provider(broken_provider()));
+      e2b_gateway::options().sandboxes(1), any_provider(broken_provider()));
 }
 
 TEST(E2bGateway, listening_beyond_this_machine_needs_a_key) {
   cofferdam_test::run([]() -> awaitable<void> {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    e2b_gateway open(executor, local_provider());
+    e2b_gateway::server open(executor, local_provider());
     const std::string sentence =
         cofferdam_test::sentence_of([&] { static_cast<void>(open.serve(tcp_listener(executor, "0.0.0.0", 0))); });
     EXPECT_NE(sentence.find("there is no API key"), std::string::npos) << sentence;
@@ -320,23 +320,23 @@ TEST(E2bGateway, listening_beyond_this_machine_needs_a_key) {
 
 TEST(E2bGateway, options_that_cannot_be_are_refused) {
   using cofferdam_test::code_of;
-  EXPECT_EQ(code_of([] { e2b_gateway_options().api_key(""); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { e2b_gateway_options().api_key("a b"); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { e2b_gateway_options().domain("a:1"); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { e2b_gateway_options().domain(".a"); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { e2b_gateway_options().home("user"); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { e2b_gateway_options().home("/a/../b"); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { e2b_gateway_options().sandboxes(0); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { e2b_gateway_options().longest_life(0s); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { e2b_gateway_options().watch_interval(1ms); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { e2b_gateway_options().port(49983, nullptr); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([] { e2b_gateway::options().api_key(""); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([] { e2b_gateway::options().api_key("a b"); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([] { e2b_gateway::options().domain("a:1"); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([] { e2b_gateway::options().domain(".a"); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([] { e2b_gateway::options().home("user"); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([] { e2b_gateway::options().home("/a/../b"); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([] { e2b_gateway::options().sandboxes(0); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([] { e2b_gateway::options().longest_life(0s); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([] { e2b_gateway::options().watch_interval(1ms); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([] { e2b_gateway::options().port(49983, nullptr); }), errc::invalid_argument);
 }
 
 TEST(E2bGateway, paths_that_commands_of_a_local_workspace_print_are_understood) {
   cofferdam_test::run([]() -> awaitable<void> {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    // Not erased, and without a layer: those do not say where the workspace is.
-    e2b_gateway gateway(executor, local().without_warning());
+    // Not erased, and without a layer: those do not provide the workspace's path.
+    e2b_gateway::server gateway(executor, local().without_warning());
     listener where = tcp_listener(executor, "127.0.0.1", 0);
     gateway_client client(executor, where.port());
     bool ended = false;
@@ -407,7 +407,7 @@ TEST(E2bGateway, what_can_stand_still_is_paused_and_resumed) {
   cofferdam_test::run([&]() -> awaitable<void> {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     // Not erased: any_provider does not know of pausing.
-    e2b_gateway gateway(executor, pausing_provider(heard));
+    e2b_gateway::server gateway(executor, pausing_provider(heard));
     listener where = tcp_listener(executor, "127.0.0.1", 0);
     gateway_client client(executor, where.port());
     bool ended = false;
@@ -445,7 +445,7 @@ TEST(E2bGateway, what_can_stand_still_is_paused_and_resumed) {
 
 TEST(E2bGateway, the_end_of_serving_closes_every_sandbox) {
   std::string folder;
-  run_with_gateway([&](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create();
     const gateway_stream stream = co_await client.run(one, "pwd; sleep 1000 >/dev/null 2>&1 &");
     folder = stream.out.substr(0, stream.out.find('\n'));
@@ -458,7 +458,7 @@ TEST(E2bGateway, the_end_of_serving_closes_every_sandbox) {
 /// A gateway with a sandbox, a process and a watcher in it, which is cancelled, or destroyed, at any step.
 awaitable<void> a_life(std::shared_ptr<std::uint16_t> port) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  e2b_gateway gateway(executor, local_provider());
+  e2b_gateway::server gateway(executor, local_provider());
   listener where = tcp_listener(executor, "127.0.0.1", 0);
   *port = where.port();
   co_await gateway.serve(std::move(where));
@@ -517,7 +517,7 @@ TEST(E2bGateway, is_cancelled_at_any_step_and_leaves_nothing) {
     is_over = was_over;
     ASSERT_TRUE(failure);
     EXPECT_EQ(cofferdam_test::code_of([&] { std::rethrow_exception(failure); }), errc::cancelled);
-    context.run();  // the visitor ends, too: nobody answers him
+    context.run();  // the visitor ends too: it gets no answer
     is_over = was_over;
   }
   EXPECT_TRUE(is_over);

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// A gateway on a free port of this machine, and a client that says what E2B's SDKs say.
+// A gateway on a free port of this machine, and a client that sends the requests of E2B's SDKs.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/any_provider.hpp>
@@ -52,7 +52,7 @@ struct gateway_sandbox_name {
   std::string token;
 };
 
-/// What comes on a Connect stream, message by message.
+/// The messages of a Connect stream.
 class gateway_stream {
  public:
   gateway_stream() = default;
@@ -60,7 +60,7 @@ class gateway_stream {
 
   int status() const noexcept { return exchange_.status(); }
   const cofferdam::http_response_head& head() const noexcept { return exchange_.head(); }
-  /// The next message; nothing at the end, of which `ending()` says how it was.
+  /// Returns the next message; no value at the end. `ending()` is then the payload of the end envelope.
   cofferdam::awaitable<std::optional<std::string>> next() {
     for (;;) {
       if (const auto envelope = reader_.next(rest_)) {
@@ -75,7 +75,7 @@ class gateway_stream {
       rest_ = cofferdam::as_text(cofferdam::bytes_view(room_).first(count));
     }
   }
-  /// What the end envelope says; empty where there was none.
+  /// Returns the payload of the end envelope; empty if there was none.
   const std::string& ending() const noexcept { return ending_; }
   /// All of the rest: the outputs as one text each, and the end event.
   cofferdam::awaitable<void> finish() {
@@ -211,20 +211,20 @@ class gateway_client {
   }
 };
 
-using gateway_work = std::function<cofferdam::awaitable<void>(cofferdam::e2b_gateway&, gateway_client&)>;
+using gateway_work = std::function<cofferdam::awaitable<void>(cofferdam::e2b_gateway::server&, gateway_client&)>;
 
 inline cofferdam::any_provider local_provider() {
   return cofferdam::any_provider(cofferdam::local().without_warning().kill_grace(std::chrono::milliseconds(50)));
 }
 
 /// Runs `body` while a gateway serves; stops it then, and checks that nothing is left.
-inline cofferdam::awaitable<void> with_gateway(cofferdam::e2b_gateway_options options, gateway_work body,
+inline cofferdam::awaitable<void> with_gateway(cofferdam::e2b_gateway::options options, gateway_work body,
                                                cofferdam::any_provider provider = local_provider()) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   cofferdam::http_server_settings settings = options.server();
   settings.stop_time(std::chrono::milliseconds(50));
   options.server(settings);
-  cofferdam::e2b_gateway gateway(executor, std::move(provider), std::move(options));
+  cofferdam::e2b_gateway::server gateway(executor, std::move(provider), std::move(options));
   cofferdam::listener where = cofferdam::tcp_listener(executor, "127.0.0.1", 0);
   gateway_client client(executor, where.port());
   bool ended = false;
@@ -251,7 +251,7 @@ inline cofferdam::awaitable<void> with_gateway(cofferdam::e2b_gateway_options op
 }
 
 inline void run_with_gateway(const gateway_work& body,
-                             cofferdam::e2b_gateway_options options = cofferdam::e2b_gateway_options(),
+                             cofferdam::e2b_gateway::options options = cofferdam::e2b_gateway::options(),
                              cofferdam::any_provider provider = local_provider()) {
   run([&] { return with_gateway(std::move(options), body, std::move(provider)); }, std::chrono::seconds(120));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// MCP's official clients, Inspector and conformance suite, unmodified, against `cofferdam-mcp` and, for what the suite wants
-// of a server, everything_server: serve/mcp/peers.sh puts them into a folder, which COFFERDAM_MCP_PEERS names.
+// MCP's official clients, Inspector and conformance suite, unmodified, against `cofferdam-mcp` and, for what the suite
+// wants of a server, everything_server: serve/mcp/peers.sh puts them into a folder, which COFFERDAM_MCP_PEERS names.
 // COFFERDAM_MCP_PROGRAM and COFFERDAM_MCP_EVERYTHING are the paths of the two programs.
 
 #include "support/require.hpp"
@@ -30,7 +30,7 @@ std::string script(const std::string& name) {
   return quoted(std::string(COFFERDAM_SOURCE_DIR) + "/tests/serve/mcp/" + name);
 }
 
-/// What a command of this machine prints, line by line.
+/// Returns the output of a command on this machine, line by line.
 std::vector<std::string> printed_by(const std::string& line) {
   std::FILE* const pipe = ::popen((line + " 2>&1").c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("popen failed");
@@ -141,7 +141,7 @@ TEST(McpPeers, the_inspector_calls_tools_in_containers) {
   const std::string daemon = named_by("COFFERDAM_TEST_DOCKER");
   COFFERDAM_NEEDS("docker", !daemon.empty(), "what the Inspector says of tools in containers");
   run_inspector("env DOCKER_HOST=" + quoted(daemon), "code_exec,run_python legacy",
-                "--provider docker --image cofferdam-test/debian", 3);
+                "--provider docker:cofferdam-test/debian", 3);
 }
 
 TEST(McpPeers, the_inspector_calls_python_in_pyodide) {

@@ -120,6 +120,9 @@ TEST(McpServer, a_command_answers_with_text_and_facts) {
     EXPECT_EQ(member(facts(much), "stdout_bytes"), "100000");
     EXPECT_EQ(member(facts(much), "stdout_truncated"), "true");
     EXPECT_LT(text_said(much).size(), 200'000U);
+    const value sudo = co_await client.call(
+        "code_exec", R"({"cmd":"echo 'sudo: The \"no new privileges\" flag is set' >&2; exit 1"})");
+    EXPECT_NE(text_said(sudo).find("no_new_privs"), std::string::npos) << text_said(sudo);
     const value nowhere = co_await client.call("code_exec", R"({"cmd":"true","cwd":"no/such"})");
     EXPECT_TRUE(result_in(nowhere).at("isError").as_bool());
     const value seeds = co_await client.call("seeds", R"({"cmd":"echo from a tool"})");
@@ -213,6 +216,9 @@ TEST(McpServer, python_lives_on_in_the_same_workspace_behind_its_guards) {
     EXPECT_EQ(member(facts(first), "result_json"), "42");
     EXPECT_EQ(member(facts(first), "stdout"), "hi\n");
     EXPECT_EQ(boost::json::serialize(facts(first).at("new_files")), R"(["made.txt"])");
+    const value mean = co_await client.call("run_python", R"({"code":"24.0 / 2"})");
+    EXPECT_EQ(member(facts(mean), "result"), "12.0");
+    EXPECT_EQ(member(facts(mean), "result_json"), "12.0") << "as people write it";
     const value file = co_await client.call("read_file", R"({"path":"made.txt"})");
     EXPECT_EQ(member(facts(file), "content"), "by python\n");
     EXPECT_EQ(*with.opened, 1);
@@ -321,7 +327,7 @@ TEST(McpServer, files_come_from_one_folder_of_the_host_and_go_to_another) {
     const value handed = co_await client.call("download_file", R"({"path":"./data/c.csv","deliver":"host"})");
     EXPECT_EQ(member(facts(handed), "host_path"), (root.path() / "out/data/c.csv").string());
     EXPECT_EQ(std::filesystem::file_size(root.path() / "out/data/c.csv"), 4U);
-    // A link that somebody has put into the output folder leads nobody out of it.
+    // A link in the output folder leads no client out of it.
     std::filesystem::create_directory_symlink(root.path(), root.path() / "out/fresh");
     const value beyond = co_await client.call("download_file", R"({"path":"fresh/deep/b","deliver":"host"})");
     EXPECT_TRUE(result_in(beyond).at("isError").as_bool());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// E2B's official SDKs, unmodified, against the gateway over local folders: serve/sdk/peers.sh puts them into a folder, which
-// COFFERDAM_E2B_PEERS names.
+// E2B's official SDKs, unmodified, against the gateway over local folders: serve/sdk/peers.sh puts them into a folder,
+// which COFFERDAM_E2B_PEERS names.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/net/listener.hpp>
@@ -35,7 +35,7 @@ std::string peers() {
   return folder == nullptr ? std::string() : std::string(folder);
 }
 
-/// What a command of this machine prints, line by line. The gateway runs beside.
+/// Returns the output of a command on this machine, line by line. The gateway runs meanwhile.
 std::vector<std::string> lines_of(const std::string& line) {
   std::FILE* const pipe = ::popen((line + " 2>&1").c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("popen failed");
@@ -56,10 +56,10 @@ std::vector<std::string> lines_of(const std::string& line) {
 }
 
 /// Runs a script against a gateway of its own, and expects `least` checks, all of them good.
-void run_script(const std::string& words, std::size_t least, e2b_gateway_options options = e2b_gateway_options()) {
+void run_script(const std::string& words, std::size_t least, e2b_gateway::options options = e2b_gateway::options()) {
   constexpr std::string_view key = "e2b_00112233445566778899aabbccddeeff00112233";
   asio::io_context context(1);
-  e2b_gateway gateway(context.get_executor(), local().without_warning(), options.api_key(std::string(key)));
+  e2b_gateway::server gateway(context.get_executor(), local().without_warning(), options.api_key(std::string(key)));
   listener where = tcp_listener(context.get_executor(), "127.0.0.1", 0);
   const std::string url = "http://127.0.0.1:" + std::to_string(where.port());
   std::exception_ptr failure;
@@ -87,23 +87,23 @@ std::string script(const std::string& name) { return std::string(COFFERDAM_SOURC
 
 TEST(E2bSdk, the_official_javascript_sdk_is_served) {
   COFFERDAM_NEEDS("e2b-peers", !peers().empty(), "what E2B's own SDKs say to the gateway");
-  run_script("'" + peers() + "/node' '" + script("sdk_test.mjs") + "' '" + peers() + "/js'", 35);
+  run_script("'" + peers() + "/node' '" + script("sdk_test.mjs") + "' '" + peers() + "/js'", 37);
 }
 
 TEST(E2bSdk, the_official_javascript_sdk_of_the_older_dialect_is_served) {
   COFFERDAM_NEEDS("e2b-peers", !peers().empty(), "what E2B's own SDKs say to the gateway");
-  run_script("'" + peers() + "/node' '" + script("sdk_test.mjs") + "' '" + peers() + "/js_old'", 35);
+  run_script("'" + peers() + "/node' '" + script("sdk_test.mjs") + "' '" + peers() + "/js_old'", 37);
 }
 
 TEST(E2bSdk, the_official_javascript_sdk_of_the_code_interpreter_is_served) {
   COFFERDAM_NEEDS("e2b-peers", !peers().empty(), "what E2B's own SDKs say to the gateway");
   run_script("'" + peers() + "/node' '" + script("interpreter_test.mjs") + "' '" + peers() + "/js'", 19,
-             e2b_gateway_options().port(e2b_code_interpreter::usual_port, e2b_code_interpreter()));
+             e2b_gateway::options().port(e2b_gateway::code_interpreter::usual_port, e2b_gateway::code_interpreter()));
 }
 
 TEST(E2bSdk, the_official_python_sdk_is_served) {
   COFFERDAM_NEEDS("e2b-peers", !peers().empty(), "what E2B's own SDKs say to the gateway");
-  run_script("'" + peers() + "/python/bin/python' '" + script("sdk_test.py") + "'", 20);
+  run_script("'" + peers() + "/python/bin/python' '" + script("sdk_test.py") + "'", 22);
 }
 
 }  // namespace

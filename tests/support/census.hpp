@@ -24,8 +24,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-// What the host sees: its process table, its descriptors, its memory. The oracle of the attack tests, so none of it is
-// the library's own work, and none of it asks a guest.
+// The host's view: its process table, its descriptors, its memory. The oracle of the attack tests, so it uses neither
+// the library nor a guest.
 
 namespace cofferdam_test {
 
@@ -86,7 +86,7 @@ inline std::vector<process_entry> process_table() {
   return all;
 }
 
-/// Whether a process is a warden of ours, or one of a warden's supervisors.
+/// Returns true if a process is one of our wardens, or a supervisor of one.
 inline bool is_warden(pid_t pid) {
   return read_proc("/proc/" + std::to_string(pid) + "/cmdline").starts_with("cofferdam-warden");
 }
@@ -99,8 +99,8 @@ inline std::vector<process_entry> own_wardens() {
   return found;
 }
 
-/// The guests of `folder`: living processes with its path in their environment (every guest has, by HOME and TMPDIR),
-/// whoever their parent and whatever their session is by now, and living children of ours but wardens.
+/// Returns the guests of `folder`: living processes with its path in their environment (every guest has it, in HOME and
+/// TMPDIR), with any parent and any session, and living children of this process except wardens.
 inline std::vector<process_entry> guests_of(const std::filesystem::path& folder) {
   std::vector<process_entry> found;
   for (const process_entry& one : process_table()) {
@@ -123,8 +123,8 @@ bool eventually(Condition condition, std::chrono::milliseconds limit = std::chro
   }
 }
 
-/// The descriptors of a program that was just started: a comma between them. The loader opens libraries after the exec, so
-/// this waits until there are only 0, 1 and 2, and gives what there is where it does not come to that.
+/// The descriptors of a program that was just started: a comma between them. The loader opens libraries after the exec,
+/// so this waits until there are only 0, 1 and 2, and gives what there is where it does not come to that.
 inline std::string settled_descriptors(pid_t pid) {
   std::string seen;
   eventually([&] {
@@ -148,7 +148,7 @@ inline void kill_guests_of(const std::filesystem::path& folder) {
   });
 }
 
-/// What must be the same before and after.
+/// The state that must be the same before and after.
 class census {
  public:
   /// \param folder  where environments make their folders, for the test alone.
@@ -225,7 +225,7 @@ class memory_growth {
   bool is_exact_ = false;
 };
 
-/// Whether a sanitizer's shadow and quarantine are part of what memory figures show.
+/// Returns true if a sanitizer's shadow and quarantine are part of memory figures.
 constexpr bool is_sanitized() noexcept {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return true;
@@ -240,7 +240,7 @@ constexpr bool is_sanitized() noexcept {
 #endif
 }
 
-/// Whether the long form of a test is asked for: COFFERDAM_SOAK=1.
+/// Returns true if the long form of a test is requested: COFFERDAM_SOAK=1.
 inline bool is_soak() {
   const char* value = std::getenv("COFFERDAM_SOAK");
   return value != nullptr && std::string_view(value) == "1";

@@ -2,11 +2,13 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/bulk_file_environment.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
-#include <cofferdam/core/listing_environment.hpp>
+#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/suspendable_environment.hpp>
+
+#include "support/files_by_members.hpp"
 
 #include <memory>
 #include <optional>
@@ -16,14 +18,14 @@
 
 namespace cofferdam_test {
 
-/// What was asked of a fake, in order.
+/// The calls of a fake, in order.
 class journal {
  public:
   std::vector<std::string> calls;
   std::vector<cofferdam::command> commands;
 };
 
-/// An environment with the four members only, which writes down what it is asked.
+/// An environment with the four members only, which records its calls.
 class plain_fake {
  public:
   explicit plain_fake(std::shared_ptr<journal> log) : log_(std::move(log)) {}
@@ -80,6 +82,7 @@ class full_fake : public plain_fake {
     log_->calls.push_back("get_files");
     co_return nullptr;
   }
+  cofferdam::file_system files() { return files_by_members(*this); }
   cofferdam::awaitable<void> pause() { return note("pause"); }
   cofferdam::awaitable<void> resume() { return note("resume"); }
   cofferdam::awaitable<std::string> snapshot() {

@@ -26,6 +26,11 @@ class fake_host {
     sockets_.insert_or_assign(std::move(path), std::string());
     return *this;
   }
+  /// A symbolic link; only a path that begins with it is led on.
+  fake_host& link(std::string path, std::string target) {
+    links_.insert_or_assign(std::move(path), std::move(target));
+    return *this;
+  }
   /// Docker's configuration of the user.
   fake_host& config(std::string content) { return file("/h/.docker/config.json", std::move(content)); }
 
@@ -33,6 +38,7 @@ class fake_host {
   cofferdam::docker::host_view view() const {
     const auto files = files_;
     const auto sockets = sockets_;
+    const auto links = links_;
     return cofferdam::docker::host_view(
         variables_, "/h", 1000,
         [files](const std::string& path) {
@@ -42,6 +48,11 @@ class fake_host {
         [files, sockets](const std::string& path) {
           if (sockets.contains(path)) return cofferdam::docker::path_kind::socket;
           return files.contains(path) ? cofferdam::docker::path_kind::file : cofferdam::docker::path_kind::nothing;
+        },
+        [links](const std::string& path) {
+          for (const auto& [link, target] : links)
+            if (path == link || path.starts_with(link + "/")) return target + path.substr(link.size());
+          return path;
         });
   }
 
@@ -49,6 +60,7 @@ class fake_host {
   cofferdam::docker::host_view::variable_map variables_;
   std::map<std::string, std::string> files_;
   std::map<std::string, std::string> sockets_;
+  std::map<std::string, std::string> links_;
 };
 
 }  // namespace cofferdam_test

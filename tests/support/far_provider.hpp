@@ -4,9 +4,9 @@
 
 // A warden at the far end of a stream that carries bytes and nothing else: commands and files through frames.
 
-#include <cofferdam/core/bulk_file_environment.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
-#include <cofferdam/core/listing_environment.hpp>
+#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/reaper.hpp>
@@ -72,21 +72,13 @@ class far_environment {
     process running = co_await session_.start(std::move(c), std::move(request));
     co_return running;
   }
-  awaitable<bytes> read_file(std::string path, std::size_t most) { return session_.read_file(std::move(path), most); }
+  awaitable<bytes> read_file(std::string path, std::size_t most) {
+    return session_.files()->read_file(std::move(path), most);
+  }
   awaitable<void> write_file(std::string path, bytes_view content) {
-    return session_.write_file(std::move(path), content);
+    return session_.files()->write_file(std::move(path), content);
   }
-  awaitable<entry> stat(std::string path) { return session_.stat(std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
-    return session_.list(std::move(path), options);
-  }
-  awaitable<void> make_directory(std::string path) { return session_.make_directory(std::move(path)); }
-  awaitable<void> remove(std::string path) { return session_.remove(std::move(path)); }
-  awaitable<void> rename(std::string from, std::string to) { return session_.rename(std::move(from), std::move(to)); }
-  awaitable<transfer> put_files(file_source& source) { return session_.put_files(source); }
-  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
-    return session_.get_files(std::move(requests));
-  }
+  file_system files() { return file_system(session_.files()); }
   awaitable<void> close() { return session_.close(); }
 
   warden_session& session() { return session_; }
@@ -97,7 +89,8 @@ class far_environment {
     const std::vector<std::string> variables{"PATH=" + std::string(default_path), "HOME=" + folder_->path().string(),
                                              "TMPDIR=/tmp", "LANG=C.UTF-8", "TERM=dumb"};
     spawn_request request = request_for(c, "/bin/bash", variables);
-    request.directory_path = co_await session_.directory_path(c.working_directory());
+    const std::shared_ptr<session_files> all = session_.files();
+    request.directory_path = co_await all->directory_path(c.working_directory());
     co_return request;
   }
 
@@ -129,7 +122,6 @@ class far_provider {
 };
 
 static_assert(code_exec_provider<far_provider>);
-static_assert(streaming_environment<far_environment> && listing_environment<far_environment> &&
-              bulk_file_environment<far_environment>);
+static_assert(streaming_environment<far_environment> && file_environment<far_environment>);
 
 }  // namespace cofferdam_test

@@ -26,7 +26,7 @@ namespace cofferdam_test {
 class gateway_thread {
  public:
   template <cofferdam::code_exec_provider Provider>
-  gateway_thread(Provider provider, cofferdam::e2b_gateway_options options)
+  gateway_thread(Provider provider, cofferdam::e2b_gateway::options options)
       : loop_(1), gateway_(loop_.get_executor(), std::move(provider), std::move(options)) {
     cofferdam::listener where = cofferdam::tcp_listener(loop_.get_executor(), "127.0.0.1", 0);
     port_ = where.port();
@@ -47,7 +47,7 @@ class gateway_thread {
  private:
   asio::io_context loop_;
   asio::cancellation_signal stop_;
-  cofferdam::e2b_gateway gateway_;
+  cofferdam::e2b_gateway::server gateway_;
   std::uint16_t port_ = 0;
   std::thread thread_;
 };

@@ -8,7 +8,7 @@
 
 namespace cofferdam_test {
 
-/// What a daemon that did all it was asked to answers to an inspection: the part of it that is looked at.
+/// Returns the answer to an inspection by a daemon that has applied all settings: the part of it that is checked.
 inline boost::json::object inspected_as_asked(const boost::json::object& asked) {
   boost::json::object answer;
   boost::json::object config;
@@ -27,7 +27,8 @@ inline boost::json::object inspected_as_asked(const boost::json::object& asked) 
     const boost::json::object& want = one.as_object();
     boost::json::object have;
     have["Type"] = want.at("Type");
-    have[want.at("Type").as_string() == "bind" ? "Source" : "Name"] = want.at("Source");
+    const boost::json::value* const source = want.if_contains("Source");  // without one the daemon makes a name
+    have[want.at("Type").as_string() == "bind" ? "Source" : "Name"] = source != nullptr ? *source : "0123456789abcdef";
     have["Destination"] = want.at("Target");
     have["RW"] = !want.at("ReadOnly").as_bool();
     mounts.push_back(have);

@@ -80,9 +80,9 @@ class naive_runner {
     return true;
   }
 
-  /// What `finish` has read.
+  /// Returns the output that `finish` has read.
   const std::string& text() const noexcept { return text_; }
-  /// waitpid's status, once `finish` has said true.
+  /// Returns waitpid's status, once `finish` has returned true.
   int status() const noexcept { return status_; }
 
   void kill() const noexcept {

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
 #
-# newest_debian.sh FOLDER PACKAGE: unpacks a package of Debian's development branch into FOLDER/root, and with it all that
-# it depends on, its C library included: nothing of it is installed, and nothing of this machine's is used by it. On
-# Debian 12, or a later one, as any user; the archive is the one this machine has its own packages from.
+# newest_debian.sh FOLDER PACKAGE...: unpacks packages of Debian's development branch into FOLDER/root, and with them
+# all that they depend on, the C library included: nothing is installed, and nothing of this machine is used by them.
+# Runs on Debian 12 or later, as any user; the archive is the one that this machine has its own packages from.
 set -euo pipefail
-[ $# -eq 2 ] || { echo "usage: $0 FOLDER PACKAGE" >&2; exit 2; }
+[ $# -ge 2 ] || { echo "usage: $0 FOLDER PACKAGE..." >&2; exit 2; }
 
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)
@@ -20,6 +20,10 @@ options=(-q -o "Dir::Etc::sourcelist=$folder/sources.list" -o Dir::Etc::sourcepa
   -o Acquire::Retries=3 -o "Dir::State::lists=$folder/lists" -o "Dir::Cache=$folder" -o "Dir::State::status=$folder/status"
   -o APT::Sandbox::User="$(id -un)" -o APT::Install-Recommends=0 -o Debug::NoLocking=1)
 apt-get "${options[@]}" update
-apt-get "${options[@]}" -y --download-only install "$2"
+apt-get "${options[@]}" -y --download-only install "${@:2}"
 for package in "$folder"/archives/*.deb; do dpkg-deb -x "$package" "$folder/root"; done
+# Linker scripts name files below /lib and /lib64. An installed system has those as links into /usr.
+for name in lib lib64; do
+  if [ -d "$folder/root/usr/$name" ] && [ ! -e "$folder/root/$name" ]; then ln -s "usr/$name" "$folder/root/$name"; fi
+done
 rm -rf "$folder"/{lists,archives}

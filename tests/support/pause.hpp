@@ -12,7 +12,7 @@
 
 namespace cofferdam_test {
 
-/// Between two looks at something that nobody tells us of.
+/// Waits between two tests of a condition that has no notification.
 inline cofferdam::awaitable<void> pause_for(std::chrono::milliseconds time) {
   asio::steady_timer timer(co_await asio::this_coro::executor, time);
   co_await timer.async_wait(asio::use_awaitable);

@@ -9,7 +9,7 @@
 
 namespace cofferdam_test {
 
-/// Whether `name` stands in the comma-separated list COFFERDAM_REQUIRE, or the list says `all`.
+/// Returns true if `name` is in the comma-separated list COFFERDAM_REQUIRE, or if the list is `all`.
 inline bool is_required(std::string_view name) {
   const char* list = std::getenv("COFFERDAM_REQUIRE");
   std::string_view rest = list == nullptr ? std::string_view() : std::string_view(list);

@@ -82,7 +82,7 @@ template <class F>
 concept coroutine_factory =
     std::invocable<F&> && requires { typename detail::value_of<std::invoke_result_t<F&>>::type; };
 
-/// What the factory's coroutine yields.
+/// The result type of the factory's coroutine.
 template <coroutine_factory F>
 using yield_of = typename detail::value_of<std::invoke_result_t<F&>>::type;
 
@@ -109,7 +109,7 @@ class driven {
 
   asio::io_context& context() noexcept { return *context_; }
   bool ended() const noexcept { return ended_; }
-  /// Asks the coroutine to end, as a cancelled parent would.
+  /// Cancels the coroutine, as a cancelled parent would.
   void cancel() { signal_.emit(asio::cancellation_type::terminal); }
   /// Runs at most `most` handlers; fewer when the coroutine ended or nothing is left to do.
   void run_handlers(std::size_t most) {
@@ -153,8 +153,8 @@ yield_of<F> run(F&& make, std::chrono::seconds limit = default_limit) {
   return run(make(), limit);
 }
 
-/// Runs `handlers` handlers, then destroys the context with everything that waits in it. Returns whether the coroutine
-/// had ended before: a loop over `handlers` until it says true tries every step.
+/// Runs `handlers` handlers, then destroys the context with everything that waits in it. Returns true if the coroutine
+/// had ended before. A loop over `handlers` until the result is true tests every step.
 template <coroutine_factory F>
 bool destroy_after(std::size_t handlers, F&& make, std::chrono::seconds limit = default_limit) {
   const watchdog guard(limit);

@@ -43,8 +43,8 @@ class skip_account : public testing::EmptyTestEventListener {
 
 /// \return  the code for `main` to return. The last line printed is `N passed, N failed, N skipped`.
 inline int run_all_tests(int argc, char** argv) {
-  // A test that fails leaves no core dump: servers of ours, and the tests themselves, hold keys as plain texts. 1 is the
-  // kernel's word for neither a file nor a helper.
+  // A test that fails leaves no core dump: servers of ours, and the tests themselves, hold keys as plain texts. 1 is
+  // the kernel's word for neither a file nor a helper.
   rlimit cores{};
   ::getrlimit(RLIMIT_CORE, &cores);
   cores.rlim_cur = std::min<rlim_t>(1, cores.rlim_max);

@@ -20,7 +20,7 @@
 
 // Archives made by hand, and what a reader makes of them. The hand is not the library's writer, which is on trial too.
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 inline void PrintTo(const tar_entry& one, std::ostream* to) {
   *to << one.name() << " type " << static_cast<int>(one.type()) << " -> '" << one.link() << "' " << one.size()
@@ -28,7 +28,7 @@ inline void PrintTo(const tar_entry& one, std::ostream* to) {
       << one.modified();
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI
 
 namespace cofferdam_test {
 

@@ -61,7 +61,7 @@ class temporary_folder {
     if (::mkfifo((path_ / name).c_str(), 0666) != 0) throw std::runtime_error("mkfifo failed");
   }
 
-  /// What a file holds; what a plain open() would read, links and all.
+  /// Returns the content of a file, as a plain open() reads it, following links.
   std::string read(std::string_view name) const { return read_host(path_ / name); }
 
   static std::string read_host(const std::filesystem::path& file) {
@@ -85,7 +85,7 @@ class temporary_folder {
   std::filesystem::path path_;
 };
 
-/// How many descriptors this process has open.
+/// Returns the number of open descriptors of this process.
 inline std::size_t open_descriptors() {
   std::size_t count = 0;
   for ([[maybe_unused]] const auto& one : std::filesystem::directory_iterator("/proc/self/fd")) ++count;

@@ -4,7 +4,7 @@
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/transfer.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/files/copy_files.hpp>
 #include <cofferdam/files/download.hpp>
 #include <cofferdam/files/file_set.hpp>
@@ -41,7 +41,7 @@ class one_by_one {
 };
 using BothKinds = testing::Types<in_one_trip, one_by_one>;
 
-/// A host folder, a workspace and a second one, all seen from outside, and a canary that nobody may touch.
+/// A host folder, a workspace and a second one, all observed from outside, and a canary that must not change.
 template <class Kind>
 class two_sides : public testing::Test {
  protected:
@@ -60,24 +60,23 @@ class two_sides : public testing::Test {
 
   cofferdam::transfer upload(cofferdam::file_set set) {
     return run([&]() -> cofferdam::awaitable<cofferdam::transfer> {
-      return cofferdam::with_environment(Kind::provider(work_.path()), [&](auto& environment) {
-        return cofferdam::upload(environment, std::move(set));
-      });
+      return cofferdam::with(Kind::provider(work_.path()),
+                             [&](auto& environment) { return cofferdam::upload(environment, std::move(set)); });
     });
   }
   cofferdam::transfer download(cofferdam::file_set set) { return download_to(std::move(set), out_.path()); }
   cofferdam::transfer download_to(cofferdam::file_set set, const std::filesystem::path& destination) {
     return run([&]() -> cofferdam::awaitable<cofferdam::transfer> {
-      return cofferdam::with_environment(Kind::provider(work_.path()), [&](auto& environment) {
+      return cofferdam::with(Kind::provider(work_.path()), [&](auto& environment) {
         return cofferdam::download(environment, std::move(set), destination);
       });
     });
   }
   cofferdam::transfer copy(cofferdam::file_set set) {
     return run([&]() -> cofferdam::awaitable<cofferdam::transfer> {
-      return cofferdam::with_environment(Kind::provider(work_.path()), [&](auto& from) {
-        return cofferdam::with_environment(Kind::provider(second_.path()),
-                                           [&](auto& to) { return cofferdam::copy_files(from, to, std::move(set)); });
+      return cofferdam::with(Kind::provider(work_.path()), [&](auto& from) {
+        return cofferdam::with(Kind::provider(second_.path()),
+                               [&](auto& to) { return cofferdam::copy_files(from, to, std::move(set)); });
       });
     });
   }
@@ -89,7 +88,7 @@ class two_sides : public testing::Test {
   temporary_folder outside_;
 };
 
-/// What is in a folder, as `a/b=content`, directories as `a/`, links as `a->target`, in order.
+/// Lists a folder, as `a/b=content`, directories as `a/`, links as `a->target`, in order.
 inline std::vector<std::string> tree(const temporary_folder& folder) {
   std::vector<std::string> found;
   for (const auto& one : std::filesystem::recursive_directory_iterator(folder.path())) {
@@ -121,7 +120,7 @@ inline cofferdam::errc only_failure(const cofferdam::transfer& report) {
   return code_of(report.failed().front());
 }
 
-/// What a call throws, as our code.
+/// Returns the `errc` that a call throws.
 template <class F>
 cofferdam::errc thrown_by(F&& doing) {
   try {

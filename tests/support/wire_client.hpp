@@ -39,7 +39,7 @@
 
 namespace cofferdam_test {
 
-/// What stands in a frame, value by value.
+/// The values of a frame.
 class wire_payload {
  public:
   template <class T>
@@ -117,11 +117,11 @@ struct wire_frame {
   }
 };
 
-/// How the program is started: by which words, and over what.
+/// The start of the program: its words, and the kind of its stream.
 struct wire_start {
   std::vector<std::string> words = {COFFERDAM_WARDEN_PROGRAM, "3"};
   bool over_pipes = false;       ///< standard input and output are pipes; else descriptor 3 is a socket
-  std::string connects_to = {};  ///< where we listen meanwhile, for a program that is told this path; with `over_pipes`
+  std::string connects_to = {};  ///< a path on which we listen, for a program that gets this path; with `over_pipes`
 };
 
 /// Starts the warden and speaks its frames: one thread, blocking, without any of the library's own means. The
@@ -231,7 +231,7 @@ class wire_client {
     }
   }
 
-  /// The next frame; nothing where none comes in time, or the stream has ended (`has_ended` tells).
+  /// Returns the next frame; no value if none arrives in time, or if the stream has ended (`has_ended`).
   std::optional<wire_frame> next_frame(std::chrono::milliseconds limit = patience) {
     const auto end = std::chrono::steady_clock::now() + limit;
     while (!whole_frame()) {
@@ -270,7 +270,7 @@ class wire_client {
     if (fd_ >= 0) ::close(fd_);
     fd_ = from_fd_ = -1;
   }
-  /// Says that no more bytes come, and goes on reading.
+  /// Closes the sending direction, and goes on reading.
   void finish_sending() {
     if (is_socket()) {
       ::shutdown(fd_, SHUT_WR);

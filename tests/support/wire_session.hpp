@@ -26,7 +26,7 @@
 
 namespace cofferdam_test {
 
-/// What a `spawn` frame says.
+/// The content of a `spawn` frame.
 struct wire_command {
   struct limit {
     std::uint32_t resource;
@@ -75,7 +75,7 @@ inline std::string wire_bytes(cofferdam::wire::frame_type type, std::uint32_t jo
   return head.bytes() + std::string(payload);
 }
 
-/// What has been heard of a job.
+/// The received frames of a job.
 struct wire_outcome {
   std::string out;
   std::string err;
@@ -118,7 +118,7 @@ inline std::ostream& operator<<(std::ostream& to, const wire_outcome& one) {
   return to;
 }
 
-/// What a warden says first.
+/// The first frame of a warden.
 struct wire_hello {
   std::uint32_t magic = 0;
   std::uint16_t version = 0;
@@ -206,7 +206,7 @@ class wire_session {
   const std::optional<std::pair<cofferdam::wire::fault, frame>>& refusal() const { return refusal_; }
   std::size_t frame_count() const { return frame_count_; }
 
-  /// Whether output that arrives is given back as credit, at once.
+  /// True: output that arrives is returned as credit at once.
   bool gives_credit = true;
 
   /// Takes one frame; false where none came in time, or the stream has ended.

@@ -63,7 +63,7 @@ TEST(Arguments, everything_that_is_wrong_is_named_at_once) {
   EXPECT_EQ(
       complaint(R"({"count":0,"share":0.75,"deep":"yes","mode":"c","names":[1],"more":[],"x\u001b":1})"),
       "Wrong arguments: 'path' is missing; 'count' must be an integer of at least 1 and at most 10; 'share' must be a "
-      "number of at least 0 and at most 0.500000; 'deep' must be true or false; 'mode' must be one of: a, b; 'names' "
+      "number of at least 0 and at most 0.5; 'deep' must be true or false; 'mode' must be one of: a, b; 'names' "
       "must be an array of strings; 'more' must be an object; there is no argument 'x\\x1b'.");
   EXPECT_EQ(complaint(R"({"path":""})"), "Wrong arguments: 'path' must not be empty.");
   EXPECT_EQ(complaint(R"({"path":"123456"})"), "Wrong arguments: 'path' must be at most 5 bytes long.");
@@ -72,7 +72,7 @@ TEST(Arguments, everything_that_is_wrong_is_named_at_once) {
   EXPECT_TRUE(complaint("[]").starts_with("The arguments must be a JSON object with 'path', 'count'"));
 }
 
-/// A tool of somebody's own.
+/// A user's own tool.
 class pong {
  public:
   std::string_view name() const { return "pong"; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 #include <cofferdam/backends/local.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
 #include <cofferdam/middleware/timeout.hpp>
 #include <cofferdam/tools/code_exec.hpp>
@@ -31,7 +31,7 @@ static_assert(!tools::tool<int>);
 tools::tool_result call(std::string arguments) {
   tools::tool_result answer;
   run([&]() -> awaitable<void> {
-    co_await with_environment(local().without_warning(), [&](auto& env) -> awaitable<void> {
+    co_await with(local().without_warning(), [&](auto& env) -> awaitable<void> {
       tools::code_exec tool(env);
       boost::json::value parsed = boost::json::parse(arguments);
       answer = co_await tool.call(std::move(parsed));
@@ -86,12 +86,12 @@ TEST(CodeExec, a_time_limit_of_the_call_holds) {
 TEST(CodeExec, a_layer_may_shorten_what_the_model_asked_for) {
   tools::tool_result answer;
   run([&]() -> awaitable<void> {
-    co_await with_environment(
-        local().without_warning() | timeout(std::chrono::milliseconds(300)), [&](auto& env) -> awaitable<void> {
-          tools::code_exec tool(env);
-          boost::json::value arguments = boost::json::parse(R"({"cmd": "sleep 30", "timeout": 100})");
-          answer = co_await tool.call(std::move(arguments));
-        });
+    co_await with(local().without_warning() | timeout(std::chrono::milliseconds(300)),
+                  [&](auto& env) -> awaitable<void> {
+                    tools::code_exec tool(env);
+                    boost::json::value arguments = boost::json::parse(R"({"cmd": "sleep 30", "timeout": 100})");
+                    answer = co_await tool.call(std::move(arguments));
+                  });
   });
   EXPECT_NE(answer.text().find("0.3 seconds"), std::string::npos) << answer.text();
 }
@@ -122,7 +122,7 @@ TEST(CodeExec, wrong_arguments_are_answered_and_name_the_field) {
 TEST(CodeExec, a_refusal_of_a_layer_is_an_answer_with_advice) {
   tools::tool_result answer;
   run([&]() -> awaitable<void> {
-    co_await with_environment(local().without_warning() | allow_commands("ls"), [&](auto& env) -> awaitable<void> {
+    co_await with(local().without_warning() | allow_commands("ls"), [&](auto& env) -> awaitable<void> {
       tools::code_exec tool(env);
       boost::json::value arguments = boost::json::parse(R"({"cmd": "ls; id"})");
       answer = co_await tool.call(std::move(arguments));

@@ -162,7 +162,7 @@ TEST(Finish, takes_regular_files_only) {
   EXPECT_FALSE(call(tool, R"({"reason":"r"})").success());
 }
 
-/// A runner that answers what a test says.
+/// A runner with scripted answers.
 class fake_runner {
  public:
   code_result answer;

@@ -21,7 +21,7 @@ using cofferdam::awaitable;
 using cofferdam::code_request;
 using cofferdam::code_result;
 
-/// Yields a result that was set before, and keeps what it was asked for.
+/// Returns a result that was set before, and records the requests.
 class told_runner {
  public:
   awaitable<code_result> run_code(code_request request) {

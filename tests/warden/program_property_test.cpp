@@ -37,7 +37,7 @@ using namespace std::chrono_literals;
 
 enum class kind { exits, echoes, prints, sleeps, missing, leaves };
 
-/// What the host knows of a job.
+/// The host's knowledge about a job.
 struct expectation {
   kind what{};
   bool disturbed = false;  ///< killed, signalled, or out of time
@@ -179,7 +179,7 @@ class script {
     warden_.credit(job, stream, more);
   }
 
-  /// What changes nothing, whether the job is there or not.
+  /// Sends requests that change nothing, for an existing or a missing job.
   void anything(std::uint32_t job) {
     switch (pick(4)) {
       case 0: warden_.stream().send_frame(frame::ping, job, std::string(pick(65), 'p')); break;
@@ -193,7 +193,7 @@ class script {
     }
   }
 
-  /// Holds what has been heard against what may be heard, and lets go of the jobs that are over.
+  /// Compares the received frames with the allowed ones, and forgets the jobs that are over.
   void check() {
     for (auto at = jobs_.begin(); at != jobs_.end();) {
       const expectation& one = at->second;

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -96,7 +97,7 @@ std::string joined(const std::vector<taken>& frames) {
   return stream;
 }
 
-/// What `act` throws; nothing where it does not.
+/// Returns the exception of `act`; no value if there is none.
 std::optional<cofferdam::error> refusal(const std::function<void()>& act) {
   try {
     act();
@@ -196,7 +197,7 @@ TEST(WireProtocol, the_longest_frame_is_taken_and_one_byte_more_is_refused) {
   EXPECT_EQ(decode(raw(frame::output, 1, longest), {}), (std::vector<taken>{{frame::output, 1, longest}}));
   for (const std::uint32_t size :
        {static_cast<std::uint32_t>(wire::longest_payload + 1), 0x7fffffffU, 0x80000000U, 0xfffffff6U, 0xffffffffU}) {
-    // The header alone tells, before anything of that length is kept.
+    // The header alone is enough, before any payload of that length is stored.
     const std::string head = wire_payload().number(size).number(std::uint8_t{0x82}).number(std::uint32_t{1}).bytes();
     wire::frame_decoder decoder;
     put(decoder, head);
@@ -454,6 +455,33 @@ TEST(WireProtocol, an_order_has_as_many_strings_as_it_may_have_and_no_more) {
   const wire::spawn_order order;
   EXPECT_FALSE(order.encode(1, {"/a"}, std::vector<std::string>(wire::most_strings - 1), {""}).empty());
   EXPECT_TRUE(order.encode(1, {"/a"}, std::vector<std::string>(wire::most_strings), {""}).empty());
+}
+
+TEST(WireProtocol, the_limit_of_a_spawn_frame_is_shortened_by_what_it_has_waited) {
+  using namespace std::chrono_literals;
+  wire::spawn_order order;
+  order.uid = order.gid = 0xfedcba98;
+  order.flags = 0x123;
+  order.grace_ms = 0x7654321;
+  const auto encoded = [&order] { return order.encode(77, {"/bin/true"}, {"true"}, {}); };
+  bytes unlimited = encoded();
+  EXPECT_EQ(wire::type_of(unlimited), frame::spawn);
+  EXPECT_EQ(wire::job_of(unlimited), 77U);
+  EXPECT_EQ(wire::spawn_limit(unlimited), std::nullopt);
+  wire::shorten_spawn_limit(unlimited, 1000ms);
+  EXPECT_EQ(unlimited, encoded());
+  order.timeout_ms = 4000;
+  bytes limited = encoded();
+  EXPECT_EQ(wire::spawn_limit(limited), 4000ms);
+  wire::shorten_spawn_limit(limited, 0ms);
+  EXPECT_EQ(limited, encoded());
+  wire::shorten_spawn_limit(limited, 300ms);
+  order.timeout_ms = 3700;
+  EXPECT_EQ(limited, encoded());
+  for (const auto by : {3700ms, 100'000ms}) {  // not 0, which is no limit
+    wire::shorten_spawn_limit(limited, by);
+    EXPECT_EQ(wire::spawn_limit(limited), 1ms);
+  }
 }
 
 }  // namespace

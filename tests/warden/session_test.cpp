@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/warden/session.hpp>
 
 #include "support/census.hpp"
@@ -13,6 +13,7 @@
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
 
@@ -25,6 +26,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <signal.h>
@@ -62,7 +64,7 @@ class group {
 
 TEST(WardenSession, forty_files_are_written_and_read_at_once_beyond_the_wardens_window) {
   cofferdam_test::run([]() -> awaitable<void> {
-    co_await with_environment(far_provider(), [](far_environment& env) -> awaitable<void> {
+    co_await with(far_provider(), [](far_environment& env) -> awaitable<void> {
       group all(co_await asio::this_coro::executor);
       for (int i = 0; i < 40; ++i) {
         all.add([&env, i]() -> awaitable<void> {
@@ -81,8 +83,8 @@ TEST(WardenSession, forty_files_are_written_and_read_at_once_beyond_the_wardens_
 
 TEST(WardenSession, a_write_that_cannot_be_done_is_an_error_with_its_own_reason_and_the_others_go_on) {
   cofferdam_test::run([]() -> awaitable<void> {
-    co_await with_environment(far_provider(), [](far_environment& env) -> awaitable<void> {
-      co_await env.make_directory("folder");
+    co_await with(far_provider(), [](far_environment& env) -> awaitable<void> {
+      co_await env.files().make_directory("folder");
       const bytes large(900'000, std::byte{1});
       for (int i = 0; i < 20; ++i) {  // more than may be unfinished: none is left behind
         bool failed = false;
@@ -103,7 +105,7 @@ TEST(WardenSession, a_write_that_cannot_be_done_is_an_error_with_its_own_reason_
 
 TEST(WardenSession, writes_that_are_cancelled_give_their_room_back_and_leave_no_file) {
   cofferdam_test::run([]() -> awaitable<void> {
-    co_await with_environment(far_provider(), [](far_environment& env) -> awaitable<void> {
+    co_await with(far_provider(), [](far_environment& env) -> awaitable<void> {
       asio::any_io_executor executor = co_await asio::this_coro::executor;
       for (int round = 0; round < 30; ++round) {
         asio::cancellation_signal signal;
@@ -121,7 +123,7 @@ TEST(WardenSession, writes_that_are_cancelled_give_their_room_back_and_leave_no_
         const bytes small(10, std::byte{1});
         co_await env.write_file("small", small);
       }
-      std::vector<entry> left = co_await env.list(".");
+      std::vector<entry> left = co_await env.files().list(".");
       for (const entry& each : left) EXPECT_TRUE(each.path() == "small" || each.path() == "target") << each.path();
     });
   });
@@ -148,7 +150,7 @@ std::string worker_of(unsigned warden) {
 
 TEST(WardenSession, requests_of_a_worker_that_was_killed_fail_and_the_next_ones_work) {
   cofferdam_test::run([]() -> awaitable<void> {
-    co_await with_environment(far_provider(), [](far_environment& env) -> awaitable<void> {
+    co_await with(far_provider(), [](far_environment& env) -> awaitable<void> {
       const bytes small(10, std::byte{1});
       co_await env.write_file("before", small);
       for (int round = 0; round < 5; ++round) {
@@ -180,7 +182,7 @@ TEST(WardenSession, the_kernels_limits_hold_for_every_command) {
     warden_settings settings;
     settings.limits.emplace_back(RLIMIT_NOFILE, 77, 88);
     settings.limits.emplace_back(RLIMIT_FSIZE, 1024 * 1024, 1024 * 1024);
-    co_await with_environment(far_provider(settings), [](far_environment& env) -> awaitable<void> {
+    co_await with(far_provider(settings), [](far_environment& env) -> awaitable<void> {
       command_result shown = co_await env.run_command(shell("ulimit -n; ulimit -Hn"));
       EXPECT_EQ(shown.out().text(), "77\n88\n");
       command_result large = co_await env.run_command(argv("head", "-c", "2000000", "/dev/zero"));
@@ -193,7 +195,7 @@ TEST(WardenSession, the_kernels_limits_hold_for_every_command) {
 
 TEST(WardenSession, a_thousand_starts_at_once_let_timers_have_their_turn) {
   cofferdam_test::run([]() -> awaitable<void> {
-    co_await with_environment(far_provider(), [](far_environment& env) -> awaitable<void> {
+    co_await with(far_provider(), [](far_environment& env) -> awaitable<void> {
       group all(co_await asio::this_coro::executor);
       int begun = 0;
       int done = 0;
@@ -220,7 +222,7 @@ TEST(WardenSession, a_thousand_starts_at_once_let_timers_have_their_turn) {
 
 // ---- a warden that does not stop ----
 
-/// Where a test reads what was asked, to answer it as no warden would.
+/// Records the requests, so that a test can answer them as no warden would.
 class asked_frames final : public detail::frame_sink {
  public:
   void send(bytes frame) override { last = std::move(frame); }
@@ -239,7 +241,8 @@ TEST(WardenSession, more_of_a_file_than_was_asked_for_is_not_taken) {
     const auto requests = std::make_shared<detail::file_requests>(executor);
     group reading(executor);
     reading.add([=]() -> awaitable<void> {
-      co_await detail::warden_files::read_file(detail::warden_files(sink, requests, "/w"), "f", SIZE_MAX);
+      detail::warden_files files(sink, requests, "/w");
+      co_await files.read_file("f", SIZE_MAX);
     });
     while (sink->last.empty()) co_await pause_for(std::chrono::milliseconds(1));
     const bytes piece(wire::longest_payload);
@@ -268,7 +271,8 @@ TEST(WardenSession, more_of_a_list_than_was_allowed_is_not_kept) {
     listing.add([&, sink, requests]() -> awaitable<void> {
       const list_options options = list_options().entries(1000);
       try {
-        co_await detail::warden_files::list(detail::warden_files(sink, requests, "/w"), ".", options);
+        detail::warden_files files(sink, requests, "/w");
+        co_await files.list(".", options);
       } catch (const error& failure) {
         code = failure.code();
       }
@@ -289,6 +293,33 @@ TEST(WardenSession, more_of_a_list_than_was_allowed_is_not_kept) {
     requests->arrived(wire::frame(wire::frame_type::reply, sink->number(), fine));
     co_await listing.wait();
     EXPECT_EQ(code, errc::too_large);
+  });
+}
+
+// It waits for room that it will never get.
+TEST(WardenSession, a_write_to_a_command_whose_session_is_lost_ends) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    const far_provider recipe;
+    far_environment env = co_await recipe.open();
+    process running = co_await env.start(shell("sleep 100").open_input());
+    bool ended = false;
+    std::error_code code;
+    const auto writes = [&]() -> awaitable<void> {
+      const bytes content(std::size_t{16} * 1024 * 1024);
+      try {
+        co_await running.write_input(content);
+      } catch (const error& failure) {
+        code = failure.code();
+      }
+      ended = true;
+    };
+    asio::co_spawn(co_await asio::this_coro::executor, writes, asio::detached);
+    co_await pause_for(std::chrono::milliseconds(200));
+    EXPECT_FALSE(ended);
+    env.session().lose(error(errc::provider_lost, "lost on purpose"));
+    for (int i = 0; i < 500 && !ended; ++i) co_await pause_for(std::chrono::milliseconds(10));
+    EXPECT_TRUE(ended);
+    EXPECT_EQ(code, errc::io_error);
   });
 }
 

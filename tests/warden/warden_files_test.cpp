@@ -3,6 +3,7 @@
 #include <cofferdam/warden/wire.hpp>
 
 #include "support/census.hpp"
+#include "support/forbid.hpp"
 #include "support/require.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/wire_client.hpp"
@@ -29,8 +30,6 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -45,6 +44,7 @@ namespace {
 
 namespace wire = cofferdam::wire;
 using cofferdam_test::eventually;
+using cofferdam_test::forbid;
 using cofferdam_test::temporary_folder;
 using cofferdam_test::wire_client;
 using cofferdam_test::wire_frame;
@@ -74,7 +74,7 @@ wire_entry take_entry(wire_reader& from) {
   return entry;
 }
 
-/// What one request was answered with.
+/// The answer to one request.
 struct answer {
   int error = -1;
   std::string rest;  ///< of the reply
@@ -250,18 +250,6 @@ bool obey_permissions() {
          ::prctl(PR_CAPBSET_DROP, dac_read_search, 0, 0, 0) == 0;
 }
 
-/// From here on a system call fails with `code`.
-bool forbid(unsigned number, unsigned code) {
-  sock_filter filter[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | code),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog program{4, filter};
-  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
-
 /// Folders in folders, made without long paths. Leaves a file `end` in the lowest one.
 void make_deep(const std::filesystem::path& top, int depth, const std::string& name = "d") {
   int at = ::open(top.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -401,7 +389,8 @@ TEST_P(WardenFiles, dot_dot_is_refused_by_every_operation) {
   }
 }
 
-// What changes anything is only tried within the temporary folder: a broken program must not break the machine.
+// Operations with side effects are only tested within the temporary folder: a broken program must not damage the
+// machine.
 TEST_P(WardenFiles, absolute_and_empty_paths_are_refused_by_every_operation) {
   folder_.make_folder("in/d");
   for (const std::string& path : {(folder_ / "in/d").string(), (folder_ / "canary").string(),
@@ -562,7 +551,7 @@ TEST_P(WardenFiles, a_dangling_link_is_not_found_and_nothing_is_made_behind_it) 
   EXPECT_FALSE(folder_.has("in/nowhere"));
 }
 
-/// The kernel says ELOOP of these, and the walk, which reads them, EXDEV.
+/// The kernel fails with ELOOP for these, and the walk, which reads them, with EXDEV.
 TEST_P(WardenFiles, magic_links_of_proc_are_refused) {
   COFFERDAM_NEEDS("openat2", files().has_openat2(), "that the kernel resolves paths where it can");
   file_client proc("/proc/self", walks());
@@ -862,7 +851,7 @@ TEST_P(WardenFiles, sockets_and_devices_are_refused) {
   EXPECT_EQ(files().read("socket").error, ENXIO);
   EXPECT_EQ(files().write("socket", "x"), ENXIO);
   const std::string device = (folder_ / "in/device").string();
-  if (::mknod(device.c_str(), S_IFCHR | 0666, makedev(1, 5)) == 0) {  // that is /dev/zero, for who may make it
+  if (::mknod(device.c_str(), S_IFCHR | 0666, makedev(1, 5)) == 0) {  // that is /dev/zero, if we may make it
     EXPECT_EQ(files().read("device").error, ENXIO);
     EXPECT_EQ(files().write("device", "x"), ENXIO);
   }
@@ -1230,7 +1219,7 @@ TEST_P(WardenFiles, everything_works_where_a_filter_hides_openat2) {
   }
 }
 
-// ---- who swaps names
+// ---- replaced names
 
 /// Exchanges two names as fast as it can, as long as it lives.
 class swapper {

@@ -4,256 +4,188 @@
 
 #include <cofferdam/backends/docker/build_request.hpp>
 #include <cofferdam/backends/docker/container_options.hpp>
-#include <cofferdam/backends/docker/detail/sandbox.hpp>
 #include <cofferdam/backends/docker/find_daemon.hpp>
-#include <cofferdam/backends/docker/image_name.hpp>
 #include <cofferdam/backends/docker/progress_stream.hpp>
 #include <cofferdam/backends/docker/way.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/bulk_file_environment.hpp>
+#include <cofferdam/core/background_command.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/callable_argument.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
-#include <cofferdam/core/error.hpp>
-#include <cofferdam/core/listing_environment.hpp>
+#include <cofferdam/core/environment_handle.hpp>
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/core/shielded.hpp>
 #include <cofferdam/core/transfer.hpp>
-#include <cofferdam/warden/session.hpp>
-
-#include <asio/any_io_executor.hpp>
-#include <asio/this_coro.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker {
+
+namespace detail {
+class sandbox;
+class sandbox_settings;
+}  // namespace detail
 
 /// An open container. Models every refinement but `suspendable_environment`.
 ///
-/// The first program of a container of ours is a warden of the library's own, which starts, watches and ends the commands,
-/// or, by execs, a shell that holds it (see `way`); the connection to it is the container's life: where this program dies,
-/// or the environment is dropped without `close()`, the container is gone a moment later, and everything in it. Movable
-/// while idle.
-/// \par Threads  the executor it was opened on.
+/// The first program of a container that this library makes is a warden, which starts, watches and ends the commands,
+/// or, with execs, a shell that keeps the container running (see `way`). The container lives as long as the connection
+/// to this program: if the host program dies, or the environment is destroyed without `close()`, the container and
+/// everything in it are removed a moment later. Movable while idle.
+/// \par Threads  any, as for `local_environment`.
 class environment {
  public:
-  explicit environment(std::shared_ptr<detail::sandbox> inside) : inside_(std::move(inside)) {}
-  environment(environment&&) noexcept = default;
-  environment& operator=(environment&& other) noexcept {
-    if (this != &other) {
-      if (inside_) inside_->abandon();
-      inside_ = std::move(other.inside_);
-    }
-    return *this;
-  }
-  ~environment() {
-    if (inside_) inside_->abandon();
-  }
+  /// Holds no environment: operations throw `error{errc::environment_closed}`.
+  environment();
+  explicit environment(std::shared_ptr<detail::sandbox> inside);
+  environment(environment&&) noexcept;
+  environment& operator=(environment&&) noexcept;
+  ~environment();
 
-  /// Runs a command to its end. What it does is the result, its time limit included.
-  /// \throws error{errc::environment_closed}; error{errc::outside_workspace, not_found, not_a_directory} for its working
-  ///         directory; error{errc::provider_lost} where the container or the connection is gone, with what had arrived.
-  /// \par Cancellation  terminal: SIGTERM, the grace, SIGKILL to all that the command has started; then error{errc::cancelled}.
-  awaitable<command_result> run_command(command c) { return detail::sandbox::run(get(), std::move(c)); }
+  /// Runs a command to its end. Every outcome is a result, including a time limit.
+  /// \throws error{errc::environment_closed}; error{errc::outside_workspace, not_found, not_a_directory} for its
+  ///     working directory; error{errc::provider_lost} if the container or the connection is lost, with the output so
+  ///     far.
+  /// \par Cancellation  terminal: SIGTERM, the grace, SIGKILL to all that the command has started; then
+  ///                    error{errc::cancelled}.
+  awaitable<command_result> run_command(command c);
 
-  /// Starts a command. One that cannot be started yields a finished process with the result that says why.
+  /// Starts a command. If it cannot be started, the process has already ended, and its result has the reason.
   /// \throws as `run_command`.
-  awaitable<process> start(command c) { return detail::sandbox::start(get(), std::move(c)); }
+  awaitable<process> start(command c);
 
-  awaitable<bytes> read_file(std::string path, std::size_t most) {
-    return get()->with_session([&](auto& session) { return session.read_file(std::move(path), most); });
+  awaitable<bytes> read_file(std::string path, std::size_t most);
+  awaitable<void> write_file(std::string path, bytes_view content);
+  /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
+  template <std::same_as<bytes> Bytes>
+  awaitable<void> write_file(std::string path, Bytes&& content) {
+    return cofferdam::write_bytes(*this, std::move(path), std::move(content));
   }
-  awaitable<void> write_file(std::string path, bytes_view content) {
-    return get()->with_session([&](auto& session) { return session.write_file(std::move(path), content); });
-  }
-  awaitable<entry> stat(std::string path) {
-    return get()->with_session([&](auto& session) { return session.stat(std::move(path)); });
-  }
-  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
-    return get()->with_session([&](auto& session) { return session.list(std::move(path), options); });
-  }
-  awaitable<void> make_directory(std::string path) {
-    return get()->with_session([&](auto& session) { return session.make_directory(std::move(path)); });
-  }
-  awaitable<void> remove(std::string path) {
-    return get()->with_session([&](auto& session) { return session.remove(std::move(path)); });
-  }
-  awaitable<void> rename(std::string from, std::string to) {
-    return get()->with_session([&](auto& session) { return session.rename(std::move(from), std::move(to)); });
-  }
-  awaitable<transfer> put_files(file_source& source) {
-    return get()->with_session([&](auto& session) { return session.put_files(source); });
-  }
-  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
-    return get()->with_session([&](auto& session) { return session.get_files(std::move(requests)); });
-  }
+  /// Returns the file operations of the workspace: list, stat, remove, whole trees at once.
+  file_system files();
 
-  /// What commands with `background_policy::keep` have left running, oldest first.
-  std::vector<background_command> background() {
-    return get()->with_session([](auto& session) { return session.background(); });
-  }
-  /// Ends what such a command has left: SIGTERM, the grace, SIGKILL, and waits for that. Not cancelled.
-  /// \throws error{errc::not_found} where nothing is left of it; error{errc::environment_closed}.
-  awaitable<void> end_background(std::uint32_t number) {
-    return get()->with_session([number](auto& session) { return session.end_background(number); });
-  }
+  /// Returns the commands with `background_policy::keep` of which processes still run, oldest first.
+  std::vector<background_command> background();
+  /// Ends the remaining processes of such a command: SIGTERM, the grace period, SIGKILL, and waits for their end.
+  /// Cannot be cancelled.
+  /// \throws error{errc::not_found} if none is left; error{errc::environment_closed}.
+  awaitable<void> end_background(std::uint32_t number);
 
-  /// What the daemon calls the container: a name of ours, and its id.
-  const std::string& container_name() const { return get()->name(); }
-  const std::string& container_id() const { return get()->id(); }
+  /// Returns the container's name, which this library has chosen.
+  const std::string& container_name() const;
+  const std::string& container_id() const;
 
-  /// Ends everything and removes the container (one that was adopted only loses what our commands started); whoever awaits a command gets error{errc::environment_closed}. Not
-  /// cancelled; a second call waits for the first.
-  /// \throws error{errc::provider_lost} where the daemon cannot be asked any more: then the container ends by itself.
-  awaitable<void> close() {
-    const std::shared_ptr<detail::sandbox> inside = get();
-    return cofferdam::detail::shielded([inside] { return detail::sandbox::close(inside); });
-  }
+  /// Ends all commands and removes the container; of an adopted container, only ends the processes of its commands.
+  /// Pending commands fail with error{errc::environment_closed}. Cannot be cancelled; a second call waits for the
+  /// first. The daemon has 60 s to answer each request. A removal whose connection is lost is requested at most three
+  /// times.
+  /// \throws error{errc::provider_lost} if the daemon cannot be reached any more; the container then ends by itself.
+  awaitable<void> close();
 
  private:
-  const std::shared_ptr<detail::sandbox>& get() const {
-    if (!inside_) throw error(errc::environment_closed, "docker: the environment was moved from");
-    return inside_;
-  }
-
-  std::shared_ptr<detail::sandbox> inside_;
+  cofferdam::detail::environment_handle<detail::sandbox> handle_;
 };
 
-/// Runs commands in a container of its own for each environment: `docker::from_image("python:3.12-slim")`.
+/// Runs commands in a container, a new one for each environment: `docker::from_image("python:3.12-slim")`.
 ///
-/// Hardened as it is made: no network, no capabilities, no new privileges, the image read-only, 1 GiB of memory, 2 CPUs,
-/// 256 processes, commands as a user who is not root; see `container_options` for what can be changed. What the daemon
-/// has really set up is compared with what was asked for before anything runs, and results say it in `walls()`.
-/// The workspace is /workspace, empty at first; it is memory unless the options say otherwise.
-/// Commands find the image's environment variables and those of the options, PATH, HOME (the workspace), LANG, TERM, TMPDIR.
+/// Hardened by default: no network, no capabilities, no new privileges, the image read-only, 1 GiB of memory, 2 CPUs,
+/// 256 processes, commands as a user other than root; see `container_options` for the settings. Before any command
+/// runs, the settings that the daemon has applied are compared with the requested ones. Results report them in
+/// `walls()`. The workspace is /workspace, empty at first; it is memory by default. Each VOLUME of an image is memory
+/// too, with a limit that `walls()` reports. The image's content of a VOLUME is copied into it, and must fit (else see
+/// `container_options::volume` and `container_options::tmpfs`). A mount that was not requested is
+/// error{errc::provider_failed}. Commands have the environment variables of the image and of the options, and PATH,
+/// HOME (the workspace), LANG, TERM, TMPDIR.
 ///
 /// A value: holds no connection. Setters chain.
 class provider {
  public:
   explicit provider(std::shared_ptr<const detail::sandbox_settings> settings) : settings_(std::move(settings)) {}
 
-  /// What the container is like.
-  provider&& options(container_options all) && {
-    return with([&](detail::sandbox_settings& to) { to.options = std::move(all); });
-  }
-  /// Which daemon. Default: what the docker command would use (DOCKER_HOST, the current context, the usual sockets).
-  provider&& daemon(daemon_choice choice) && {
-    return with([&](detail::sandbox_settings& to) { to.daemon = std::move(choice); });
-  }
-  /// How commands get into the container. Default: by a warden where there is one for its machine, else by execs; results
-  /// say in `walls()` what holds then.
-  provider&& by(way how) && {
-    return with([&](detail::sandbox_settings& to) { to.by = how; });
-  }
-  /// Hears how far a pull or a build is. Called on the executor of whoever opens.
-  provider&& progress(std::function<void(const progress_event&)> tell) && {
-    return with([&](detail::sandbox_settings& to) { to.progress = std::move(tell); });
-  }
-  /// The shell for lines, as an absolute path in the container; it must take `-c -- LINE`. Default: bash, else /bin/sh.
-  provider&& shell(std::string path) && {
-    if (!path.starts_with('/') || path.find('\0') != std::string::npos)
-      throw error(errc::invalid_argument, "docker: the shell is named by an absolute path in the container");
-    return with([&](detail::sandbox_settings& to) { to.shell = std::move(path); });
-  }
-  /// The time limit of commands that have none of their own. Default: 5 minutes; `no_timeout` for none.
-  provider&& default_timeout(std::chrono::milliseconds limit) && {
-    if (limit <= std::chrono::milliseconds::zero())
-      throw error(errc::invalid_argument,
-                  "docker: the default timeout must be longer than zero (no_timeout says: none)");
-    return with([&](detail::sandbox_settings& to) { to.commands.default_timeout = limit; });
-  }
-  /// From SIGTERM to SIGKILL. Default: 500 ms; zero or more.
-  provider&& kill_grace(std::chrono::milliseconds time) && {
-    require_not_negative(time, "kill_grace");
-    return with([&](detail::sandbox_settings& to) { to.commands.kill_grace = time; });
-  }
-  /// How long a background child may go on writing once the command has ended. Default: 100 ms; zero or more.
-  provider&& output_grace(std::chrono::milliseconds time) && {
-    require_not_negative(time, "output_grace");
-    return with([&](detail::sandbox_settings& to) { to.commands.output_grace = time; });
-  }
+  /// Sets the container's settings.
+  provider& options(container_options all);
+  /// Selects the daemon. Default: the one that the docker command would use (DOCKER_HOST, the current context, the
+  /// usual sockets).
+  provider& daemon(daemon_choice choice);
+  /// Sets how commands are started. Default: by a warden if there is one for the container's machine, else by execs;
+  /// `walls()` of the results has the guarantees.
+  provider& by(way how);
+  /// Sets a listener for the progress of a pull or a build. Called on the executor of the coroutine that opens, one
+  /// call at a time. g++ before 13 refuses a temporary lambda that captures by value: name it first.
+  provider& progress(cofferdam::detail::callable_argument<void(const progress_event&)> listener);
+  /// Sets the shell for lines, as an absolute path in the container; it must accept `-c -- LINE`. Default: bash, else
+  /// /bin/sh.
+  provider& shell(std::string path);
+  /// Sets the time limit of commands without one. Default: 5 minutes; `no_timeout` for none.
+  provider& default_timeout(std::chrono::milliseconds limit);
+  /// Sets the time from SIGTERM to SIGKILL. Default: 500 ms; zero or more.
+  provider& kill_grace(std::chrono::milliseconds time);
+  /// Sets how long a background child may continue to write after the command has ended. Default: 100 ms; zero or more.
+  provider& output_grace(std::chrono::milliseconds time);
 
-  /// Makes a container; pulls or builds its image first where that is needed, once for all who want it at the same time.
-  /// The first time that a process uses a daemon it also removes what dead processes of this host have left there.
-  /// \throws error{errc::provider_failed, permission_denied} where no daemon can be used; error{errc::not_found} for an
-  ///         image that is nowhere; error{errc::unsupported} where commands cannot get in (see `way`);
-  ///         error{errc::provider_failed} where the daemon did not do what it was asked; error{errc::cancelled}. Nothing is
-  ///         left behind.
-  awaitable<environment> open() const { return open_with(settings_); }
+  /// Makes a container. Pulls or builds its image first if needed, once for all calls at the same time. The first use
+  /// of a daemon in a process also removes the leftovers of dead processes of this host.
+  /// \throws error{errc::provider_failed, permission_denied} if no daemon can be used; error{errc::not_found} if the
+  ///     image does not exist; error{errc::unsupported} if commands cannot be started (see `way`);
+  ///     error{errc::provider_failed} if the daemon did not apply the settings; error{errc::cancelled}. Nothing is left
+  ///     behind.
+  awaitable<environment> open() const;
 
  private:
-  static awaitable<environment> open_with(std::shared_ptr<const detail::sandbox_settings> settings) {
-    asio::any_io_executor executor = co_await asio::this_coro::executor;
-    std::shared_ptr<detail::sandbox> inside = co_await detail::sandbox::open(std::move(executor), std::move(settings));
-    co_return environment(std::move(inside));
-  }
+  static awaitable<environment> open_with(std::shared_ptr<const detail::sandbox_settings> settings);
 
-  static void require_not_negative(std::chrono::milliseconds time, const char* name) {
-    if (time < std::chrono::milliseconds::zero())
-      throw error(errc::invalid_argument, std::string("docker: ") + name + " must not be negative");
-  }
+  static void require_not_negative(std::chrono::milliseconds time, const char* name);
 
   template <class Change>
-  provider&& with(Change change) {
-    auto copy = std::make_shared<detail::sandbox_settings>(*settings_);
-    change(*copy);
-    settings_ = std::move(copy);
-    return std::move(*this);
-  }
+  provider& with(Change change);
 
   std::shared_ptr<const detail::sandbox_settings> settings_;
 };
 
-/// Containers of an image, which is pulled where the daemon does not have it.
-/// \param name  as one writes it behind `docker run`.
-/// \throws error{errc::invalid_argument} for what is no name of an image.
-inline provider from_image(std::string_view name) {
-  auto settings = std::make_shared<detail::sandbox_settings>();
-  settings->name.emplace(name);
-  return provider(std::move(settings));
-}
+/// Runs commands in containers of an image, which is pulled if the daemon does not have it.
+/// \param name  as for `docker run`.
+/// \throws error{errc::invalid_argument} for an invalid name.
+provider from_image(std::string_view name);
 
-/// Containers of an image that is built first: `docker::from_dockerfile(docker::build_request("sandbox"))`.
-inline provider from_dockerfile(build_request build) {
-  auto settings = std::make_shared<detail::sandbox_settings>();
-  settings->build.emplace(std::move(build));
-  return provider(std::move(settings));
-}
-/// The same by the folder with the Dockerfile alone.
-inline provider from_dockerfile(std::filesystem::path context) {
-  return from_dockerfile(build_request(std::move(context)));
-}
+/// Runs commands in containers of an image that is built first:
+/// `docker::from_dockerfile(docker::build_request("sandbox"))`. BuildKit builds it if the daemon prefers that, or the
+/// Dockerfile needs it (`RUN --mount`, here-documents, `COPY --link`, `# syntax=`); the handler of `provider::progress`
+/// receives its steps and their output.
+provider from_dockerfile(build_request build);
+/// Does the same for a folder with a Dockerfile, or for a Dockerfile in its folder.
+provider from_dockerfile(std::filesystem::path context);
 
-/// Commands in a container that somebody else has made and that runs. It is never stopped, removed, or set up otherwise:
-/// `close()` ends what our commands have started, and the container goes on. Several may be open in one container.
+/// Runs commands in an existing, running container. It is never stopped, removed or reconfigured: `close()` ends the
+/// processes of the commands, and the container continues. Several environments may be open in one container.
 ///
-/// A warden is put into a private folder (of /tmp, or where else something can be written and executed), started by an
-/// exec, and its file taken away again at once; where that cannot be, commands are execs (see `way`). Of the options only
-/// `user`, `working_directory` (made where it is missing, and never emptied) and the variables mean anything; a user who
-/// is not given is the container's own. HOME is the workspace.
+/// A warden is copied into a private folder (in /tmp, or in another folder that allows writing and executing), started
+/// by an exec, and its file is removed at once. If that is not possible, commands are execs (see `way`). Of the options
+/// only `user` (default: that of the container), `working_directory` (made if it is missing, and never emptied) and the
+/// variables have an effect. HOME is the workspace.
 ///
-/// What stands around the commands is for the container's maker to say: `walls()` names only what this library does.
-/// Limits: a process of the same user can kill the warden (`kill -9 -1`; our commands cannot where Landlock holds them,
-/// Linux 6.12), which is error{errc::provider_lost}, and then, as by execs when this program dies, what runs may run on;
-/// the container's end is error{errc::provider_lost} too.
-/// \param name_or_id  as the docker command takes them.
-/// \throws error{errc::invalid_argument} for what is neither. `open` throws error{errc::not_found} where there is no such
-///         container, or no workspace and none can be made; error{errc::provider_failed} where it does not run.
-inline provider in_container(std::string_view name_or_id) {
-  if (!detail::is_engine_name(name_or_id))
-    throw error(errc::invalid_argument,
-                "docker: " + detail::quoted(name_or_id) + " is neither the name nor the id of a container");
-  auto settings = std::make_shared<detail::sandbox_settings>();
-  settings->adopted = std::string(name_or_id);
-  return provider(std::move(settings));
-}
+/// The isolation of the container is unknown: `walls()` reports only that by this library. Limits: a process of the
+/// same user can kill the warden (`kill -9 -1`; our commands cannot if Landlock prevents it, Linux 6.12), which is
+/// error{errc::provider_lost}, and then running processes may continue (as with execs if this program dies). The end of
+/// the container is error{errc::provider_lost} too.
+/// \param name_or_id  as for the docker command.
+/// \throws error{errc::invalid_argument} if it is neither. `open` throws error{errc::not_found} if there is no such
+///     container, or no workspace and it cannot be made; error{errc::provider_failed} if the container does not run.
+provider in_container(std::string_view name_or_id);
 
-}  // namespace cofferdam::inline v0::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker
+
+#if !defined(COFFERDAM_SEPARATE_COMPILATION)
+#include <cofferdam/backends/impl/docker.ipp>
+#endif

@@ -2,216 +2,219 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/detail/local_state.hpp>
-#include <cofferdam/core/bulk_file_environment.hpp>
+#include <cofferdam/backends/local_policies.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/background_command.hpp>
+#include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/command.hpp>
-#include <cofferdam/core/error.hpp>
-#include <cofferdam/core/listing_environment.hpp>
+#include <cofferdam/core/environment_handle.hpp>
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/core/protections.hpp>
-#include <cofferdam/core/shielded.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
-#include <cofferdam/core/warning.hpp>
+#include <cofferdam/warden/tracing_policy.hpp>
 
-#include <asio/any_io_executor.hpp>
-#include <asio/this_coro.hpp>
-
-#include <atomic>
 #include <chrono>
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+class local_settings;
+template <class>
+class basic_local_state;
+using local_state = basic_local_state<void>;
+}  // namespace detail
+
+template <class = void>
+class basic_local_environment;
+using local_environment = basic_local_environment<>;
 
 /// An open `local` environment. Models every refinement but `suspendable_environment`.
 ///
-/// Movable while no operation is under way. Destroyed without `close()`, it kills what runs and leaves the folder to be
-/// removed when another environment opens or closes after all of that is dead, or when the program ends. Of a program that
-/// is killed, what ran is ended, and the folder stays until another program of the same user, a minute later or more,
-/// closes its first environment in the same place.
-/// \par Threads  the executor it was opened on.
-class local_environment {
+/// Movable while no operation is under way. It must not outlive its `io_context` or pool. Destroyed without `close()`,
+/// it kills all processes. The folder is removed later: when another environment opens or closes after they are dead,
+/// or when the program ends. If the program is killed, or calls std::exit() while an environment is open, the processes
+/// are ended, and the folder stays until another program of the same user, at least a minute later, closes its first
+/// environment in the same place. A file system that a command of root has mounted in the folder is never emptied:
+/// `close()` reports the mount.
+/// \par Threads  any: it may be opened, used and destroyed from several threads of a pool. It does its work on a strand
+///               of its own, and a coroutine that awaits an operation continues on its own executor. Callbacks and
+///               `file_source`s of the caller run on the caller's executor, one at a time (on a pool: on a strand over
+///               it). Opened on an `asio::strand` of `io_context::executor_type`, `thread_pool::executor_type` or
+///               `any_io_executor`, it works on that strand, and must be destroyed there. To cancel from another
+///               thread, spawn the coroutine on a strand and emit there, by `asio::post(strand, ...)`; never emit from
+///               another thread directly. A moved or assigned environment must be idle.
+template <class Unused>
+class basic_local_environment {
  public:
-  explicit local_environment(std::shared_ptr<detail::local_state> state) : state_(std::move(state)) {}
-  local_environment(local_environment&&) noexcept = default;
-  local_environment& operator=(local_environment&& other) noexcept {
-    if (this != &other) {
-      if (state_) state_->abandon();
-      state_ = std::move(other.state_);
-    }
-    return *this;
-  }
-  ~local_environment() {
-    if (state_) state_->abandon();
-  }
+  /// Holds no environment: operations throw `error{errc::environment_closed}`.
+  basic_local_environment();
+  explicit basic_local_environment(std::shared_ptr<detail::local_state> state);
+  basic_local_environment(basic_local_environment&&) noexcept;
+  basic_local_environment& operator=(basic_local_environment&&) noexcept;
+  ~basic_local_environment();
 
-  /// Runs a command to its end. What it does is the result, its time limit included.
-  /// \throws error{errc::environment_closed}; error{errc::outside_workspace, not_found, not_a_directory} for its working
-  ///         directory; error{errc::io_error} where the host has no descriptor left. `partial()` has what had arrived.
-  /// \par Cancellation  terminal: SIGTERM, the grace, SIGKILL to all that the command has started; then error{errc::cancelled}.
-  awaitable<command_result> run_command(command c) { return detail::local_state::run(get(), std::move(c)); }
+  /// Runs a command to its end. Every outcome is a result, including a time limit.
+  /// \throws error{errc::environment_closed}; error{errc::outside_workspace, not_found, not_a_directory} for its
+  ///     working directory; error{errc::io_error} if the host has no descriptor left; error{errc::unavailable}, with
+  ///     the cause ETOOMANYREFS, if the system passes no descriptors because programs of this user have too many in
+  ///     flight; error{errc::provider_lost} if the warden was killed, or failed to end the command within 2 s of its
+  ///     limit and after being roused (all commands are then ended by this program). `partial()` has the output so far.
+  /// \par Cancellation  terminal: SIGTERM, the grace, SIGKILL to all that the command has started; then
+  ///                    error{errc::cancelled}.
+  awaitable<command_result> run_command(command c);
 
-  /// Starts a command. One that cannot be started yields a finished process with the result that says why.
+  /// Starts a command. If it cannot be started, the process has already ended, and its result has the reason.
   /// \throws as `run_command`.
-  awaitable<process> start(command c) { return detail::local_state::start(get(), std::move(c)); }
+  awaitable<process> start(command c);
 
-  /// What commands with `background_policy::keep` have left running, oldest first.
-  std::vector<background_command> background() const { return get()->background(); }
-  /// Ends what such a command has left: SIGTERM, the grace, SIGKILL, and waits for that. Not cancelled.
-  /// \throws error{errc::not_found} where nothing is left of it; error{errc::environment_closed}.
-  awaitable<void> end_background(std::uint32_t number) { return detail::local_state::end_background(get(), number); }
+  /// Returns the commands with `background_policy::keep` of which processes still run, oldest first.
+  std::vector<background_command> background() const;
+  /// Ends the remaining processes of such a command: SIGTERM, the grace period, SIGKILL, and waits for their end.
+  /// Cannot be cancelled.
+  /// \throws error{errc::not_found} if none is left; error{errc::environment_closed}.
+  awaitable<void> end_background(std::uint32_t number);
 
-  awaitable<bytes> read_file(std::string path, std::size_t most) { return files().read_file(std::move(path), most); }
-  awaitable<void> write_file(std::string path, bytes_view content) {
-    return files().write_file(std::move(path), content);
+  awaitable<bytes> read_file(std::string path, std::size_t most);
+  awaitable<void> write_file(std::string path, bytes_view content);
+  /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
+  template <std::same_as<bytes> Bytes>
+  awaitable<void> write_file(std::string path, Bytes&& content) {
+    return cofferdam::write_bytes(*this, std::move(path), std::move(content));
   }
-  awaitable<entry> stat(std::string path) { return files().stat(std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
-    return files().list(std::move(path), options);
-  }
-  awaitable<void> make_directory(std::string path) { return files().make_directory(std::move(path)); }
-  awaitable<void> remove(std::string path) { return files().remove(std::move(path)); }
-  awaitable<void> rename(std::string from, std::string to) { return files().rename(std::move(from), std::move(to)); }
-  awaitable<transfer> put_files(file_source& source) { return files().put_files(source); }
-  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
-    return files().get_files(std::move(requests));
-  }
+  /// Returns the file operations of the workspace: list, stat, remove, whole trees at once.
+  file_system files();
 
-  /// Where the workspace lies on this machine.
-  const std::filesystem::path& workspace() const { return get()->workspace(); }
+  /// Returns the workspace's folder on this machine.
+  const std::filesystem::path& workspace() const;
 
-  /// Ends every command (SIGTERM, the grace, SIGKILL), whose awaiters get error{errc::environment_closed}, and removes
-  /// the folder. Not cancelled; a second call waits for the first.
-  /// \throws error{errc::io_error} where the folder cannot be removed: something still writes there.
-  awaitable<void> close() {
-    const std::shared_ptr<detail::local_state> state = get();
-    return detail::shielded([state] { return detail::local_state::close(state); });
-  }
+  /// Ends every command (SIGTERM, the grace period, SIGKILL), and removes the folder. Pending commands fail with
+  /// error{errc::environment_closed}. Cannot be cancelled; a second call waits for the first. Takes at most the grace
+  /// period, 5 s, and the time for removing the folder. Without a warden (`warden_policy::never`, or if none can be
+  /// started) there is no such limit: it waits until the kernel has ended all processes that were sent SIGKILL.
+  /// \throws error{errc::provider_lost} with a list of the processes that were still alive after that time; they were
+  ///     sent SIGKILL, and the folder is removed later. error{errc::io_error} if the folder cannot be removed because a
+  ///     process still writes there.
+  awaitable<void> close();
 
  private:
-  const std::shared_ptr<detail::local_state>& get() const {
-    if (!state_) throw error(errc::environment_closed, "local: the environment was moved from");
-    return state_;
-  }
-  workspace_files& files() const { return get()->files(); }
-
-  std::shared_ptr<detail::local_state> state_;
+  detail::environment_handle<detail::local_state> handle_;
 };
 
-/// Runs commands on this machine, as the user who runs the program, in a private temporary folder. **No wall**: for
-/// code you trust, or would run yourself. Warns so once a program.
-///
-/// Commands are started by a warden, a small program of the library's own. The end of a command, its time limit,
-/// cancellation, `close()` and the death of this program end everything that the command has started, whatever that did to
-/// get away. Where the kernel has Landlock scopes (Linux 6.12) a command can signal only what it has started itself, and
-/// can gain no privileges (no `sudo`); elsewhere one that runs as you may also kill you, the warden and other commands, and
-/// all that is promised is this: everything a command started ends unless it kills you first. Results say in `walls()` what
-/// stood. A program that forks without exec keeps the warden alive with it. A command's environment is built from nothing: PATH
-/// (the system folders), HOME (the workspace), SHELL, LANG, TERM, TMPDIR, and what the command adds; standard input is
-/// /dev/null; descriptors, signal state and umask of the program do not leak into it.
-///
-/// A command is finished when it ends: what it has left behind delays the result by `output_grace`, and is killed then.
-class local {
- public:
-  /// Where the private folder is made. Default: TMPDIR, else /tmp. Made where it is missing.
-  local& temporary_base(std::filesystem::path folder) & {
-    return with([&](detail::local_settings& all) { all.temporary_base = std::move(folder); });
-  }
-  local&& temporary_base(std::filesystem::path folder) && { return std::move(temporary_base(std::move(folder))); }
-  /// Works in this existing directory instead of a new one, and leaves it there.
-  local& workspace(std::filesystem::path folder) & {
-    return with([&](detail::local_settings& all) { all.workspace = std::move(folder); });
-  }
-  local&& workspace(std::filesystem::path folder) && { return std::move(workspace(std::move(folder))); }
-  /// The shell for lines, as an absolute path; it must take `-c -- LINE`. Default: bash, else /bin/sh.
-  local& shell(std::string path) & {
-    return with([&](detail::local_settings& all) { all.shell = std::move(path); });
-  }
-  local&& shell(std::string path) && { return std::move(shell(std::move(path))); }
-  /// The time limit of commands that have none of their own. Default: 5 minutes; `no_timeout` for none.
-  local& default_timeout(std::chrono::milliseconds limit) & {
-    if (limit <= std::chrono::milliseconds::zero())
-      throw error(errc::invalid_argument,
-                  "local: the default timeout must be longer than zero (no_timeout says: none)");
-    return with([&](detail::local_settings& all) { all.commands.default_timeout = limit; });
-  }
-  local&& default_timeout(std::chrono::milliseconds limit) && { return std::move(default_timeout(limit)); }
-  /// From SIGTERM to SIGKILL. Default: 500 ms; zero or more.
-  local& kill_grace(std::chrono::milliseconds time) & {
-    require_not_negative(time, "kill_grace");
-    return with([&](detail::local_settings& all) { all.commands.kill_grace = time; });
-  }
-  local&& kill_grace(std::chrono::milliseconds time) && { return std::move(kill_grace(time)); }
-  /// How long a background child may go on writing once the command has ended. Default: 100 ms; zero or more.
-  local& output_grace(std::chrono::milliseconds time) & {
-    require_not_negative(time, "output_grace");
-    return with([&](detail::local_settings& all) { all.commands.output_grace = time; });
-  }
-  local&& output_grace(std::chrono::milliseconds time) && { return std::move(output_grace(time)); }
-  /// What to do with a shell line that seems to name files outside the workspace. Default: `path_policy::advise`. It
-  /// is a guess about text, for the model's sake, and no wall.
-  local& paths(path_policy policy) & {
-    return with([&](detail::local_settings& all) { all.paths = policy; });
-  }
-  local&& paths(path_policy policy) && { return std::move(paths(policy)); }
-  /// Who starts the commands. Default: `warden_policy::automatic`.
-  local& warden(warden_policy policy) & {
-    return with([&](detail::local_settings& all) { all.policy = policy; });
-  }
-  local&& warden(warden_policy policy) && { return std::move(warden(policy)); }
-  /// A warden of your own build instead of the one in the library: the path of its program.
-  local& warden_program(std::filesystem::path program) & {
-    return with([&](detail::local_settings& all) { all.warden = std::move(program); });
-  }
-  local&& warden_program(std::filesystem::path program) && { return std::move(warden_program(std::move(program))); }
-  /// Does not warn that it is no wall.
-  local& without_warning() & {
-    return with([](detail::local_settings& all) { all.warns = false; });
-  }
-  local&& without_warning() && { return std::move(without_warning()); }
+template <class = void>
+class basic_local;
+using local = basic_local<>;
 
-  /// \throws error{errc::provider_failed} where a folder cannot be made, there is no shell, or the program ignores
-  ///         SIGCHLD (then nobody can know how a command ended).
-  awaitable<local_environment> open() const { return open_with(settings_); }
+/// Runs commands on this machine, as the user of the program, in a private temporary folder. **No isolation**: only for
+/// code that you trust. Warns about this once in each program.
+///
+/// Commands are started by a warden, a small program of this library. The end of a command, its time limit,
+/// cancellation, `close()` and the death of this program end all processes that the command has started, even if they
+/// try to escape. Commands can gain no privileges (no `sudo`, no `su`, no `ping` with file capabilities), and a filter
+/// (seccomp) keeps them from changing the limits of other processes with prlimit(2), which would disarm the warden.
+/// What this costs: `prlimit --pid N` fails with EPERM, also for a command's own number (`ulimit` and setrlimit(2)
+/// work), and container runtimes inside a command may not start. Scheduling calls on other processes work: they may
+/// slow the warden and this program down.
+///
+/// Commands run as the same user as this program. Their access to this program depends on the kernel's Landlock. From
+/// Linux 6.12 on a command can signal and trace only its own descendants. From 5.19 on it can trace only its own
+/// descendants, and cannot mount file systems, but it may kill this program, the warden and other commands. The only
+/// guarantee is then: all processes of a command are ended, unless the command kills this program first. Before 5.19 it
+/// can also read this program's memory and environment, including API keys, from /proc: `walls()` then has "readable"
+/// for `protection::secrets`. `undumpable()` helps there; debuggers do not work in commands there unless
+/// `tracing(tracing_policy::allowed)`. Commands that run as root can read this program's environment (from Linux 6.13
+/// on also past Landlock), and much else that no kernel keeps from root.
+///
+/// When memory is short, the kernel ends commands first: they start with an `oom_score_adj` of 500, or with this
+/// program's if that is higher. This is a default and not enforced: a command may lower its own score, to the lowest
+/// score that a privileged process has set for this program (usually 0). It may also raise the score of this program,
+/// so that the kernel ends this program first; `undumpable()` prevents that. With both `undumpable()` and
+/// `warden_policy::never`, commands start with this program's score.
+///
+/// Only processes that descend from a command end with it. A process that an outside helper starts for a command is not
+/// covered: a tmux or screen server of yours that runs already, cron, at, `systemd-run`, a Docker or Podman daemon, an
+/// SSH server. Landlock does not keep commands from sockets that have a path. For code that may use such helpers take
+/// `docker`, or run this program as a user without access to them.
+///
+/// SIGKILL does not end a process that waits in the kernel for a file system without an answer. A command can make such
+/// a process: in a user namespace of its own it may mount a FUSE file system, whose server then waits for that same
+/// file system. A dead NFS server has the same effect. `run_command` then waits on past the time limit of the command;
+/// cancelled, it throws `error{errc::provider_lost}` after the grace and 3 s. `close()` throws
+/// `error{errc::provider_lost}`, which lists the process, after the grace and 5 s. The process stays until an
+/// administrator aborts the file system's connection, for FUSE as root in /sys/fs/fuse/connections. Kernels without
+/// user namespaces for ordinary users, and Landlock domains of Linux 5.19 to 6.11, refuse the mount.
+///
+/// A program that forks without exec keeps the warden alive with it. A command's environment is built from nothing:
+/// PATH (the system folders), HOME (the workspace), SHELL, LANG, TERM, TMPDIR, and what the command adds; standard
+/// input is /dev/null; descriptors, signal state and umask of the program do not leak into it.
+///
+/// A command is finished when it ends: its remaining processes delay the result by at most `output_grace`, and are then
+/// killed.
+template <class Unused>
+class basic_local {
+ public:
+  /// Sets the parent of the private folder; it is made if it is missing. Default: TMPDIR, else /tmp.
+  basic_local& temporary_base(std::filesystem::path folder);
+  /// Sets an existing directory as the workspace, instead of a new one, and does not remove it.
+  basic_local& workspace(std::filesystem::path folder);
+  /// Sets the shell for lines, as an absolute path; it must accept `-c -- LINE`. Default: bash, else /bin/sh.
+  basic_local& shell(std::string path);
+  /// Sets the time limit of commands without one. Default: 5 minutes; `no_timeout` for none.
+  basic_local& default_timeout(std::chrono::milliseconds limit);
+  /// Sets the time from SIGTERM to SIGKILL. Default: 500 ms; zero or more.
+  basic_local& kill_grace(std::chrono::milliseconds time);
+  /// Sets how long a background child may continue to write after the command has ended. Default: 100 ms; zero or more.
+  basic_local& output_grace(std::chrono::milliseconds time);
+  /// Sets the treatment of a command that seems to name files outside the workspace, in a shell line or in the
+  /// arguments of a program. Default: `path_policy::advise`. It is a guess about text, to help a model, and no
+  /// protection.
+  basic_local& paths(path_policy policy);
+  /// Selects the program that starts the commands. Default: `warden_policy::automatic`.
+  basic_local& warden(warden_policy policy);
+  /// Sets the path of another warden program, instead of the one in the library.
+  basic_local& warden_program(std::filesystem::path program);
+  /// Sets which processes commands may trace. Default: `tracing_policy::contained`.
+  basic_local& tracing(tracing_policy policy);
+  /// Uses Landlock as if the kernel had at most this ABI; 0: not at all. For commands that mount file systems before
+  /// Linux 6.12, and for tests.
+  basic_local& landlock(unsigned abi);
+  /// Makes this program undumpable (PR_SET_DUMPABLE 0) when an environment opens, for good: no process of your user can
+  /// read its memory, environment and descriptors any more, or raise its `oom_score_adj`. Root still can. Costs its
+  /// core dumps, and debuggers and profilers that you attach to it.
+  basic_local& undumpable();
+  /// Switches off the warning about missing isolation.
+  basic_local& without_warning();
+
+  /// \throws error{errc::provider_failed} if a folder cannot be made, if there is no shell, or if the program ignores
+  ///     SIGCHLD (the status of commands would then be lost).
+  awaitable<local_environment> open() const;
 
  private:
-  static awaitable<local_environment> open_with(std::shared_ptr<const detail::local_settings> settings) {
-    if (settings->warns) warn_once();
-    asio::any_io_executor executor = co_await asio::this_coro::executor;
-    std::shared_ptr<detail::local_state> state =
-        co_await detail::local_state::open(std::move(executor), std::move(settings));
-    co_return local_environment(std::move(state));
-  }
+  static awaitable<local_environment> open_with(std::shared_ptr<const detail::local_settings> settings);
 
-  static void warn_once() {
-    static std::atomic_flag warned;
-    if (!warned.test_and_set())
-      detail::warn(
-          "local() is no wall: commands run on this machine as you. For code you do not trust use another "
-          "backend; local().without_warning() silences this");
-  }
+  static void warn_once();
 
-  static void require_not_negative(std::chrono::milliseconds time, const char* name) {
-    if (time < std::chrono::milliseconds::zero())
-      throw error(errc::invalid_argument, std::string("local: ") + name + " must not be negative");
-  }
+  static void require_not_negative(std::chrono::milliseconds time, const char* name);
 
   template <class Change>
-  local& with(Change change) {
-    auto copy = std::make_shared<detail::local_settings>(*settings_);
-    change(*copy);
-    settings_ = std::move(copy);
-    return *this;
-  }
+  basic_local& with(Change change);
 
-  static std::shared_ptr<const detail::local_settings> defaults() { return std::make_shared<detail::local_settings>(); }
+  static std::shared_ptr<const detail::local_settings> defaults();
 
   std::shared_ptr<const detail::local_settings> settings_ = defaults();
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+#if !defined(COFFERDAM_SEPARATE_COMPILATION)
+#include <cofferdam/backends/impl/local.ipp>
+#endif

@@ -16,13 +16,15 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// What `allow_imports(...)` asks of code: that every module it can be seen to reach is among those allowed.
+/// A policy that admits code only if every module that it can be seen to reach is allowed.
 class import_policy {
  public:
   static constexpr std::string_view name = "allow_imports";
 
+  /// Allows no module.
+  import_policy() : import_policy(std::vector<std::string>()) {}
   /// \param modules  dotted names, or "*" for any; each allows its submodules, too.
   explicit import_policy(std::vector<std::string> modules)
       : allowed_(std::make_shared<const std::set<std::string, std::less<>>>(modules.begin(), modules.end())) {}
@@ -45,7 +47,7 @@ class import_policy {
     return first;
   }
 
-  /// The modules that the code imports as far as it can be told, those which are not allowed included.
+  /// Returns the modules that the code imports, as far as this can be determined, including those that are not allowed.
   static std::set<std::string> predicted(const python_facts& facts) {
     std::set<std::string> all;
     for (const code_fact& each : facts.all()) {
@@ -55,7 +57,7 @@ class import_policy {
       all.insert(each.name());
       if (each.kind() == fact_kind::import_from && each.detail() != "*") all.insert(each.name() + "." + each.detail());
     }
-    for (const code_fact& each : facts.all()) {  // two builtins import what they need
+    for (const code_fact& each : facts.all()) {  // two builtins import modules themselves
       if (each.kind() != fact_kind::builtin_name) continue;
       if (each.name() == "breakpoint") all.insert("pdb");
       if (each.name() == "help") all.insert("pydoc");
@@ -97,7 +99,7 @@ class import_policy {
                         "Use what you need of it by name, as in module.function(...).");
         break;
       case fact_kind::hidden_name:
-        if (allowed_->contains("*")) break;
+        if (allowed_->contains("*") || fact.detail() == "plain" || fact.detail() == "value") break;
         if (fact.name() == "__code__")
           return refuse(fact, "the code of a function is exchanged", "Write a function that does it.");
         return refuse(fact, "the name of what is looked up here is computed", "Write the name itself.");
@@ -116,8 +118,8 @@ class import_policy {
     return std::nullopt;
   }
 
-  /// What makes modules, or code, of anything.
-  static bool is_route(std::string_view name) {
+  /// Returns true for a call that can turn other values into modules or code.
+  static bool is_route(std::string_view called) {
     for (const std::string_view each : {"exec",
                                         "eval",
                                         "compile",
@@ -147,18 +149,18 @@ class import_policy {
                                         "sys.path_hooks",
                                         "sys.path",
                                         "sys.breakpointhook"})
-      if (name == each || (name.size() > each.size() && name.starts_with(each) && name[each.size()] == '.'))
+      if (called == each || (called.size() > each.size() && called.starts_with(each) && called[each.size()] == '.'))
         return true;
     for (const std::string_view each : {"importlib.util.", "importlib.machinery.", "runpy.", "zipimport.", "imp."})
-      if (name.starts_with(each)) return true;
-    for (std::size_t dot = name.find('.'); dot != std::string_view::npos; dot = name.find('.')) {
-      name.remove_prefix(dot + 1);
-      if (leads_to_modules(name.substr(0, name.find('.')))) return true;
+      if (called.starts_with(each)) return true;
+    for (std::size_t dot = called.find('.'); dot != std::string_view::npos; dot = called.find('.')) {
+      called.remove_prefix(dot + 1);
+      if (leads_to_modules(called.substr(0, called.find('.')))) return true;
     }
     return false;
   }
 
-  /// What every module or function has, and what holds modules, or finds them.
+  /// Returns true for an attribute that every module or function has, and for one that holds or finds modules.
   static bool leads_to_modules(std::string_view attribute) {
     for (const std::string_view each :
          {"__builtins__", "__globals__", "__loader__", "__import__", "f_globals", "f_builtins"})
@@ -186,27 +188,27 @@ class import_policy {
   std::shared_ptr<const std::set<std::string, std::less<>>> allowed_;
 };
 
-/// Lets code import only what is named, and `ast`, `operator`, `random`, `re`, `time`:
-/// `local() | python() | allow_imports("json", "collections", "numpy")`.
+/// Lets code import only the named modules, and `ast`, `operator`, `random`, `re`, `time`: `local() | python() |
+/// allow_imports("json", "collections", "numpy")`.
 ///
-/// A name allows its submodules (`xml` allows `xml.etree.ElementTree`), and no sibling. Judged is what is meant: aliases,
-/// imports in functions, relative imports, modules that others have imported (`random._os`, `typing.sys`), texts put
-/// together (`__import__('o' + 's')`), `importlib`, `sys.modules`, texts that are run (`exec`, `timeit`), `help('name')` and
-/// `breakpoint()`. What cannot be known before it runs is refused, and so is a module, or `globals()`, that is handed on as a
-/// value, and a function whose code is exchanged. A name that one loop takes from constants is known:
-/// `for name in ("mean", "median"): getattr(statistics, name)`.
+/// A name allows its submodules (`xml` allows `xml.etree.ElementTree`), but no sibling. The guard resolves names: it
+/// understands aliases, imports in functions, relative imports, modules that other modules have imported (`random._os`,
+/// `typing.sys`), computed texts (`__import__('o' + 's')`), `importlib`, `sys.modules`, texts that are run (`exec`,
+/// `timeit`), `help('name')` and `breakpoint()`. It refuses code that cannot be resolved before it runs. It also
+/// refuses to pass on a module or `globals()` as a value, and to replace the code of a function. A name that a loop
+/// takes from constants is resolved: `for name in ("mean", "median"): getattr(statistics, name)`.
 ///
-/// One piece of code is seen at a time: what an earlier run of a context has left under a name is not known here, but that a
-/// module's private names are not to be taken from it.
+/// The guard reads one piece of code at a time. It does not know the values that an earlier run in a context has stored
+/// under a name; only private names of modules cannot be read from them.
 ///
-/// For packages that are only in the guest the reader knows no source; their private names and well known modules among
-/// their attributes (`numpy.core.os`) are refused all the same.
+/// The reader does not have the source of packages that are only in the guest. Their private names, and well known
+/// modules among their attributes (`numpy.core.os`), are refused too.
 ///
-/// **A guard is advice to the model that writes the code; the backend is the wall.** Allowed modules do what they do: who
-/// allows `os` or `ctypes` has allowed everything.
-/// \return      a refusal is a `code_result` of kind `error_kind::security_violation` that names line, text, module and
-///              what may be imported instead.
-/// \throws      error{errc::provider_failed} where there is no Python to read the code with.
+/// **A guard is advice to the model that writes the code; the backend provides the isolation.** Allowed modules are not
+/// restricted: to allow `os` or `ctypes` is to allow everything.
+/// \return      a refusal is a `code_result` of kind `error_kind::security_violation` with the line, its text, the
+///              module and the allowed modules.
+/// \throws      error{errc::provider_failed} if there is no Python to read the code.
 /// \par Cost    as of `check_syntax`, whose reading it shares.
 /// \par Source  kodeagent's whitelist, without its bypasses.
 class allow_imports : public guard<allow_imports> {
@@ -216,7 +218,7 @@ class allow_imports : public guard<allow_imports> {
 
   explicit allow_imports(std::vector<std::string> names) : policy_(with_defaults(std::move(names))) {}
 
-  /// Without the five modules that are always allowed otherwise.
+  /// Leaves out the five modules that are otherwise always allowed.
   static allow_imports only(std::vector<std::string> names) { return allow_imports(import_policy(std::move(names))); }
 
   import_policy policy() const { return policy_; }
@@ -232,4 +234,4 @@ class allow_imports : public guard<allow_imports> {
   import_policy policy_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

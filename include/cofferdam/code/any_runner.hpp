@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/code/code_guest.hpp>
+#include <cofferdam/code/code_layer.hpp>
 #include <cofferdam/code/code_runner.hpp>
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
@@ -18,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
@@ -28,7 +29,7 @@ concept has_an_environment = requires(R& runner) {
   requires code_exec_environment<std::remove_cvref_t<decltype(runner.environment())>>;
 };
 
-/// Whether there is one is known at run time only.
+/// True if a runner knows only at run time if it has an environment.
 template <class R>
 concept asks_for_environment = requires(const R& runner) {
   { runner.has_environment() } -> std::same_as<bool>;
@@ -36,11 +37,11 @@ concept asks_for_environment = requires(const R& runner) {
 
 }  // namespace detail
 
-/// Any runner, chosen at run time. Models `context_runner`; where the one inside has no contexts, those operations throw
-/// `error{errc::unsupported}`. Movable while idle. One virtual call an operation.
+/// A runner of any type, chosen at run time. Models `context_runner`. If the held runner has no contexts, those
+/// operations throw `error{errc::unsupported}`. Movable while no operation runs. Each operation costs one virtual call.
 class any_runner {
  public:
-  /// No runner; operations throw `error{errc::environment_closed}`.
+  /// Holds no runner; operations throw `error{errc::environment_closed}`.
   any_runner() = default;
 
   template <class R>
@@ -52,15 +53,15 @@ class any_runner {
   awaitable<bool> end_context(std::string name) { return get().end_context(std::move(name)); }
   awaitable<void> close() { return get().close(); }
 
-  /// Of what runs the code, as the runner inside tells it; empty where it does not.
+  /// Returns the version of the interpreter, if the runner has one; otherwise an empty text.
   std::string version() const { return get().version(); }
-  /// For guards around it.
+  /// Returns the interpreter's description, for guards around the runner.
   code_guest guest() { return get().guest(); }
 
-  /// Whether the code runs in an environment that can be reached: for files to and fro.
+  /// Returns true if the code runs in an environment that the caller can use, for example to copy files.
   bool has_environment() const { return get().has_environment(); }
-  /// That environment; it lives as long as the runner and is closed with it.
-  /// \throws error{errc::unsupported} where there is none (Pyodide has its files to itself).
+  /// Returns that environment. It lives as long as the runner and is closed with it.
+  /// \throws error{errc::unsupported} if there is none (the files of Pyodide are inside the interpreter).
   any_environment& environment() {
     any_environment* const found = get().environment();
     if (found == nullptr)
@@ -69,10 +70,21 @@ class any_runner {
   }
 
  private:
+  friend class detail::code_layer_access;
+
+  /// True: a stack of layers continues through this object, so that the layers inside take part in its order.
+  static constexpr bool is_transparent() { return true; }
+  awaitable<std::optional<code_result>> judge(const code_request& request, guard_cost cost) {
+    return get().judge(request, cost);
+  }
+  awaitable<code_result> run_admitted(code_request request) { return get().run_admitted(std::move(request)); }
+
   class interface {
    public:
     virtual ~interface() = default;
     virtual awaitable<code_result> run_code(code_request request) = 0;
+    virtual awaitable<std::optional<code_result>> judge(const code_request& request, guard_cost cost) = 0;
+    virtual awaitable<code_result> run_admitted(code_request request) = 0;
     virtual awaitable<std::vector<std::string>> contexts() = 0;
     virtual awaitable<bool> end_context(std::string name) = 0;
     virtual awaitable<void> close() = 0;
@@ -87,6 +99,20 @@ class any_runner {
    public:
     explicit box(R runner) : runner_(std::move(runner)) {}
     awaitable<code_result> run_code(code_request request) override { return runner_.run_code(std::move(request)); }
+    awaitable<std::optional<code_result>> judge(const code_request& request, guard_cost cost) override {
+      if constexpr (detail::code_layer_access::is_judged<R>) {
+        return detail::code_layer_access::judge(runner_, request, cost);
+      } else {
+        return admitted();
+      }
+    }
+    awaitable<code_result> run_admitted(code_request request) override {
+      if constexpr (detail::code_layer_access::is_judged<R>) {
+        return detail::code_layer_access::run_admitted(runner_, std::move(request));
+      } else {
+        return runner_.run_code(std::move(request));
+      }
+    }
     awaitable<std::vector<std::string>> contexts() override {
       if constexpr (context_runner<R>) {
         return runner_.contexts();
@@ -130,8 +156,10 @@ class any_runner {
     }
 
    private:
+    static awaitable<std::optional<code_result>> admitted() { co_return std::nullopt; }
+
     R runner_;
-    std::optional<any_environment> environment_;  // made when it is asked for
+    std::optional<any_environment> environment_;  // made at the first use
   };
 
   interface& get() const {
@@ -143,7 +171,7 @@ class any_runner {
   std::unique_ptr<interface> inside_;
 };
 
-/// Any recipe for a runner; copies share it.
+/// A recipe of any type for a runner. Copies share the held recipe.
 class any_runner_provider {
  public:
   template <class P>
@@ -175,4 +203,4 @@ class any_runner_provider {
   std::shared_ptr<const interface> inside_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -8,9 +8,9 @@
 #include <optional>
 #include <string_view>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// What `check_syntax()` asks of code: that it is Python, and says no other encoding than UTF-8.
+/// A policy that admits code if it is valid Python and declares no other encoding than UTF-8.
 class syntax_policy {
  public:
   static constexpr std::string_view name = "check_syntax";
@@ -27,11 +27,11 @@ class syntax_policy {
 
 /// Refuses code that is not Python before anything runs: `local() | python() | check_syntax()`.
 ///
-/// The answer has line, column, CPython's own words, and what to do; `failure()` has the exception's type. IPython's `!ls`
-/// and `%magic` are no Python. Bounded in time and memory, whatever the code is; see `python_reader`.
-/// **A guard is advice to the model that writes the code; the backend is the wall.**
+/// The result has the line, the column, the error message of CPython, and a remedy; `failure()` has the exception's
+/// type. IPython's `!ls` and `%magic` are not Python. Bounded in time and memory for any code; see `python_reader`. **A
+/// guard is advice to the model that writes the code; the backend provides the isolation.**
 /// \return        `code_result` of kind `error_kind::security_violation`.
-/// \throws        error{errc::provider_failed} where there is no Python to read the code with.
+/// \throws        error{errc::provider_failed} if there is no Python to read the code.
 /// \par Cost      some tenths of a millisecond for 50 lines; shared with the other guards of the runner.
 /// \par Source    kodeagent's check.
 class check_syntax : public guard<check_syntax> {
@@ -39,4 +39,4 @@ class check_syntax : public guard<check_syntax> {
   syntax_policy policy() const { return {}; }
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -14,17 +14,17 @@
 #include <string>
 #include <type_traits>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Where code will run, for guards that read it there: what a runner's `guest()` tells, where it has that. It is used while
-/// the runner lives and stays where it is.
+/// The Python that will run the code, for guards that use it to read code: the result of a runner's `guest()`. Valid
+/// while the runner lives and is not moved.
 class code_guest {
  public:
-  /// The version of the Python that runs the code: "3.13.0"; empty where it is not known.
+  /// The version of this Python: "3.13.0"; empty if it is not known.
   std::string python;
-  /// Starts that Python as a reader; empty where it cannot be started.
+  /// Starts this Python as a reader; empty if it cannot be started.
   std::function<awaitable<process>(const python_reader&)> start;
-  /// How long that may take.
+  /// The time limit of a start.
   std::chrono::milliseconds start_timeout{std::chrono::seconds(30)};
 };
 
@@ -52,7 +52,7 @@ concept tells_guest = requires(R& runner) {
   { runner.guest() } -> std::same_as<code_guest>;
 };
 
-/// What is known of where a runner's code runs: its own word, or what its environment lets one do.
+/// Returns the description of a runner's interpreter: from the runner itself, or else from its environment.
 template <class R>
 code_guest guest_of(R& runner) {
   code_guest there;
@@ -76,4 +76,4 @@ code_guest guest_of(R& runner) {
 
 }  // namespace detail
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

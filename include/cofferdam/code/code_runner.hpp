@@ -11,25 +11,26 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Something that runs code of one language.
+/// A type that runs code of one language.
 ///
-/// * `run_code(r)`: whatever the code does is a result, never an exception.
-/// * `close()` ends everything that still runs; a second call does nothing.
+/// * `run_code(r)`: every outcome of the code is a result, never an exception.
+/// * `close()` ends all runs. A second call does nothing.
 ///
-/// Used from one executor; may run many pieces of code at once; may be moved only while none runs.
+/// A runner may run many pieces of code at once, and may be moved only while none runs. The runners of this library may
+/// be used from several threads. Other runners document what they allow. Generic code uses a runner on one strand only.
 template <class R>
 concept code_runner = requires(R& runner, code_request request) {
   { runner.run_code(std::move(request)) } -> awaitable_of<code_result>;
   { runner.close() } -> awaitable_of<void>;
 };
 
-/// A runner with named contexts, whose globals live on from run to run.
+/// A runner with named contexts, which keep their globals from run to run.
 ///
-/// * `contexts()`: the names of those that live.
-/// * `end_context(name)`: ends one, and whatever runs in it; the next use of the name makes a fresh one. False where there
-///   was none.
+/// * `contexts()`: the names of all contexts.
+/// * `end_context(name)`: ends a context and its run; the next use of the name makes a new context. Returns false if
+///   there is no such context.
 template <class R>
 concept context_runner = code_runner<R> && requires(R& runner, std::string name) {
   { runner.contexts() } -> awaitable_of<std::vector<std::string>>;
@@ -44,4 +45,4 @@ using runner_of = typename detail::awaited<decltype(std::declval<const P&>().ope
 template <class P>
 concept code_runner_provider = std::copy_constructible<P> && code_runner<runner_of<P>>;
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -7,9 +7,9 @@
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/code/code_runner.hpp>
-#include <cofferdam/code/detail/facts_worker.hpp>
 #include <cofferdam/code/python_facts.hpp>
 #include <cofferdam/code/python_reader.hpp>
+#include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/shielded.hpp>
 
@@ -21,15 +21,15 @@
 #include <type_traits>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Why a guard does not let code run.
+/// The reason why a guard refuses code.
 class guard_refusal {
  public:
   /// \param rule    the guard, as it is called in code.
   /// \param line    from 1; 0: none.
-  /// \param what    what is wrong, a clause.
-  /// \param advice  what to do instead, a sentence for the model that wrote the code.
+  /// \param what    the problem, as a clause.
+  /// \param advice  the remedy, as a sentence for the model that wrote the code.
   guard_refusal(std::string rule, int line, std::string what, std::string advice)
       : rule_(std::move(rule)), line_(line), what_(std::move(what)), advice_(std::move(advice)) {}
 
@@ -38,7 +38,7 @@ class guard_refusal {
   const std::string& what() const noexcept { return what_; }
   const std::string& advice() const noexcept { return advice_; }
 
-  /// `error_kind::security_violation`, with all of it and the line's text in `reason()`.
+  /// Makes a result of kind `error_kind::security_violation`; `reason()` has all of this and the text of the line.
   code_result result(std::string_view source) const {
     std::string reason = "Not run: " + rule_ + " refuses ";
     if (line_ > 0) {
@@ -59,7 +59,7 @@ class guard_refusal {
   std::string advice_;
 };
 
-/// A policy over what stands in code: `judge(facts)` says why it must not run, or nothing. Copies are cheap; immutable.
+/// A policy for code: `judge(facts)` returns the reason for a refusal, or no value. Copies are cheap; immutable.
 template <class P>
 concept code_policy = std::copy_constructible<P> && requires(const P& policy, const python_facts& facts) {
   { policy.judge(facts) } -> std::same_as<std::optional<guard_refusal>>;
@@ -67,27 +67,20 @@ concept code_policy = std::copy_constructible<P> && requires(const P& policy, co
 
 namespace detail {
 
-/// What code that nobody can read is answered; nothing where it could be read.
-inline std::optional<code_result> refuse_unreadable(const python_facts& facts, const std::string& rule) {
-  if (!facts.problem()) return std::nullopt;
-  const code_problem& why = *facts.problem();
-  if (!why.is_syntax())
-    return guard_refusal(rule, 0, one_line(why.message(), 300), "Write shorter and simpler code.")
-        .result(facts.source());
-  const std::string text = one_line(line_of(facts.source(), why.line()), 160);
-  std::string reason = "Not run: " + rule + " finds a " + one_line(why.type(), 40);
-  if (why.line() > 0) {
-    reason += " in line " + std::to_string(why.line());
-    if (why.column() > 0) reason += ", column " + std::to_string(why.column());
-    reason += ", \"" + text + "\"";
-  }
-  reason += ": " + one_line(why.message(), 300);
-  if (!why.note().empty()) reason += ". " + why.note();
-  reason += ". Correct it and send all of the code again; only Python runs here.";
-  code_result result = code_result::refused(error_kind::security_violation, std::move(reason));
-  result.failure(code_error(why.type(), why.message(), why.line(), std::string()));
-  return result;
-}
+class facts_worker;
+
+/// Makes the worker that reads code for the guards of one runner. It may be used and dropped on any thread.
+std::shared_ptr<facts_worker> make_facts_worker(python_reader settings);
+
+/// Returns the facts about the code. See `facts_worker::read`.
+awaitable<std::shared_ptr<const python_facts>> read_facts(std::shared_ptr<facts_worker> worker,
+                                                          const std::string& source, const code_guest& guest);
+
+/// Ends the worker's processes. A second call does nothing.
+awaitable<void> close_facts(std::shared_ptr<facts_worker> worker);
+
+/// Returns the refusal of code that cannot be read; no value if it could be read.
+std::optional<code_result> refuse_unreadable(const python_facts& facts, const std::string& rule);
 
 template <class R>
 concept shares_reader = requires(const R& runner) {
@@ -96,28 +89,32 @@ concept shares_reader = requires(const R& runner) {
 
 }  // namespace detail
 
-/// A runner that asks a policy before it runs Python code. What `runner | check_syntax()` and its like make.
+/// A runner that applies a policy before it runs Python code: the type of `runner | check_syntax()` and other guards.
 ///
-/// Code that cannot be read, because it is no Python or costs too much, is refused whatever the policy is. It is read on
-/// the host, or by the Python that would run it where the host has none or one of another version that finds a mistake:
-/// see `python_reader`.
+/// Code that cannot be read, because it is not Python or costs too much, is refused under every policy. The code is
+/// read on the host. If the host has no Python, or one of another version that finds a mistake, the guest's Python
+/// reads it; see `python_reader`.
 /// \par Cancellation  terminal, also while the code is read: then error{errc::cancelled}, and nothing has run.
 template <code_policy Policy, code_runner Inner>
 class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
  public:
+  /// Has no runner: operations throw `error{errc::environment_closed}`.
+  guard_layer()
+    requires std::default_initializable<Inner> && std::default_initializable<Policy>
+  = default;
   guard_layer(Inner inner, Policy policy, python_reader reader)
       : code_layer<guard_layer, Inner>(std::move(inner)),
         policy_(std::move(policy)),
         worker_(share(std::move(reader))) {}
 
-  /// \throws error{errc::provider_failed} where there is no Python to read the code with.
+  /// \throws error{errc::provider_failed} if there is no Python to read the code.
   awaitable<std::optional<code_result>> admit(const code_request& request) { return decide(*this, request); }
 
   awaitable<void> close() {
     return detail::shielded([this] { return close_both(*this); });
   }
 
-  /// For the guards around this one.
+  /// Returns the reader, for the guards around this one.
   std::shared_ptr<detail::facts_worker> shared_reader() const { return worker_; }
 
  private:
@@ -125,13 +122,20 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
     if constexpr (detail::shares_reader<Inner>) {
       if (std::shared_ptr<detail::facts_worker> there = this->inner().shared_reader()) return there;
     }
-    return std::make_shared<detail::facts_worker>(std::move(reader));
+    return detail::make_facts_worker(std::move(reader));
+  }
+
+  const std::shared_ptr<detail::facts_worker>& require_worker() const {
+    if (!worker_)
+      throw error(errc::environment_closed,
+                  std::string(Policy::name) + ": there is no runner (default-constructed or moved from)");
+    return worker_;
   }
 
   static awaitable<std::optional<code_result>> decide(guard_layer& self, const code_request& request) {
     const code_guest guest = detail::guest_of(self.inner());
-    const std::shared_ptr<detail::facts_worker> worker = self.worker_;
-    std::shared_ptr<const python_facts> facts = co_await detail::facts_worker::read(worker, request.source(), guest);
+    const std::shared_ptr<detail::facts_worker> worker = self.require_worker();
+    std::shared_ptr<const python_facts> facts = co_await detail::read_facts(worker, request.source(), guest);
     std::optional<code_result> answer = detail::refuse_unreadable(*facts, std::string(Policy::name));
     if (answer) co_return answer;
     if (std::optional<guard_refusal> refusal = self.policy_.judge(*facts)) answer = refusal->result(facts->source());
@@ -139,8 +143,8 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
   }
 
   static awaitable<void> close_both(guard_layer& self) {
-    const std::shared_ptr<detail::facts_worker> worker = self.worker_;
-    co_await detail::facts_worker::close(worker);
+    const std::shared_ptr<detail::facts_worker> worker = self.require_worker();
+    co_await detail::close_facts(worker);
     co_await self.inner().close();
   }
 
@@ -152,10 +156,10 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
 template <class Derived>
 class guard : public pipeable {
  public:
-  /// How the code is read; what the innermost guard of a runner says holds for all of them.
-  Derived&& reader(python_reader settings) && {
+  /// Sets how the code is read. The setting of the innermost guard of a runner holds for all its guards.
+  Derived& reader(python_reader settings) {
     reader_ = std::move(settings);
-    return static_cast<Derived&&>(*this);
+    return static_cast<Derived&>(*this);
   }
 
   template <code_runner Inner>
@@ -168,4 +172,8 @@ class guard : public pipeable {
   python_reader reader_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+#if !defined(COFFERDAM_SEPARATE_COMPILATION)
+#include <cofferdam/code/impl/guard.ipp>
+#endif

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/callable_argument.hpp>
 #include <cofferdam/core/error.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -16,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 /// A parameter of a host function.
 class host_parameter {
@@ -41,38 +43,56 @@ class host_parameter {
 ///
 ///     host_function("search", look_up).parameter("query", "str").parameter("most", "int", 5).doc("Searches.")
 ///
-/// The call waits in Python until the coroutine ends. Its time counts against the run's limit; where the run ends first, the
-/// coroutine is cancelled (terminal) and awaited. Calls of one run are served one after another, those of different runs at
-/// once. **The arguments are the guest's word**: their names and types have been checked, nothing else.
+/// The call waits in Python until the coroutine ends. Its time counts against the time limit of the run. If the run
+/// ends first, the coroutine is cancelled (terminal) and awaited. Calls of one run are served one after another, calls
+/// of different runs at once. A handler may run code itself, also by the runner that called it. If such a run would
+/// need the context that waits for the handler (directly or through other handlers), `run_code` throws
+/// error{errc::deadlock} at once. This is detected in coroutines that the handler awaits, or spawns on its own
+/// executor.
 ///
-/// The handler gets an object of all parameters (tagged values as in `tagged_value.hpp`) and yields what the call returns;
-/// `python_json` for JSON that came from elsewhere. An exception from it is a `HostFunctionError` in Python, with `what()`
-/// as its text (16 KiB, read as `printable_text` reads it): put no secret there. That class is a RuntimeError, and a name of
-/// every run that has functions, unless the code or the request has that name for something else.
-/// \par Threads  the runner's executor.
+/// **The arguments come from the guest and are untrusted**: only their names and types have been checked.
+///
+/// The handler gets an object of all parameters (tagged values as in `tagged_value.hpp`) and returns the result of the
+/// call; use `python_json` for JSON from elsewhere. An exception from it becomes a `HostFunctionError` in Python, with
+/// `what()` as its text (at most 16 KiB, through `printable_text`). So `what()` must not contain secrets. The class
+/// derives from RuntimeError. It is a global of every run with functions, unless the code or the request defines that
+/// name.
+/// \par Threads  the executor of the coroutine that called `run_code`; if that is no strand, a strand over it.
 class host_function {
  public:
   using handler = std::function<awaitable<boost::json::value>(boost::json::object arguments)>;
 
   /// \param name  a Python identifier, ASCII, 1 to 100 characters, no keyword.
+  /// \param call  a callable for `handler`. A lambda that captures by value must be a named object: g++ before 13 would
+  ///              destroy the captures of a temporary twice, so a temporary does not compile there.
   /// \throws error{errc::invalid_argument}
-  host_function(std::string name, handler call) : name_(require_name(std::move(name))), call_(std::move(call)) {
+  template <class Call>
+    requires std::constructible_from<handler, Call>
+  host_function(std::string name, Call&& call) : name_(require_name(std::move(name))), call_(std::forward<Call>(call)) {
+    detail::require_safe_callable<Call>();
     if (!call_) throw error(errc::invalid_argument, "host_function: '" + name_ + "' has no handler");
   }
 
   /// Adds a parameter that every call must give.
-  host_function&& parameter(std::string name, std::string type) && {
+  host_function& parameter(std::string name, std::string type) & {
     return add(host_parameter(require_name(std::move(name)), require_type(std::move(type))));
   }
+  [[nodiscard]] host_function parameter(std::string name, std::string type) && {
+    return std::move(parameter(std::move(name), std::move(type)));
+  }
   /// Adds a parameter with a default.
-  host_function&& parameter(std::string name, std::string type, boost::json::value default_value) && {
+  host_function& parameter(std::string name, std::string type, boost::json::value default_value) & {
     return add(host_parameter(require_name(std::move(name)), require_type(std::move(type)), std::move(default_value)));
   }
-  /// What `help()` shows.
-  host_function&& doc(std::string text) && {
-    doc_ = std::move(text);
-    return std::move(*this);
+  [[nodiscard]] host_function parameter(std::string name, std::string type, boost::json::value default_value) && {
+    return std::move(parameter(std::move(name), std::move(type), std::move(default_value)));
   }
+  /// Sets the text that `help()` shows.
+  host_function& doc(std::string text) & {
+    doc_ = std::move(text);
+    return *this;
+  }
+  [[nodiscard]] host_function doc(std::string text) && { return std::move(doc(std::move(text))); }
 
   const std::string& name() const noexcept { return name_; }
   const std::string& doc() const noexcept { return doc_; }
@@ -105,12 +125,12 @@ class host_function {
     throw error(errc::invalid_argument,
                 "host_function: a parameter's type is str, int, float, bool, list, dict, bytes, or empty for any");
   }
-  host_function&& add(host_parameter one) {
+  host_function& add(host_parameter one) {
     for (const host_parameter& each : parameters_)
       if (each.name() == one.name())
         throw error(errc::invalid_argument, "host_function: '" + name_ + "' has two parameters '" + one.name() + "'");
     parameters_.push_back(std::move(one));
-    return std::move(*this);
+    return *this;
   }
 
   std::string name_;
@@ -119,4 +139,4 @@ class host_function {
   handler call_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -9,28 +9,34 @@
 #include <cofferdam/code/guard.hpp>
 #include <cofferdam/core/error.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// What `limit_code(...)` makes of a runner. Reads no Python: code of any language may be limited.
+/// The runner type of `limit_code(...)`. Reads no Python, so it works for any language.
 template <code_runner Inner>
 class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
  public:
-  limit_code_layer(Inner inner, std::size_t bytes, std::size_t lines)
-      : code_layer<limit_code_layer, Inner>(std::move(inner)), bytes_(bytes), lines_(lines) {}
+  /// Has no runner: operations throw `error{errc::environment_closed}`.
+  limit_code_layer()
+    requires std::default_initializable<Inner>
+  = default;
+  limit_code_layer(Inner inner, std::size_t most_bytes, std::size_t most_lines)
+      : code_layer<limit_code_layer, Inner>(std::move(inner)), bytes_(most_bytes), lines_(most_lines) {}
 
   awaitable<std::optional<code_result>> admit(const code_request& request) {
+    if (bytes_ == 0) throw error(errc::environment_closed, "limit_code: there is no runner (default-constructed)");
     return answer(refusal_of(request.source()));
   }
 
  private:
   static awaitable<std::optional<code_result>> answer(std::optional<code_result> refusal) { co_return refusal; }
 
-  /// As Python counts: "\n", "\r" and "\r\n" end a line, and nothing else does.
+  /// Counts lines as Python does: only "\n", "\r" and "\r\n" end a line.
   static std::size_t lines_of(const std::string& source) noexcept {
     std::size_t lines = 0;
     char before = '\n';
@@ -55,22 +61,24 @@ class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
     return std::nullopt;
   }
 
-  std::size_t bytes_;
-  std::size_t lines_;
+  std::size_t bytes_ = 0;
+  std::size_t lines_ = 0;
 };
 
-/// Refuses long code: `runner | limit_code(18'000, 400)`. Counts what the request's source holds, and nothing else: what a
-/// runner adds (helpers, tools) is its own affair.
+/// Refuses long code: `runner | limit_code(18'000, 400)`. Counts only the source of the request, not the code that a
+/// runner adds (helpers, tools).
 ///
-/// \param  bytes  of UTF-8, at most so many; more than zero. Default: 64 KiB.
-/// \param  lines  at most so many; more than zero. Default: 2,000.
+/// \param  most_bytes  of UTF-8; more than zero. Default: 64 KiB.
+/// \param  most_lines  more than zero. Default: 2,000.
 /// \return        a refusal is a `code_result` of kind `error_kind::security_violation`.
 /// \throws        error{errc::invalid_argument} from the constructor.
 /// \par Source    the limits of DSPy's code executor.
 class limit_code : public pipeable {
  public:
-  explicit limit_code(std::size_t bytes = 64 * 1024, std::size_t lines = 2000) : bytes_(bytes), lines_(lines) {
-    if (bytes == 0 || lines == 0) throw error(errc::invalid_argument, "limit_code: the limits must be more than zero");
+  explicit limit_code(std::size_t most_bytes = 64 * 1024, std::size_t most_lines = 2000)
+      : bytes_(most_bytes), lines_(most_lines) {
+    if (most_bytes == 0 || most_lines == 0)
+      throw error(errc::invalid_argument, "limit_code: the limits must be more than zero");
   }
 
   template <code_runner Inner>
@@ -83,4 +91,4 @@ class limit_code : public pipeable {
   std::size_t lines_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// Every runner of the library, for programs that choose one at run time. Whoever knows the backend includes that and
-// `code/python.hpp`, and compiles a fraction of this.
+// All runners of the library, for programs that choose one at run time. If the backend is fixed, include its header and
+// `code/python.hpp` instead; this compiles much faster.
 
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/backends/e2b.hpp>
@@ -21,38 +21,37 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// What `make_runner` is to make, where the defaults are not right; what is said of other runners than the one that is
-/// named does not matter.
+/// Options of `make_runner`. Options of runners other than the named one are ignored.
 class runner_options {
  public:
   runner_options() = default;
 
-  /// How Python runs: interpreter, packages, limits. For all but Pyodide, which has its own.
-  runner_options&& python(cofferdam::python settings) && {
+  /// Sets how Python runs: interpreter, packages, limits. For all runners but Pyodide, which has its own options.
+  runner_options& python(cofferdam::python settings) {
     python_ = std::move(settings);
-    return std::move(*this);
+    return *this;
   }
-  /// Default: `local()`, which warns that it is no wall.
-  runner_options&& host(local recipe) && {
+  /// Sets the recipe of "host". Default: `local()`, which warns that it does not isolate.
+  runner_options& host(local recipe) {
     host_ = std::move(recipe);
-    return std::move(*this);
+    return *this;
   }
-  /// Default: `docker::from_image("python:3.12")`.
-  runner_options&& docker(cofferdam::docker::provider recipe) && {
+  /// Sets the recipe of "docker". Default: `docker::from_image("python:3.12")`.
+  runner_options& docker(cofferdam::docker::provider recipe) {
     docker_.emplace(std::move(recipe));
-    return std::move(*this);
+    return *this;
   }
-  /// Default: `e2b::from_template()`.
-  runner_options&& e2b(cofferdam::e2b::provider recipe) && {
+  /// Sets the recipe of "e2b". Default: `e2b::from_template()`.
+  runner_options& e2b(cofferdam::e2b::provider recipe) {
     e2b_.emplace(std::move(recipe));
-    return std::move(*this);
+    return *this;
   }
-  /// Default: `pyodide()`.
-  runner_options&& pyodide(cofferdam::pyodide recipe) && {
+  /// Sets the recipe of "pyodide". Default: `pyodide()`.
+  runner_options& pyodide(cofferdam::pyodide recipe) {
     pyodide_ = std::move(recipe);
-    return std::move(*this);
+    return *this;
   }
 
   const cofferdam::python& python() const noexcept { return python_; }
@@ -71,7 +70,7 @@ class runner_options {
   std::optional<cofferdam::e2b::provider> e2b_;
 };
 
-/// The recipe of a runner of Python by its name, for guards to be stacked on and `with_runner` to open:
+/// Returns the recipe of a Python runner by its name, to be combined with guards and opened by `with`:
 ///
 ///     auto runner = make_runner(settings.at("run_env")) | check_syntax() | allow_imports("math", "statistics");
 ///
@@ -82,8 +81,8 @@ class runner_options {
 /// | "e2b" | a sandbox of E2B |
 /// | "pyodide" | WebAssembly, in Deno |
 ///
-/// \param name  one of these, as it stands here.
-/// \throws      error{errc::invalid_argument} for any other, with the names that there are. Nothing is opened yet.
+/// \param name  one of these, case-sensitive.
+/// \throws      error{errc::invalid_argument} for any other name, with the valid names. Nothing is opened yet.
 /// \par Source  kodeagent's `CodeRunner(env=…)`.
 template <std::convertible_to<std::string_view> Name>
 any_runner_provider make_runner(const Name& name, runner_options options = runner_options()) {
@@ -98,4 +97,4 @@ any_runner_provider make_runner(const Name& name, runner_options options = runne
                                           "\"; there are: host (or local), docker, e2b, pyodide");
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

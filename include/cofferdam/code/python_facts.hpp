@@ -20,39 +20,44 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// What a fact about Python code says. "Resolved" names are those of what is meant, not of what is written: after
-/// `import os.path as p`, `p.join` is "os.path.join".
+/// The kind of a fact about Python code. "Resolved" names are absolute: after `import os.path as p`, `p.join` is
+/// "os.path.join".
 enum class fact_kind {
   import_module,    ///< `import name`; detail: the alias
   import_from,      ///< `from name import detail`; detail may be "*"
   relative_import,  ///< `from .name import detail`; name has the dots
-  dynamic_import,   ///< by a call (detail: which); name is empty where it is not known before the code runs
-  reexport,         ///< the module `name`, reached as `detail` through another one that has imported it
+  dynamic_import,   ///< by a call (detail: which); name is empty if it is not known before the code runs
+  reexport,         ///< the module `name`, reached as `detail` through another module that has imported it
   private_name,     ///< `name`, resolved, is a module's private name
-  module_value,     ///< the module `name` is not only looked into: it is passed on, stored or returned
-  use,              ///< `name`, resolved, is looked up
-  attribute,        ///< `.name` of something that is not known; detail "own" where that is a class of the code itself
-  builtin_name,     ///< the builtin `name`, or a name with two underscores at both ends
-  call,             ///< `name` is called: resolved, or a builtin, or ".name" of something; detail: its first text
-  hidden_name,      ///< an attribute of `name` (a module, a dictionary of names, or not known) whose name is computed
-  text,             ///< `name` is a text in the code, also one that is put together from constants; no docstring
-  endless_loop,     ///< nothing in the loop leaves it; number 2 where nothing can raise either
-  long_range,       ///< a loop over `number` steps; detail "ends" where the loop can end before
-  large_repeat,     ///< a constant sequence of `number` bytes or so
-  large_power,      ///< a number of `number` bits
-  coding,           ///< the source says that its encoding is `name`
+  /// the module `name` is passed on, stored or returned; detail "names" if it is a dictionary of all its names
+  module_value,
+  use,           ///< `name`, resolved, is looked up
+  attribute,     ///< `.name` of an unknown object; detail "own" if that is a class of the code itself
+  builtin_name,  ///< the builtin `name`, or a name with two underscores at both ends
+  call,          ///< `name` is called: resolved, or a builtin, or ".name" of something; detail: its first text
+  /// an attribute of `name` (a module, a dictionary of names, or unknown) whose name is computed; detail "plain" if it
+  /// is a variable of the code, "value" if the function `name` that looks it up is passed on
+  hidden_name,
+  ///< detail "plain" where it is a variable of the code, "value" where the function `name` that looks it
+  ///< up is passed on
+  text,          ///< `name` is a text in the code, or computed from constants; not a docstring
+  endless_loop,  ///< no statement in the loop leaves it; number 2 if no statement can raise either
+  long_range,    ///< a loop over `number` steps; detail "ends" if the loop can end before
+  large_repeat,  ///< a constant sequence of `number` bytes or so
+  large_power,   ///< a number of `number` bits
+  coding,        ///< the source declares the encoding `name`
 };
 
-/// One thing that stands in Python code.
+/// One fact about Python code.
 class code_fact {
  public:
   code_fact(fact_kind kind, int line, std::string name, std::string detail, std::int64_t number)
       : kind_(kind), line_(line), number_(number), name_(std::move(name)), detail_(std::move(detail)) {}
 
   fact_kind kind() const noexcept { return kind_; }
-  /// From 1: where it stands for the first time.
+  /// Returns the line of the first occurrence, from 1.
   int line() const noexcept { return line_; }
   const std::string& name() const noexcept { return name_; }
   const std::string& detail() const noexcept { return detail_; }
@@ -66,24 +71,25 @@ class code_fact {
   std::string detail_;
 };
 
-/// Why a text is no Python, or cannot be judged.
+/// The reason why a text is not Python, or cannot be checked.
 class code_problem {
  public:
   code_problem() = default;
   code_problem(std::string type, std::string message, int line, int column)
       : type_(std::move(type)), message_(std::move(message)), line_(line), column_(column) {}
 
-  /// "SyntaxError", "IndentationError", "TabError"; "TooDeep" or "TooCostly" where it is not to be judged.
+  /// Returns "SyntaxError", "IndentationError" or "TabError"; "TooDeep" or "TooCostly" if the code cannot be checked.
   const std::string& type() const noexcept { return type_; }
-  /// CPython's words.
+  /// Returns the message of CPython.
   const std::string& message() const noexcept { return message_; }
-  /// From 1; 0 where it is not known.
+  /// Returns the line, from 1; 0 if it is not known.
   int line() const noexcept { return line_; }
   int column() const noexcept { return column_; }
-  /// Which Python says so, and which would run the code, where these differ; else empty.
+  /// Returns the version of the Python that found the problem and that of the Python that would run the code, if they
+  /// differ; otherwise an empty text.
   const std::string& note() const noexcept { return note_; }
   void note(std::string text) { note_ = std::move(text); }
-  /// It is no Python, as against Python that is not to be judged.
+  /// Returns true if the text is not Python, and false if it is Python that cannot be checked.
   bool is_syntax() const noexcept { return type_ != "TooDeep" && type_ != "TooCostly"; }
 
  private:
@@ -94,17 +100,17 @@ class code_problem {
   int column_ = 0;
 };
 
-/// What stands in a piece of Python code, as CPython's own parser reads it. The code was not run. Immutable.
+/// The facts about a piece of Python code, from CPython's own parser. The code was not run. Immutable.
 ///
-/// Names are resolved without regard to the order in which statements run, and no further than the text tells. Code that
-/// wants to hide can hide: facts are what a guard's advice to a model is made of, not a wall.
+/// Names are resolved without regard to the order in which statements run, and only as far as the text allows.
+/// Malicious code can hide its meaning: the facts serve for advice to a model, not for isolation.
 class python_facts {
  public:
   python_facts(std::string source, std::vector<code_fact> facts) : source_(std::move(source)), all_(std::move(facts)) {}
   python_facts(std::string source, code_problem why) : source_(std::move(source)), problem_(std::move(why)) {}
 
   const std::string& source() const noexcept { return source_; }
-  /// In the order of reading; equal ones once. Empty where there is a problem.
+  /// Returns the facts in the order of reading, without duplicates. Empty if there is a problem.
   const std::vector<code_fact>& all() const noexcept { return all_; }
   const std::optional<code_problem>& problem() const noexcept { return problem_; }
 
@@ -114,7 +120,8 @@ class python_facts {
   std::optional<code_problem> problem_;
 };
 
-/// A line of a source, without its end. \param number  from 1; empty where there is none.
+/// Returns a line of a source, without its end.
+/// \param number  from 1. Empty if there is no such line.
 inline std::string_view line_of(std::string_view source, int number) {
   for (int at = 1; !source.empty(); ++at) {
     const std::size_t end = source.find_first_of("\r\n");
@@ -137,8 +144,8 @@ inline std::optional<fact_kind> fact_kind_of(std::string_view word) {
   return static_cast<fact_kind>(found - words.begin());
 }
 
-/// What a reader has answered (python_code_reader.py).
-/// \throws error{errc::io_error} where it is no answer.
+/// Parses the output of a reader (python_code_reader.py).
+/// \throws error{errc::io_error} if it is not valid.
 inline python_facts parse_facts(std::string source, std::string_view answer) {
   const auto no_answer = [] {
     return error(errc::io_error, "the reader of Python code has given no answer that is one");
@@ -181,4 +188,4 @@ inline python_facts parse_facts(std::string source, std::string_view answer) {
 }
 
 }  // namespace detail
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -19,13 +19,13 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Something in code that is suspect.
+/// A suspect construct in code.
 class pattern_finding {
  public:
   pattern_finding(int score, int line, std::string what) : score_(score), line_(line), what_(std::move(what)) {}
-  /// 2 and 3: of little weight; 5 and 7: of some; 10: alone reason enough.
+  /// Returns the score. 2 and 3: of little weight; 5 and 7: of some weight; 10: enough for a refusal.
   int score() const noexcept { return score_; }
   int line() const noexcept { return line_; }
   const std::string& what() const noexcept { return what_; }
@@ -38,7 +38,7 @@ class pattern_finding {
 
 namespace detail {
 
-/// A name that is suspect, with all that stands below it, and how much.
+/// A suspect name, including all names below it, and its score.
 class risky_name {
  public:
   std::string_view name;
@@ -52,7 +52,7 @@ inline constexpr std::string_view removes_files = "File removal";
 inline constexpr std::string_view runs_text = "Code from data";
 inline constexpr std::string_view sees_insides = "Introspection of the interpreter";
 
-/// Resolved names; "os" stands for posix and nt, too.
+/// Resolved names; "os" also stands for posix and nt.
 inline constexpr auto risky_uses = std::to_array<risky_name>({
     {"os.system", 10, runs_commands},
     {"os.popen", 10, runs_commands},
@@ -162,7 +162,7 @@ inline constexpr auto risky_uses = std::to_array<risky_name>({
     {"codecs.decode", 5, "Potential obfuscation: codecs.decode"},
 });
 
-/// Attributes of what is not known.
+/// Attributes of unknown objects.
 inline constexpr auto risky_attributes = std::to_array<risky_name>({
     {"__subclasses__", 10, "Introspection"},
     {"__globals__", 10, "Introspection"},
@@ -217,7 +217,7 @@ inline constexpr auto risky_builtins = std::to_array<risky_name>({
     {"breakpoint", 7, "Dangerous builtin"},
 });
 
-/// Imports, with what is below them.
+/// Imports, including submodules.
 inline constexpr auto risky_imports = std::to_array<risky_name>({
     {"subprocess", 5, "Process/thread module"},
     {"multiprocessing", 5, "Process/thread module"},
@@ -228,17 +228,24 @@ inline constexpr auto risky_imports = std::to_array<risky_name>({
     {"http", 2, "Network module"},
 });
 
-/// Modules that are not to be passed on: what is taken from them then, nobody sees.
+/// Modules that must not be passed on, because later uses would not be found.
 inline constexpr auto risky_values =
     std::to_array<std::string_view>({"os", "posix", "sys", "subprocess", "builtins", "importlib", "ctypes", "pty",
                                      "shutil", "socket", "_posixsubprocess"});
 
-/// What libraries are told by the environment: to set these, by their names, starts nothing and shows nothing.
+/// Names under which modules hold other modules that lead to commands, and the names that lead there.
+inline constexpr auto modules_in_modules = std::to_array<std::string_view>(
+    {"os",         "_os",         "sys",      "_sys",      "posix",      "nt",
+     "subprocess", "_subprocess", "builtins", "_builtins", "importlib",  "_importlib",
+     "ctypes",     "pty",         "shutil",   "codecs",    "_bootstrap", "_bootstrap_external",
+     "meta_path",  "environ"});
+
+/// Environment variables that configure libraries. Setting them by name starts nothing and reveals nothing.
 inline constexpr auto harmless_settings = std::to_array<std::string_view>(
     {"MPLBACKEND", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS",
      "TOKENIZERS_PARALLELISM", "TF_CPP_MIN_LOG_LEVEL", "CUDA_VISIBLE_DEVICES", "TZ"});
 
-/// Codecs that hide what a text is.
+/// Codecs that can hide the meaning of a text.
 inline constexpr auto hiding_codecs = std::to_array<std::string_view>(
     {"hex", "base64", "base_64", "rot13", "rot_13", "zlib", "zip", "bz2", "uu", "quopri", "unicode_escape",
      "unicode-escape", "raw_unicode_escape", "raw-unicode-escape", "punycode", "utf-7", "utf_7", "utf7"});
@@ -252,18 +259,20 @@ inline const risky_name* find_risk(std::span<const risky_name> table, std::strin
 
 }  // namespace detail
 
-/// What `reject_patterns()` asks of code: how suspect it is, by a score.
+/// A policy that gives code a score for how suspect it is.
 class pattern_policy {
  public:
   static constexpr std::string_view name = "reject_patterns";
-  /// More than this in all is refused; so is one finding of 10.
+  /// The maximum total score; more is refused. One finding of 10 is refused too.
   static constexpr int most_score = 15;
 
   pattern_policy() : permitted_(std::make_shared<const std::set<std::string, std::less<>>>()) {}
   explicit pattern_policy(std::set<std::string, std::less<>> permitted)
       : permitted_(std::make_shared<const std::set<std::string, std::less<>>>(std::move(permitted))) {}
 
-  /// All that is suspect; what stands there often counts once.
+  /// Returns true if findings of this name or path are not counted.
+  bool permits(std::string_view what) const { return permitted_->contains(what); }
+  /// Returns all suspect constructs; each counts once, even if it occurs several times.
   std::vector<pattern_finding> findings(const python_facts& facts) const {
     std::vector<pattern_finding> all;
     const auto add = [&](int score, int line, std::string what) {
@@ -276,6 +285,7 @@ class pattern_policy {
       }
     };
     for (const code_fact& each : facts.all()) look_at(each, add);
+    look_together(facts, add);
     return all;
   }
 
@@ -309,14 +319,22 @@ class pattern_policy {
       case fact_kind::import_module:
       case fact_kind::import_from: look_up(detail::risky_imports, fact.name(), fact, add); break;
       case fact_kind::module_value:
-        if (contains(detail::risky_values, fact.name()) && !permits(fact.name()))
+        if (permits(fact.name())) break;
+        if (contains(detail::risky_values, fact.name()))
           add(10, fact.line(), "The module " + fact.name() + " is passed on as a value");
+        if (fact.detail() == "names")
+          add(10, fact.line(), "All names of the module " + one_line(fact.name(), 60) + " are taken as a whole");
         break;
       case fact_kind::dynamic_import:
         if (fact.detail() == "sys.modules" || fact.detail() == "__import__" || fact.detail().starts_with("importlib"))
           look_up(detail::risky_uses, fact.detail() == "__import__" ? "builtins.__import__" : fact.detail(), fact, add);
         break;
       case fact_kind::hidden_name:
+        if (fact.detail() == "plain") break;  // see look_together
+        if (fact.detail() == "value") {
+          if (!permits(fact.name())) add(10, fact.line(), "The function " + fact.name() + " is passed on as a value");
+          break;
+        }
         add(fact.name().empty() ? 5 : 7, fact.line(),
             "A name is computed, and what it is of is " +
                 (fact.name().empty() ? std::string("not known") : one_line(fact.name(), 60)));
@@ -345,28 +363,47 @@ class pattern_policy {
     }
   }
 
+  /// Looks for two constructs that are harmless alone: a module that is passed on, and code that takes a module's names
+  /// from an unknown object. From outside, classes, lambdas and functions that receive the module look alike.
+  template <class Add>
+  void look_together(const python_facts& facts, const Add& add) const {
+    const auto& all = facts.all();
+    const auto passed = std::find_if(all.begin(), all.end(), [this](const code_fact& each) {
+      return each.kind() == fact_kind::module_value && !permits(each.name());
+    });
+    if (passed == all.end()) return;
+    const std::string given = "The module " + one_line(passed->name(), 60) + " is passed on as a value, and ";
+    for (const code_fact& each : all) {
+      if (each.kind() == fact_kind::attribute && contains(detail::modules_in_modules, each.name()) &&
+          !permits(each.name()))
+        add(10, each.line(), given + "'" + each.name() + "' is taken from what is not known");
+      if (each.kind() == fact_kind::hidden_name && each.detail() == "plain")
+        add(10, each.line(), given + "a computed name is taken from what is not known");
+    }
+  }
+
   template <class Add>
   void look_at_use(const code_fact& fact, const Add& add) const {
-    std::string name = fact.name();
-    if (name.starts_with("posix.")) name = "os." + name.substr(6);
-    if (name.starts_with("nt.")) name = "os." + name.substr(3);
-    if (name.starts_with("os.environ[")) {  // one is set
-      if (contains(detail::harmless_settings, name.substr(11, name.size() - 12))) return;
-      name = "os.environ";
+    std::string used = fact.name();
+    if (used.starts_with("posix.")) used = "os." + used.substr(6);
+    if (used.starts_with("nt.")) used = "os." + used.substr(3);
+    if (used.starts_with("os.environ[")) {  // a variable is set
+      if (contains(detail::harmless_settings, used.substr(11, used.size() - 12))) return;
+      used = "os.environ";
     }
-    look_up(detail::risky_uses, name, fact, add);
+    look_up(detail::risky_uses, used, fact, add);
     if (fact.kind() == fact_kind::call) {
-      if (name == "types.FunctionType" && !permits(name)) add(10, fact.line(), "Code from data: types.FunctionType");
+      if (used == "types.FunctionType" && !permits(used)) add(10, fact.line(), "Code from data: types.FunctionType");
       const std::string codec = detail::lower_case(fact.detail());
-      if (name.ends_with(".decode") && contains(detail::hiding_codecs, codec))
+      if (used.ends_with(".decode") && contains(detail::hiding_codecs, codec))
         add(5, fact.line(), "Potential obfuscation: decode of " + codec);
       return;
     }
-    // What is behind a known name: os.path.join.__globals__.
-    std::size_t dot = name.find('.');
+    // Names after a known name: os.path.join.__globals__.
+    std::size_t dot = used.find('.');
     while (dot != std::string::npos) {
-      const std::size_t next = name.find('.', dot + 1);
-      const std::string part = name.substr(dot + 1, next == std::string::npos ? next : next - dot - 1);
+      const std::size_t next = used.find('.', dot + 1);
+      const std::string part = used.substr(dot + 1, next == std::string::npos ? next : next - dot - 1);
       if (part.starts_with("__") || contains(detail::telling_names, part))
         look_up(detail::risky_attributes, part, fact, add);
       dot = next;
@@ -413,34 +450,38 @@ class pattern_policy {
     return std::find(table.begin(), table.end(), wanted) != table.end();
   }
 
-  bool permits(std::string_view what) const { return permitted_->contains(what); }
-
   std::shared_ptr<const std::set<std::string, std::less<>>> permitted_;
 };
 
-/// Refuses code that looks like an attack, or an accident: `local() | python() | reject_patterns()`.
+/// Refuses code that looks like an attack or a mistake: `local() | python() | reject_patterns()`.
 ///
-/// Commands, texts that are run as code, the environment, removal of files, looks into the interpreter, hidden texts,
-/// destructive commands and system paths in texts, loops without an end, huge numbers and sequences. Each finding has a
-/// score; one of 10, or more than 15 in all, is refused. Names are judged by what they mean: `re.compile`, `model.eval()`,
-/// `platform.system()` and a variable called `eval` are none of these. Docstrings and comments are not looked at.
+/// It finds commands, texts that are run as code, uses of the environment, removal of files, introspection of the
+/// interpreter, hidden texts, destructive commands and system paths in texts, endless loops, and huge numbers and
+/// sequences. Each finding has a score. A single score of 10, or more than 15 in total, is refused. Names are resolved:
+/// `re.compile`, `model.eval()`, `platform.system()` and a variable called `eval` are harmless. Docstrings and comments
+/// are ignored.
 ///
-/// **A guard is advice to the model that writes the code; the backend is the wall.** Who wants to hide from it can.
-/// \return      a refusal is a `code_result` of kind `error_kind::security_violation` that names line, text and findings.
-/// \throws      error{errc::provider_failed} where there is no Python to read the code with.
+/// Names taken from a module are checked also if a class pattern, a format text, `vars(module)` or `getattr` takes
+/// them. A module that is passed on is refused if the code takes `sys`, `os` or a computed name from an unknown object:
+/// the check does not follow classes, lambdas and functions of the code itself.
+///
+/// **A guard is advice to the model that writes the code; the backend provides the isolation.** Malicious code can
+/// evade this check.
+/// \return      a refusal is a `code_result` of kind `error_kind::security_violation` with the line, its text and the
+///              findings.
+/// \throws      error{errc::provider_failed} if there is no Python to read the code.
 /// \par Cost    as of `check_syntax`, whose reading it shares.
 /// \par Source  kodeagent's detector, without its bypasses and false alarms.
 class reject_patterns : public guard<reject_patterns> {
  public:
   reject_patterns() = default;
-
-  /// Does not count these: names as findings show them ("os.remove", "pickle.load", "__class__"), or whole paths.
+  /// Ignores these: names as findings show them ("os.remove", "pickle.load", "__class__"), or whole paths.
   template <std::convertible_to<std::string>... Names>
     requires(sizeof...(Names) > 0)
-  reject_patterns&& permit(const Names&... names) && {
+  reject_patterns& permit(const Names&... names) {
     (permitted_.insert(std::string(names)), ...);
     policy_ = pattern_policy(permitted_);
-    return std::move(*this);
+    return *this;
   }
 
   pattern_policy policy() const { return policy_; }
@@ -450,4 +491,4 @@ class reject_patterns : public guard<reject_patterns> {
   pattern_policy policy_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

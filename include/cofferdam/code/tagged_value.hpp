@@ -4,6 +4,7 @@
 
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/net/json_object_view.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -19,40 +20,38 @@
 #include <system_error>
 #include <utility>
 
-// Values that go into a run and come out of it are JSON. What Python has and JSON has not is an object that says so:
+// Values that go into a run and come out of it are JSON. A Python value that JSON cannot represent is an object with a
+// tag:
 //
-//   {"$python": "int", "text": "123456789012345678901234567890"}        beyond 64 bits; "0x..." where it is very long
+//   {"$python": "int", "text": "123456789012345678901234567890"}        beyond 64 bits; "0x..." if it is very long
 //   {"$python": "float", "text": "nan"}                                 nan, inf, -inf
 //   {"$python": "bytes", "base64": "AAEC"}                              also "bytearray", and "str" with surrogates
 //   {"$python": "tuple", "items": [1, 2]}                               also "set", "frozenset"
-//   {"$python": "dict", "items": [[1, "one"], ...]}                     a dict with keys that are no text, or begin with $;
-//                                                                       or with more than 1,000 of them
-//   {"$python": "datetime", "text": "2026-01-31T12:00:00+02:00"}        also "date", "time"; "zone": "CEST" besides where
-//                                                                       its timezone has a name of its own
+//   {"$python": "dict", "items": [[1, "one"], ...]}                     a dict with more than 1,000 keys, or with keys
+//                                                                       that are not texts or begin with $
+//   {"$python": "datetime", "text": "2026-01-31T12:00:00+02:00"}        also "date", "time"; with "zone": "CEST" if its
+//                                                                       timezone has a name
 //   {"$python": "timedelta", "days": 1, "seconds": 2, "microseconds": 3}
 //   {"$python": "decimal", "text": "1.10"}
 //   {"$python": "complex", "real": "1.0", "imag": "-0.0"}
-//   {"$python": "text", "type": "__main__.thing", "text": "<thing>"}    nothing of the above: its repr, marked as that;
-//                                                                       "why" besides where its type is none of the reasons
+//   {"$python": "text", "type": "__main__.thing", "text": "<thing>"}    any other value: its repr; with "why" if the
+//                                                                       type is not the reason
 //
 // All but the last go both ways unchanged. Floats are the same double at both ends. A value of a run that has more than
-// 4 MiB in this form, or more than 100 levels, is "text" as a whole, and so is what contains itself where it does.
+// 4 MiB in this form, or more than 100 levels, is "text" as a whole, and so is a reference of a value to itself.
 //
-// An object with the key "$python" that is none of these is a ValueError of the run. JSON from elsewhere, which may have
-// such keys of its own, goes in as it is by `python_json`.
+// An object with the key "$python" that is none of these is a ValueError of the run. Pass JSON from elsewhere, which
+// may contain such a key, through `python_json`.
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The kind of a tagged value ("bytes", "tuple", ...); empty for a value that is JSON by itself.
+/// Returns the kind of a tagged value ("bytes", "tuple", ...); empty for a plain JSON value.
 /// \par Lifetime  a view into `value`.
 inline std::string_view python_type(const boost::json::value& value) noexcept {
-  const boost::json::object* const object = value.if_object();
-  const boost::json::value* const kind = object == nullptr ? nullptr : object->if_contains("$python");
-  const boost::json::string* const name = kind == nullptr ? nullptr : kind->if_string();
-  return name == nullptr ? std::string_view() : std::string_view(name->data(), name->size());
+  return detail::text_at(value.if_object(), "$python");
 }
 
-/// Raw bytes as a Python `bytes`.
+/// Makes a Python `bytes`.
 inline boost::json::value python_bytes(bytes_view content) {
   boost::json::object made;
   made["$python"] = "bytes";
@@ -60,7 +59,7 @@ inline boost::json::value python_bytes(bytes_view content) {
   return made;
 }
 
-/// JSON as it is, for what is not the program's own: "$python" in it, at any depth, is a key like any other.
+/// Makes a value from JSON from elsewhere: a "$python" in it, at any depth, is a key like any other.
 /// \par Cost  linear; objects with such a key are copied into a list of pairs.
 inline boost::json::value python_json(boost::json::value plain) {
   if (plain.is_array())
@@ -81,8 +80,8 @@ inline boost::json::value python_json(boost::json::value plain) {
   return made;
 }
 
-/// An integer of any length, in decimal or as "0x..."; a text that is none is a ValueError of the run.
-/// \par Cost  the run's time: decimal digits in less than quadratic time, as long integers are multiplied; "0x..." in linear.
+/// Makes an integer of any length, from decimal digits or "0x..."; any other text is a ValueError of the run.
+/// \par Cost  in the run, decimal digits take less than quadratic time; "0x..." takes linear time.
 inline boost::json::value python_int(std::string digits) {
   boost::json::object made;
   made["$python"] = "int";
@@ -90,7 +89,7 @@ inline boost::json::value python_int(std::string digits) {
   return made;
 }
 
-/// A Python `tuple`, `set` or `frozenset` of these items.
+/// Makes a Python `tuple`, `set` or `frozenset` of these items.
 /// \param kind  one of the three words.
 inline boost::json::value python_items(std::string_view kind, boost::json::array items) {
   boost::json::object made;
@@ -99,7 +98,7 @@ inline boost::json::value python_items(std::string_view kind, boost::json::array
   return made;
 }
 
-/// The content of a Python `bytes` or `bytearray` that came out of a run; nothing for any other value.
+/// Returns the content of a Python `bytes` or `bytearray` from a run; no value for any other value.
 inline std::optional<bytes> bytes_of(const boost::json::value& value) {
   const std::string_view kind = python_type(value);
   if (kind != "bytes" && kind != "bytearray") return std::nullopt;
@@ -109,8 +108,6 @@ inline std::optional<bytes> bytes_of(const boost::json::value& value) {
 }
 
 namespace detail {
-
-inline std::string_view view_of(const boost::json::string& text) noexcept { return {text.data(), text.size()}; }
 
 /// JSON has no nan and no infinity.
 inline void mark_special_floats(boost::json::value& value) {
@@ -126,8 +123,8 @@ inline void mark_special_floats(boost::json::value& value) {
   }
 }
 
-/// Floats travel from Python as {"$f": text}, since parsers of JSON do not all read them exactly. False where a text is no
-/// float: then a run has tampered with its report.
+/// Decodes floats, which Python sends as {"$f": text}, because not all JSON parsers read them exactly. Returns false if
+/// a text is not a float: the run has then tampered with its report.
 inline bool read_floats(boost::json::value& value) {
   if (value.is_array()) {
     for (boost::json::value& each : value.get_array())
@@ -154,4 +151,4 @@ inline bool read_floats(boost::json::value& value) {
 
 }  // namespace detail
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -2,33 +2,34 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/bulk_file_environment.hpp>
+#include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/command_files.hpp>
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/file_transfer.hpp>
-#include <cofferdam/core/listing_environment.hpp>
+#include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
+#include <cofferdam/core/suspendable_environment.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Any environment, chosen at run time. Models every refinement but `suspendable_environment`. `start` throws
-/// `error{errc::unsupported}` where the one inside has none; file operations fall back as the free functions do.
-/// Movable while idle. One virtual call an operation, no allocation.
+/// An environment of any type, chosen at run time. Models every refinement of an environment. An operation that the
+/// held environment lacks throws `error{errc::unsupported}`; `can_start()` and `can_suspend()` return false before
+/// that. Movable while no operation runs. Each operation costs one virtual call and no allocation.
 class any_environment {
  public:
-  /// No environment; operations throw `error{errc::environment_closed}`.
+  /// Holds no environment; operations throw `error{errc::environment_closed}`.
   any_environment() = default;
 
   template <class E>
     requires(!std::same_as<E, any_environment> && code_exec_environment<E>)
-  explicit any_environment(E environment) : inside_(std::make_unique<box<E>>(std::move(environment))) {}
+  explicit any_environment(E environment)
+      : inside_(std::make_unique<box<detail::completed_t<E>>>(detail::completed_t<E>(std::move(environment)))) {}
 
   awaitable<command_result> run_command(command c) { return get().run_command(std::move(c)); }
   awaitable<process> start(command c) { return get().start(std::move(c)); }
@@ -36,38 +37,37 @@ class any_environment {
   awaitable<void> write_file(std::string path, bytes_view content) {
     return get().write_file(std::move(path), content);
   }
-  awaitable<entry> stat(std::string path) { return get().stat(std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
-    return get().list(std::move(path), options);
+  /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
+  template <std::same_as<bytes> Bytes>
+  awaitable<void> write_file(std::string path, Bytes&& content) {
+    return cofferdam::write_bytes(*this, std::move(path), std::move(content));
   }
-  awaitable<void> make_directory(std::string path) { return get().make_directory(std::move(path)); }
-  awaitable<void> remove(std::string path) { return get().remove(std::move(path)); }
-  awaitable<void> rename(std::string from, std::string to) { return get().rename(std::move(from), std::move(to)); }
-  awaitable<transfer> put_files(file_source& source) { return get().put_files(source); }
-  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
-    return get().get_files(std::move(requests));
-  }
+  file_system files() { return get().files(); }
+  /// \throws error{errc::unsupported} if `can_suspend()` is false.
+  awaitable<void> pause() { return get().pause(); }
+  awaitable<void> resume() { return get().resume(); }
+  awaitable<std::string> snapshot() { return get().snapshot(); }
   awaitable<void> close() { return get().close(); }
 
-  /// Whether `start` works here; it throws `error{errc::unsupported}` where it does not.
+  /// Returns true if `start` works. Otherwise `start` throws `error{errc::unsupported}`.
   bool can_start() const noexcept { return inside_ && inside_->can_start(); }
+  /// Returns true if `pause`, `resume` and `snapshot` work. Otherwise they throw `error{errc::unsupported}`.
+  bool can_suspend() const noexcept { return inside_ && inside_->can_suspend(); }
 
  private:
   class interface {
    public:
     virtual ~interface() = default;
     virtual bool can_start() const noexcept = 0;
+    virtual bool can_suspend() const noexcept = 0;
     virtual awaitable<command_result> run_command(command c) = 0;
     virtual awaitable<process> start(command c) = 0;
     virtual awaitable<bytes> read_file(std::string path, std::size_t most) = 0;
     virtual awaitable<void> write_file(std::string path, bytes_view content) = 0;
-    virtual awaitable<entry> stat(std::string path) = 0;
-    virtual awaitable<std::vector<entry>> list(std::string path, list_options options) = 0;
-    virtual awaitable<void> make_directory(std::string path) = 0;
-    virtual awaitable<void> remove(std::string path) = 0;
-    virtual awaitable<void> rename(std::string from, std::string to) = 0;
-    virtual awaitable<transfer> put_files(file_source& source) = 0;
-    virtual awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) = 0;
+    virtual file_system files() = 0;
+    virtual awaitable<void> pause() = 0;
+    virtual awaitable<void> resume() = 0;
+    virtual awaitable<std::string> snapshot() = 0;
     virtual awaitable<void> close() = 0;
   };
 
@@ -75,15 +75,8 @@ class any_environment {
   class box final : public interface {
    public:
     explicit box(E environment) : environment_(std::move(environment)) {}
-    bool can_start() const noexcept override {
-      if constexpr (requires(const E& e) {
-                      { e.can_start() } -> std::same_as<bool>;
-                    }) {
-        return environment_.can_start();
-      } else {
-        return streaming_environment<E>;
-      }
-    }
+    bool can_start() const noexcept override { return cofferdam::can_start(environment_); }
+    bool can_suspend() const noexcept override { return cofferdam::can_suspend(environment_); }
     awaitable<command_result> run_command(command c) override { return environment_.run_command(std::move(c)); }
     awaitable<process> start(command c) override {
       if constexpr (streaming_environment<E>) {
@@ -98,20 +91,33 @@ class any_environment {
     awaitable<void> write_file(std::string path, bytes_view content) override {
       return environment_.write_file(std::move(path), content);
     }
-    awaitable<entry> stat(std::string path) override { return cofferdam::stat(environment_, std::move(path)); }
-    awaitable<std::vector<entry>> list(std::string path, list_options options) override {
-      return cofferdam::list(environment_, std::move(path), options);
+    file_system files() override {
+      static_assert(file_environment<E>,
+                    "cofferdam: this layer has no files(). One that writes read_file or write_file loses them until it "
+                    "writes file_system files() too. One that stands around an environment without files() is put "
+                    "there by environment | layer, which adds them");
+      return environment_.files();
     }
-    awaitable<void> make_directory(std::string path) override {
-      return cofferdam::make_directory(environment_, std::move(path));
+    awaitable<void> pause() override {
+      if constexpr (suspendable_environment<E>) {
+        return environment_.pause();
+      } else {
+        throw error(errc::unsupported, "pause: this backend cannot stand still");
+      }
     }
-    awaitable<void> remove(std::string path) override { return cofferdam::remove(environment_, std::move(path)); }
-    awaitable<void> rename(std::string from, std::string to) override {
-      return cofferdam::rename(environment_, std::move(from), std::move(to));
+    awaitable<void> resume() override {
+      if constexpr (suspendable_environment<E>) {
+        return environment_.resume();
+      } else {
+        throw error(errc::unsupported, "resume: this backend cannot stand still");
+      }
     }
-    awaitable<transfer> put_files(file_source& source) override { return cofferdam::put_files(environment_, source); }
-    awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) override {
-      return cofferdam::get_files(environment_, std::move(requests));
+    awaitable<std::string> snapshot() override {
+      if constexpr (suspendable_environment<E>) {
+        return environment_.snapshot();
+      } else {
+        throw error(errc::unsupported, "snapshot: this backend cannot stand still");
+      }
     }
     awaitable<void> close() override { return environment_.close(); }
 
@@ -128,13 +134,27 @@ class any_environment {
   std::unique_ptr<interface> inside_;
 };
 
-/// Any provider, chosen at run time; copies share the recipe. Layers stack on it: `any_provider{local()} | timeout(5s)`.
-/// (Braces, not parentheses: `any_provider p(local())` declares a function.)
+/// Any provider, chosen at run time; copies share the recipe. A provider converts to it: `any_provider choose() {
+/// return local(); }`. Layers stack on it: `any_provider{local()} | timeout(5s)`. (Braces, not parentheses:
+/// `any_provider p(local())` declares a function.)
 class any_provider {
  public:
+  // The constraint must not test whether P can be copied. If P has a constructor from any_provider, that test would
+  // depend on itself.
   template <class P>
-    requires(!std::same_as<P, any_provider> && code_exec_provider<P>)
-  explicit any_provider(P provider) : inside_(std::make_shared<const box<P>>(std::move(provider))) {}
+    requires(!std::same_as<P, any_provider> && code_exec_environment<environment_of<P>>)
+  any_provider(P provider) : inside_(std::make_shared<const box<P>>(std::move(provider))) {
+    static_assert(std::copy_constructible<P>,
+                  "cofferdam: a provider is a recipe that can be copied, and this type cannot; keep what cannot be "
+                  "copied behind a std::shared_ptr, or make it in open()");
+  }
+
+  /// Explains in one sentence what is missing, if `open()` yields no environment.
+  template <class P>
+    requires(!std::same_as<P, any_provider> && !code_exec_environment<environment_of<P>>)
+  any_provider(P) {
+    detail::explain_provider<P>();
+  }
 
   awaitable<any_environment> open() const { return inside_->open(); }
 
@@ -161,4 +181,4 @@ class any_provider {
   std::shared_ptr<const interface> inside_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

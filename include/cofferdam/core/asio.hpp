@@ -4,9 +4,9 @@
 
 #include <cofferdam/version.hpp>
 
-// A standard header has to come before the first one of Asio. Asio 1.22 asks the standard library's own macros whether
-// there is an aligned allocation, and where it is the first header of a file they are not defined yet: that file would
-// free coroutine frames by another function than the one that made them.
+// A standard header must come before the first Asio header. Asio 1.22 tests macros of the standard library to find out
+// if aligned allocation exists. If an Asio header is the first header of a file, these macros are not defined yet. That
+// file would then free coroutine frames by another function than the one that allocated them.
 // clang-format off
 #include <cstddef>
 
@@ -15,7 +15,12 @@
 #include <asio/version.hpp>
 // clang-format on
 
-// The only file that looks at Asio's version; everything else uses the names below.
+// The only file that tests the versions of Asio and of the compiler. All other files use the names below.
+
+// Many classes with coroutines are templates over an unused parameter: `x` is `basic_x<>`. Without optimisation, g++
+// compiles every coroutine in a header, even unused ones, and everything that the coroutine calls. It compiles a
+// template only when the template is used. Some functions have `template <class = void>` for the same reason. A
+// function in a header that is not a template must not call these functions: the call would use them.
 
 #if !defined(ASIO_STANDALONE)
 #error \
@@ -34,9 +39,10 @@
 #include <asio/deferred.hpp>
 #endif
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// What every operation of the library returns: lazy, awaited once, run by the executor of the coroutine that awaits it.
+/// The return type of all asynchronous operations. Lazy, awaited once, and run by the executor of the awaiting
+/// coroutine.
 template <class T>
 using awaitable = asio::awaitable<T>;
 
@@ -48,5 +54,12 @@ inline constexpr asio::experimental::deferred_t deferred{};
 inline constexpr asio::deferred_t deferred{};
 #endif
 
+/// True for g++ before 13, which destroys a temporary lambda with by-value captures twice inside an awaited expression.
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
+inline constexpr bool destroys_temporaries_twice = true;
+#else
+inline constexpr bool destroys_temporaries_twice = false;
+#endif
+
 }  // namespace detail
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

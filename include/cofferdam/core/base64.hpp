@@ -11,12 +11,12 @@
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Which 64 characters stand for the values 0 to 63.
+/// The 64 characters for the values 0 to 63.
 enum class base64_alphabet {
-  standard,  ///< `+` and `/` last (RFC 4648, 4)
-  url,       ///< `-` and `_` last (RFC 4648, 5)
+  standard,  ///< `+` and `/` are the last two (RFC 4648, 4)
+  url,       ///< `-` and `_` are the last two (RFC 4648, 5)
 };
 
 namespace detail {
@@ -26,11 +26,11 @@ constexpr std::string_view base64_characters(base64_alphabet which) noexcept {
                                        : "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 }
 
-/// What a character stands for at each of the four places of a group, shifted to where it belongs in the group's 24 bits: a
-/// group is four look-ups and three ORs.
+/// A table of the values of each character at each of the four positions in a group. The values are already shifted to
+/// their place in the 24 bits of the group, so decoding a group takes four look-ups and three ORs.
 class base64_values {
  public:
-  /// In the value of a character that is none.
+  /// This bit is set for a character that is not in the alphabet.
   static constexpr std::uint32_t wrong = std::uint32_t{1} << 31U;
 
   explicit constexpr base64_values(base64_alphabet which) noexcept {
@@ -54,8 +54,8 @@ inline constexpr base64_values base64_url_values(base64_alphabet::url);
 
 }  // namespace detail
 
-/// Bytes as base64, padded with `=`, without line breaks.
-/// \return      4 characters for each 3 bytes begun.
+/// Encodes bytes as base64, with `=` padding and without line breaks.
+/// \return      4 characters for each group of 3 bytes; the last group may be incomplete.
 /// \par Source  RFC 4648, 4 and 5.
 inline std::string base64_encode(bytes_view raw, base64_alphabet which = base64_alphabet::standard) {
   const std::string_view characters = detail::base64_characters(which);
@@ -79,11 +79,11 @@ inline std::string base64_encode(bytes_view raw, base64_alphabet which = base64_
   return text;
 }
 
-/// The bytes that a base64 text stands for.
+/// Decodes base64.
 ///
-/// Strict: the padding must be there, and nothing else may be (no blanks, no line breaks, no characters of the other
-/// alphabet, no set bits behind the last byte). So each text that is accepted is the one that `base64_encode` writes.
-/// \return      nothing where `text` is not that.
+/// Strict: padding is required. Blanks, line breaks, characters of the other alphabet and non-zero unused bits are
+/// errors. So each accepted text is exactly what `base64_encode` writes.
+/// \return      no value if `text` is not valid.
 /// \par Source  RFC 4648, 3.2, 3.3 and 3.5.
 inline std::optional<bytes> base64_decode(std::string_view text, base64_alphabet which = base64_alphabet::standard) {
   if (text.size() % 4 != 0) return std::nullopt;
@@ -100,7 +100,7 @@ inline std::optional<bytes> base64_decode(std::string_view text, base64_alphabet
     from += blocks * detail::base64_block;
     to += blocks * (detail::base64_block / 4 * 3);
   }
-  std::uint32_t seen = 0;  // what is wrong with any of them is seen in all of them together
+  std::uint32_t seen = 0;  // OR of the values of all characters: keeps the error bit of each
   for (; from != end; from += 4) {
     const std::uint32_t group =
         values.at(0, from[0]) | values.at(1, from[1]) | values.at(2, from[2]) | values.at(3, from[3]);
@@ -122,4 +122,4 @@ inline std::optional<bytes> base64_decode(std::string_view text, base64_alphabet
   return raw;
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

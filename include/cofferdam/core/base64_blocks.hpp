@@ -12,16 +12,16 @@
 #include <immintrin.h>
 #endif
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// How many characters base64_decode_blocks takes at once.
+/// The number of characters in one block of base64_decode_blocks.
 inline constexpr std::size_t base64_block = 16;
 
 #if defined(__x86_64__)
 
-// The characters of the standard alphabet by their upper four bits: 2 has + and /, 3 the digits, 4 and 6 letters from the
-// second on, 5 and 7 letters up to the eleventh. Each of these four kinds has a bit, and so has "none of them"; a table says
-// which kinds a character of given lower bits is wrong in.
+// The upper four bits of a character select its group: 2 has + and /, 3 has the digits, 4 and 6 have the letters from
+// the second on, 5 and 7 have the letters up to the eleventh. Each of these four groups has a bit, and all other
+// characters share another bit. A table gives, for the lower four bits, the groups in which the character is invalid.
 __attribute__((target("ssse3"))) inline std::size_t base64_decode_blocks_ssse3(std::string_view text,
                                                                                std::span<std::byte> to) noexcept {
   const __m128i kind = _mm_setr_epi8(16, 16, 1, 2, 4, 8, 4, 8, 16, 16, 16, 16, 16, 16, 16, 16);
@@ -50,12 +50,12 @@ __attribute__((target("ssse3"))) inline std::size_t base64_decode_blocks_ssse3(s
 
 #endif
 
-/// Decodes base64 of the standard alphabet by blocks, as far as this machine can: all that a sandbox writes to an E2B client
-/// comes in it.
-/// \param text  without its last group where that has padding.
-/// \param to    room for what the text stands for; behind the blocks that are done it may be written to as well.
-/// \return      how many blocks of 16 characters from the front are done, as 12 bytes each. It stops before one with a wrong
-///              character and before the end of the room, and does nothing where the machine has no such instructions.
+/// Decodes base64 of the standard alphabet in blocks, if the machine has the instructions. E2B clients receive all file
+/// content and output in this form, so the speed matters.
+/// \param text  base64 without its last group, if that group has padding.
+/// \param to    room for the decoded bytes. Bytes behind the decoded blocks may be overwritten too.
+/// \return      the number of decoded blocks of 16 characters; each gives 12 bytes. Decoding stops at a block with an
+///              invalid character and before the end of the room. Returns 0 if the machine lacks the instructions.
 inline std::size_t base64_decode_blocks([[maybe_unused]] std::string_view text,
                                         [[maybe_unused]] std::span<std::byte> to) noexcept {
 #if defined(__x86_64__)
@@ -64,4 +64,4 @@ inline std::size_t base64_decode_blocks([[maybe_unused]] std::string_view text,
   return 0;
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

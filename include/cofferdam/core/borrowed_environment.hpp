@@ -5,72 +5,83 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/command_files.hpp>
+#include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/file_transfer.hpp>
+#include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 
 #include <concepts>
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// An open environment that somebody else closes: all operations are that one's, and `close()` does nothing. What is
-/// still running in it goes on then. Made by `borrowed`. Not a coroutine: adds no frame and no allocation.
-/// \par Lifetime  the environment outlives it, and stays where it is.
+/// A non-owning reference to an open environment. It forwards all operations, but `close()` does nothing, so commands
+/// in the environment continue. Made by `borrowed`. Not a coroutine: adds no frame and no allocation.
+/// \par Lifetime  the environment must outlive this object and must not be moved.
 template <code_exec_environment E>
 class borrowed_environment {
  public:
+  /// Refers to no environment: operations throw `error{errc::environment_closed}`.
+  borrowed_environment() = default;
   explicit borrowed_environment(E& environment) noexcept : environment_(&environment) {}
 
-  awaitable<command_result> run_command(command c) { return environment_->run_command(std::move(c)); }
+  awaitable<command_result> run_command(command c) { return get().run_command(std::move(c)); }
   awaitable<process> start(command c)
     requires streaming_environment<E>
   {
-    return environment_->start(std::move(c));
+    return get().start(std::move(c));
   }
-  awaitable<bytes> read_file(std::string path, std::size_t most) {
-    return environment_->read_file(std::move(path), most);
-  }
+  awaitable<bytes> read_file(std::string path, std::size_t most) { return get().read_file(std::move(path), most); }
   awaitable<void> write_file(std::string path, bytes_view content) {
-    return environment_->write_file(std::move(path), content);
+    return get().write_file(std::move(path), content);
   }
-  awaitable<entry> stat(std::string path) { return cofferdam::stat(*environment_, std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
-    return cofferdam::list(*environment_, std::move(path), options);
+  /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
+  template <std::same_as<bytes> Bytes>
+  awaitable<void> write_file(std::string path, Bytes&& content) {
+    return cofferdam::write_bytes(*this, std::move(path), std::move(content));
   }
-  awaitable<void> make_directory(std::string path) { return cofferdam::make_directory(*environment_, std::move(path)); }
-  awaitable<void> remove(std::string path) { return cofferdam::remove(*environment_, std::move(path)); }
-  awaitable<void> rename(std::string from, std::string to) {
-    return cofferdam::rename(*environment_, std::move(from), std::move(to));
-  }
-  awaitable<transfer> put_files(file_source& source) { return cofferdam::put_files(*environment_, source); }
-  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
-    return cofferdam::get_files(*environment_, std::move(requests));
-  }
-  awaitable<void> close() { return nothing(); }
-
-  /// Where the other knows at run time only whether `start` works.
-  bool can_start() const noexcept
-    requires requires(const E& environment) {
-      { environment.can_start() } -> std::same_as<bool>;
-    }
+  file_system files()
+    requires file_environment<E>
   {
-    return environment_->can_start();
+    return get().files();
+  }
+  awaitable<void> close() {
+    get();
+    return nothing();
+  }
+
+  bool can_start() const noexcept
+    requires streaming_environment<E>
+  {
+    return environment_ != nullptr && cofferdam::can_start(*environment_);
   }
 
  private:
   static awaitable<void> nothing() { co_return; }
 
-  E* environment_;
+  E& get() const {
+    if (environment_ == nullptr)
+      throw error(errc::environment_closed, "borrowed: there is no environment (default-constructed)");
+    return *environment_;
+  }
+
+  E* environment_ = nullptr;
 };
 
-/// A recipe that opens nothing and lends an environment that is open, for what opens and closes its own:
-/// `borrowed(environment) | python()` is a runner in it, whose `close()` ends the runner and no more.
-/// \par Lifetime  the environment outlives all that is opened.
+namespace detail {
+
+/// An operation that the layer has lost is also lost in a reference to it.
+template <class E>
+inline constexpr bool is_layer<borrowed_environment<E>> = is_layer<E>;
+
+}  // namespace detail
+
+/// A recipe that refers to an open environment instead of opening one. For recipes that close their environment:
+/// `borrowed(environment) | python()` opens a runner, and closing the runner leaves the environment open.
+/// \par Lifetime  the environment must outlive everything that is opened with this recipe.
 template <code_exec_environment E>
 class borrowed {
  public:
@@ -84,4 +95,4 @@ class borrowed {
   E* environment_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -12,16 +12,17 @@
 #include <string>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// What was kept of one output stream: its start, its end, and exactly how much there was.
+/// The kept part of one output stream: its start, its end, and its exact length.
 class captured {
  public:
   captured() = default;
 
   /// \param head   the first bytes of the stream.
-  /// \param tail   the last bytes; does not overlap `head`. Where nothing lies between them it is joined to `head`.
-  /// \param total  how many bytes the stream had; at least `head.size() + tail.size()`, and raised to that.
+  /// \param tail   the last bytes; does not overlap `head`. If no byte is missing between them, the tail is appended to
+  ///               the head.
+  /// \param total  bytes in the stream. A value below `head.size() + tail.size()` is raised to that sum.
   captured(bytes head, bytes tail, std::uint64_t total)
       : head_(std::move(head)),
         tail_(std::move(tail)),
@@ -32,17 +33,19 @@ class captured {
     }
   }
 
-  /// The first bytes, exactly as they came: all of them where `cut()` is 0.
-  const bytes& head() const noexcept { return head_; }
-  /// The last bytes, exactly as they came. Empty where nothing was cut.
-  const bytes& tail() const noexcept { return tail_; }
-  /// How many bytes the stream had, kept or not.
+  /// Returns the first bytes, unchanged. These are all bytes if `cut()` is 0.
+  const bytes& head() const& noexcept { return head_; }
+  bytes head() && { return std::move(head_); }
+  /// Returns the last bytes, unchanged. Empty if `cut()` is 0.
+  const bytes& tail() const& noexcept { return tail_; }
+  bytes tail() && { return std::move(tail_); }
+  /// Returns the number of bytes in the stream, kept or not.
   std::uint64_t total() const noexcept { return total_; }
-  /// How many bytes between `head()` and `tail()` were not kept.
+  /// Returns the number of bytes that are missing between `head()` and `tail()`.
   std::uint64_t cut() const noexcept { return total_ - head_.size() - tail_.size(); }
 
-  /// The text to show: head, a marker where something was cut, tail. Always valid UTF-8: each broken sequence is one
-  /// U+FFFD, as the WHATWG decoder has it, and a sequence that only the cut broke is left out instead.
+  /// Returns the text to show: head, a marker if bytes are missing, tail. The text is valid UTF-8. Each broken sequence
+  /// becomes one U+FFFD, as in the WHATWG decoder. A sequence that was broken only by the cut is left out.
   std::string text() const {
     std::string result;
     const std::size_t expected = head_.size() + tail_.size();
@@ -52,28 +55,28 @@ class captured {
     return result;
   }
 
-  /// The part of `text()` before the marker: everything where nothing was cut.
+  /// Returns the part of `text()` before the marker; all of it if no byte is missing.
   std::string head_text() const {
     std::string result;
     append_head_text(result);
     return result;
   }
 
-  /// The part of `text()` after the marker: empty where nothing was cut.
+  /// Returns the part of `text()` after the marker; empty if no byte is missing.
   std::string tail_text() const {
     std::string result;
     append_tail_text(result);
     return result;
   }
 
-  /// How many broken sequences `text()` replaces.
+  /// Returns the number of broken sequences that `text()` replaces.
   std::size_t repairs() const {
     std::string scratch;
     return append_text(scratch);
   }
 
-  /// The marker that `text()` puts between head and tail for this many missing bytes. A guest can print the same words:
-  /// `cut()` is what to ask, and `format_result` shows it in a form that no output can imitate.
+  /// Returns the marker that `text()` puts between head and tail. A guest can print the same words. So test `cut()`
+  /// instead of the text; `format_result` shows the cut in a form that no output can imitate.
   static std::string cut_marker(std::uint64_t cut, std::uint64_t total) {
     return "\n[... " + std::to_string(cut) + " of " + std::to_string(total) + " bytes left out ...]\n";
   }
@@ -100,4 +103,4 @@ class captured {
   std::uint64_t total_ = 0;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

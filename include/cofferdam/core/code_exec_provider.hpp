@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
@@ -29,16 +29,18 @@ struct awaited<awaitable<T>> {
 template <class A, class T>
 concept awaitable_of = std::same_as<A, awaitable<T>>;
 
-/// Something that runs commands and holds files: the four members a backend writes.
+/// A type that runs commands and holds files: the four members that a backend has to provide.
 ///
-/// * `run_command(c)` runs `c` to its end; whatever the command does is a result, never an exception.
-/// * `read_file(path, most)` yields the whole file; one longer than `most` bytes is `errc::too_large`.
+/// * `run_command(c)` runs `c` to its end. Every outcome of the command is a result, never an exception.
+/// * `read_file(path, most)` yields the whole file. Throws `errc::too_large` if the file has more than `most` bytes.
 /// * `write_file(path, content)` writes the whole file or nothing, and makes missing folders. The caller keeps
-///   `content` until the awaitable completes.
-/// * `close()` ends everything that still runs and gives back what the environment owns; a second call does nothing.
+///   `content` until the awaitable completes. `write_text` and `write_bytes` own their content. The environments of
+///   this library also own a temporary `bytes`, such as `as_bytes` of a temporary text.
+/// * `close()` ends all running commands and releases all resources. A second call does nothing.
 ///
-/// Paths are relative to the workspace, `/`-separated, UTF-8 or any other bytes but NUL. An environment is used from
-/// one executor at a time, may run many commands at once, and may be moved only while none runs.
+/// Paths are relative to the workspace, `/`-separated, UTF-8 or any other bytes but NUL. An environment may run many
+/// commands at once, and may be moved only while none runs. The environments of this library may be used from several
+/// threads. Other environments document what they allow. Generic code uses an environment on one strand only.
 template <class E>
 concept code_exec_environment = requires(E& e, command c, std::string path, bytes_view content, std::size_t most) {
   { e.run_command(std::move(c)) } -> awaitable_of<command_result>;
@@ -51,9 +53,86 @@ concept code_exec_environment = requires(E& e, command c, std::string path, byte
 template <class P>
 using environment_of = typename detail::awaited<decltype(std::declval<const P&>().open())>::type;
 
-/// A copyable recipe for an environment. `open()` yields one, or throws and leaves nothing behind; each call yields
-/// another. A provider holds no process, no socket and no file.
+/// A copyable recipe for an environment. Each call of `open()` yields a new environment, or throws and leaves nothing
+/// behind. A provider holds no process, no socket and no file.
 template <class P>
 concept code_exec_provider = std::copy_constructible<P> && code_exec_environment<environment_of<P>>;
 
-}  // namespace cofferdam::inline v0
+namespace detail {
+
+template <class E>
+concept has_run_command = requires(E& e, command c) {
+  { e.run_command(std::move(c)) } -> awaitable_of<command_result>;
+};
+template <class E>
+concept has_read_file = requires(E& e, std::string path, std::size_t most) {
+  { e.read_file(std::move(path), most) } -> awaitable_of<bytes>;
+};
+template <class E>
+concept has_write_file = requires(E& e, std::string path, bytes_view content) {
+  { e.write_file(std::move(path), content) } -> awaitable_of<void>;
+};
+template <class E>
+concept has_close = requires(E& e) {
+  { e.close() } -> awaitable_of<void>;
+};
+
+// Converts to the type of any parameter.
+struct any_argument {
+  template <class T>
+  operator T() const;
+};
+
+/// A recipe for a runner of code: `open()` yields an object with a member `run_code`.
+template <class P>
+concept opens_runner = requires(environment_of<P>& runner) { runner.run_code(any_argument()); };
+
+/// A type that was meant as a provider of environments: `open()` yields an object with some of the members of an
+/// environment.
+template <class P>
+concept opens_part_of_environment =
+    has_run_command<environment_of<P>> || has_read_file<environment_of<P>> || has_write_file<environment_of<P>>;
+
+/// Stops the compilation, with one sentence for each member that `E` lacks.
+template <class E>
+constexpr void explain_environment() noexcept {
+  static_assert(has_run_command<E>,
+                "cofferdam: the environment has no usable member run_command; write "
+                "awaitable<command_result> run_command(command c)");
+  static_assert(has_read_file<E>,
+                "cofferdam: the environment has no usable member read_file; write "
+                "awaitable<bytes> read_file(std::string path, std::size_t most)");
+  static_assert(has_write_file<E>,
+                "cofferdam: the environment has no usable member write_file; write "
+                "awaitable<void> write_file(std::string path, bytes_view content)");
+  static_assert(has_close<E>, "cofferdam: the environment has no usable member close; write awaitable<void> close()");
+}
+
+/// Stops the compilation, with a sentence that explains why `P` is not a provider.
+template <class P>
+constexpr void explain_provider() noexcept {
+  if constexpr (opens_runner<P>) {
+    static_assert(!opens_runner<P>,
+                  "cofferdam: this is a recipe for a runner of code, such as local() | python(), and not a provider of "
+                  "environments; hold it as any_runner_provider, not as any_provider");
+  } else if constexpr (requires { typename environment_of<P>; }) {
+    static_assert(std::copy_constructible<P>,
+                  "cofferdam: a provider is a recipe that can be copied, and this type cannot; keep what cannot be "
+                  "copied behind a std::shared_ptr, or make it in open()");
+    explain_environment<environment_of<P>>();
+  } else if constexpr (code_exec_environment<P>) {
+    static_assert(
+        !code_exec_environment<P>,
+        "cofferdam: this environment is open already, and with opens one itself: call the members "
+        "of this one (run_command, read_file, write_file), or pass the recipe that opened it, such as local()");
+  } else {
+    static_assert(
+        requires { typename environment_of<P>; },
+        "cofferdam: this is no provider: it has no usable member open; write "
+        "awaitable<your_environment> open() const");
+  }
+}
+
+}  // namespace detail
+
+}  // namespace cofferdam::inline COFFERDAM_ABI

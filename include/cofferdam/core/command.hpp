@@ -9,18 +9,41 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// For `command::timeout`: no limit at all, said on purpose. A command without any timeout gets its backend's default.
+namespace detail {
+
+/// The words of `argv`, from a container or a list in braces. The constructor takes the words in braces one by one,
+/// because g++ before 13 cannot make a `std::initializer_list` of strings inside an awaited expression.
+class word_list {
+ public:
+  word_list(std::vector<std::string> words) : words_(std::move(words)) {}
+  template <std::convertible_to<std::string>... Words>
+  word_list(Words&&... words) {
+    words_.reserve(sizeof...(Words));
+    (words_.emplace_back(std::forward<Words>(words)), ...);
+  }
+
+  std::vector<std::string> take() noexcept { return std::move(words_); }
+
+ private:
+  std::vector<std::string> words_;
+};
+
+}  // namespace detail
+
+/// For `command::timeout`: no time limit. A command without any timeout gets the default of its backend.
 inline constexpr std::chrono::milliseconds no_timeout = std::chrono::milliseconds::max();
 
-/// How large a terminal is.
+/// The size of a terminal, in characters.
 class terminal_size {
  public:
   terminal_size(std::uint16_t rows, std::uint16_t columns) noexcept : rows_(rows), columns_(columns) {}
@@ -32,16 +55,19 @@ class terminal_size {
   std::uint16_t columns_;
 };
 
-/// What is to become of what a command has left running when it ends.
+/// The treatment of processes that still run when their command has ended.
 enum class background_policy {
-  kill,  ///< it ends with the command
-  keep,  ///< it goes on, until it ends, it is ended, or its environment is closed
+  kill,  ///< they end with the command
+  keep,  ///< they continue until they end, are ended, or their environment is closed
 };
 
-/// What to run: a line for a shell, or words for `execve` (then no shell is involved), and how.
+/// A command: a line for a shell, or a program and its arguments without a shell; and its settings.
 ///
-/// Made by `shell()` and `argv()`, refined by setters that chain: `shell("make").timeout(10s).working_directory("src")`.
-/// A value: copyable, holds nothing but strings. Whether the words make sense is the backend's to say, with a result.
+/// A string is a line for the shell: `run_command("ls | wc -l")`. Text that is not yours is passed as a word:
+/// `run_command(argv("cat", name))`, or quoted by `shell_quote(name)`.
+///
+/// Setters can be chained: `shell("make").timeout(10s).working_directory("src")`. A value: copyable, and holds only
+/// strings. The backend checks the words; wrong words give a result with an error.
 class command {
  public:
   /// One environment variable of the command.
@@ -56,51 +82,61 @@ class command {
     std::string value_;
   };
 
-  /// Nothing to run: every backend answers it with `error_kind::invalid_argument`.
+  /// An empty command. Every backend returns `error_kind::invalid_argument` for it.
   command() = default;
 
-  /// Whether this is a line for a shell rather than words.
+  /// Makes a command from a line for the shell, as `shell(line)` does. A template, so that two words in braces are not
+  /// the ends of one.
+  template <class Line>
+    requires(!std::derived_from<std::remove_cvref_t<Line>, command> && std::convertible_to<Line, std::string_view>)
+  command(Line&& line) : is_shell_(true), line_(std::string_view(std::forward<Line>(line))) {}
+  command(std::nullptr_t) = delete;
+  /// Words in braces belong to `argv`.
+  command(std::initializer_list<std::string_view>) = delete;
+
+  /// Returns true if this is a line for a shell, and false if it is a list of words.
   bool is_shell() const noexcept { return is_shell_; }
-  /// The line for the shell; empty where `is_shell()` is false.
+  /// Returns the line for the shell; empty if `is_shell()` is false.
   const std::string& line() const noexcept { return line_; }
-  /// The program and its arguments; empty where `is_shell()` is true.
+  /// Returns the program and its arguments; empty if `is_shell()` is true.
   const std::vector<std::string>& words() const noexcept { return words_; }
 
-  /// Runs these words, without a shell, in place of what was set; every other setting stays. For layers.
+  /// Replaces the program and its arguments by these words, which run without a shell. Keeps all other settings. For
+  /// layers.
   void become_argv(std::vector<std::string> words) {
     is_shell_ = false;
     line_.clear();
     words_ = std::move(words);
   }
 
-  /// Ends the command (and all it started) this long after its start.
+  /// Sets a time limit, counted from the start. At the limit the command and all its processes are ended.
   /// \param limit  more than zero, or `no_timeout`.
-  /// \throws error{errc::invalid_argument} for zero and less.
+  /// \throws error{errc::invalid_argument} if `limit` is zero or less.
   command& timeout(std::chrono::milliseconds limit) & {
     if (limit <= std::chrono::milliseconds::zero())
       throw error(errc::invalid_argument, "command: the timeout must be longer than zero (no_timeout says: none)");
     timeout_ = limit;
     return *this;
   }
-  command&& timeout(std::chrono::milliseconds limit) && { return std::move(timeout(limit)); }
-  /// The limit that was set, if any.
+  [[nodiscard]] command timeout(std::chrono::milliseconds limit) && { return std::move(timeout(limit)); }
+  /// Returns the time limit, if one was set.
   std::optional<std::chrono::milliseconds> timeout() const noexcept { return timeout_; }
-  /// Lowers the limit to `limit`, and sets it where there was none. Never lengthens it.
+  /// Lowers the time limit to `limit`, or sets it if none was set. Never raises it.
   void shorten_timeout(std::chrono::milliseconds limit) {
     if (!timeout_ || *timeout_ > limit) timeout(limit);
   }
 
-  /// Where the command starts: a directory inside the workspace, relative to it (default: the workspace itself).
+  /// Sets the directory in which the command starts, relative to the workspace (default: the workspace itself).
   command& working_directory(std::string path) & {
     working_directory_ = std::move(path);
     return *this;
   }
-  command&& working_directory(std::string path) && { return std::move(working_directory(std::move(path))); }
+  [[nodiscard]] command working_directory(std::string path) && { return std::move(working_directory(std::move(path))); }
   const std::string& working_directory() const noexcept { return working_directory_; }
 
-  /// Adds an environment variable, or replaces it. Names not given here come from the environment, never from the host.
-  /// \throws error{errc::invalid_argument} for a name that is empty or holds `=`, NUL or a line break, or a value with NUL;
-  ///         error{errc::too_large} for a setting of 128 KiB or more, which no Linux program can be given.
+  /// Adds an environment variable, or replaces it. Other variables come from the environment, never from the host.
+  /// \throws error{errc::invalid_argument} if the name is empty or has `=`, NUL or a line break, or if the value has
+  ///     NUL; error{errc::too_large} if the setting has 128 KiB or more, which Linux cannot pass to a program.
   command& variable(std::string name, std::string value) & {
     if (name.empty() || name.find_first_of(std::string_view("=\0\n\r", 4)) != std::string::npos)
       throw error(errc::invalid_argument,
@@ -119,76 +155,82 @@ class command {
     variables_.emplace_back(std::move(name), std::move(value));
     return *this;
   }
-  command&& variable(std::string name, std::string value) && {
+  [[nodiscard]] command variable(std::string name, std::string value) && {
     return std::move(variable(std::move(name), std::move(value)));
   }
   const std::vector<variable_setting>& variables() const noexcept { return variables_; }
 
-  /// What the command reads from standard input, which then ends. Without it standard input is `/dev/null`.
+  /// Sets the content of standard input. Without this, standard input is `/dev/null`.
   command& input(bytes content) & {
     input_ = std::move(content);
     return *this;
   }
-  command&& input(bytes content) && { return std::move(input(std::move(content))); }
+  [[nodiscard]] command input(bytes content) && { return std::move(input(std::move(content))); }
   command& input(std::string_view text) & { return input(to_bytes(text)); }
-  command&& input(std::string_view text) && { return std::move(input(to_bytes(text))); }
+  [[nodiscard]] command input(std::string_view text) && { return std::move(input(to_bytes(text))); }
   const std::optional<bytes>& input() const noexcept { return input_; }
-  /// Moves the input out: for backends, which would otherwise hold it twice.
+  /// Moves the input out. For backends, to avoid a second copy.
   bytes take_input() { return input_ ? std::move(*input_) : bytes(); }
 
-  /// Keeps standard input open for `process::write_input`. Only `start` can use it; `run_command` refuses it.
+  /// Keeps standard input open for `process::write_input`. Works only with `start`; `run_command` refuses it.
   command& open_input() & {
     has_open_input_ = true;
     return *this;
   }
-  command&& open_input() && { return std::move(open_input()); }
+  [[nodiscard]] command open_input() && { return std::move(open_input()); }
   bool has_open_input() const noexcept { return has_open_input_; }
 
-  /// Gives the command a terminal of its own (a PTY) instead of pipes: what it writes, error output included, is `out()`,
-  /// and line editing, ^C and window size work as in a real one. Input ends as by ^D; say `open_input()` to type into it.
+  /// Runs the command in a terminal (PTY) instead of pipes. Its output and error output both arrive in `out()`. Line
+  /// editing, ^C and window size work. At the end of the input the terminal sends ^D; call `open_input()` to type into
+  /// it.
   /// \param rows, columns  1 to 65535.
-  /// \throws error{errc::invalid_argument} for a size of zero.
+  /// \throws error{errc::invalid_argument} if the size is zero.
   command& terminal(std::uint16_t rows, std::uint16_t columns) & {
     if (rows == 0 || columns == 0)
       throw error(errc::invalid_argument, "command: a terminal has at least one row and one column");
     terminal_ = terminal_size(rows, columns);
     return *this;
   }
-  command&& terminal(std::uint16_t rows, std::uint16_t columns) && { return std::move(terminal(rows, columns)); }
-  /// Its first size; nothing where the command has pipes.
+  [[nodiscard]] command terminal(std::uint16_t rows, std::uint16_t columns) && {
+    return std::move(terminal(rows, columns));
+  }
+  /// Returns the initial size of the terminal; no value if the command has pipes.
   const std::optional<terminal_size>& terminal() const noexcept { return terminal_; }
 
-  /// What is to become of what the command leaves running, a server for example. Default: `background_policy::kill`.
-  /// Where it is kept, the result has `left_running()`; what it writes from then on is nobody's. Its environment lists it and
-  /// ends it (`local_environment::background`). A backend that cannot keep it throws error{errc::unsupported}.
+  /// Sets the treatment of processes that still run when the command has ended, for example a server. Default:
+  /// `background_policy::kill`. If such processes are kept, the result has `left_running()`, and their later output is
+  /// discarded. The environment can list and end them (`local_environment::background`). A backend that cannot keep
+  /// them throws error{errc::unsupported}.
   command& background(background_policy policy) & {
     background_ = policy;
     return *this;
   }
-  command&& background(background_policy policy) && { return std::move(background(policy)); }
+  [[nodiscard]] command background(background_policy policy) && { return std::move(background(policy)); }
   background_policy background() const noexcept { return background_; }
 
-  /// How many bytes of each output stream the result keeps, half from the start and half from the end.
-  /// Everything is counted, whatever is kept. Default: `default_kept_output`. Zero keeps nothing.
+  /// Sets the number of bytes that the result keeps of each output stream: half from its start, half from its end. All
+  /// bytes are counted, even those that are not kept. Zero keeps nothing. Default: `default_kept_output`.
   command& keep_output(std::size_t bytes_per_stream) & {
     kept_output_ = bytes_per_stream;
     return *this;
   }
-  command&& keep_output(std::size_t bytes_per_stream) && { return std::move(keep_output(bytes_per_stream)); }
+  [[nodiscard]] command keep_output(std::size_t bytes_per_stream) && {
+    return std::move(keep_output(bytes_per_stream));
+  }
   std::optional<std::size_t> kept_output() const noexcept { return kept_output_; }
-  /// Lowers the number of kept bytes to `most`, and sets it where there was none.
+  /// Lowers the number of kept bytes to `most`, or sets it if none was set.
   void reduce_kept_output(std::size_t most) {
     if (!kept_output_ || *kept_output_ > most) kept_output_ = most;
   }
 
-  /// The longest single argument or variable Linux takes (MAX_ARG_STRLEN, execve(2)), its NUL included.
+  /// The maximum size of a single argument or variable in Linux (MAX_ARG_STRLEN, execve(2)), including its NUL.
   static constexpr std::size_t longest_string = 128 * 1024;
-  /// Bytes of each stream a result keeps where nothing else was said.
+  /// The default number of bytes that a result keeps of each stream.
   static constexpr std::size_t default_kept_output = 1024 * 1024;
 
  private:
   friend command shell(std::string line);
-  friend command argv(std::vector<std::string> words);
+  friend command argv(detail::word_list words);
 
   bool is_shell_ = false;
   bool has_open_input_ = false;
@@ -203,8 +245,8 @@ class command {
   std::optional<terminal_size> terminal_;
 };
 
-/// A line for the environment's shell (bash where there is one, else sh): `shell("ls | wc -l")`.
-/// \param line  any text; a NUL byte in it is answered by the backend with `error_kind::invalid_argument`.
+/// Makes a command from a line for the shell of the environment (bash if it exists, else sh): `shell("ls | wc -l")`.
+/// \param line  any text. If it has a NUL byte, the backend returns `error_kind::invalid_argument`.
 inline command shell(std::string line) {
   command result;
   result.is_shell_ = true;
@@ -212,21 +254,31 @@ inline command shell(std::string line) {
   return result;
 }
 
-/// A program and its arguments, given at run time as a list. No shell sees them.
-inline command argv(std::vector<std::string> words) {
+/// Returns `text` as one word of a shell line, whatever characters it has: `shell("grep -c " + shell_quote(word))`.
+inline std::string shell_quote(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'')
+      quoted += "'\\''";
+    else
+      quoted += c;
+  }
+  return quoted + "'";
+}
+
+/// Makes a command from a program and its arguments, in a `std::vector<std::string>` or in braces: `argv({"ls",
+/// "-l"})`. It runs without a shell.
+inline command argv(detail::word_list words) {
   command result;
-  result.words_ = std::move(words);
+  result.words_ = words.take();
   return result;
 }
 
-/// A program and its arguments: `argv("ls", "-l")`. No shell sees them.
+/// Makes a command from a program and its arguments: `argv("ls", "-l")`. It runs without a shell.
 template <std::convertible_to<std::string>... Words>
   requires(sizeof...(Words) > 0)
 command argv(Words&&... words) {
-  std::vector<std::string> list;
-  list.reserve(sizeof...(Words));
-  (list.emplace_back(std::forward<Words>(words)), ...);
-  return argv(std::move(list));
+  return argv(detail::word_list(std::forward<Words>(words)...));
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -14,23 +14,23 @@
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// What went wrong around a command. `none` is also the kind of a command that merely exited with another code than 0.
+/// The kind of a failure. `none` is also the kind of a command that ran and exited with a status other than 0.
 enum class error_kind {
   none,
-  timeout,                 ///< ended by its time limit
+  timeout,                 ///< ended at its time limit
   command_not_allowed,     ///< refused by an allowlist, before anything started
   absolute_path_detected,  ///< refused by the path advice, before anything started
-  invalid_argument,        ///< the command cannot be one: empty, or with a NUL byte
-  execution_error,         ///< could not be started; `cause()` has the system's code
+  invalid_argument,        ///< not a valid command: empty, or with a NUL byte
+  execution_error,         ///< could not be started; `cause()` has the system's error code
   out_of_memory,           ///< ended by a memory limit
   process_limit,           ///< ended or refused by a limit on processes
   disk_full,               ///< ended or refused by a limit on disk space
-  security_violation,      ///< code that a guard has refused, before anything ran
+  security_violation,      ///< a guard refused the code before it ran
 };
 
-/// The kind as the words a model reads.
+/// Returns the kind as words for a model.
 inline std::string_view to_string(error_kind kind) noexcept {
   switch (kind) {
     case error_kind::none: return "none";
@@ -47,16 +47,17 @@ inline std::string_view to_string(error_kind kind) noexcept {
   return "unknown";
 }
 
-/// What a command did, or why it was not run. A value; the setters are for backends and layers.
+/// The outcome of a command, or the reason why it was not run. A value type. The setters are for backends and layers.
+/// Accessors of a temporary result return values, not references: `captured out = make().out();`.
 ///
 /// `exit 137`, death by signal 9, a memory limit and a time limit are four different results: the first has
-/// `exit_code() == 137`, the second `term_signal() == 9`, the others their `kind()`.
+/// `exit_code() == 137`, the second `term_signal() == 9`, the other two differ in `kind()`.
 class command_result {
  public:
-  /// Nothing has run: `exit_code()` is -1 and `ok()` false.
+  /// A command that has not run: `exit_code()` is -1 and `ok()` is false.
   command_result() = default;
 
-  /// A command that exited by itself.
+  /// Makes the result of a command that exited.
   /// \param code  0 to 255.
   static command_result exited(int code) {
     command_result result;
@@ -64,8 +65,8 @@ class command_result {
     return result;
   }
 
-  /// A command that was not run.
-  /// \param kind    why, as one word; not `error_kind::none`.
+  /// Makes the result of a command that was not run.
+  /// \param kind    the kind of the refusal; not `error_kind::none`.
   /// \param reason  one sentence: what happened.
   /// \param advice  one sentence: what to do instead; may be empty.
   static command_result refused(error_kind kind, std::string reason, std::string advice = {}) {
@@ -76,17 +77,17 @@ class command_result {
     return result;
   }
 
-  /// It ran, nothing ended it, and it exited with 0.
+  /// Returns true if the command ran, was not ended by anything, and exited with 0.
   bool ok() const noexcept { return kind_ == error_kind::none && term_signal_ == 0 && exit_code_ == 0; }
 
-  /// 0 to 255 where the command exited by itself; -1 where it did not (a signal, a refusal, no start).
+  /// Returns the exit status, 0 to 255, or -1 if the command did not exit (a signal, a refusal, no start).
   int exit_code() const noexcept { return exit_code_; }
   command_result& exit_code(int code) {
     exit_code_ = code;
     return *this;
   }
 
-  /// The signal that ended the command; 0 where none did.
+  /// Returns the number of the signal that ended the command, or 0.
   int term_signal() const noexcept { return term_signal_; }
   command_result& term_signal(int number) {
     term_signal_ = number;
@@ -99,74 +100,85 @@ class command_result {
     return *this;
   }
 
-  /// One sentence that says what `kind()` means here, in our words; empty for `error_kind::none`.
-  const std::string& reason() const noexcept { return reason_; }
+  /// Returns one sentence that explains `kind()`; empty for `error_kind::none`.
+  const std::string& reason() const& noexcept { return reason_; }
+  std::string reason() && { return std::move(reason_); }
   command_result& reason(std::string sentence) {
     reason_ = std::move(sentence);
     return *this;
   }
 
-  /// What to do about it, for a model to read; often empty. A command that ran may have advice too.
-  const std::string& advice() const noexcept { return advice_; }
+  /// Returns advice for a model; often empty. A command that ran may have advice too.
+  const std::string& advice() const& noexcept { return advice_; }
+  std::string advice() && { return std::move(advice_); }
   command_result& advice(std::string sentence) {
     advice_ = std::move(sentence);
     return *this;
   }
 
-  /// The system's code behind `error_kind::execution_error`; false where there is none.
+  /// Returns the system's error code for `error_kind::execution_error`; otherwise an empty code.
   std::error_code cause() const noexcept { return cause_; }
   command_result& cause(std::error_code code) {
     cause_ = code;
     return *this;
   }
 
-  /// Standard output.
-  const captured& out() const noexcept { return out_; }
+  /// Returns standard output.
+  const captured& out() const& noexcept { return out_; }
+  captured out() && { return std::move(out_); }
   command_result& out(captured stream) {
     out_ = std::move(stream);
     return *this;
   }
 
-  /// Standard error.
-  const captured& err() const noexcept { return err_; }
+  /// Returns standard output as UTF-8 text, with a marker in place of bytes that are left out.
+  std::string out_text() const { return out_.text(); }
+
+  /// Returns standard error.
+  const captured& err() const& noexcept { return err_; }
+  captured err() && { return std::move(err_); }
   command_result& err(captured stream) {
     err_ = std::move(stream);
     return *this;
   }
 
-  /// From start to the end of what is waited for, on a steady clock.
+  /// Returns standard error as UTF-8 text, with a marker in place of bytes that are left out.
+  std::string err_text() const { return err_.text(); }
+
+  /// Returns the time from the start to the end, measured by a steady clock.
   std::chrono::nanoseconds duration() const noexcept { return duration_; }
   command_result& duration(std::chrono::nanoseconds elapsed) {
     duration_ = elapsed;
     return *this;
   }
 
-  /// The command has ended, and something that it has started goes on (`background_policy::keep`).
+  /// Returns true if processes that the command started still run (`background_policy::keep`).
   bool left_running() const noexcept { return left_running_; }
   command_result& left_running(bool left) {
     left_running_ = left;
     return *this;
   }
 
-  /// User and system time of the command and the children it waited for, where the backend knows.
+  /// Returns the user and system time of the command and its waited-for children, if the backend knows it.
   std::optional<std::chrono::microseconds> cpu_time() const noexcept { return cpu_time_; }
   command_result& cpu_time(std::chrono::microseconds used) {
     cpu_time_ = used;
     return *this;
   }
 
-  /// Largest resident set, in bytes, of the command or any child it waited for, where the backend knows.
+  /// Returns the largest resident set of the command or a waited-for child, in bytes, if the backend knows it.
   std::optional<std::uint64_t> peak_memory() const noexcept { return peak_memory_; }
   command_result& peak_memory(std::uint64_t size) {
     peak_memory_ = size;
     return *this;
   }
 
-  /// The walls that stood around the command; all "none" where it did not run.
-  const protections& walls() const noexcept {
+  /// Returns the isolation of the command; all "none" if the command did not run.
+  const protections& walls() const& noexcept {
     static const protections nothing;
     return walls_ ? *walls_ : nothing;
   }
+  protections walls() && { return walls_ ? *walls_ : protections(); }
   command_result& walls(std::shared_ptr<const protections> standing) {
     walls_ = std::move(standing);
     return *this;
@@ -188,4 +200,4 @@ class command_result {
   std::shared_ptr<const protections> walls_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

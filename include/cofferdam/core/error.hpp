@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/core/worded_category.hpp>
 #include <cofferdam/version.hpp>
 
 #include <memory>
@@ -10,14 +11,14 @@
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 class command_result;
 
-/// Why an operation could not do its work. What a command *did* is never one of these: that is a `command_result`.
+/// The reason of a failed operation. The outcome of a command is never an `errc`: it is a `command_result`.
 enum class errc {
-  invalid_argument = 1,  ///< the call itself is wrong; the sentence says which value and what is allowed
-  cancelled,             ///< the awaiting coroutine was cancelled; its command has been ended
+  invalid_argument = 1,  ///< the call is wrong; the sentence has the bad value and the valid ones
+  cancelled,             ///< the awaiting coroutine was cancelled; the sentence has the state of its command
   environment_closed,    ///< the environment was closed before, or while, this ran
   provider_lost,         ///< what ran the commands is gone (a daemon, a connection, a container)
   provider_failed,       ///< an environment could not be opened
@@ -32,14 +33,16 @@ enum class errc {
   too_large,             ///< more than the caller's limit, or than the system's
   collision,             ///< two files would be written to one name
   io_error,              ///< reading or writing failed; `cause()` has the system's code
+  deadlock,              ///< the operation would wait for something that waits for the operation
+  unavailable,           ///< what runs the commands is there, but did not answer or is paused: try again, or resume it
 };
 
 namespace detail {
 
-class errc_category final : public std::error_category {
+class errc_words {
  public:
-  const char* name() const noexcept override { return "cofferdam"; }
-  std::string message(int value) const override {
+  static constexpr const char* name = "cofferdam";
+  static constexpr std::string_view message(int value) {
     switch (static_cast<errc>(value)) {
       case errc::invalid_argument: return "invalid argument";
       case errc::cancelled: return "cancelled";
@@ -57,6 +60,8 @@ class errc_category final : public std::error_category {
       case errc::too_large: return "too large";
       case errc::collision: return "two files have one destination";
       case errc::io_error: return "input or output failed";
+      case errc::deadlock: return "it would wait for itself";
+      case errc::unavailable: return "not available for now";
     }
     return "unknown cofferdam error";
   }
@@ -65,42 +70,39 @@ class errc_category final : public std::error_category {
 }  // namespace detail
 
 /// The category of `errc`.
-inline const std::error_category& error_category() noexcept {
-  static const detail::errc_category category;
-  return category;
-}
+inline const std::error_category& error_category() noexcept { return detail::category_of<detail::errc_words>(); }
 
 /// Makes `errc` usable wherever an error code is; found by argument-dependent lookup.
 inline std::error_code make_error_code(errc value) noexcept { return {static_cast<int>(value), error_category()}; }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI
 
 template <>
 struct std::is_error_code_enum<cofferdam::errc> : std::true_type {};
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// What the library throws: an `errc`, and one sentence that says what happened, to what, and what to do about it.
+/// The exception type of the library: an `errc`, and one sentence with what happened, to what, and what to do about it.
 ///
-/// `code()` compares with `errc`; `what()` is the sentence; `cause()` is the system's, the network's or the peer's own
-/// code, where there was one. Copying does not throw.
+/// `code()` compares with `errc`. `what()` is the sentence. `cause()` is the error code of the system, the network or
+/// the peer, if there was one. Copying does not throw.
 class error : public std::system_error {
  public:
   error(errc code, std::string sentence, std::error_code cause = {})
       : std::system_error(make_error_code(code)),
         state_(std::make_shared<const state>(state{std::move(sentence), cause, nullptr})) {}
 
-  /// The sentence. UTF-8; text that came from a guest or a peer stands in quotes and is escaped.
+  /// Returns the sentence. UTF-8; text from a guest or a peer is quoted and escaped.
   const char* what() const noexcept override { return state_->sentence.c_str(); }
 
-  /// The code underneath (`errno`, an HTTP status, an Asio code); false where there was none.
+  /// Returns the underlying code (`errno`, an HTTP status, an Asio code), or an empty code.
   std::error_code cause() const noexcept { return state_->cause; }
 
-  /// What had arrived before the command was lost or cancelled; null where nothing is known.
-  /// Lives as long as this error or a copy of it.
+  /// Returns the output that had arrived before the command was lost or cancelled; null if none is known. Valid as long
+  /// as this error or a copy of it lives.
   const command_result* partial() const noexcept { return state_->partial.get(); }
 
-  /// The same error, carrying what had arrived.
+  /// Returns a copy of this error that carries the output so far.
   error with_partial(std::shared_ptr<const command_result> partial) const {
     error copy = *this;
     copy.state_ = std::make_shared<const state>(state{state_->sentence, state_->cause, std::move(partial)});
@@ -116,4 +118,4 @@ class error : public std::system_error {
   std::shared_ptr<const state> state_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

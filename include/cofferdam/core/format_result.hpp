@@ -15,23 +15,22 @@
 
 #include <signal.h>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// How `format_result` shows a result.
+/// Options of `format_result`.
 class format_options {
  public:
   format_options() = default;
 
-  /// How many characters (code points) of each stream are shown, half from its start and half from its end.
-  /// Counted before escaping and without the marker that stands where something was left out. 0 shows the marker only.
-  format_options& limit(std::size_t characters) & noexcept {
+  /// Sets the number of characters (code points) shown of each stream: half from its start, half from its end. Counted
+  /// before escaping, and without the marker for missing text. 0 shows only the marker.
+  format_options& limit(std::size_t characters) noexcept {
     limit_ = characters;
     return *this;
   }
-  format_options&& limit(std::size_t characters) && noexcept { return std::move(limit(characters)); }
   std::size_t limit() const noexcept { return limit_; }
 
-  /// Characters of each stream that are shown where nothing else was said.
+  /// The default number of characters shown of each stream.
   static constexpr std::size_t default_limit = 20'000;
 
  private:
@@ -40,7 +39,8 @@ class format_options {
 
 namespace detail {
 
-/// `SIGKILL` for 9; the number where the signal has no name of its own, as real-time ones have not.
+/// Returns the name of a signal, such as `SIGKILL` for 9; the number if the signal has no name, such as a real-time
+/// signal.
 inline std::string signal_name(int number) {
   switch (number) {
     case SIGHUP: return "SIGHUP";
@@ -80,7 +80,7 @@ inline std::size_t count_code_points(std::string_view utf8) noexcept {
       std::count_if(utf8.begin(), utf8.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
-/// Where the code point number `count` of valid UTF-8 starts; its size where there are fewer.
+/// Returns the offset of the code point number `count` in valid UTF-8; the size of the text if it has fewer.
 inline std::size_t offset_of_code_point(std::string_view utf8, std::size_t count) noexcept {
   std::size_t offset = 0;
   while (offset < utf8.size()) {
@@ -101,12 +101,13 @@ inline void append_escaped(std::string& out, std::string_view text) {
   }
 }
 
-/// `<name>text</name>` and a line's end: one field of a rendered result. Nothing in a value can end it early.
+/// Fields of a rendered result: each is `<name>text</name>` and a line break. No value can end its field early.
 class result_fields {
  public:
   explicit result_fields(std::size_t limit) : limit_(limit) {}
 
-  /// \param text  a sentence of ours, which may quote a guest: any bytes. Bounded too, but not by the streams' limit.
+  /// \param text  a sentence of the library, which may quote any bytes of a guest. It has its own bound, not that of
+  ///              the streams.
   void add(std::string_view name, std::string_view text) {
     add(name, format_options::default_limit, printable_text(text), {}, text.size(), false);
   }
@@ -163,13 +164,13 @@ class result_fields {
 /// </shell_results>
 /// ```
 ///
-/// Death by a signal is `<exit_code>-9</exit_code>` and `<signal>SIGKILL</signal>`. Where there is an `error_kind`, it
-/// stands in place of these, with `<details>` (the reason), `<advice>` where there is some, and whichever of the two
-/// streams had begun to arrive. A command that ran has `<advice>` last, where there is some.
+/// A command that a signal ended has `<exit_code>-9</exit_code>` and `<signal>SIGKILL</signal>`. If the result has an
+/// `error_kind`, the kind replaces these fields, followed by `<details>` (the reason), `<advice>` if any, and each
+/// stream that is not empty. A command that ran has `<advice>` last, if any.
 ///
-/// Values are shown as `printable_text` makes them. Where the limit or the collector left something out stands
-/// `<cut>part of the text is left out here; it had 1048576 bytes in all</cut>`, on a line of its own. `&`, `<` and `>`
-/// are escaped in every value, so that no output can end its field, begin another or fake that mark.
+/// Values are shown through `printable_text`. If text is missing because of the limit or the collector, its place is
+/// marked by `<cut>part of the text is left out here; it had 1048576 bytes in all</cut>`, on a line of its own. `&`,
+/// `<` and `>` are escaped in every value, so that no output can end its field, begin another or fake that mark.
 /// \return      valid UTF-8 without control characters but line feeds and tabs; no line end at its end.
 /// \par Cost    linear in what was kept.
 /// \par Source  Stirrup's `format_result`, without its defects.
@@ -195,4 +196,4 @@ inline std::string format_result(const command_result& result, format_options op
   return fields.take();
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

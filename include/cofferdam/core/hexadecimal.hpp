@@ -7,9 +7,9 @@
 #include <span>
 #include <string>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Two small digits for each byte.
+/// Returns two lower-case hexadecimal digits for each byte.
 inline std::string hexadecimal(std::span<const unsigned char> content) {
   std::string text;
   text.reserve(2 * content.size());
@@ -20,4 +20,4 @@ inline std::string hexadecimal(std::span<const unsigned char> content) {
   return text;
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

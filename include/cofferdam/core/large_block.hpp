@@ -9,10 +9,10 @@
 
 #include <sys/mman.h>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Says that a block just made, and not written to yet, will be filled from its start: megabytes then come in a few large
-/// pages instead of thousands of small ones, each of which is a trap. Advice only; a small block is left alone.
+/// Advises the system that a new, unwritten block will be filled from its start. The system can then use a few large
+/// pages instead of thousands of small ones, each of which costs a page fault. Has no effect on a small block.
 inline void fill_soon(const void* begin, std::size_t size) noexcept {
   constexpr std::size_t worth_it = std::size_t{8} << 20U;
   constexpr std::uintptr_t page = 4096;
@@ -22,4 +22,4 @@ inline void fill_soon(const void* begin, std::size_t size) noexcept {
   ::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

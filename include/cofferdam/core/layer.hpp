@@ -2,16 +2,15 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/bulk_file_environment.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/command_files.hpp>
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/file_transfer.hpp>
-#include <cofferdam/core/shielded.hpp>
+#include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/core/suspendable_environment.hpp>
+#include <cofferdam/core/with_cleanup.hpp>
 
 #include <concepts>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,45 +18,52 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// Whether a layer left the base's member alone. One that writes its own has taken over a duty, and the operations that
-/// would go round it are gone until it writes them too.
+/// True if a layer inherits the member from its base. A layer with its own member loses the operations that would
+/// bypass it, until the layer defines these too.
 template <class D, class Base>
 concept inherits_run_command =
     requires { requires std::same_as<decltype(&D::run_command), awaitable<command_result> (Base::*)(command)>; };
 template <class D, class Base>
 concept inherits_read_file =
     requires { requires std::same_as<decltype(&D::read_file), awaitable<bytes> (Base::*)(std::string, std::size_t)>; };
+// A pointer to a member of D itself does not convert to a pointer to a member of its base.
 template <class D, class Base>
 concept inherits_write_file =
-    requires { requires std::same_as<decltype(&D::write_file), awaitable<void> (Base::*)(std::string, bytes_view)>; };
+    requires(awaitable<void> (Base::*inherited)(std::string, bytes_view)) { inherited = &D::write_file; };
 
 inline awaitable<command_result> ready(command_result result) { co_return result; }
 inline awaitable<process> ready_process(command_result result) { co_return process::finished(std::move(result)); }
 
 }  // namespace detail
 
-/// An environment around another: what middleware derives from.
+/// The base class of middleware: an environment that wraps another one.
 ///
-/// A layer writes one hook, `std::optional<command_result> admit(command&)`, which may edit the command or refuse it
-/// with a result; `run_command` and `start` both ask it. Everything else is forwarded. Nothing here is a coroutine: a
-/// layer that only admits adds no frame and no allocation.
+/// A layer defines one hook, `std::optional<command_result> admit(command&)`, which may edit the command or refuse it
+/// with a result. `run_command` and `start` both call the hook. All other operations are forwarded. Nothing here is a
+/// coroutine: a layer with only this hook adds no frame and no allocation.
 ///
-/// A layer that must await writes the operations themselves. One that writes `run_command` loses `start` until it
-/// writes that too; one that writes `read_file` loses `stat`, `list` and `get_files`; one that writes `write_file`
-/// loses `make_directory`, `remove`, `rename` and `put_files`. So nothing goes round it by being forgotten.
+/// A layer that must await defines the operations themselves. A layer that defines `run_command` loses `start` until it
+/// defines `start` too. A layer that defines `read_file` or `write_file` loses `files()` until it defines `files()`. So
+/// a forgotten operation cannot bypass the layer. `file_system_adaptor` helps with `files()`; `read_only` is an
+/// example.
 ///
-/// A layer with `awaitable<void> prepare()` has it awaited once, by the provider's `open()`; where that throws, the
-/// environment is closed.
+/// If a layer has `awaitable<void> prepare()`, the provider's `open()` awaits it once. If it throws, the environment is
+/// closed.
 template <class Derived, code_exec_environment Inner>
 class layer : public detail::layer_tag {
  public:
+  /// Wraps no open environment, if `Inner` has a default constructor: operations throw
+  /// `error{errc::environment_closed}`.
+  layer()
+    requires std::default_initializable<Inner>
+  = default;
   explicit layer(Inner inner) : inner_(std::move(inner)) {}
 
-  /// Admits everything; a layer hides this with its own.
+  /// Admits every command. A layer hides this member with its own.
   std::optional<command_result> admit(command&) { return std::nullopt; }
 
   awaitable<command_result> run_command(command c) {
@@ -76,42 +82,20 @@ class layer : public detail::layer_tag {
   awaitable<void> write_file(std::string path, bytes_view content) {
     return inner_.write_file(std::move(path), content);
   }
-
-  template <class D = Derived>
-    requires detail::inherits_read_file<D, layer>
-  awaitable<entry> stat(std::string path) {
-    return cofferdam::stat(inner_, std::move(path));
-  }
-  template <class D = Derived>
-    requires detail::inherits_read_file<D, layer>
-  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
-    return cofferdam::list(inner_, std::move(path), options);
-  }
-  template <class D = Derived>
-    requires detail::inherits_write_file<D, layer>
-  awaitable<void> make_directory(std::string path) {
-    return cofferdam::make_directory(inner_, std::move(path));
-  }
-  template <class D = Derived>
-    requires detail::inherits_write_file<D, layer>
-  awaitable<void> remove(std::string path) {
-    return cofferdam::remove(inner_, std::move(path));
-  }
-  template <class D = Derived>
-    requires detail::inherits_write_file<D, layer>
-  awaitable<void> rename(std::string from, std::string to) {
-    return cofferdam::rename(inner_, std::move(from), std::move(to));
+  /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
+  template <std::same_as<bytes> Bytes>
+  awaitable<void> write_file(std::string path, Bytes&& content) {
+    return cofferdam::write_bytes(derived(), std::move(path), std::move(content));
   }
 
   template <class D = Derived>
-    requires detail::inherits_write_file<D, layer>
-  awaitable<transfer> put_files(file_source& source) {
-    return cofferdam::put_files(inner_, source);
-  }
-  template <class D = Derived>
-    requires detail::inherits_read_file<D, layer>
-  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
-    return cofferdam::get_files(inner_, std::move(requests));
+    requires(file_environment<Inner> && detail::inherits_read_file<D, layer> && detail::inherits_write_file<D, layer>)
+  file_system files() {
+    static_assert(
+        !detail::has_file_members<D>,
+        "cofferdam: list, stat, put_files and the like are members of a file_system, which file_system files() "
+        "returns; as members of a layer nobody calls them");
+    return inner_.files();
   }
 
   awaitable<void> pause()
@@ -130,10 +114,24 @@ class layer : public detail::layer_tag {
     return inner_.snapshot();
   }
 
+  /// Returns true if `start` works. Present if the wrapped environment knows this only at run time.
+  bool can_start() const noexcept
+    requires requires(const Inner& inner) { inner.can_start(); }
+  {
+    return inner_.can_start();
+  }
+  /// Returns true if `pause`, `resume` and `snapshot` work. Present if the wrapped environment knows this only at run
+  /// time.
+  bool can_suspend() const noexcept
+    requires requires(const Inner& inner) { inner.can_suspend(); }
+  {
+    return inner_.can_suspend();
+  }
+
   awaitable<void> close() { return inner_.close(); }
 
  protected:
-  /// What is wrapped. Never public: nothing goes round a layer.
+  /// Returns the wrapped environment. Never public: no caller can bypass a layer.
   Inner& inner() noexcept { return inner_; }
 
  private:
@@ -142,20 +140,19 @@ class layer : public detail::layer_tag {
   Inner inner_;
 };
 
-/// The base of the recipe of a layer. The recipe has one member, `attach(inner)`, which yields what is wrapped: an
-/// environment, or whatever else is opened by a provider and closed (a runner of code). It says itself, by the
-/// constraint on `attach`, what it fits around.
+/// The base class of a layer's recipe. The recipe has one member, `attach(inner)`, which returns the wrapped
+/// environment (or the wrapped runner of code). The constraint on `attach` defines what the recipe fits around.
 class pipeable {};
 
 namespace detail {
 
-/// What a layer may stand around.
+/// A type that a layer may wrap.
 template <class E>
 concept closable = requires(E& inner) {
   { inner.close() } -> awaitable_of<void>;
 };
 
-/// A recipe for such a thing. Every `code_exec_provider` is one.
+/// A recipe for a type that a layer may wrap. Every `code_exec_provider` is one.
 template <class P>
 concept opens_closable =
     code_exec_provider<P> ||
@@ -173,15 +170,15 @@ concept prepares = requires(E& environment) {
 
 }  // namespace detail
 
-/// A recipe that fits around an environment, or a runner, of type `E`.
+/// A recipe that fits around an environment or a runner of type `E`.
 template <class L, class E>
 concept layer_for = std::derived_from<L, pipeable> && std::copy_constructible<L> && detail::attaches<L, E>;
 
-/// What `provider | recipe` makes: a provider whose environments (or runners) are wrapped.
-template <detail::opens_closable Provider, layer_for<environment_of<Provider>> Recipe>
+/// The type of `provider | recipe`: a provider whose environments (or runners) are wrapped.
+template <detail::opens_closable Provider, layer_for<detail::opened_by<Provider>> Recipe>
 class layered_provider {
  public:
-  using environment = decltype(std::declval<const Recipe&>().attach(std::declval<environment_of<Provider>>()));
+  using environment = decltype(std::declval<const Recipe&>().attach(std::declval<detail::opened_by<Provider>>()));
 
   layered_provider(Provider provider, Recipe recipe) : provider_(std::move(provider)), recipe_(std::move(recipe)) {}
 
@@ -190,24 +187,23 @@ class layered_provider {
 
  private:
   static awaitable<environment> open_with(Provider provider, Recipe recipe) {
-    environment_of<Provider> inner = co_await provider.open();
-    environment wrapped = recipe.attach(std::move(inner));
     if constexpr (detail::prepares<environment>) {
-      std::exception_ptr failure;
-      try {
-        co_await wrapped.prepare();
-      } catch (...) {
-        failure = std::current_exception();
-      }
-      if (failure) {
-        const bool throws = co_await asio::this_coro::throw_if_cancelled();
-        co_await asio::this_coro::throw_if_cancelled(false);
-        co_await detail::shielded([&wrapped] { return wrapped.close(); });
-        co_await asio::this_coro::throw_if_cancelled(throws);
-        std::rethrow_exception(failure);
-      }
+      std::optional<environment> wrapped;
+      const auto opens = [&]() -> awaitable<void> {
+        environment_of<Provider> opened = co_await provider.open();
+        wrapped.emplace(recipe.attach(detail::opened_by<Provider>(std::move(opened))));
+        co_await wrapped->prepare();
+      };
+      const auto closes = [&]() -> awaitable<void> {
+        if (!wrapped) return {};
+        return wrapped->close();
+      };
+      co_await detail::with_cleanup_after_failure(opens, closes);
+      co_return std::move(*wrapped);
+    } else {
+      environment_of<Provider> opened = co_await provider.open();
+      co_return recipe.attach(detail::opened_by<Provider>(std::move(opened)));
     }
-    co_return wrapped;
   }
 
   Provider provider_;
@@ -228,8 +224,17 @@ class combined_layers : public pipeable {
   Outer outer_;
 };
 
+namespace detail {
+
+template <class L>
+inline constexpr bool is_combined = false;
+template <class Inner, class Outer>
+inline constexpr bool is_combined<combined_layers<Inner, Outer>> = true;
+
+}  // namespace detail
+
 /// Wraps every environment of a provider. The recipe on the right is the outer one: it sees a command first.
-template <detail::opens_closable Provider, layer_for<environment_of<Provider>> Recipe>
+template <detail::opens_closable Provider, layer_for<detail::opened_by<Provider>> Recipe>
 layered_provider<Provider, Recipe> operator|(Provider provider, Recipe recipe) {
   return {std::move(provider), std::move(recipe)};
 }
@@ -246,18 +251,44 @@ auto operator|(Provider provider, combined_layers<Inner, Outer> recipes) {
   return std::move(provider) | recipes.inner() | recipes.outer();
 }
 
-/// The wrong way round, which is a sentence and no list of candidates: a recipe wraps what stands to its left.
+/// Explains that the order is wrong: a recipe wraps the provider on its left.
 template <std::derived_from<pipeable> Recipe, detail::opens_closable Provider>
-void operator|(const Recipe&, const Provider&) {
+Provider operator|(const Recipe&, const Provider& provider) {
   static_assert(!detail::opens_closable<Provider>,
                 "cofferdam: the provider comes first, and what wraps it behind it: local() | timeout(5s)");
+  return provider;
 }
 
-/// A narrower view of an open environment: `std::move(environment) | allow_commands("ls")`. Closing it closes that.
-template <detail::closable Environment, layer_for<Environment> Recipe>
-  requires(!detail::prepares<decltype(std::declval<const Recipe&>().attach(std::declval<Environment>()))>)
+/// Explains the right order, if a recipe does not fit around the provider on its left.
+template <detail::opens_closable Provider, std::derived_from<pipeable> Recipe>
+  requires(!layer_for<Recipe, detail::opened_by<Provider>> && !detail::is_combined<Recipe>)
+Provider operator|(const Provider& provider, const Recipe&) {
+  static_assert(
+      !detail::opens_runner<Provider>,
+      "cofferdam: what stands on the left is a runner of code, and this layer wraps environments only. Layers "
+      "come before the runner, guards behind it: local() | timeout(5s) | python() | check_syntax()");
+  static_assert(detail::opens_runner<Provider>,
+                "cofferdam: this recipe has no attach() for an environment. Guards come behind a runner of code: "
+                "local() | timeout(5s) | python() | check_syntax(). A layer of your own has attach(Inner inner) const "
+                "and yields an environment around inner");
+  return provider;
+}
+
+/// Refuses a provider whose environment lacks a member, in a sentence that names the member.
+template <class Provider, std::derived_from<pipeable> Recipe>
+  requires(!std::derived_from<Provider, pipeable> && detail::opens_part_of_environment<Provider> &&
+           !code_exec_provider<Provider>)
+void operator|(const Provider&, const Recipe&) {
+  detail::explain_provider<Provider>();
+}
+
+/// Wraps an open environment: `std::move(environment) | allow_commands("ls")`. Closing the result closes the
+/// environment.
+template <detail::closable Environment, layer_for<detail::completed_t<Environment>> Recipe>
+  requires(!detail::prepares<
+           decltype(std::declval<const Recipe&>().attach(std::declval<detail::completed_t<Environment>>()))>)
 auto operator|(Environment environment, Recipe recipe) {
-  return recipe.attach(std::move(environment));
+  return recipe.attach(detail::completed_t<Environment>(std::move(environment)));
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -12,10 +12,10 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// How deep a listing goes, and how much it may hold before it is error{errc::too_large}: it lives in memory, and whoever
-/// made the tree may not be trusted.
+/// The depth and the maximum size of a listing. A larger listing is error{errc::too_large}, because the listing is in
+/// memory and the directory tree may come from an untrusted program.
 /// \code
 /// std::vector<entry> here = co_await list(environment, "data", list_options().depth(1));
 /// \endcode
@@ -23,28 +23,26 @@ class list_options {
  public:
   list_options() = default;
 
-  /// \param levels  1: what stands in the directory itself; 2: that, and what stands in its directories. What is deeper is
-  ///                left out. 0 is error{errc::invalid_argument}. Default: all.
-  list_options& depth(std::size_t levels) & {
+  /// \param levels  1: the entries of the directory itself; 2: also the entries of its directories; and so on. Deeper
+  ///                entries are left out. 0 is error{errc::invalid_argument}. Default: no limit.
+  list_options& depth(std::size_t levels) {
     if (levels == 0) throw error(errc::invalid_argument, "list: a depth of 0 lists nothing; 1 is the directory itself");
     depth_ = levels;
     return *this;
   }
-  list_options&& depth(std::size_t levels) && { return std::move(depth(levels)); }
 
-  /// \param count  names, down to the depth. Default 4,000,000.
-  list_options& entries(std::size_t count) & {
+  /// \param count  maximum number of entries, down to the depth. Default 4,000,000.
+  list_options& entries(std::size_t count) {
     entries_ = count;
     return *this;
   }
-  list_options&& entries(std::size_t count) && { return std::move(entries(count)); }
 
-  /// \param bytes  of all paths together: a deep tree of long names has long paths. Default 512 MiB.
-  list_options& path_bytes(std::size_t bytes) & {
-    path_bytes_ = bytes;
+  /// \param most  maximum number of bytes of all paths together: a deep tree of long names has long paths. Default 512
+  ///              MiB.
+  list_options& path_bytes(std::size_t most) {
+    path_bytes_ = most;
     return *this;
   }
-  list_options&& path_bytes(std::size_t bytes) && { return std::move(path_bytes(bytes)); }
 
   std::size_t depth() const noexcept { return depth_; }
   std::size_t entries() const noexcept { return entries_; }
@@ -58,10 +56,10 @@ class list_options {
 
 namespace detail {
 
-/// What is left of what a listing may hold.
+/// The remaining room of a listing.
 class listing_room {
  public:
-  /// \param path  how sentences call the directory.
+  /// \param path  the directory, for error messages.
   listing_room(const list_options& options, std::string path)
       : options_(options), path_(std::move(path)), names_(options.entries()), bytes_(options.path_bytes()) {}
 
@@ -79,7 +77,7 @@ class listing_room {
     bytes_ -= path.size();
   }
 
-  /// Whether a path is no deeper than was asked for.
+  /// Returns true if a path is within the depth of the listing.
   bool reaches(std::string_view path) const {
     if (options_.depth() > path.size()) return true;
     return static_cast<std::size_t>(std::count(path.begin(), path.end(), '/')) < options_.depth();
@@ -99,4 +97,4 @@ class listing_room {
 
 }  // namespace detail
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

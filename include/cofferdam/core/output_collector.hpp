@@ -12,14 +12,15 @@
 #include <cstdint>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Takes in all that a stream says and keeps its start and its end: the bound on host memory, whatever a guest prints.
+/// A collector of one output stream. It keeps the start and the end of the stream, and so bounds the host memory that a
+/// guest's output takes.
 ///
-/// Everything is kept while it fits. After that the first `keep / 2` bytes stay, and the rest of the room is a ring
-/// that holds the newest ones. Memory grows with what arrives and never beyond `keep` bytes; while it grows, and inside
-/// `take()`, the old and the new block exist together for a moment. From a megabyte on room for eight times as much is
-/// asked for, which costs address space only: what is not written to has no memory.
+/// While everything fits, everything is kept. After that the first `keep / 2` bytes stay, and the rest of the room is a
+/// ring buffer of the newest bytes. Memory grows with the stream, to at most `keep` bytes. While it grows, and inside
+/// `take()`, the old and the new block exist together for a moment. From one megabyte on, the block is made eight times
+/// as large. This costs only address space, because unwritten pages have no memory.
 /// \par Threads  one at a time.
 /// \par Cost     `append` copies at most what is kept of the chunk: a large one costs no more than `keep / 2` bytes.
 class output_collector {
@@ -46,7 +47,7 @@ class output_collector {
   }
   ~output_collector() = default;
 
-  /// The next bytes of the stream. Where memory runs out (`std::bad_alloc`) nothing of `chunk` has been taken in.
+  /// Adds the next bytes of the stream. If it throws `std::bad_alloc`, nothing of `chunk` was added.
   void append(bytes_view chunk) {
     const std::size_t fits = std::min(chunk.size(), keep_ - kept_.size());
     make_room(fits);
@@ -55,10 +56,10 @@ class output_collector {
     append_to_ring(chunk.subspan(fits));
   }
 
-  /// How many bytes have arrived since the start, or since the last `take()`.
+  /// Returns the number of bytes added since the start or since the last `take()`.
   std::uint64_t total() const noexcept { return total_; }
 
-  /// What was kept, moved out. The collector is empty afterwards, holds no memory and may be used again.
+  /// Moves the kept bytes out. After that the collector is empty, holds no memory and may be used again.
   captured take() {
     const std::uint64_t total = total_;
     if (total == kept_.size()) {
@@ -74,7 +75,7 @@ class output_collector {
     return result;
   }
 
-  /// A copy of what `take()` would yield now.
+  /// Returns a copy of what `take()` would return now.
   captured snapshot() const {
     if (total_ == kept_.size()) return captured(kept_, bytes(), total_);
     return captured(bytes(kept_.begin(), ring_start()), copy_of_tail(), total_);
@@ -102,7 +103,7 @@ class output_collector {
   void append_to_ring(bytes_view chunk) noexcept {
     if (chunk.empty()) return;
     const std::size_t room = keep_ - head_size_;
-    if (chunk.size() >= room) {  // also where there is no room at all
+    if (chunk.size() >= room) {  // also if the room is 0
       std::copy(chunk.end() - static_cast<std::ptrdiff_t>(room), chunk.end(),
                 kept_.end() - static_cast<std::ptrdiff_t>(room));
       next_ = 0;
@@ -136,4 +137,4 @@ class output_collector {
   std::uint64_t total_ = 0;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -7,19 +7,21 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// Whether `path` is `root` or beneath it, component by component.
+/// Returns true if `path` is `root` or beneath it, compared component by component.
 inline bool is_beneath(std::string_view path, std::string_view root) noexcept {
   return !root.empty() && path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
 }
 
-/// The places of a host that a command has no business in. Programs, libraries and devices are not among them.
+/// Returns true for the places of a host that commands should not touch. Programs, libraries and devices are not among
+/// them.
 inline bool is_foreign_place(std::string_view path) noexcept {
   constexpr std::array<std::string_view, 13> places{"/etc", "/home", "/root", "/tmp",   "/var",   "/proc",   "/sys",
                                                     "/run", "/srv",  "/mnt",  "/media", "/Users", "/private"};
@@ -37,13 +39,31 @@ inline bool has_parent_component(std::string_view word) noexcept {
   return false;
 }
 
+/// Returns true if a relative path climbs out of a workspace.
+/// \param depth  how many folders beneath the workspace the path starts.
+inline bool climbs_out(std::string_view path, std::size_t depth) noexcept {
+  for (std::size_t at = 0; at <= path.size();) {
+    const std::size_t slash = std::min(path.find('/', at), path.size());
+    const std::string_view part = path.substr(at, slash - at);
+    if (part == "..") {
+      if (depth == 0) return true;
+      --depth;
+    } else if (!part.empty() && part != ".") {
+      ++depth;
+    }
+    at = slash + 1;
+  }
+  return false;
+}
+
 }  // namespace detail
 
-/// The first word of a shell line that looks like a path out of the workspace; empty where none does.
+/// Returns the first word of a shell line that looks like a path out of the workspace; empty if there is none.
 ///
-/// A guess about text, to advise a model with, and no protection: a variable, a glob or a program's own string names
-/// any file. Looks at words as blanks, quotes, operators, `=` and `:` part them: absolute paths to the
-/// folders a host keeps its own and its users' files in, `~name`, and `..` components. HOME is the workspace, so `~/x` is inside.
+/// This is a guess, for advice to a model. It is no protection: a variable, a glob or a string in a program can name
+/// any file. Words are separated by blanks, quotes, operators, `=` and `:`. The function finds absolute paths to the
+/// folders a host keeps its own and its users' files in, `~name`, and `..` components. HOME is the workspace, so `~/x`
+/// is inside.
 /// \param line      a shell line.
 /// \param root      the workspace's absolute path; paths beneath it are inside.
 /// \param also      another absolute path that counts as inside; may be empty.
@@ -71,4 +91,34 @@ inline std::string outside_path(std::string_view line, std::string_view root, st
   return {};
 }
 
-}  // namespace cofferdam::inline v0
+/// Returns the first argument of a program that looks like a path out of the workspace; empty if there is none.
+///
+/// The counterpart of the function above for a command that runs without a shell. It judges whole words, and what
+/// follows the first `=` of `--name=VALUE` and `name=VALUE`. The program's own name is not judged, nor is text inside a
+/// word: a script behind `-c` is not read.
+/// \param words  the program and its arguments.
+/// \param root   the workspace's absolute path; paths beneath it are inside.
+/// \param also   another absolute path that counts as inside; may be empty.
+/// \param depth  how many folders beneath the workspace the command starts: `../x` is inside at depth 1.
+inline std::string outside_path(std::span<const std::string> words, std::string_view root, std::string_view also,
+                                std::size_t depth) {
+  const auto leads_out = [&](std::string_view path) {
+    if (!path.starts_with('/')) return detail::climbs_out(path, depth);
+    if (path.size() < 2) return false;
+    if (detail::has_parent_component(path)) return true;
+    return !detail::is_beneath(path, root) && !detail::is_beneath(path, also) && detail::is_foreign_place(path);
+  };
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (leads_out(word)) return std::string(word);
+    const std::size_t equals = word.find('=');
+    if (equals == std::string_view::npos) continue;
+    const bool is_name = word.substr(0, equals).find_first_not_of(
+                             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                             "0123456789_-") == std::string_view::npos;
+    if (is_name && leads_out(word.substr(equals + 1))) return std::string(word.substr(equals + 1));
+  }
+  return {};
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -10,11 +10,11 @@
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// Whether a code point is shown as an escape: it moves, hides or reorders what a terminal or a model reads.
+/// Returns true if a code point must be escaped: it moves, hides or reorders what a terminal or a model reads.
 constexpr bool is_misleading(char32_t c) noexcept {
   if (c < 0x20) return c != U'\n' && c != U'\t';
   if (c < 0x7F) return false;
@@ -23,10 +23,11 @@ constexpr bool is_misleading(char32_t c) noexcept {
   if (c >= 0x2028 && c <= 0x202E) return true;                // line and paragraph separators, bidi overrides
   if (c >= 0x2066 && c <= 0x206F) return true;                // bidi isolates, deprecated format controls
   if (c >= 0xFFF9 && c <= 0xFFFB) return true;                // hidden annotations
-  return c >= 0xE0000 && c <= 0xE007F;                        // tags: letters that nobody sees and a model reads
+  // tags: letters that are invisible to people and that a model reads
+  return c >= 0xE0000 && c <= 0xE007F;
 }
 
-/// `\x1b`, `\u202e`, `\U000e0041`: the shortest of the three that holds the code point.
+/// The escape of a code point: the shortest of `\x1b`, `\u202e`, `\U000e0041` that holds it.
 class code_point_escape {
  public:
   explicit constexpr code_point_escape(char32_t c) noexcept {
@@ -55,12 +56,12 @@ class code_point_escape {
   std::size_t size_ = 0;
 };
 
-/// A control sequence (ECMA-48, 5.4) behind its `ESC [`: parameters, intermediates, one final byte.
+/// A control sequence (ECMA-48, 5.4) without its `ESC [`: parameters, intermediates, one final byte.
 class control_sequence {
  public:
   static constexpr std::size_t longest = 64;
 
-  /// \param text  what follows `ESC [`.
+  /// \param text  the text after `ESC [`.
   explicit constexpr control_sequence(std::string_view text) noexcept {
     const auto take_while = [&](unsigned char from, unsigned char to) {
       const std::size_t start = size_;
@@ -73,16 +74,16 @@ class control_sequence {
     final_ = text[size_++];
   }
 
-  /// The last byte; NUL where this is no control sequence.
+  /// Returns the last byte; NUL if this is no control sequence.
   constexpr char final_byte() const noexcept { return final_; }
   constexpr std::size_t size() const noexcept { return size_; }
-  /// Not one of the standard's own: a terminal maker's.
+  /// Returns true if the sequence is a private one of a terminal maker, not one of the standard.
   constexpr bool is_private() const noexcept {
     return !intermediates_.empty() || (!parameters_.empty() && is_between(parameters_.front(), 0x3C, 0x3F));
   }
   constexpr bool has_intermediates() const noexcept { return !intermediates_.empty(); }
   constexpr std::string_view parameters() const noexcept { return parameters_; }
-  /// The first parameter, at most 65535; `fallback` where it is missing.
+  /// Returns the first parameter, at most 65535; `fallback` if it is missing.
   constexpr std::size_t number(std::size_t fallback) const noexcept {
     if (parameters_.empty() || !is_between(parameters_.front(), '0', '9')) return fallback;
     std::size_t value = 0;
@@ -105,20 +106,20 @@ class control_sequence {
   char final_ = '\0';
 };
 
-/// The length of an OSC 8 hyperlink mark behind its `ESC ]`, end included; 0 where there is none.
+/// Returns the length of an OSC 8 hyperlink mark after its `ESC ]`, end included; 0 if there is none.
 constexpr std::size_t hyperlink_size(std::string_view text) noexcept {
   if (!text.starts_with("8;")) return 0;
   for (std::size_t i = 2; i < text.size(); ++i) {
     if (text[i] == '\a') return i + 1;
     if (text.substr(i).starts_with("\x1b\\")) return i + 2;
     const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte < 0x20 || byte > 0x7E) return 0;  // also bounds the scan: no byte is looked at twice by two marks
+    if (byte < 0x20 || byte > 0x7E) return 0;  // also bounds the scan: no byte is scanned for two marks
   }
   return 0;
 }
 
-/// One pass over a text as a terminal of endless width sees it. The line in work stands at the end of `out_` while
-/// writing only goes forward; the first step back moves it into `cells_`, where code points can be written over.
+/// One pass over a text, shown as on a terminal of unlimited width. The current line is at the end of `out_` while the
+/// cursor only moves forward. The first step back moves the line into `cells_`, where code points can be overwritten.
 class line_screen {
  public:
   explicit line_screen(std::size_t size_hint) { out_.reserve(size_hint); }
@@ -154,7 +155,8 @@ class line_screen {
     start_going_back();
     cursor_ -= std::min(count, cursor_);
   }
-  /// Past the end of the line it is one blank, however far: the result stays in proportion to the input.
+  /// Moves the cursor right. Past the end of the line it moves by one blank at most, so that the result stays in
+  /// proportion to the input.
   void right(std::size_t count) {
     const std::size_t rest = going_back_ ? cells_.size() - cursor_ : 0;
     if (going_back_) cursor_ += std::min(count, rest);
@@ -168,7 +170,7 @@ class line_screen {
     cursor_ = 0;
     out_.resize(line_start_);
   }
-  /// To another line. There is only one here, so a new one begins, and nothing that was written is lost.
+  /// Moves to another line. The screen has only one line, so this begins a new one, and written text is never lost.
   void leave_line() {
     if (going_back_ ? !cells_.empty() : out_.size() != line_start_) end_line();
   }
@@ -218,12 +220,12 @@ class line_screen {
   std::string out_;
   std::size_t line_start_ = 0;
   bool going_back_ = false;
-  std::u32string cells_;  // of the line in work, once it went back
+  std::u32string cells_;  // the current line, once the cursor has moved back
   std::size_t cursor_ = 0;
 };
 
-/// Carries out the control sequence, or leaves it alone.
-/// \return  false where it is to be shown.
+/// Executes the control sequence, or leaves it alone.
+/// \return  false if it has to be shown.
 inline bool apply(const control_sequence& sequence, line_screen& screen) {
   const char final_byte = sequence.final_byte();
   if (sequence.is_private()) {  // ESC[?25l: modes such as "hide the cursor"
@@ -252,7 +254,8 @@ inline bool apply(const control_sequence& sequence, line_screen& screen) {
   }
 }
 
-/// How many bytes behind an ESC it and they do harmless things with, which are then done; 0 where ESC is to be shown.
+/// Executes the harmless escape sequence after an ESC, and returns its length including the ESC; 0 if the ESC has to be
+/// shown.
 inline std::size_t apply_escape(std::string_view text, line_screen& screen) {
   if (text.empty()) return 0;
   switch (text.front()) {
@@ -264,7 +267,7 @@ inline std::size_t apply_escape(std::string_view text, line_screen& screen) {
       const std::size_t size = hyperlink_size(text.substr(1));
       return size == 0 ? 0 : 1 + size;
     }
-    case '(': return text.size() > 1 && text[1] == 'B' ? 2 : 0;  // plain ASCII letters: what `tput sgr0` prints
+    case '(': return text.size() > 1 && text[1] == 'B' ? 2 : 0;  // plain ASCII letters: `tput sgr0` prints this
     case '7':
     case '8':
     case '=':
@@ -278,14 +281,14 @@ inline std::size_t apply_escape(std::string_view text, line_screen& screen) {
 
 }  // namespace detail
 
-/// A text as a person at a terminal would have read it, and nothing in it that a terminal or a model could misread.
+/// Returns a text as a terminal would show it, without anything that a terminal or a model could misread.
 ///
-/// * Lines are what a terminal shows at their end: `\r` and backspace go back and what follows writes over, so a
-///   progress bar is its last state; `\r\n` is a line's end. A code point, a tab too, counts as one column.
-/// * Dropped: colours, cursor shapes and modes (`ESC[?25l`), the wrapping of OSC 8 hyperlinks (their text stays).
-/// * Done: moves and erasures within the line. A move to another line begins a new one, so that nothing written there
-///   is lost; erasing the screen does nothing; what follows the erasure of a whole line stands at its beginning.
-/// * Shown, as `\x1b`, `\u009b`, `\U000e0041`: all other sequences (titles, clipboard writes, DCS, ...), all other
+/// * Each line is in its final state: `\r` and backspace move back, and later text overwrites, so only the last state
+///   of a progress bar is left. `\r\n` ends a line. Each code point, also a tab, counts as one column.
+/// * Removed: colours, cursor shapes and modes (`ESC[?25l`), the wrapping of OSC 8 hyperlinks (their text stays).
+/// * Executed: moves and erasures within the line. A move to another line begins a new line, so that no text is lost.
+///   Erasing the screen does nothing. After the erasure of a whole line, text continues at the start of the line.
+/// * Escaped, as `\x1b`, `\u009b`, `\U000e0041`: all other sequences (titles, clipboard writes, DCS, ...), all other
 ///   control characters, DEL, 8-bit controls, bidirectional controls, U+2028, U+2029 and invisible tag characters.
 ///
 /// The result is a display, not an encoding: a guest can print a backslash too. `captured` has the bytes themselves.
@@ -320,10 +323,11 @@ inline std::string printable_text(std::string_view utf8) {
   return screen.take();
 }
 
-/// A text from a guest or a peer, for one line of a log or an error: everything that is not plainly visible is escaped.
+/// Escapes a text from a guest or a peer for one line of a log or an error: all invisible characters are escaped.
 ///
 /// The escapes are those of `printable_text`, and also `\n`, `\r`, `\t`, `\\`, `\"`, and `\xff` for a byte that is not
-/// UTF-8. Put it between double quotes and it cannot end them; what was escaped can be told from what the guest typed.
+/// UTF-8. The result cannot end double quotes around it, and an escape differs from the same characters typed by the
+/// guest.
 /// \param text  any bytes.
 /// \param most  characters of the result, at least 3; a longer one ends in `...`, never inside an escape.
 /// \return      valid UTF-8, no control character in it.
@@ -367,4 +371,4 @@ inline std::string one_line(std::string_view text, std::size_t most = 200) {
   return result;
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -8,16 +8,17 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/protections.hpp>
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Which of a command's two outputs.
+/// One of the two output streams of a command.
 enum class output_stream { out, err };
 
-/// A piece of a command's output, as it came: not cut at characters or lines.
+/// A piece of a command's output, as it arrived: it may end inside a character or a line.
 class chunk {
  public:
   /// The end of the output.
@@ -25,25 +26,30 @@ class chunk {
   chunk(output_stream stream, bytes data) : stream_(stream), data_(std::move(data)) {}
 
   output_stream stream() const noexcept { return stream_; }
-  const bytes& data() const noexcept { return data_; }
-  /// Nothing more will come.
+  const bytes& data() const& noexcept { return data_; }
+  bytes data() && { return std::move(data_); }
+  /// Returns true at the end of the output.
   bool end() const noexcept { return data_.empty(); }
+  /// Returns false at the end of the output: `while (chunk piece = co_await process.read())`.
+  explicit operator bool() const noexcept { return !end(); }
 
  private:
   output_stream stream_ = output_stream::out;
   bytes data_;
 };
 
-/// A command that runs. One type for all backends, so that layers can return one and backends can be swapped.
+/// A running command. One type for all backends, so that layers can return one and backends can be swapped.
 ///
-/// What is not read is not lost: while nobody reads, the command waits once its pipe is full (back-pressure), and
-/// `wait()` takes what is left. The result's `out()` and `err()` hold what went by, read or not.
-/// Destroying it ends the command, without waiting for that; so does closing the environment.
-/// `read`, `write_input` and `signal` may be under way at the same time, each once.
-/// \par Threads  the environment's executor only.
+/// Unread output is not lost. If its pipe is full, the command waits (back-pressure), and `wait()` reads the rest.
+/// `out()` and `err()` of the result hold all output, read or not. The destructor ends the command, without waiting for
+/// its end; so does closing the environment. `read`, `write_input` and `signal` may be under way at the same time, each
+/// once.
+/// \par Threads  any, if the backend documents this for its environments, as all backends of the library do; one
+///               `read`, `write_input` and `wait` at a time. Otherwise only the environment's executor.
 class process {
  public:
-  /// What a backend writes to offer `start`. The members mean what `process`'s own mean; the destructor ends the command.
+  /// The interface that a backend implements to offer `start`. Each member means the same as in `process`. The
+  /// destructor ends the command.
   class implementation {
    public:
     implementation() = default;
@@ -54,31 +60,36 @@ class process {
     virtual awaitable<void> write_input(bytes_view data) = 0;
     virtual awaitable<void> close_input() = 0;
     virtual awaitable<void> signal(int number) = 0;
-    virtual awaitable<void> resize(std::uint16_t, std::uint16_t) {
-      throw error(errc::unsupported, "resize: the command has no terminal; say terminal() on the command");
-      co_return;
-    }
+    virtual awaitable<void> resize(std::uint16_t, std::uint16_t);
     virtual awaitable<command_result> wait() = 0;
+    /// Returns the result, and may move it. Only `signal` is called after this.
+    virtual awaitable<command_result> take_result() { return wait(); }
     virtual std::shared_ptr<const protections> walls() const { return nullptr; }
   };
 
-  /// No process; everything but assignment throws `error{errc::invalid_argument}`.
+  /// Holds no process: every operation throws `error{errc::invalid_argument}`.
   process() = default;
   explicit process(std::unique_ptr<implementation> running) : running_(std::move(running)) {}
 
-  /// A process that is over already, with this result and no output to read: what a layer returns when it refuses.
+  /// Makes a process that has ended with this result and has no output to read. A layer returns it for a refused
+  /// command.
   static process finished(command_result result);
 
-  /// The next piece of output of either stream, at most 64 KiB; an empty chunk at the end.
+  /// Returns the next piece of output of either stream, at most 64 KiB; an empty chunk at the end.
   /// \par Cancellation  terminal: ends the wait only, loses no byte; throws `error{errc::cancelled}`.
   awaitable<chunk> read() { return get().read(); }
 
   /// Writes all of `data` to the command's standard input; needs `command::open_input()`.
   /// \param data  kept by the caller until the awaitable completes.
-  /// \throws error{errc::io_error} where the command has closed its input or ended; error{errc::unsupported} where its
-  ///         input was not left open.
+  /// \throws error{errc::io_error} if the command has closed its input or ended; error{errc::unsupported} if its input
+  ///     was not left open.
   /// \par Cancellation  terminal: some of `data` may have been written; throws `error{errc::cancelled}`.
   awaitable<void> write_input(bytes_view data) { return get().write_input(data); }
+  /// Takes temporary bytes, such as `as_bytes` of a temporary text. The awaitable owns them.
+  template <std::same_as<bytes> Bytes>
+  awaitable<void> write_input(Bytes&& data) {
+    return write_owned(get(), std::move(data));
+  }
 
   /// Ends the command's standard input. Does nothing the second time.
   awaitable<void> close_input() { return get().close_input(); }
@@ -87,19 +98,19 @@ class process {
   /// \param number  as in `<csignal>`.
   awaitable<void> signal(int number) { return get().signal(number); }
 
-  /// Gives the command's terminal another size; it hears of that by SIGWINCH. Does nothing once the command has ended.
-  /// \throws error{errc::unsupported} where the command has no terminal; error{errc::invalid_argument} for a size of zero.
-  awaitable<void> resize(std::uint16_t rows, std::uint16_t columns) {
-    if (rows == 0 || columns == 0)
-      throw error(errc::invalid_argument, "resize: a terminal has at least one row and one column");
-    return get().resize(rows, columns);
-  }
+  /// Changes the size of the command's terminal; the command gets SIGWINCH. Does nothing if the command has ended.
+  /// \throws error{errc::unsupported} if the command has no terminal; error{errc::invalid_argument} if the size is
+  ///     zero.
+  awaitable<void> resize(std::uint16_t rows, std::uint16_t columns);
 
-  /// Waits for the end and takes what output is left; a second call yields the same result.
+  /// Waits for the end and reads the rest of the output. A second call returns the same result.
   /// \par Cancellation  terminal: ends the command and all it started, then throws `error{errc::cancelled}`.
-  awaitable<command_result> wait() { return get().wait(); }
+  awaitable<command_result> wait() & { return get().wait(); }
+  /// Waits as above, as the last operation, and moves the output out: `co_await std::move(running).wait()`.
+  awaitable<command_result> wait() && { return get().take_result(); }
 
-  /// The walls that stand around it, as `command_result::walls()` will say; null where nothing is said while it runs.
+  /// Returns the isolation of the command, as `command_result` will have it; null if it is unknown while the command
+  /// runs.
   std::shared_ptr<const protections> walls() const { return get().walls(); }
 
  private:
@@ -108,32 +119,13 @@ class process {
     return *running_;
   }
 
+  static awaitable<void> write_owned(implementation& running, bytes data) { co_await running.write_input(data); }
+
   std::unique_ptr<implementation> running_;
 };
 
-namespace detail {
+}  // namespace cofferdam::inline COFFERDAM_ABI
 
-class finished_process final : public process::implementation {
- public:
-  explicit finished_process(command_result result) : result_(std::move(result)) {}
-  awaitable<chunk> read() override { co_return chunk(); }
-  awaitable<void> write_input(bytes_view) override {
-    throw error(errc::io_error, "write_input: the command has ended", std::make_error_code(std::errc::broken_pipe));
-    co_return;
-  }
-  awaitable<void> close_input() override { co_return; }
-  awaitable<void> signal(int) override { co_return; }
-  awaitable<void> resize(std::uint16_t, std::uint16_t) override { co_return; }
-  awaitable<command_result> wait() override { co_return result_; }
-
- private:
-  command_result result_;
-};
-
-}  // namespace detail
-
-inline process process::finished(command_result result) {
-  return process(std::make_unique<detail::finished_process>(std::move(result)));
-}
-
-}  // namespace cofferdam::inline v0
+#if !defined(COFFERDAM_SEPARATE_COMPILATION)
+#include <cofferdam/core/impl/process.ipp>
+#endif

@@ -10,21 +10,22 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// What a wall can stand around.
+/// The kinds of isolation.
 enum class protection {
-  process_tree,   ///< what is sure to end with the command
-  host_death,     ///< what ends when the host program is killed
-  files,          ///< which host files the guest can reach
-  network,        ///< what the guest can connect to
-  signals,        ///< whom the guest can signal
-  system_calls,   ///< which kernel calls it may make
-  memory,         ///< how much memory it may use
-  process_count,  ///< how many processes it may start
+  process_tree,   ///< the processes that are certain to end with the command
+  host_death,     ///< the processes that end if the host program is killed
+  files,          ///< the host files that the guest can reach
+  network,        ///< the addresses that the guest can connect to
+  signals,        ///< the processes that the guest can signal
+  system_calls,   ///< the system calls that the guest may make
+  memory,         ///< the memory that the guest may use
+  process_count,  ///< the number of processes that the guest may start
+  secrets,        ///< the host program's memory, environment and descriptors: can the guest read them
 };
 
-/// The name of a protection, as reports show it.
+/// Returns the name of a kind of isolation, as reports show it.
 inline std::string_view to_string(protection which) noexcept {
   switch (which) {
     case protection::process_tree: return "process_tree";
@@ -35,30 +36,30 @@ inline std::string_view to_string(protection which) noexcept {
     case protection::system_calls: return "system_calls";
     case protection::memory: return "memory";
     case protection::process_count: return "process_count";
+    case protection::secrets: return "secrets";
   }
   return "unknown";
 }
 
-/// Which walls stood around a command. "none" means none: a backend sets only what it has put up itself.
+/// The isolation of a command. "none" means none: a backend sets only what it enforces itself.
 class protections {
  public:
-  static constexpr std::size_t count = 8;
+  static constexpr std::size_t count = 9;
 
-  /// What stands for `which`: "none", or a few words of the backend's.
+  /// Returns the isolation of one kind: "none", or a few words of the backend.
   std::string_view of(protection which) const noexcept {
     const std::string& words = states_[static_cast<std::size_t>(which)];
     return words.empty() ? std::string_view("none") : std::string_view(words);
   }
 
-  /// Says what stands for `which`.
-  protections& set(protection which, std::string words) & {
+  /// Sets the isolation of one kind.
+  protections& set(protection which, std::string words) {
     states_[static_cast<std::size_t>(which)] = std::move(words);
     return *this;
   }
-  protections&& set(protection which, std::string words) && { return std::move(set(which, std::move(words))); }
 
  private:
   std::array<std::string, count> states_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -10,13 +10,13 @@
 #include <string>
 #include <system_error>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A cancellation that Asio found before an operation of ours could, as everything else in the library reports it.
+/// Converts a cancellation that Asio detected first to the error that the rest of the library throws.
 /// \param sentence  for error{errc::cancelled}.
 [[noreturn]] inline void rethrow_cancellation(const std::system_error& failure, const std::string& sentence) {
   if (failure.code() == asio::error::operation_aborted) throw error(errc::cancelled, sentence, failure.code());
   throw failure;
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Why a line is not one simple command with literal words.
+/// The reason why a line is not one simple command with literal words.
 enum class shell_refusal {
   none,              ///< it is one
   empty_command,     ///< no words, or a program without a name
-  shell_syntax,      ///< something the shell would act on, or an unfinished quote
+  shell_syntax,      ///< an operator or expansion of the shell, or an unfinished quote
   shell_assignment,  ///< a `=` in the program's place: `NAME=value program`
   unsafe_text,       ///< NUL, broken UTF-8, or characters that make a text look like another one
   too_long,          ///< more than 64 KiB, or more than 4096 words
@@ -36,7 +36,7 @@ inline std::string_view to_string(shell_refusal reason) noexcept {
   return "unknown";
 }
 
-/// What `split_shell_words` found: the words, or why there are none.
+/// The result of `split_shell_words`: the words, or the reason of a refusal.
 class parsed_words {
  public:
   /// An accepted line.
@@ -48,8 +48,8 @@ class parsed_words {
   }
 
   /// A refused line.
-  /// \param reason     why; not `none`.
-  /// \param position   byte offset of the offending construct in the line.
+  /// \param reason     the reason; not `none`.
+  /// \param position   byte offset of the refused construct in the line.
   /// \param construct  its name, a string literal: "';'", "a tilde the shell expands".
   static parsed_words refused(shell_refusal reason, std::size_t position, std::string_view construct) {
     parsed_words result;
@@ -60,14 +60,14 @@ class parsed_words {
   }
 
   bool ok() const noexcept { return reason_ == shell_refusal::none; }
-  /// The program and its arguments, as `execve` takes them; never empty where `ok()`, empty where not.
+  /// Returns the program and its arguments, as `execve` takes them; empty only if `ok()` is false.
   const std::vector<std::string>& words() const& noexcept { return words_; }
   std::vector<std::string> words() && { return std::move(words_); }
 
   shell_refusal reason() const noexcept { return reason_; }
-  /// Byte offset of what was refused; 0 where `ok()`.
+  /// Returns the byte offset of the refused construct; 0 if `ok()`.
   std::size_t position() const noexcept { return position_; }
-  /// What was refused, in a few words of ours (static text, ASCII); empty where `ok()`.
+  /// Returns the name of the refused construct (static text, ASCII); empty if `ok()`.
   std::string_view construct() const noexcept { return construct_; }
 
  private:
@@ -86,12 +86,12 @@ inline constexpr std::size_t most_shell_words = 4096;
 
 namespace detail {
 
-// Turns the direction of the text around it: what is read is not what is run.
+// These characters change the direction of the text around them: the shown command differs from the one that runs.
 constexpr bool is_bidi_control(char32_t c) noexcept {
   return c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
 }
 
-// Looks like a blank, a line break or nothing at all, and is none of the shell's blanks.
+// Invisible characters and characters that look like a blank or a line break, except the shell's own blanks.
 constexpr bool is_invisible(char32_t c) noexcept {
   return (c >= 0x80 && c <= 0xA0) || c == 0xAD || c == 0x115F || c == 0x1160 || c == 0x1680 || c == 0x180E ||
          (c >= 0x2000 && c <= 0x200D) || c == 0x2028 || c == 0x2029 || c == 0x202F || (c >= 0x205F && c <= 0x2064) ||
@@ -99,7 +99,8 @@ constexpr bool is_invisible(char32_t c) noexcept {
          (c >= 0xFFF9 && c <= 0xFFFB) || (c >= 0xE0000 && c <= 0xE007F);
 }
 
-// Looks like an operator or a quote: the full-width forms of ; | & < > ( ) $ ` \ " ' and the Greek question mark.
+// Characters that look like an operator or a quote: the full-width forms of ; | & < > ( ) $ ` \ " ' and the Greek
+// question mark.
 constexpr bool is_operator_look_alike(char32_t c) noexcept {
   switch (c) {
     case 0x037E:
@@ -119,7 +120,7 @@ constexpr bool is_operator_look_alike(char32_t c) noexcept {
   }
 }
 
-// Names that bash reads as grammar, or whose arguments it reads by other rules, when they stand in the program's place.
+// Names that bash parses as grammar, or whose arguments it parses by other rules, in the place of the program.
 inline bool is_shell_keyword(std::string_view word) noexcept {
   static constexpr std::string_view names[] = {
       "!",    "[[",   "]]",    "{",        "}",      "alias",  "case", "coproc",  "declare",  "do",
@@ -131,7 +132,7 @@ inline bool is_shell_keyword(std::string_view word) noexcept {
   return false;
 }
 
-// One pass over one line. Every byte is looked at once, apart from a character of lookahead.
+// One pass over one line, with one character of lookahead.
 class shell_word_splitter {
  public:
   explicit shell_word_splitter(std::string_view line) : line_(line) {}
@@ -161,14 +162,14 @@ class shell_word_splitter {
     word_start_ = at_;
   }
 
-  // A character that stands for itself because something quotes it.
+  // Takes a quoted character literally.
   void take_quoted(char c) {
     word_.push_back(c);
     follows_dot_ = false;
     ++at_;
   }
 
-  // A character that stands for itself without being quoted.
+  // Takes an unquoted character literally.
   void take_plain(char c) {
     begin_word();
     if (c == ',' || (c == '.' && follows_dot_)) has_brace_separator_ = true;
@@ -231,7 +232,7 @@ class shell_word_splitter {
     for (std::size_t i = 0; i < unit.size(); ++i) take_plain(peek(0));
   }
 
-  // At a byte below 0x20, at DEL, or at a character that may stand nowhere.
+  // Called at a byte below 0x20, at DEL, or at a character that is never allowed.
   void refuse_character() {
     const auto byte = static_cast<unsigned char>(peek(0));
     if (byte == 0) return refuse(shell_refusal::unsafe_text, at_, "a NUL byte");
@@ -244,7 +245,7 @@ class shell_word_splitter {
   void read_escaped() {
     if (at_end(1)) return refuse_syntax("a backslash at the end");
     const auto next = static_cast<unsigned char>(peek(1));
-    if (next == '\n') {  // joins two lines: neither character is there, not even as the start of a word
+    if (next == '\n') {  // joins two lines: both characters vanish, and do not start a word
       at_ += 2;
       return;
     }
@@ -254,7 +255,7 @@ class shell_word_splitter {
     take_quoted_character();
   }
 
-  // One character between quotes or behind a backslash.
+  // Takes one character between quotes or after a backslash.
   void take_quoted_character() {
     const char c = peek(0);
     const auto byte = static_cast<unsigned char>(c);
@@ -306,7 +307,7 @@ class shell_word_splitter {
     ++at_;
   }
 
-  // Inside double quotes, bash leaves a '$' before these alone; regular expressions need them.
+  // Inside double quotes, bash leaves a '$' unchanged only before these characters. Regular expressions need them.
   bool is_literal_dollar() const noexcept {
     return !at_end(1) && std::string_view("\" |)/,").find(peek(1)) != std::string_view::npos;
   }
@@ -323,7 +324,8 @@ class shell_word_splitter {
     in_word_ = follows_dot_ = has_brace_ = has_brace_separator_ = false;
   }
 
-  // What may not stand first is refused in quotes too, so that the canonical text is as harmless as the line.
+  // A program name that is refused unquoted is refused quoted too, so that the canonical text is as harmless as the
+  // line.
   void check_program() {
     if (word_.empty()) return refuse(shell_refusal::empty_command, word_start_, "a program without a name");
     if (word_.find('=') != std::string::npos)
@@ -351,12 +353,12 @@ class shell_word_splitter {
 
 /// Splits one simple command into the words bash would run, or refuses it.
 ///
-/// For every accepted line the words are exactly the argument vector of `bash -c -- line`, whatever files there are, in
-/// a UTF-8 or the C locale, with the shell options bash starts with (`SHELLOPTS=keyword` in its environment would move
-/// `A=b` arguments). So everything is refused that a shell acts on: operators, redirections, expansions,
-/// globs, braces that multiply a word, `~` where it is expanded, comments, assignments, keywords and the builtins with
-/// word rules of their own in the program's place (even quoted), unfinished quotes. Refused too: what misleads a reader
-/// (direction controls anywhere; unquoted control characters, blanks of other scripts, full-width operators).
+/// For every accepted line the words are exactly the argument vector of `bash -c -- line`, for any files, in a UTF-8 or
+/// the C locale, with the default options of bash (`SHELLOPTS=keyword` in its environment would move `A=b` arguments).
+/// So everything that a shell interprets is refused: operators, redirections, expansions, globs, braces that multiply a
+/// word, an expanded `~`, comments, assignments, unfinished quotes, and, in the program's place and even quoted,
+/// keywords and the builtins with word rules of their own. Text that misleads a reader is refused too (direction
+/// controls anywhere; unquoted control characters, blanks of other scripts, full-width operators).
 ///
 /// ```
 /// command ::= [ blank ] word { blank word } [ blank ]
@@ -375,8 +377,9 @@ class shell_word_splitter {
 ///               tests/core/shell_words_bash_test.cpp.
 inline parsed_words split_shell_words(std::string_view line) { return detail::shell_word_splitter(line).split(); }
 
-/// The word as a shell would have to be given it: unchanged if it has only letters, digits and `_@%+=:,./-`, else in
-/// single quotes, with `'"'"'` for a single quote. The same text as Python's `shlex.quote`.
+/// Quotes a word for a shell, if necessary. A word of only letters, digits and `_@%+=:,./-` is unchanged. Any other
+/// word is put in single quotes, with `'"'"'` for a single quote. The result is the same as that of Python's
+/// `shlex.quote`.
 /// \param  word  any bytes without NUL.
 inline std::string quote_shell_word(std::string_view word) {
   const auto is_safe = [](char c) {
@@ -397,8 +400,8 @@ inline std::string quote_shell_word(std::string_view word) {
   return quoted;
 }
 
-/// The canonical text of a command: its words, each through `quote_shell_word`, with one space between them. The same
-/// text as Python's `shlex.join`; `split_shell_words` reads it back into the same words.
+/// Returns the canonical text of a command: its words, each through `quote_shell_word`, joined by one space. The same
+/// text as Python's `shlex.join`; `split_shell_words` splits it into the same words.
 inline std::string join_shell_words(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) {
@@ -408,4 +411,4 @@ inline std::string join_shell_words(const std::vector<std::string>& words) {
   return text;
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

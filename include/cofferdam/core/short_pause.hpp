@@ -12,13 +12,14 @@
 #include <chrono>
 #include <system_error>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// For what has to be looked at again and again, because nothing tells when it has changed.
-inline awaitable<void> short_pause(asio::any_io_executor executor) {
+/// Waits a short time before a condition is tested again, if no notification of its change exists.
+template <class = void>
+awaitable<void> short_pause(asio::any_io_executor executor) {
   asio::steady_timer timer(executor, std::chrono::milliseconds(5));
   std::error_code ignored;  // woken early is fine: the caller looks again
   co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

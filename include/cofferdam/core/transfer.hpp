@@ -10,18 +10,20 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// One file that arrived.
+/// A file that was transferred.
 class transferred_file {
  public:
   transferred_file(std::string source, std::string destination, std::uint64_t size)
       : source_(std::move(source)), destination_(std::move(destination)), size_(size) {}
-  /// Where it came from, as its side names it.
-  const std::string& source() const noexcept { return source_; }
-  /// Where it is now, as its side names it: relative to the workspace inside, a host path outside.
-  const std::string& destination() const noexcept { return destination_; }
-  /// Bytes.
+  /// Returns the source path, as the sending side names it.
+  const std::string& source() const& noexcept { return source_; }
+  std::string source() && { return std::move(source_); }
+  /// Returns the destination path: relative to the workspace in an environment, a host path on the host.
+  const std::string& destination() const& noexcept { return destination_; }
+  std::string destination() && { return std::move(destination_); }
+  /// Returns the size in bytes.
   std::uint64_t size() const noexcept { return size_; }
 
  private:
@@ -30,27 +32,32 @@ class transferred_file {
   std::uint64_t size_;
 };
 
-/// One file that did not arrive, and why.
+/// A file that was not transferred, and the error.
 class failed_file {
  public:
   failed_file(std::string source, error reason) : source_(std::move(source)), reason_(std::move(reason)) {}
-  const std::string& source() const noexcept { return source_; }
-  const error& reason() const noexcept { return reason_; }
+  const std::string& source() const& noexcept { return source_; }
+  std::string source() && { return std::move(source_); }
+  const error& reason() const& noexcept { return reason_; }
+  error reason() && { return std::move(reason_); }
 
  private:
   std::string source_;
   error reason_;
 };
 
-/// What became of every file that was to be moved: a failure of one does not stop the others, and is told here only.
+/// The result of a transfer: one entry for each file. A failure of one file does not stop the others; it is only
+/// reported here.
 class [[nodiscard]] transfer {
  public:
-  /// Nothing failed.
+  /// Returns true if no file failed.
   bool ok() const noexcept { return failed_.empty(); }
-  const std::vector<transferred_file>& files() const noexcept { return files_; }
-  const std::vector<failed_file>& failed() const noexcept { return failed_; }
+  const std::vector<transferred_file>& files() const& noexcept { return files_; }
+  std::vector<transferred_file> files() && { return std::move(files_); }
+  const std::vector<failed_file>& failed() const& noexcept { return failed_; }
+  std::vector<failed_file> failed() && { return std::move(failed_); }
 
-  /// Throws the first failure, and says how many more there are.
+  /// Throws the first failure, if any; the sentence has the number of further failures.
   /// \param doing  begins the sentence.
   void throw_if_failed(std::string_view doing = "transfer") const {
     if (ok()) return;
@@ -68,4 +75,4 @@ class [[nodiscard]] transfer {
   std::vector<failed_file> failed_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -21,14 +21,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// Memory for secrets: core dumps leave it out (MADV_DONTDUMP, madvise(2)), and it is wiped when it is given back.
+// Memory for secrets. Core dumps leave it out (MADV_DONTDUMP, madvise(2)), and it is wiped when it is freed.
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// Takes pages from the system, and hands out parts of them. One a program; it is never destroyed, as what it has given out
-/// may be.
+/// Allocates pages from the system and hands out parts of them. The program has one pool, which is never destroyed,
+/// because parts of it may still be in use.
 class undumped_pool {
  public:
   static undumped_pool& instance() {
@@ -81,7 +81,7 @@ class undumped_pool {
     if (whole < size) throw std::bad_alloc();
     void* const memory = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
-    ::madvise(memory, whole, MADV_DONTDUMP);  // where that is not to be had, cores hold it
+    ::madvise(memory, whole, MADV_DONTDUMP);  // best effort: without support, core dumps include this memory
     return memory;
   }
   void refill(std::size_t which) {
@@ -94,14 +94,14 @@ class undumped_pool {
   std::array<part*, classes> free_{};
 };
 
-/// Wipes a text, the part that no longer belongs to it included.
+/// Wipes a text, including the unused part of its memory.
 inline void wipe(std::string& text) noexcept {
   text.resize(text.capacity());
   ::explicit_bzero(text.data(), text.size());
   text.clear();
 }
 
-/// Has core dumps leave out the pages in which this text lies, and whatever else does.
+/// Leaves the pages of this text, and everything else in these pages, out of core dumps.
 inline void keep_out_of_core_dumps(std::string_view text) noexcept {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(text.data()) / page * page;
@@ -111,8 +111,9 @@ inline void keep_out_of_core_dumps(std::string_view text) noexcept {
 
 }  // namespace detail
 
-/// Allocates memory that core dumps leave out, and wipes it when it is given back. \par Threads  any.
-/// \par Cost  of up to 8 KiB a lock and a list; beyond that a few system calls.
+/// An allocator of memory that core dumps leave out and that is wiped when it is freed.
+/// \par Threads  any.
+/// \par Cost  up to 8 KiB a lock and a list; beyond that a few system calls.
 template <class T>
 class undumped_allocator {
  public:
@@ -134,15 +135,15 @@ class undumped_allocator {
   }
 };
 
-/// Bytes to put something together that has a secret in it. No `basic_string`: that keeps a short one within itself.
+/// A buffer for data that contains a secret. Not a `basic_string`, which keeps a short text inside the object.
 using undumped_bytes = std::vector<char, undumped_allocator<char>>;
 
-/// A text that core dumps do not hold. Copies share it.
+/// A text that core dumps leave out. Copies share it.
 /// \par Threads  const members from any.
 class undumped_text {
  public:
   undumped_text() = default;
-  /// What is given away is wiped: `undumped_text(std::move(key))`.
+  /// Copies the text and wipes the argument: `undumped_text(std::move(key))`.
   explicit undumped_text(std::string text)
       : text_(text.empty() ? nullptr : std::make_shared<const undumped_bytes>(text.begin(), text.end())) {
     detail::wipe(text);
@@ -150,7 +151,7 @@ class undumped_text {
 
   bool empty() const noexcept { return !text_; }
   std::size_t size() const noexcept { return text_ ? text_->size() : 0; }
-  /// Valid as long as this, or a copy, lives.
+  /// Returns a view that is valid as long as this object or a copy lives.
   std::string_view view() const noexcept {
     return text_ ? std::string_view(text_->data(), text_->size()) : std::string_view();
   }
@@ -159,4 +160,4 @@ class undumped_text {
   std::shared_ptr<const undumped_bytes> text_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

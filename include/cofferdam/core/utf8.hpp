@@ -10,24 +10,24 @@
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// What stands at the start of a text: one code point, or one broken sequence.
+/// The unit at the start of a text: one code point, or one broken sequence.
 class utf8_unit {
  public:
-  /// What is broken about it, if anything.
+  /// The validity of the unit.
   enum class state : std::uint8_t {
     valid,       ///< a whole, well-formed sequence
-    broken,      ///< no further bytes could make it one
-    incomplete,  ///< the text ends too early: further bytes could complete it
+    broken,      ///< not valid, whatever bytes follow
+    incomplete,  ///< the text ends inside the sequence: further bytes could complete it
   };
 
-  constexpr utf8_unit(char32_t code_point, std::size_t size, state state) noexcept
-      : code_point_(code_point), size_(static_cast<std::uint8_t>(size)), state_(state) {}
+  constexpr utf8_unit(char32_t code_point, std::size_t size, state kind) noexcept
+      : code_point_(code_point), size_(static_cast<std::uint8_t>(size)), state_(kind) {}
 
-  /// The code point; U+FFFD where the sequence is broken or incomplete.
+  /// Returns the code point; U+FFFD if the sequence is broken or incomplete.
   constexpr char32_t code_point() const noexcept { return code_point_; }
-  /// How many bytes it takes, 1 to 4; of a broken sequence the longest part that began well ("maximal subpart").
+  /// Returns the length in bytes, 1 to 4. For a broken sequence, this is its longest valid start ("maximal subpart").
   constexpr std::size_t size() const noexcept { return size_; }
   constexpr bool valid() const noexcept { return state_ == state::valid; }
   constexpr bool incomplete() const noexcept { return state_ == state::incomplete; }
@@ -38,7 +38,7 @@ class utf8_unit {
   state state_;
 };
 
-/// Reads the code point at the start of `text`, exactly as the WHATWG decoder does: overlong forms, surrogates and
+/// Reads the code point at the start of `text`, exactly as the WHATWG decoder does. Overlong forms, surrogates and
 /// values above U+10FFFF are broken at their first impossible byte.
 /// \param  text  not empty; any bytes.
 /// \par Source  Unicode 15, section 3.9, table 3-7; WHATWG Encoding, "UTF-8 decoder".
@@ -47,7 +47,7 @@ constexpr utf8_unit decode_utf8(std::string_view text) noexcept {
   const unsigned lead = at(0);
   if (lead < 0x80) return {lead, 1, utf8_unit::state::valid};
   std::size_t length = 0;
-  unsigned lowest = 0x80;  // of the second byte
+  unsigned lowest = 0x80;  // bound of the second byte
   unsigned highest = 0xBF;
   char32_t code_point = 0;
   if (lead >= 0xC2 && lead <= 0xDF) {
@@ -101,7 +101,7 @@ inline void append_utf8(std::string& out, char32_t code_point) {
 
 namespace detail {
 
-// How many bytes at the start of `text` are well-formed UTF-8.
+// Returns the number of bytes at the start of `text` that are well-formed UTF-8.
 inline std::size_t valid_utf8_prefix(std::string_view text) noexcept {
   std::size_t i = 0;
   while (i < text.size()) {
@@ -121,12 +121,13 @@ inline std::size_t valid_utf8_prefix(std::string_view text) noexcept {
 
 }  // namespace detail
 
-/// Whether these bytes are UTF-8: no overlong form, no surrogate, nothing above U+10FFFF, nothing cut off.
+/// Returns true if these bytes are UTF-8: no overlong form, no surrogate, no value above U+10FFFF, no incomplete
+/// sequence.
 inline bool is_valid_utf8(std::string_view raw) noexcept { return detail::valid_utf8_prefix(raw) == raw.size(); }
 
-/// Appends `raw` to `out` as valid UTF-8: each broken sequence becomes one U+FFFD, as the WHATWG decoder has it.
+/// Appends `raw` to `out` as valid UTF-8: each broken sequence becomes one U+FFFD, as in the WHATWG decoder.
 /// \param  raw  any bytes; must not be part of `out`.
-/// \return      how many sequences were replaced.
+/// \return      the number of replaced sequences.
 /// \par Cost    linear; `out` grows by at most three times `raw.size()`.
 inline std::size_t append_repaired_utf8(std::string& out, std::string_view raw) {
   std::size_t repairs = 0;
@@ -142,8 +143,7 @@ inline std::size_t append_repaired_utf8(std::string& out, std::string_view raw) 
   return repairs;
 }
 
-/// `raw` without a sequence at its end that further bytes could have completed: for a text cut there.
-/// A sequence that is broken anyway stays.
+/// Returns `raw` without an incomplete sequence at its end, for a text that was cut there. A broken sequence stays.
 inline std::string_view without_cut_end(std::string_view raw) noexcept {
   const std::size_t longest = raw.size() < 3 ? raw.size() : 3;  // an incomplete sequence has 1 to 3 bytes
   for (std::size_t length = 1; length <= longest; ++length) {
@@ -153,11 +153,11 @@ inline std::string_view without_cut_end(std::string_view raw) noexcept {
   return raw;
 }
 
-/// `raw` without the continuation bytes, three at most, that it starts with: for a text cut there.
+/// Returns `raw` without the continuation bytes (at most three) at its start, for a text that was cut there.
 inline std::string_view without_cut_start(std::string_view raw) noexcept {
   std::size_t count = 0;
   while (count < 3 && count < raw.size() && (static_cast<unsigned char>(raw[count]) & 0xC0) == 0x80) ++count;
   return raw.substr(count);
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

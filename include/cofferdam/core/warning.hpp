@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Takes a warning: one sentence, no line break. Called on the thread that met the reason; must not throw.
+/// A handler of warnings. Gets one sentence without a line break, on the thread that found the problem. Must not throw.
 using warning_handler = void (*)(std::string_view sentence);
 
 namespace detail {
@@ -30,12 +30,12 @@ inline void warn(std::string_view sentence) { current_warning_handler().load()(s
 
 }  // namespace detail
 
-/// Sends the library's few warnings elsewhere; the default prints them to standard error. Like `std::set_terminate`,
-/// one for the whole program.
+/// Sets the handler of the library's warnings for the whole program, as `std::set_terminate` does. The default prints
+/// them to standard error.
 /// \param handler  null restores the default.
-/// \return         the one before.
+/// \return         the previous handler.
 inline warning_handler set_warning_handler(warning_handler handler) noexcept {
   return detail::current_warning_handler().exchange(handler != nullptr ? handler : &detail::print_warning);
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -3,46 +3,45 @@
 #pragma once
 
 #include <cofferdam/core/code_exec_provider.hpp>
-#include <cofferdam/core/shielded.hpp>
+#include <cofferdam/core/with_cleanup.hpp>
 
-#include <asio/this_coro.hpp>
-
-#include <exception>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Opens what `provider.open()` gives, runs `body(opened)`, closes it whatever happened, and returns what the body returned.
-/// All in one coroutine: one that has been cancelled throws where it awaits another, before that has begun, so nothing may
-/// lie between the opening and the `try`.
+/// The result type of `body(opened)`.
+template <class Body, class Opened>
+using body_result = std::invoke_result_t<std::decay_t<Body>&, Opened&>;
+
+/// A body for an opened object: takes a reference to it and returns an awaitable.
+template <class Body, class Opened>
+concept body_for = requires { typename awaited<body_result<Body, Opened>>::type; };
+
+/// Opens `provider.open()` as an `Opened`, runs `body(opened)`, closes it in every case, and returns the result of the
+/// body.
 template <class Opened, class Provider, class Body>
 auto with_opened(Provider provider, Body body) -> std::invoke_result_t<Body&, Opened&> {
   using result = typename awaited<std::invoke_result_t<Body&, Opened&>>::type;
-  Opened opened = co_await provider.open();
-  std::exception_ptr failure;
+  std::optional<Opened> opened;
   std::conditional_t<std::is_void_v<result>, bool, std::optional<result>> value{};
-  try {
+  const auto opens_and_runs = [&]() -> awaitable<void> {
+    environment_of<Provider> fresh = co_await provider.open();
+    opened.emplace(std::move(fresh));
     if constexpr (std::is_void_v<result>) {
-      co_await body(opened);
+      co_await body(*opened);
     } else {
-      result returned = co_await body(opened);
+      result returned = co_await body(*opened);
       value.emplace(std::move(returned));
     }
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  const bool throws = co_await asio::this_coro::throw_if_cancelled();
-  co_await asio::this_coro::throw_if_cancelled(false);
-  try {
-    co_await shielded([&opened] { return opened.close(); });
-  } catch (...) {
-    if (!failure) failure = std::current_exception();
-  }
-  co_await asio::this_coro::throw_if_cancelled(throws);
-  if (failure) std::rethrow_exception(failure);
+  };
+  const auto closes = [&]() -> awaitable<void> {
+    if (!opened) return {};
+    return opened->close();
+  };
+  co_await with_cleanup(opens_and_runs, closes);
   if constexpr (!std::is_void_v<result>) co_return std::move(*value);
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -11,11 +11,12 @@
 #include <pthread.h>
 #include <sys/types.h>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A system call that writes, without the SIGPIPE that a peer who has gone raises: it answers EPIPE. What is done with that
-/// signal is the host program's business. For calls that cannot be told so themselves (send(2) can: MSG_NOSIGNAL).
-/// \param call  yields what write(2) does, and sets `errno`.
+/// Makes a system call that writes, without the SIGPIPE that a closed peer would raise: the call fails with EPIPE. The
+/// host program's setting for this signal stays unchanged. For calls that have no flag for this (send(2) has one:
+/// MSG_NOSIGNAL).
+/// \param call  returns the result of write(2), and sets `errno`.
 template <class Call>
 ssize_t without_sigpipe(Call call) noexcept {
   sigset_t broken;
@@ -38,4 +39,4 @@ ssize_t without_sigpipe(Call call) noexcept {
   return written;
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

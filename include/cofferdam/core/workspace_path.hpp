@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-// What a path may look like. Where it leads is for the kernel to say: see os/directory.hpp.
+// Checks the text of a path only. os/directory.hpp resolves it.
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The longest path Linux takes in one call, without its NUL (PATH_MAX, limits.h).
 inline constexpr std::size_t longest_path = 4095;
@@ -34,7 +34,7 @@ inline std::vector<std::string_view> path_components(std::string_view path) {
   return parts;
 }
 
-/// How a path is shown in a sentence: quoted, escaped, and not at its full length.
+/// Returns a path for an error message: quoted, escaped and shortened.
 inline std::string shown_path(std::string_view path) {
   constexpr std::size_t most = 200;
   if (path.size() <= most) return "'" + one_line(path) + "'";
@@ -52,12 +52,12 @@ inline std::string joined_path(std::string_view above, std::string_view below) {
 
 }  // namespace detail
 
-/// The one spelling of a path in the workspace, or "." for the workspace itself: `./a//b/` becomes `a/b`.
+/// Normalizes a path in the workspace; "." is the workspace itself. `./a//b/` becomes `a/b`.
 ///
 /// Lexical: looks at no file, follows no link. `~` is a name like any other. A path that passes may still lead out
 /// through a symbolic link; `directory` refuses that when the file is opened.
 /// \param  path  `/`-separated, any bytes but NUL. Relative to the workspace, or absolute and beneath `root`.
-/// \param  root  what the guest sees as the workspace's absolute path; empty where there is none. Compared component by
+/// \param  root  the absolute path of the workspace as the guest sees it; empty if there is none. Compared component by
 ///               component: `/w-evil/x` is not beneath `/w`.
 /// \throws       error{errc::invalid_argument}: empty, a NUL byte, more than 4095 bytes, a name of more than 255.
 ///               error{errc::outside_workspace}: a `..` component, even a harmless one; absolute, not beneath `root`.
@@ -99,8 +99,8 @@ inline std::string workspace_path_or_root(std::string_view path, std::string_vie
   return clean;
 }
 
-/// The same for what has to be a name in the workspace: the workspace itself is refused.
-/// \throws       as `workspace_path_or_root`; also error{errc::invalid_argument} for `.` and whatever means the same.
+/// Normalizes a path, and refuses the workspace itself.
+/// \throws       as `workspace_path_or_root`; also error{errc::invalid_argument} for `.` and equal paths.
 inline std::string workspace_path(std::string_view path, std::string_view root = {}) {
   std::string clean = workspace_path_or_root(path, root);
   if (clean == ".")
@@ -109,4 +109,4 @@ inline std::string workspace_path(std::string_view path, std::string_view root =
   return clean;
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

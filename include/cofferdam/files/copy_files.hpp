@@ -15,19 +15,19 @@
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 /// Copies files from one environment into another: `co_await copy_files(from, to, files("plots/*.png").into("in"))`.
 ///
-/// The names they get are those that `upload` gives: a file keeps its own name, not its folders. Otherwise as `upload`;
-/// the bytes pass through this program in pieces and touch no disk here.
+/// Destination names are as for `upload`: a file keeps its own name, not its folders. The rest is as for `upload` too.
+/// The bytes pass through this program in pieces and are not stored on the host.
 ///
 /// \param  from  the caller keeps it until the awaitable completes.
 /// \param  to    likewise; may be the same environment.
 /// \param  set   paths in the workspace of `from`.
-/// \return       what arrived, in the set's order, and what did not.
-/// \throws       as `upload`, before anything is written where it is the set's fault.
-/// \par Cancellation  terminal: what was written whole stays.
+/// \return       the transferred files, in the set's order, and the failures.
+/// \throws       as `upload`. Errors in the set are thrown before anything is written.
+/// \par Cancellation  terminal: files that were written completely stay.
 /// \par Lifetime      the set is moved in.
 /// \par Source        Stirrup's `upload_files` with a `source_env`.
 template <code_exec_environment From, code_exec_environment To>
@@ -45,4 +45,4 @@ awaitable<transfer> copy_files(From& from, To& to, file_set set) {
   }
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -18,11 +18,11 @@
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// `download`, with the question whether a folder ignores case put to `ignores_case`, which tests answer themselves.
+/// Does the work of `download`. `ignores_case` returns true if a folder ignores case; tests replace it.
 template <code_exec_environment E>
 awaitable<transfer> download_files(E& environment, file_set set, std::filesystem::path destination,
                                    bool (*folder_ignores_case)(const std::filesystem::path&)) {
@@ -50,20 +50,20 @@ awaitable<transfer> download_files(E& environment, file_set set, std::filesystem
 
 /// Copies files of an environment to the host: `co_await download(env, files("report.md", "plots/*.png"), "out")`.
 ///
-/// Each file keeps its whole path in the workspace: `plots/a.png` becomes `out/plots/a.png`. The destination is made
-/// where it is missing, and held while files are written beneath it: nothing in the workspace, no name and no link,
-/// leads out of it. Each file appears whole or not at all and replaces what has its name. Permission bits are kept, of
-/// which 0777. What cannot be read or written becomes a failure of the result, and the rest goes on.
+/// Each file keeps its whole path in the workspace: `plots/a.png` becomes `out/plots/a.png`. The destination is made if
+/// it is missing, and kept open while files are written beneath it, so that no name and no link in the workspace leads
+/// out of it. Each file is written whole or not at all, and replaces a file of the same name. The permission bits 0777
+/// are kept. A file that cannot be read or written is a failure in the result, and the rest goes on.
 ///
 /// \param  environment  the caller keeps it until the awaitable completes.
-/// \param  set          paths in the workspace; what it says about names, links and limits is at `file_set`.
+/// \param  set          paths in the workspace. `file_set` documents names, links and limits.
 /// \param  destination  a directory of the host, absolute or from the current directory.
-/// \return              what arrived, in the set's order, and what did not. Destinations are host paths.
-/// \throws              error{errc::collision} where two files would get one name, also where two names differ in case
-///                      alone and the destination does not keep those apart; error{errc::too_large} where the set is
-///                      larger than it may be: before anything is written. The destination's own failures;
+/// \return              the transferred files, in the set's order, and the failures. Destinations are host paths.
+/// \throws              error{errc::collision} if two files would get one name, also if two names differ only in case
+///                      and the destination ignores case; error{errc::too_large} if the set exceeds its limits. Both
+///                      are thrown before anything is written. Errors of the destination directory;
 ///                      error{errc::cancelled}, error{errc::environment_closed}, error{errc::provider_lost}.
-/// \par Cancellation    terminal: what was written whole stays.
+/// \par Cancellation    terminal: files that were written completely stay.
 /// \par Lifetime        the set is moved in.
 /// \par Source          Stirrup's `save_output_files`, without its defects.
 /// \par Example         examples/quickstart.cpp
@@ -72,4 +72,4 @@ awaitable<transfer> download(E& environment, file_set set, std::filesystem::path
   return detail::download_files(environment, std::move(set), std::move(destination), detail::ignores_case);
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

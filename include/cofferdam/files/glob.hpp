@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// A pattern for paths, as shells have them, matched without looking at any file.
+/// A shell pattern for paths. Matching reads no file.
 ///
 /// ```
 /// pattern  = ["/"] segment *("/" segment)          ; a slash at the end changes nothing
@@ -25,10 +25,10 @@ namespace cofferdam::inline v0 {
 /// item     = any "-" any / "\" any / any
 /// ```
 ///
-/// A name that starts with a dot is matched only where the pattern has that dot: not by `*`, `?`, a set or `**`. `?`
-/// and sets take one code point, or one byte where the name is not UTF-8. A `[` without its `]` stands for itself.
-/// There is no `{a,b}` and no `[[:alpha:]]`. Letters have their case.
-/// \par Cost    at most the product of the pattern's and the path's length, whatever they hold.
+/// A dot at the start of a name is matched only by a dot in the pattern, not by `*`, `?`, a set or `**`. `?` and sets
+/// match one code point, or one byte if the name is not UTF-8. A `[` without its `]` stands for itself. There is no
+/// `{a,b}` and no `[[:alpha:]]`. Matching is case-sensitive.
+/// \par Cost    at most the product of the pattern's and the path's length, for any content.
 /// \par Source  POSIX.1-2017, XCU 2.13, and bash's globstar.
 class glob {
  public:
@@ -41,7 +41,7 @@ class glob {
     std::vector<std::string_view> segments = detail::path_components(pattern_);
     std::size_t plain = 0;
     while (plain < segments.size() && !is_pattern(segments[plain])) ++plain;
-    if (plain == segments.size() && plain > 0) --plain;  // the name itself is matched
+    if (plain == segments.size() && plain > 0) --plain;  // the last name is matched, not part of the prefix
     prefix_ = pattern_.front() == '/' ? "/" : "";
     for (std::size_t i = 0; i < plain; ++i) {
       if (i > 0) prefix_ += '/';
@@ -56,7 +56,7 @@ class glob {
     if (!segments_.empty() && segments_.back().any_depth) segments_.push_back(compiled("*"));
   }
 
-  /// Whether a text is more than a name: an unescaped `*`, `?` or `[`.
+  /// Returns true if a text has an unescaped `*`, `?` or `[`.
   static bool is_pattern(std::string_view text) noexcept {
     for (std::size_t i = 0; i < text.size(); ++i) {
       if (text[i] == '\\')
@@ -69,11 +69,12 @@ class glob {
 
   const std::string& pattern() const noexcept { return pattern_; }
 
-  /// The folders before the first part that is a pattern, unescaped: `logs` for `logs/**/*.txt`; empty where there are
-  /// none. Matching starts below.
+  /// Returns the folders before the first part with a pattern, unescaped: `logs` for `logs/**/*.txt`; empty if there
+  /// are none. Matching starts below this folder.
   const std::string& prefix() const noexcept { return prefix_; }
 
-  /// Whether it ends with `**`, or `**` and `*`: then it matches all that a matching directory holds, one by one.
+  /// Returns true if the pattern ends in `**`, or in `**` and `*`, and so matches the contents of a matching directory
+  /// one by one.
   bool matches_whole_trees() const noexcept {
     if (segments_.size() < 2 || !segments_[segments_.size() - 2].any_depth) return false;
     const std::vector<token>& last = segments_.back().tokens;
@@ -83,12 +84,13 @@ class glob {
   /// \param path  relative to `prefix()`, without `.` and `..`.
   bool matches(std::string_view path) const {
     const std::vector<std::string_view> names = detail::path_components(path);
-    // Where a part fails, the last `**` takes one name more. An earlier one need not be tried again: it could only put
-    // what follows it further back, and a name with a dot that stops the last one stops the earlier one, too.
+    // If a part fails to match, the last `**` takes one more name. An earlier `**` need not be tried again. It could
+    // only move the following parts further back, and a name with a dot that stops the last `**` also stops an earlier
+    // one.
     std::size_t at = 0;
     std::size_t name = 0;
     std::size_t after_any = npos;  // the segment behind the last `**`
-    std::size_t any_until = 0;     // how many names it has taken
+    std::size_t any_until = 0;     // number of names that `**` has taken
     while (name < names.size() || at < segments_.size()) {
       if (at < segments_.size() && segments_[at].any_depth) {
         after_any = ++at;
@@ -105,7 +107,7 @@ class glob {
     return true;
   }
 
-  /// Whether anything beneath this directory could match: false spares a walk.
+  /// Returns true if a path beneath this directory could match. If not, the caller need not list the directory.
   /// \param path  relative to `prefix()`.
   bool may_match_beneath(std::string_view path) const {
     const std::vector<std::string_view> names = detail::path_components(path);
@@ -152,7 +154,7 @@ class glob {
     return plain;
   }
 
-  // One character of the text, moving on behind it.
+  // Takes one character of the text, and moves `at` behind it.
   static char32_t take(std::string_view text, std::size_t& at) {
     const utf8_unit unit = decode_utf8(text.substr(at));
     if (!unit.valid()) return raw_byte + static_cast<unsigned char>(text[at++]);
@@ -264,4 +266,4 @@ class glob {
   std::vector<segment> segments_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

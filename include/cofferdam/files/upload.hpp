@@ -15,23 +15,23 @@
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 /// Copies files of the host into an environment: `co_await upload(env, files("data.csv", "logs/**/*.txt").into("in"))`.
 ///
-/// All is looked up first; then each file is written whole or not at all. A name without a file, a pattern without a
-/// match and every file that cannot be read or written become failures of the result, and the rest goes on. Existing
+/// First all files are looked up; then each file is written whole or not at all. A name without a file, a pattern
+/// without a match and a file that cannot be read or written are failures in the result, and the rest goes on. Existing
 /// files are replaced. FIFOs, sockets and devices are failures; nothing blocks. Big files are streamed in small pieces,
-/// and whatever else runs on the executor has its turn between them; an environment that only takes files whole (no
-/// `put_files`) gets at most 256 MiB a file, and modes with an x bit by a `chmod` command.
+/// and other work on the executor runs between them. An environment that only writes whole files (no `put_files`) gets
+/// at most 256 MiB per file, and modes with an x bit by a `chmod` command.
 ///
 /// \param  environment  the caller keeps it until the awaitable completes.
-/// \param  set          host paths; what it says about names, links and limits is at `file_set`.
-/// \return              what arrived, in the set's order, and what did not.
-/// \throws              error{errc::collision} where two files would get one name, and error{errc::too_large} where the
-///                      set is larger than it may be: before anything is written. error{errc::cancelled},
+/// \param  set          host paths. `file_set` documents names, links and limits.
+/// \return              the transferred files, in the set's order, and the failures.
+/// \throws              error{errc::collision} if two files would get one name, and error{errc::too_large} if the set
+///                      exceeds its limits. Both are thrown before anything is written. error{errc::cancelled},
 ///                      error{errc::environment_closed}, error{errc::provider_lost}.
-/// \par Cancellation    terminal: what was written whole stays.
+/// \par Cancellation    terminal: files that were written completely stay.
 /// \par Lifetime        the set is moved in.
 /// \par Source          Stirrup's `upload_files`, without its defects.
 /// \par Example         examples/quickstart.cpp
@@ -50,4 +50,4 @@ awaitable<transfer> upload(E& environment, file_set set) {
   }
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/callable_argument.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/llm/chat_model.hpp>
 #include <cofferdam/tools/code_exec.hpp>
@@ -24,17 +25,16 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// A model, the tools it gets, and how long it may work: a copyable recipe that holds no state of any work. A `session` is
-/// what works.
+/// A model, its tools and its limits: a copyable recipe without any state. A `session` does the work.
 ///
 ///     agent helper(chat_completions_client(executor, chat_completions_options("gpt-5-mini")));
 ///     helper.max_turns(20).instructions("Answer in German.");
 ///
-/// Without `tool` it has `code_exec`, `read_file`, `write_file`, `list_files` and `view_image`; and, where none of its tools
-/// ends the work, `finish`.
-/// \par Threads  sessions of one agent may run at once, on the model's executor.
+/// Without a call of `tool` the tools are `code_exec`, `read_file`, `write_file`, `list_files` and `view_image`. If no
+/// tool ends the work, `finish` is added.
+/// \par Threads  sessions of one agent may run at once, on the model's executor, a strand on pools.
 class agent {
  public:
   /// Makes a tool over a session's environment, which outlives the tool.
@@ -43,14 +43,17 @@ class agent {
   template <chat_model M>
   explicit agent(M model) : model_(as_any(std::move(model))) {}
 
-  /// Gives it a tool, and with the first one only those that are given:
-  /// `helper.tool([](any_environment& env) { return tools::code_exec(env); })`.
-  /// \param make  called once for each session.
+  /// Adds a tool. The first added tool replaces the default ones: `helper.tool([](any_environment& env) { return
+  /// tools::code_exec(env); })`.
+  /// \param make  called once for each session. g++ before 13 refuses a temporary lambda that captures by value: name
+  ///              it first.
   template <class Make>
-    requires std::invocable<Make&, any_environment&> && tools::tool<std::invoke_result_t<Make&, any_environment&>>
-  agent& tool(Make make) {
-    makers_.push_back([make = std::move(make)](any_environment& environment) mutable {
-      if constexpr (std::same_as<std::invoke_result_t<Make&, any_environment&>, tools::any_tool>) {
+    requires std::invocable<std::decay_t<Make>&, any_environment&> &&
+             tools::tool<std::invoke_result_t<std::decay_t<Make>&, any_environment&>>
+  agent& tool(Make&& make) {
+    detail::require_safe_callable<Make>();
+    makers_.push_back([make = std::decay_t<Make>(std::forward<Make>(make))](any_environment& environment) mutable {
+      if constexpr (std::same_as<std::invoke_result_t<std::decay_t<Make>&, any_environment&>, tools::any_tool>) {
         return make(environment);
       } else {
         return tools::any_tool(make(environment));
@@ -58,44 +61,44 @@ class agent {
     });
     return *this;
   }
-  /// What else the model is told in the system's name.
+  /// Adds instructions to the system message.
   agent& instructions(std::string text) {
     instructions_ = std::move(text);
     return *this;
   }
-  /// How often the model is asked in one run. 30 as it is made; at least 1.
+  /// Sets the maximum number of turns in one run. Default 30; at least 1.
   agent& max_turns(std::size_t count) {
     if (count == 0) throw error(errc::invalid_argument, "agent: max_turns has to be at least 1");
     max_turns_ = count;
     return *this;
   }
-  /// Warns the model when so many turns are left. As it is made: a fifth of `max_turns`.
+  /// Sets the number of remaining turns at which the model gets a warning. Default: a fifth of `max_turns`.
   agent& warn_from(std::size_t turns_left) {
     warn_from_ = turns_left;
     return *this;
   }
-  /// How many tokens the model's context has. Where it is known, the conversation is summarised when 70 % are used;
-  /// otherwise when the service complains.
+  /// Sets the size of the model's context in tokens. If it is known, the conversation is summarised when 70 % are used;
+  /// otherwise when the service reports that the conversation is too long.
   agent& context_window(std::uint64_t tokens) {
     context_window_ = tokens;
     return *this;
   }
-  /// Ends a run that has used more tokens than this, in and out together.
+  /// Ends a run that has used more tokens than this, input and output together.
   agent& token_budget(std::uint64_t tokens) {
     token_budget_ = tokens;
     return *this;
   }
-  /// For each answer; else the model's own.
+  /// Limits the tokens of each answer. Default: the limit of the model.
   agent& max_output_tokens(std::uint64_t most) {
     max_output_tokens_ = most;
     return *this;
   }
-  /// An answer without a tool call is the end, and its text the reason.
+  /// Ends a run at an answer without a tool call; its text is the reason.
   agent& text_is_finish() {
     text_is_finish_ = true;
     return *this;
   }
-  /// How many calls of tools that only read run at once. 4 as it is made; 1: one after another.
+  /// Sets how many calls of read-only tools run at once. Default 4; 1: one after another.
   agent& parallel_reads(std::size_t most) {
     parallel_reads_ = std::max<std::size_t>(most, 1);
     return *this;
@@ -111,7 +114,8 @@ class agent {
   bool is_text_finish() const noexcept { return text_is_finish_; }
   std::size_t parallel_reads() const noexcept { return parallel_reads_; }
 
-  /// The tools for one session. \param environment  outlives them, and stays at one address.
+  /// Makes the tools for one session.
+  /// \param environment  outlives them, and must not be moved.
   std::vector<tools::any_tool> make_tools(any_environment& environment) const {
     std::vector<tools::any_tool> made;
     for (const tool_maker& each : makers_) made.push_back(each(environment));
@@ -147,4 +151,4 @@ class agent {
   bool text_is_finish_ = false;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -11,24 +11,24 @@
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// What happens in a session.
+/// The kind of an event in a session.
 enum class agent_event_kind {
-  turn,         ///< the model is asked; `turn()`
-  text,         ///< a piece of what it says; `text()`
-  reasoning,    ///< a piece of what it thinks; `text()`
+  turn,         ///< a request to the model begins; `turn()`
+  text,         ///< a piece of its answer; `text()`
+  reasoning,    ///< a piece of its reasoning; `text()`
   tool_begun,   ///< a tool is called; `name()`, `call_id()`, `text()`: the arguments as the model wrote them
-  tool_output,  ///< a piece of what the tool's work prints; `stream()`, `text()`: any bytes
+  tool_output,  ///< a piece of the tool's output; `stream()`, `text()`: any bytes
   tool_ended,   ///< the tool has answered; `success()`, `duration()`, `text()`: the answer
-  shortened,    ///< the conversation was too long for the model; `text()`: what was done about it
-  saved,        ///< a file is in the output directory; `text()`: its host path, `size()`
-  not_saved,    ///< a file is not; `name()`: its path in the workspace, `text()`: why
+  shortened,    ///< the conversation was too long for the model; `text()`: the way in which it was shortened
+  saved,        ///< a file was saved in the output directory; `text()`: its host path, `size()`
+  not_saved,    ///< a file was not saved; `name()`: its path in the workspace, `text()`: the reason
 };
 
-/// Something that happens in a session. Its texts live while the listener runs.
+/// An event in a session. Its texts are valid while the listener runs.
 ///
-/// What comes from the model or a tool is shown as it came, control characters and all: `printable_text` is for terminals.
+/// Texts from the model or a tool are unchanged, including control characters: use `printable_text` for terminals.
 class agent_event {
  public:
   explicit agent_event(agent_event_kind kind, std::string_view text = {}) : kind_(kind), text_(text) {}
@@ -68,8 +68,8 @@ class agent_event {
   }
   /// Bytes.
   std::uint64_t size() const noexcept { return size_; }
-  agent_event& size(std::uint64_t bytes) {
-    size_ = bytes;
+  agent_event& size(std::uint64_t byte_count) {
+    size_ = byte_count;
     return *this;
   }
 
@@ -85,7 +85,7 @@ class agent_event {
   bool success_ = false;
 };
 
-/// Told what happens, on the session's executor. Does not throw, and does not call the session.
+/// Receives the events of a session, on the session's executor. Must not throw, and must not call the session.
 using agent_listener = std::function<void(const agent_event& what)>;
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -13,44 +13,44 @@
 #include <string>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// How a run ended.
+/// The reason for the end of a run.
 enum class agent_end {
   finished,      ///< the model called a tool that ends the work, and that succeeded
-  max_turns,     ///< it was asked as often as it may be
-  token_budget,  ///< it has used as many tokens as it may
-  no_calls,      ///< it did nothing but talk, three times in a row
-  same_mistake,  ///< it sent the same invalid call five times
+  max_turns,     ///< the maximum number of turns was reached
+  token_budget,  ///< the token budget was used up
+  no_calls,      ///< three answers in a row had no tool call
+  same_mistake,  ///< the same invalid call was sent five times
 };
 
-/// What one tool has done.
+/// The statistics of one tool.
 class tool_account {
  public:
   std::size_t calls = 0;
-  std::size_t failures = 0;  ///< of `calls`: answers without success
+  std::size_t failures = 0;  ///< of `calls`: those that failed
   std::chrono::nanoseconds time{};
 };
 
-/// What a run came to. A value.
+/// The result of a run. A value.
 class agent_result {
  public:
   agent_result() = default;
 
   agent_end end = agent_end::max_turns;
-  /// What the model said of it: the argument `reason` of its last call, or its text. Not to be trusted.
+  /// The model's explanation: the argument `reason` of its last call, or its text. Untrusted.
   std::string reason;
-  /// The arguments with which it ended the work; empty where it did not.
+  /// The arguments of the call that ended the work; otherwise empty.
   boost::json::object arguments;
-  /// The files in the output directory, and those of which something went wrong; see `session::save_unfinished`.
+  /// The files in the output directory, and the failed ones; see `session::save_unfinished`.
   transfer saved;
   std::size_t turns = 0;
   chat_usage usage;
-  /// What was waited for the model.
+  /// The time spent waiting for the model.
   std::chrono::nanoseconds model_time{};
   std::map<std::string, tool_account> tools;
 
   bool finished() const noexcept { return end == agent_end::finished; }
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

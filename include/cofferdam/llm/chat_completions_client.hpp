@@ -15,7 +15,9 @@
 #include <cofferdam/llm/detail/completion_reply.hpp>
 #include <cofferdam/llm/detail/completion_request.hpp>
 #include <cofferdam/net/http_client.hpp>
+#include <cofferdam/net/json_object_view.hpp>
 #include <cofferdam/net/net_error.hpp>
+#include <cofferdam/net/readable_json.hpp>
 #include <cofferdam/net/sse_reader.hpp>
 #include <cofferdam/os/random_text.hpp>
 
@@ -43,11 +45,11 @@
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// What a `chat_completions_client` and its requests share.
+/// The state that a `chat_completions_client` and its requests share.
 class completions_core {
  public:
   completions_core(asio::any_io_executor executor, chat_completions_options options)
@@ -60,11 +62,12 @@ class completions_core {
       if (each.value().size() >= 16) redactor_.hide(e2b::secret(each.value()));
     if (key.empty()) return;
     std::string text("Bearer ");
-    text.reserve(text.size() + key.size());  // so that it lies in one place, which is wiped
+    text.reserve(text.size() + key.size());  // keeps the text in one place, which is wiped
     text += key;
     authorization_ = undumped_text(std::move(text));
-    // A key with a line break in it is found out now and not at the first request; the sentence does not show it.
-    http_request().secret_field("Authorization", authorization_);
+    // Detects a key with a line break now instead of at the first request; the sentence does not show the key.
+    http_request probe;
+    probe.secret_field("Authorization", authorization_);
   }
 
   const chat_completions_options& options() const noexcept { return options_; }
@@ -101,7 +104,7 @@ class completions_core {
     }
     std::optional<std::uint64_t> most = what.max_output_tokens();
     if (!most) most = options_.max_output_tokens();
-    if (most) made[as_json_text(options_.token_limit_field())] = *most;
+    if (most) made[json_view(options_.token_limit_field())] = *most;
     if (what.temperature()) made["temperature"] = *what.temperature();
     if (what.schema()) {
       boost::json::object schema;
@@ -120,13 +123,13 @@ class completions_core {
       made["stream_options"] = std::move(usage);
     }
     for (const auto& each : options_.extra_body()) made[each.key()] = each.value();
-    return json_text(made);
+    return readable_json(made);
   }
 
  private:
   static chat_completions_options resolved(chat_completions_options options) {
     options.resolve([](const char* name) {
-      const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): as everybody's configuration
+      const char* const value = std::getenv(name);  // every program reads its configuration like this
       if (value != nullptr && std::string_view(name).ends_with("_API_KEY")) keep_out_of_core_dumps(value);
       return std::string(value == nullptr ? "" : value);
     });
@@ -149,16 +152,16 @@ class completions_core {
   undumped_text authorization_;
 };
 
-/// How one attempt went.
+/// The result of one attempt.
 class completion_attempt {
  public:
   std::optional<chat_reply> reply;
-  std::optional<error> failure;                   ///< where there is no reply
-  bool may_repeat = false;                        ///< and another attempt may do better
-  std::optional<std::chrono::milliseconds> wait;  ///< which the service asks for
+  std::optional<error> failure;                   ///< set if there is no reply
+  bool may_repeat = false;                        ///< another attempt may succeed
+  std::optional<std::chrono::milliseconds> wait;  ///< the wait that the service requests
 };
 
-/// The body of an answer, piece by piece, into `take`.
+/// Passes the body of an answer to `take`, piece by piece.
 template <class Take>
 awaitable<void> read_pieces(http_exchange& answer, Take& take) {
   std::array<std::byte, 16 * 1024> piece;
@@ -169,7 +172,8 @@ awaitable<void> read_pieces(http_exchange& answer, Take& take) {
   }
 }
 
-/// Reads a streamed answer. \param told  set as soon as the listener has been told something.
+/// Reads a streamed answer.
+/// \param told  set as soon as the listener has received a piece.
 inline awaitable<chat_reply> read_streamed(std::shared_ptr<completions_core> core, http_exchange& answer,
                                            const chat_request& what, bool& told) {
   const std::string peer = core->peer();
@@ -190,7 +194,7 @@ inline awaitable<chat_reply> read_streamed(std::shared_ptr<completions_core> cor
     const boost::json::object* const object = value ? value->if_object() : nullptr;
     if (object == nullptr)
       throw chat_failure(chat_errc::bad_answer, peer + ": an event of the answer is no JSON object");
-    if (const boost::json::value* const wrong = field(*object, "error"); wrong != nullptr && !wrong->is_null()) {
+    if (const boost::json::value* const wrong = member(*object, "error"); wrong != nullptr && !wrong->is_null()) {
       service_complaint complaint;
       complaint.take(*object);
       complaint.message = core->clean(complaint.message);
@@ -226,7 +230,7 @@ inline awaitable<chat_reply> read_whole(std::shared_ptr<completions_core> core, 
   if (object == nullptr)
     throw chat_failure(chat_errc::bad_answer,
                        peer + ": the answer is no JSON object; check whether the base URL is that of an API");
-  if (const boost::json::value* const wrong = field(*object, "error"); wrong != nullptr && !wrong->is_null()) {
+  if (const boost::json::value* const wrong = member(*object, "error"); wrong != nullptr && !wrong->is_null()) {
     service_complaint complaint;
     complaint.take(*object);
     complaint.message = core->clean(complaint.message);
@@ -261,7 +265,7 @@ inline awaitable<completion_attempt> attempt_completion(std::shared_ptr<completi
     constexpr std::size_t most_complaint = 256 * 1024;
     const bytes text = co_await answer.read_all(most_complaint);
     service_complaint complaint = service_complaint::read(core->clean(as_text(text)));
-    complaint.message = core->clean(complaint.message);  // once more, behind JSON's escapes
+    complaint.message = core->clean(complaint.message);  // again, after JSON's escapes were decoded
     const int status = answer.status();
     const chat_errc why = classify(status, complaint);
     result.failure = chat_failure(why, complaint_sentence(peer, status, why, complaint));
@@ -289,7 +293,7 @@ inline awaitable<chat_reply> ask_completion(std::shared_ptr<completions_core> co
   for (unsigned number = 0;; ++number) {
     completion_attempt result = co_await attempt_completion(core, what, body, number);
     if (result.reply) co_return std::move(*result.reply);
-    if (!result.may_repeat || number >= options.max_retries()) throw error(*result.failure);
+    if (!result.may_repeat || number >= options.max_retries()) throw *result.failure;
     std::chrono::milliseconds pause =
         std::min(options.retry_pause() * (1U << std::min(number, 10U)), std::chrono::milliseconds(8000));
     pause -= pause * static_cast<long>(random_number() % 25U) / 100;
@@ -326,18 +330,19 @@ inline awaitable<chat_reply> complete_in_time(std::shared_ptr<completions_core> 
 
 }  // namespace detail
 
-/// Asks models by the protocol that most services and local servers speak: `POST {base URL}/chat/completions`. Models
+/// A client of the protocol that most services and local servers support: `POST {base URL}/chat/completions`. Models
 /// `chat_model`.
 ///
-/// Streams where the request has an `on_delta`, and takes a whole answer from a server that cannot. Images of tool
-/// messages are sent in a message of the user, since services take them nowhere else; a call without an answer gets one
-/// that says so, and answers to nothing are left out. A failure that may pass (408, 409, 429, 5xx, a connection that
-/// breaks) is tried again, after as long as the service asks for, but not once the listener was told a piece.
-/// \throws            from the constructor error{errc::invalid_argument} for a base URL, key or header that is none;
-///                    `chat` throws `chat_failure`s. No sentence holds the key, also where the service repeats it.
+/// Streams if the request has an `on_delta`; a server that cannot stream may send a whole answer. Images of tool
+/// messages are sent in a user message, because services accept them only there. A call without an answer gets an
+/// answer that states this, and answers without a call are left out. A temporary failure (408, 409, 429, 5xx, a lost
+/// connection) leads to a retry, after the wait that the service requests, but not once the listener has received a
+/// piece.
+/// \throws            from the constructor error{errc::invalid_argument} for an invalid base URL, key or header; `chat`
+///                    throws `chat_failure`s. No sentence contains the key, even if the service repeats it.
 /// \par Cancellation  terminal: the connection is closed; error{errc::cancelled}. Usable afterwards.
 /// \par Lifetime      copies share the connections. Requests that are under way keep what they need.
-/// \par Threads       the executor it was made with; many requests at a time.
+/// \par Threads       the executor it was made with, a strand on pools; many requests at a time.
 /// \par Source        OpenAI's API reference, "Chat Completions".
 class chat_completions_client {
  public:
@@ -346,7 +351,7 @@ class chat_completions_client {
 
   awaitable<chat_reply> chat(chat_request request) { return detail::complete_in_time(core_, std::move(request)); }
 
-  /// Where requests go: `https://api.openai.com/v1`. No secret is in it.
+  /// Returns the base URL of requests: `https://api.openai.com/v1`. Contains no secret.
   std::string base_url() const { return core_->peer(); }
   const std::string& model() const noexcept { return core_->options().model(); }
 
@@ -357,4 +362,4 @@ class chat_completions_client {
   std::shared_ptr<detail::completions_core> core_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -18,136 +18,112 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Which service a `chat_completions_client` asks, for which model, and how:
+/// The settings of a `chat_completions_client`: service, model, limits:
 ///
-///     chat_completions_options("gpt-5-mini")                                        // as the environment says
+///     chat_completions_options("gpt-5-mini")                                        // from the environment
 ///     chat_completions_options("qwen3").base_url("http://localhost:11434/v1")       // a server of one's own
 ///
-/// What is not set here comes from the environment, as with the official clients: `OPENAI_API_KEY`, `OPENAI_BASE_URL`,
-/// `OPENAI_ORG_ID`, `OPENAI_PROJECT_ID`, `OPENAI_CUSTOM_HEADERS` (lines of `Name: value`). Where no key and no URL is given
-/// and `OPENROUTER_API_KEY` is set, OpenRouter is asked. An empty variable counts as unset. Keys are taken from the
-/// environment only for the URL that goes with them: a `base_url` set here gets no key but one set here, unless
-/// `key_from_environment()` says so.
+/// Other settings come from the environment, as with the official clients: `OPENAI_API_KEY`, `OPENAI_BASE_URL`,
+/// `OPENAI_ORG_ID`, `OPENAI_PROJECT_ID`, `OPENAI_CUSTOM_HEADERS` (lines of `Name: value`). If neither a key nor a URL
+/// is given and `OPENROUTER_API_KEY` is set, the service is OpenRouter. An empty variable counts as unset. A key from
+/// the environment is used only for the URL that belongs to it: a `base_url` that is set here gets only a key that is
+/// set here, unless `key_from_environment()` was called.
 /// \par Source  OpenAI's API reference, "Chat Completions".
 class chat_completions_options {
  public:
-  /// \param model  as the service calls it; not empty.
+  /// \param model  its name at the service; not empty.
   explicit chat_completions_options(std::string model) : model_(std::move(model)) {
     if (model_.empty()) throw error(errc::invalid_argument, "chat_completions_options: the model has no name");
   }
 
-  /// Up to and with `/v1`, as a rule; `/chat/completions` is added.
-  chat_completions_options& base_url(std::string url) & {
+  /// Sets the base URL, usually up to and including `/v1`; `/chat/completions` is appended.
+  chat_completions_options& base_url(std::string url) {
     base_url_ = std::move(url);
     return *this;
   }
-  chat_completions_options&& base_url(std::string url) && { return std::move(base_url(std::move(url))); }
-  /// Sent as a bearer token, and never shown. Empty: none is sent.
-  chat_completions_options& api_key(std::string key) & {
+  /// Sets the key, which is sent as a bearer token, and never shown. Empty: none is sent.
+  chat_completions_options& api_key(std::string key) {
     api_key_ = undumped_text(std::move(key));
     return *this;
   }
-  chat_completions_options&& api_key(std::string key) && { return std::move(api_key(std::move(key))); }
-  /// Sends the environment's key to the URL that `base_url` says.
-  chat_completions_options& key_from_environment() & {
+  /// Sends the environment's key to the URL of `base_url`.
+  chat_completions_options& key_from_environment() {
     key_from_environment_ = true;
     return *this;
   }
-  chat_completions_options&& key_from_environment() && { return std::move(key_from_environment()); }
-  /// One more field for each request. \throws as `http_field`.
-  chat_completions_options& header(std::string name, std::string value) & {
+  /// Adds a field to each request.
+  /// \throws as `http_field`.
+  chat_completions_options& header(std::string name, std::string value) {
     headers_.set(std::move(name), std::move(value));
     return *this;
   }
-  chat_completions_options&& header(std::string name, std::string value) && {
-    return std::move(header(std::move(name), std::move(value)));
-  }
-  /// Members for each request's body, which replace ours: `{"reasoning_effort": "high"}`.
-  chat_completions_options& extra_body(boost::json::object members) & {
+  /// Sets members of each request's body, which override ours: `{"reasoning_effort": "high"}`.
+  chat_completions_options& extra_body(boost::json::object members) {
     extra_body_ = std::move(members);
     return *this;
   }
-  chat_completions_options&& extra_body(boost::json::object members) && {
-    return std::move(extra_body(std::move(members)));
-  }
-  /// The most tokens of an answer where the request does not say.
-  chat_completions_options& max_output_tokens(std::uint64_t most) & {
+  /// Sets the maximum number of tokens of an answer, for requests without a limit.
+  chat_completions_options& max_output_tokens(std::uint64_t most) {
     most_output_ = most;
     return *this;
   }
-  chat_completions_options&& max_output_tokens(std::uint64_t most) && { return std::move(max_output_tokens(most)); }
-  /// What the limit is called: "max_completion_tokens" as it is made; older servers know "max_tokens".
-  chat_completions_options& token_limit_field(std::string name) & {
+  /// Sets the name of the token limit in requests. Default: "max_completion_tokens"; older servers use "max_tokens".
+  chat_completions_options& token_limit_field(std::string name) {
     token_limit_field_ = std::move(name);
     return *this;
   }
-  chat_completions_options&& token_limit_field(std::string name) && {
-    return std::move(token_limit_field(std::move(name)));
-  }
-  /// The role of system messages: "system" as it is made; some models want "developer".
-  chat_completions_options& system_role(std::string name) & {
+  /// Sets the role of system messages. Default "system"; some models need "developer".
+  chat_completions_options& system_role(std::string name) {
     system_role_ = std::move(name);
     return *this;
   }
-  chat_completions_options&& system_role(std::string name) && { return std::move(system_role(std::move(name))); }
-  /// Sends back what the model has thought, as `reasoning_content`, for services that want that.
-  chat_completions_options& send_reasoning() & {
+  /// Sends the model's earlier reasoning back as `reasoning_content`, for services that need it.
+  chat_completions_options& send_reasoning() {
     send_reasoning_ = true;
     return *this;
   }
-  chat_completions_options&& send_reasoning() && { return std::move(send_reasoning()); }
-  /// Does not send `parallel_tool_calls`, which some servers refuse.
-  chat_completions_options& without_parallel_tool_calls_field() & {
+  /// Leaves `parallel_tool_calls` out, which some servers refuse.
+  chat_completions_options& without_parallel_tool_calls_field() {
     parallel_field_ = false;
     return *this;
   }
-  chat_completions_options&& without_parallel_tool_calls_field() && {
-    return std::move(without_parallel_tool_calls_field());
-  }
-  /// How often a request is sent again after a failure that may pass. 2 as it is made.
-  chat_completions_options& max_retries(unsigned times) & {
+  /// Sets the maximum number of retries after a temporary failure. Default 2.
+  chat_completions_options& max_retries(unsigned times) {
     max_retries_ = times;
     return *this;
   }
-  chat_completions_options&& max_retries(unsigned times) && { return std::move(max_retries(times)); }
-  /// The pause before the first retry, which doubles up to 8 s. 500 ms as it is made.
-  chat_completions_options& retry_pause(std::chrono::milliseconds first) & {
+  /// Sets the pause before the first retry; it doubles up to 8 s. Default 500 ms.
+  chat_completions_options& retry_pause(std::chrono::milliseconds first) {
     retry_pause_ = first;
     return *this;
   }
-  chat_completions_options&& retry_pause(std::chrono::milliseconds first) && { return std::move(retry_pause(first)); }
-  /// The longest that a service may make us wait before a retry. 120 s as it is made; a longer one fails at once.
-  chat_completions_options& longest_wait(std::chrono::milliseconds most) & {
+  /// Sets the maximum wait that a service may request before a retry; a longer one fails at once. Default 120 s.
+  chat_completions_options& longest_wait(std::chrono::milliseconds most) {
     longest_wait_ = most;
     return *this;
   }
-  chat_completions_options&& longest_wait(std::chrono::milliseconds most) && { return std::move(longest_wait(most)); }
-  /// For an answer, retries and all. 10 minutes as it is made; more than zero.
-  chat_completions_options& timeout(std::chrono::milliseconds limit) & {
+  /// Limits the time for an answer, including retries. Default 10 minutes; more than zero.
+  chat_completions_options& timeout(std::chrono::milliseconds limit) {
     timeout_ = positive(limit);
     return *this;
   }
-  chat_completions_options&& timeout(std::chrono::milliseconds limit) && { return std::move(timeout(limit)); }
-  /// Between two pieces of a streamed answer. 120 s as it is made; more than zero.
-  chat_completions_options& idle_timeout(std::chrono::milliseconds limit) & {
+  /// Limits the time between two pieces of a streamed answer. Default 120 s; more than zero.
+  chat_completions_options& idle_timeout(std::chrono::milliseconds limit) {
     idle_timeout_ = positive(limit);
     return *this;
   }
-  chat_completions_options&& idle_timeout(std::chrono::milliseconds limit) && { return std::move(idle_timeout(limit)); }
-  /// How TLS servers are verified.
-  chat_completions_options& tls(tls_settings settings) & {
+  /// Sets how TLS servers are verified.
+  chat_completions_options& tls(tls_settings settings) {
     tls_ = std::move(settings);
     return *this;
   }
-  chat_completions_options&& tls(tls_settings settings) && { return std::move(tls(std::move(settings))); }
-  /// Bytes of an answer. 16 MiB as it is made.
-  chat_completions_options& largest_answer(std::size_t bytes) & {
-    largest_answer_ = bytes;
+  /// Limits the size of an answer in bytes. Default 16 MiB.
+  chat_completions_options& largest_answer(std::size_t most) {
+    largest_answer_ = most;
     return *this;
   }
-  chat_completions_options&& largest_answer(std::size_t bytes) && { return std::move(largest_answer(bytes)); }
 
   const std::string& model() const noexcept { return model_; }
   const http_fields& headers() const noexcept { return headers_; }
@@ -165,8 +141,8 @@ class chat_completions_options {
   const tls_settings& tls() const noexcept { return tls_; }
   std::size_t largest_answer() const noexcept { return largest_answer_; }
 
-  /// What is sent to where, the environment looked at: the URL, the key, the fields. Called once, by the client.
-  /// \param variable  yields an environment variable, empty where it is not set.
+  /// Returns the URL, the key and the fields, also from the environment. Called once, by the client.
+  /// \param variable  returns an environment variable, empty if it is not set.
   template <class Variable>
   void resolve(Variable&& variable) {
     const bool own_url = base_url_.has_value();
@@ -188,7 +164,7 @@ class chat_completions_options {
     base_url_ = std::move(url);
     api_key_ = std::move(key);
   }
-  /// After `resolve`.
+  /// Available after `resolve`.
   const std::string& resolved_url() const { return base_url_.value(); }
   std::string_view resolved_key() const { return api_key_.value().view(); }
 
@@ -235,4 +211,4 @@ class chat_completions_options {
   std::size_t largest_answer_ = std::size_t{16} * 1024 * 1024;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -3,37 +3,39 @@
 #pragma once
 
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/worded_category.hpp>
 
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <type_traits>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Why a model gave no answer that can be used: the `cause()` of the `error` that a `chat_model` throws.
+/// The reason why a model gave no usable answer: the `cause()` of the `error` that a `chat_model` throws.
 enum class chat_errc {
   context_overflow = 1,  ///< the conversation is longer than the model's context: send less (errc::too_large)
   output_limit,          ///< the answer was cut off by the limit of output tokens (errc::too_large)
   request_too_large,     ///< one request with more tokens or bytes than the service takes at a time (errc::too_large)
   not_authenticated,     ///< no key, or a wrong one (errc::permission_denied)
   not_permitted,         ///< the key may not do that (errc::permission_denied)
-  no_quota,              ///< paid up or used up: waiting does not help (errc::permission_denied)
+  no_quota,              ///< no credit or quota left: waiting does not help (errc::permission_denied)
   no_such_model,         ///< no such model, or a wrong base URL (errc::not_found)
   rejected,              ///< the service does not understand the request (errc::invalid_argument)
   rate_limited,          ///< too many requests, also after the retries (errc::provider_failed)
-  service_failed,        ///< the service's own fault, also after the retries (errc::provider_failed)
-  filtered,              ///< a filter of the service held the answer back (errc::provider_failed)
-  bad_answer,            ///< what came is not an answer (errc::io_error)
-  cut_off,               ///< the connection broke off within an answer (errc::io_error)
+  service_failed,        ///< a failure of the service, also after the retries (errc::provider_failed)
+  filtered,              ///< a filter of the service withheld the answer (errc::provider_failed)
+  bad_answer,            ///< the response is not an answer (errc::io_error)
+  cut_off,               ///< the connection was lost within an answer (errc::io_error)
   timed_out,             ///< no whole answer within the time limit (errc::io_error)
 };
 
 namespace detail {
 
-class chat_category final : public std::error_category {
+class chat_words {
  public:
-  const char* name() const noexcept override { return "cofferdam.chat"; }
-  std::string message(int value) const override {
+  static constexpr const char* name = "cofferdam.chat";
+  static constexpr std::string_view message(int value) {
     switch (static_cast<chat_errc>(value)) {
       case chat_errc::context_overflow: return "the conversation is longer than the model's context";
       case chat_errc::output_limit: return "the answer was cut off by the output limit";
@@ -57,24 +59,21 @@ class chat_category final : public std::error_category {
 }  // namespace detail
 
 /// The category of `chat_errc`.
-inline const std::error_category& chat_error_category() noexcept {
-  static const detail::chat_category category;
-  return category;
-}
+inline const std::error_category& chat_error_category() noexcept { return detail::category_of<detail::chat_words>(); }
 
 /// Makes `chat_errc` usable wherever an error code is; found by argument-dependent lookup.
 inline std::error_code make_error_code(chat_errc value) noexcept {
   return {static_cast<int>(value), chat_error_category()};
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI
 
 template <>
 struct std::is_error_code_enum<cofferdam::chat_errc> : std::true_type {};
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The error that says this, with the `errc` that stands beside `why` above.
+/// Makes an error with this cause and the `errc` that belongs to it above.
 inline error chat_failure(chat_errc why, std::string sentence) {
   errc code = errc::io_error;
   switch (why) {
@@ -96,4 +95,4 @@ inline error chat_failure(chat_errc why, std::string sentence) {
   return error(code, std::move(sentence), why);
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

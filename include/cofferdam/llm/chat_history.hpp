@@ -6,7 +6,8 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/utf8.hpp>
 #include <cofferdam/llm/chat_message.hpp>
-#include <cofferdam/llm/detail/json_fields.hpp>
+#include <cofferdam/llm/detail/read_json.hpp>
+#include <cofferdam/net/json_object_view.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -19,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
@@ -45,13 +46,13 @@ inline error broken_history(const std::string& why) {
 
 }  // namespace detail
 
-/// A conversation as JSON, images and all: an array with an object for each message, `{"role": ..., "parts": [...]}`.
-/// What is not UTF-8 is mended.
+/// Returns a conversation as JSON, including images: an array with an object for each message, `{"role": ..., "parts":
+/// [...]}`. Invalid UTF-8 is repaired.
 inline boost::json::array history_to_json(const std::vector<chat_message>& messages) {
   boost::json::array all;
   for (const chat_message& each : messages) {
     boost::json::object one;
-    one["role"] = detail::as_json_text(detail::role_name(each.role()));
+    one["role"] = detail::json_view(detail::role_name(each.role()));
     boost::json::array parts;
     for (const chat_part& part : each.parts()) {
       boost::json::object made;
@@ -83,7 +84,7 @@ inline boost::json::array history_to_json(const std::vector<chat_message>& messa
   return all;
 }
 
-/// What `history_to_json` has written.
+/// Parses the output of `history_to_json`.
 /// \throws error{errc::invalid_argument} for anything else.
 inline std::vector<chat_message> history_from_json(const boost::json::value& saved) {
   const boost::json::array* const all = saved.if_array();
@@ -92,38 +93,37 @@ inline std::vector<chat_message> history_from_json(const boost::json::value& sav
   for (const boost::json::value& each : *all) {
     const boost::json::object* const one = each.if_object();
     if (one == nullptr) throw detail::broken_history("a message is no object");
-    const std::string_view name = detail::text_field(*one, "role");
+    const std::string_view name = detail::text_at(*one, "role");
     std::optional<chat_role> role;
     for (const chat_role which : {chat_role::system, chat_role::user, chat_role::assistant, chat_role::tool})
       if (detail::role_name(which) == name) role = which;
     if (!role) throw detail::broken_history("a message has no role");
     chat_message made(*role, std::string());
-    if (*role == chat_role::tool) made = chat_message::tool(std::string(detail::text_field(*one, "call_id")), {});
-    if (const boost::json::array* const parts = detail::array_field(*one, "parts"))
+    if (*role == chat_role::tool) made = chat_message::tool(std::string(detail::text_at(*one, "call_id")), {});
+    if (const boost::json::array* const parts = detail::array_at(*one, "parts"))
       for (const boost::json::value& value : *parts) {
         const boost::json::object* const part = value.if_object();
         if (part == nullptr) throw detail::broken_history("a part of a message is no object");
-        if (detail::field(*part, "base64") == nullptr) {
-          made.add(chat_part(std::string(detail::text_field(*part, "text"))));
+        if (detail::member(*part, "base64") == nullptr) {
+          made.add(chat_part(std::string(detail::text_at(*part, "text"))));
           continue;
         }
-        std::optional<bytes> content = base64_decode(detail::text_field(*part, "base64"));
+        std::optional<bytes> content = base64_decode(detail::text_at(*part, "base64"));
         if (!content) throw detail::broken_history("an image is not base64");
-        made.add(chat_part::image(std::move(*content), std::string(detail::text_field(*part, "mime_type"))));
+        made.add(chat_part::image(std::move(*content), std::string(detail::text_at(*part, "mime_type"))));
       }
-    if (const boost::json::array* const calls = detail::array_field(*one, "tool_calls"))
+    if (const boost::json::array* const calls = detail::array_at(*one, "tool_calls"))
       for (const boost::json::value& value : *calls) {
         const boost::json::object* const call = value.if_object();
         if (call == nullptr) throw detail::broken_history("a tool call is no object");
-        made.call(chat_tool_call(std::string(detail::text_field(*call, "id")),
-                                 std::string(detail::text_field(*call, "name")),
-                                 std::string(detail::text_field(*call, "arguments"))));
+        made.call(chat_tool_call(std::string(detail::text_at(*call, "id")), std::string(detail::text_at(*call, "name")),
+                                 std::string(detail::text_at(*call, "arguments"))));
       }
-    made.reasoning(std::string(detail::text_field(*one, "reasoning")));
-    made.refusal(std::string(detail::text_field(*one, "refusal")));
+    made.reasoning(std::string(detail::text_at(*one, "reasoning")));
+    made.refusal(std::string(detail::text_at(*one, "refusal")));
     messages.push_back(std::move(made));
   }
   return messages;
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

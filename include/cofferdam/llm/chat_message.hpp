@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Who says a message.
+/// The author of a message.
 enum class chat_role {
-  system,     ///< who the model is and what holds throughout
-  user,       ///< the task, and what stands in for the person who set it
+  system,     ///< general instructions for the model
+  user,       ///< the task, and other messages on behalf of the user
   assistant,  ///< the model
   tool,       ///< the answer to one of its calls
 };
@@ -43,7 +43,7 @@ class chat_part {
   const std::string& text() const noexcept { return text_; }
   /// Empty for a text.
   const std::string& mime_type() const noexcept { return mime_type_; }
-  /// The image's file; empty for a text. Lives as long as a copy of this.
+  /// Returns the image's file; empty for a text. Lives as long as a copy of this object.
   bytes_view content() const noexcept { return content_ ? bytes_view(*content_) : bytes_view(); }
 
  private:
@@ -52,17 +52,17 @@ class chat_part {
   std::shared_ptr<const bytes> content_;
 };
 
-/// A call that a model asks for, as it wrote it.
+/// A tool call, as the model wrote it.
 class chat_tool_call {
  public:
   chat_tool_call() = default;
   chat_tool_call(std::string id, std::string name, std::string arguments)
       : id_(std::move(id)), name_(std::move(name)), arguments_(std::move(arguments)) {}
 
-  /// What the answer refers to; unique in its message.
+  /// Returns the id to which the answer refers; unique in its message.
   const std::string& id() const noexcept { return id_; }
   const std::string& name() const noexcept { return name_; }
-  /// JSON text if all is well. Not to be trusted: it may be empty, cut off or no JSON at all.
+  /// Returns the arguments, normally JSON text. Untrusted: may be empty, incomplete or not JSON.
   const std::string& arguments() const noexcept { return arguments_; }
 
  private:
@@ -74,7 +74,7 @@ class chat_tool_call {
 /// One message of a conversation. A value.
 class chat_message {
  public:
-  /// An empty one of the user.
+  /// An empty message of the user.
   chat_message() = default;
   chat_message(chat_role role, std::string text) : role_(role) {
     if (!text.empty()) parts_.emplace_back(std::move(text));
@@ -83,7 +83,7 @@ class chat_message {
   static chat_message system(std::string text) { return {chat_role::system, std::move(text)}; }
   static chat_message user(std::string text) { return {chat_role::user, std::move(text)}; }
   static chat_message assistant(std::string text) { return {chat_role::assistant, std::move(text)}; }
-  /// The answer to a call. It may have images: a client moves them to where its service takes them.
+  /// Makes the answer to a call. It may have images: a client moves them to a place that its service accepts.
   static chat_message tool(std::string call_id, std::string text) {
     chat_message made(chat_role::tool, std::move(text));
     made.call_id_ = std::move(call_id);
@@ -97,32 +97,32 @@ class chat_message {
     parts_.push_back(std::move(part));
     return *this;
   }
-  chat_message&& add(chat_part part) && { return std::move(add(std::move(part))); }
-  /// All its texts, one behind the other.
+  [[nodiscard]] chat_message add(chat_part part) && { return std::move(add(std::move(part))); }
+  /// Returns all its texts, joined.
   std::string text() const {
     std::string all;
     for (const chat_part& each : parts_) all += each.text();
     return all;
   }
 
-  /// What the model wants called, in its order.
+  /// Returns the tool calls of the model, in its order.
   const std::vector<chat_tool_call>& tool_calls() const noexcept { return calls_; }
   chat_message& call(chat_tool_call one) & {
     calls_.push_back(std::move(one));
     return *this;
   }
-  chat_message&& call(chat_tool_call one) && { return std::move(call(std::move(one))); }
+  [[nodiscard]] chat_message call(chat_tool_call one) && { return std::move(call(std::move(one))); }
 
-  /// Of the tool role: which call this answers.
+  /// Returns the id of the answered call, in a message of the tool role.
   const std::string& call_id() const noexcept { return call_id_; }
 
-  /// What the model has thought, where its service tells; empty otherwise.
+  /// Returns the model's reasoning, if its service provides it; otherwise empty.
   const std::string& reasoning() const noexcept { return reasoning_; }
   chat_message& reasoning(std::string text) & {
     reasoning_ = std::move(text);
     return *this;
   }
-  /// Why the model will not, where its service has a field for that; empty otherwise.
+  /// Returns the reason of a refusal, if its service has a field for it; otherwise empty.
   const std::string& refusal() const noexcept { return refusal_; }
   chat_message& refusal(std::string text) & {
     refusal_ = std::move(text);
@@ -138,13 +138,13 @@ class chat_message {
   std::string refusal_;
 };
 
-/// What an answer has cost, in tokens; 0 where the service does not tell.
+/// The cost of an answer in tokens; 0 if the service does not report it.
 class chat_usage {
  public:
   std::uint64_t input = 0;      ///< all that was sent, cached or not
-  std::uint64_t output = 0;     ///< all that came, reasoning included
-  std::uint64_t cached = 0;     ///< of `input`: what the service still knew
-  std::uint64_t reasoning = 0;  ///< of `output`: what was thought and not said
+  std::uint64_t output = 0;     ///< all that was received, including reasoning
+  std::uint64_t cached = 0;     ///< of `input`: the part that the service had cached
+  std::uint64_t reasoning = 0;  ///< part of `output`: reasoning that is not part of the answer
 
   std::uint64_t total() const noexcept { return input + output; }
   chat_usage& operator+=(const chat_usage& other) noexcept {
@@ -156,4 +156,4 @@ class chat_usage {
   }
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/callable_argument.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/llm/chat_error.hpp>
@@ -20,9 +21,9 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// A tool as a model sees it.
+/// The description of a tool for a model.
 class chat_tool {
  public:
   chat_tool() = default;
@@ -41,21 +42,21 @@ class chat_tool {
   boost::json::object parameters_;
 };
 
-/// Whether a model may, must or must not call tools.
+/// The tool calls that a model may make: optional, required or none.
 enum class chat_tool_choice {
-  automatic,  ///< as it likes
+  automatic,  ///< any number
   required,   ///< at least one
   none,       ///< text only
 };
 
-/// What a piece of an answer belongs to.
+/// The part of an answer to which a piece belongs.
 enum class chat_delta_kind {
-  text,       ///< what it says
-  reasoning,  ///< what it thinks
-  tool_call,  ///< the name of a tool whose call has begun; its arguments are not told
+  text,       ///< text of the answer
+  reasoning,  ///< reasoning
+  tool_call,  ///< the name of a tool whose call has begun; its arguments are not reported
 };
 
-/// A piece of an answer that is still coming. The text lives during the call.
+/// A piece of an answer that is not complete yet. The text is valid during the call.
 class chat_delta {
  public:
   chat_delta(chat_delta_kind kind, std::string_view text) : kind_(kind), text_(text) {}
@@ -67,11 +68,11 @@ class chat_delta {
   std::string_view text_;
 };
 
-/// What is asked of a model: a conversation, the tools it may call, and how. A value.
+/// A request to a model: a conversation, the tools it may call, and settings. A value.
 class chat_request {
  public:
-  /// Told the answer piece by piece while it comes; the whole is in the reply all the same. Does not throw. A client that
-  /// begins an answer anew after a failure does so only before the first piece.
+  /// Receives the answer piece by piece; the reply contains the whole answer too. Must not throw. After a failure, a
+  /// client restarts an answer only before the first piece.
   using delta_listener = std::function<void(const chat_delta& piece)>;
 
   chat_request() = default;
@@ -82,9 +83,9 @@ class chat_request {
     messages_.push_back(std::move(one));
     return *this;
   }
-  chat_request&& add(chat_message one) && { return std::move(add(std::move(one))); }
+  [[nodiscard]] chat_request add(chat_message one) && { return std::move(add(std::move(one))); }
 
-  /// Shared, since the same list goes with every turn.
+  /// Sets the tools. Shared, because the same list is sent in every turn.
   chat_request& tools(std::shared_ptr<const std::vector<chat_tool>> list) & {
     tools_ = std::move(list);
     return *this;
@@ -92,7 +93,7 @@ class chat_request {
   chat_request& tools(std::vector<chat_tool> list) & {
     return tools(std::make_shared<const std::vector<chat_tool>>(std::move(list)));
   }
-  chat_request&& tools(std::vector<chat_tool> list) && { return std::move(tools(std::move(list))); }
+  [[nodiscard]] chat_request tools(std::vector<chat_tool> list) && { return std::move(tools(std::move(list))); }
   const std::vector<chat_tool>& tools() const noexcept {
     static const std::vector<chat_tool> none;
     return tools_ ? *tools_ : none;
@@ -104,39 +105,43 @@ class chat_request {
   }
   chat_tool_choice tool_choice() const noexcept { return choice_; }
 
-  /// The most tokens that the answer may have. Default: the client's, or the service's.
+  /// Limits the tokens of the answer. Default: the limit of the client or of the service.
   chat_request& max_output_tokens(std::uint64_t most) & {
     most_output_ = most;
     return *this;
   }
-  chat_request&& max_output_tokens(std::uint64_t most) && { return std::move(max_output_tokens(most)); }
+  [[nodiscard]] chat_request max_output_tokens(std::uint64_t most) && { return std::move(max_output_tokens(most)); }
   std::optional<std::uint64_t> max_output_tokens() const noexcept { return most_output_; }
 
   chat_request& temperature(double value) & {
     temperature_ = value;
     return *this;
   }
-  chat_request&& temperature(double value) && { return std::move(temperature(value)); }
+  [[nodiscard]] chat_request temperature(double value) && { return std::move(temperature(value)); }
   std::optional<double> temperature() const noexcept { return temperature_; }
 
-  /// Asks for an answer that is JSON of this schema. A model may not keep to it: check what comes.
+  /// Requests an answer that is JSON of this schema. A model may violate it: check the answer.
   /// \param name  1 to 64 of `[A-Za-z0-9_-]`.
   chat_request& json_schema(std::string name, boost::json::object schema) & {
     schema_name_ = std::move(name);
     schema_ = std::move(schema);
     return *this;
   }
-  chat_request&& json_schema(std::string name, boost::json::object schema) && {
+  [[nodiscard]] chat_request json_schema(std::string name, boost::json::object schema) && {
     return std::move(json_schema(std::move(name), std::move(schema)));
   }
   const std::string& schema_name() const noexcept { return schema_name_; }
   const std::optional<boost::json::object>& schema() const noexcept { return schema_; }
 
-  chat_request& on_delta(delta_listener hears) & {
-    on_delta_ = std::move(hears);
+  /// Sets the listener for the pieces of a streamed answer. g++ before 13 refuses a temporary lambda that captures by
+  /// value: name it first.
+  chat_request& on_delta(detail::callable_argument<void(const chat_delta& piece)> listener) & {
+    on_delta_ = listener.take();
     return *this;
   }
-  chat_request&& on_delta(delta_listener hears) && { return std::move(on_delta(std::move(hears))); }
+  [[nodiscard]] chat_request on_delta(detail::callable_argument<void(const chat_delta& piece)> listener) && {
+    return std::move(on_delta(std::move(listener)));
+  }
   const delta_listener& on_delta() const noexcept { return on_delta_; }
 
  private:
@@ -150,30 +155,31 @@ class chat_request {
   delta_listener on_delta_;
 };
 
-/// What a model has answered.
+/// The answer of a model.
 class chat_reply {
  public:
   chat_reply() = default;
   explicit chat_reply(chat_message message) : message_(std::move(message)) {}
 
-  /// Of the assistant's role; to be added to the conversation as it is.
+  /// Returns a message of the assistant, which can be added to the conversation unchanged.
   const chat_message& message() const noexcept { return message_; }
   std::string text() const { return message_.text(); }
 
   const chat_usage& usage() const noexcept { return usage_; }
-  chat_reply& usage(chat_usage tokens) & {
+  chat_reply& usage(chat_usage tokens) {
     usage_ = tokens;
     return *this;
   }
-  /// Why it ended, in the service's word: "stop", "tool_calls". A hint; `tool_calls()` of the message is what counts.
+  /// Returns the service's reason for the end: "stop", "tool_calls". This is a hint; only `tool_calls()` of the message
+  /// counts.
   const std::string& finish_reason() const noexcept { return finish_; }
-  chat_reply& finish_reason(std::string word) & {
+  chat_reply& finish_reason(std::string word) {
     finish_ = std::move(word);
     return *this;
   }
-  /// What the service calls the model that answered; empty where it does not tell.
+  /// Returns the service's name of the model that answered; empty if there is none.
   const std::string& model() const noexcept { return model_; }
-  chat_reply& model(std::string name) & {
+  chat_reply& model(std::string name) {
     model_ = std::move(name);
     return *this;
   }
@@ -185,22 +191,21 @@ class chat_reply {
   std::string model_;
 };
 
-/// Something that answers a conversation: a service (`chat_completions_client`), or a model in this process.
+/// A type that answers a conversation: a service (`chat_completions_client`), or a model in this process.
 ///
-/// `chat(request)` yields the whole answer; where the request has an `on_delta`, that is told the pieces before. An answer
-/// that was cut off by a limit is no answer.
-/// Throws `error`, with a `chat_errc` as its `cause()`: context_overflow and output_limit above all, which a caller can
-/// do something about; `error{errc::cancelled}` where the awaiting coroutine was cancelled (terminal). May be asked many
-/// things at once, by coroutines of one executor.
+/// `chat(request)` returns the whole answer; if the request has an `on_delta`, it receives the pieces before. An answer
+/// that was cut off by a limit is a failure. Throws `error`, with a `chat_errc` as its `cause()`: context_overflow and
+/// output_limit are the ones that a caller can handle; `error{errc::cancelled}` if the awaiting coroutine was cancelled
+/// (terminal). Many requests may be under way at once, from coroutines of one executor.
 template <class M>
 concept chat_model = requires(M& model, chat_request request) {
   { model.chat(std::move(request)) } -> awaitable_of<chat_reply>;
 };
 
-/// Any model, chosen at run time. One virtual call a request. Copies share the model.
+/// A model of any type, chosen at run time. Each request costs one virtual call. Copies share the model.
 class any_chat_model {
  public:
-  /// No model; asking it throws `error{errc::invalid_argument}`.
+  /// Holds no model; `chat` throws `error{errc::invalid_argument}`.
   any_chat_model() = default;
 
   template <class M>
@@ -236,4 +241,4 @@ class any_chat_model {
   std::shared_ptr<interface> inside_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

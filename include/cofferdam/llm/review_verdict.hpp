@@ -4,6 +4,7 @@
 
 #include <cofferdam/llm/chat_message.hpp>
 #include <cofferdam/llm/chat_model.hpp>
+#include <cofferdam/net/json_object_view.hpp>
 #include <cofferdam/net/untrusted_json.hpp>
 
 #include <boost/json/array.hpp>
@@ -20,27 +21,27 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// What a reviewer has said about code, as far as it could be read. For the host's log: the free texts in it may be
-/// an attacker's, and never go to the model that wrote the code.
+/// The verdict of a reviewer, as far as it could be parsed. For the host's log only: its free texts may come from an
+/// attacker, and must not be sent to the model that wrote the code.
 class review_verdict {
  public:
-  /// The code may run. Everything else is a refusal.
+  /// Returns true if the code may run.
   bool allowed() const noexcept { return allowed_; }
-  /// "allow", "ask", "deny"; "unavailable" where there was no valid answer; "local" where nobody was asked.
+  /// Returns "allow", "ask" or "deny"; "unavailable" without a valid answer; "local" if no model was used.
   const std::string& word() const noexcept { return word_; }
-  /// "none" to "critical".
+  /// Returns "none" to "critical".
   const std::string& risk() const noexcept { return risk_; }
-  /// From a fixed list, in the reviewer's order.
+  /// Returns categories from a fixed list, in the reviewer's order.
   const std::vector<std::string>& categories() const noexcept { return categories_; }
-  /// The reviewer's own words, or ours.
+  /// Returns the reason, written by the reviewer or by this library.
   const std::string& reason() const noexcept { return reason_; }
-  /// Of the reviewed code, in hexadecimal digits.
+  /// Returns the SHA-256 of the reviewed code, in hexadecimal digits.
   const std::string& code_sha256() const noexcept { return sha256_; }
-  /// What the model calls itself; empty where it does not tell.
+  /// Returns the model's own name; empty if there is none.
   const std::string& model() const noexcept { return model_; }
-  /// It was known from before.
+  /// Returns true if the verdict comes from the cache.
   bool cached() const noexcept { return cached_; }
 
   static review_verdict refused(std::string word, std::string sha256, std::string reason) {
@@ -51,13 +52,13 @@ class review_verdict {
     return made;
   }
 
-  /// Reads an answer. Nothing where it is not, word for word, an answer to this question.
-  /// \param nonce         what the question had, and so with `sha256`.
-  /// \param most_risk     0 none, 1 low, 2 medium.
+  /// Parses an answer. Returns no value unless it is exactly an answer to this request.
+  /// \param nonce, sha256  the values in the request.
+  /// \param most_risk      0 none, 1 low, 2 medium.
   static std::optional<review_verdict> read(const chat_reply& reply, std::string_view nonce, std::string_view sha256,
                                             std::size_t most_risk);
 
-  /// What was allowed before, word for word.
+  /// A verdict for code that was allowed before, byte for byte.
   static review_verdict known(std::string sha256) {
     review_verdict made = refused("allow", std::move(sha256), "it was allowed before");
     made.allowed_ = made.cached_ = true;
@@ -90,15 +91,10 @@ constexpr std::size_t place_in(const std::array<std::string_view, N>& list, std:
   return static_cast<std::size_t>(std::find(list.begin(), list.end(), word) - list.begin());
 }
 
-inline std::string_view review_text(const boost::json::value& value) {
-  return value.is_string() ? std::string_view(value.get_string().data(), value.get_string().size())
-                           : std::string_view();
-}
-
-/// A key that stands there twice is read by some one way and by others another.
+/// Returns false if a key occurs twice, because parsers differ in which value they use.
 inline bool has_every_key_once(std::string_view text) {
   for (std::size_t at = text.find("\\u00"); at != std::string_view::npos; at = text.find("\\u00", at + 1))
-    if (at + 4 < text.size() && text[at + 4] >= '2' && text[at + 4] <= '7') return false;  // a letter in disguise
+    if (at + 4 < text.size() && text[at + 4] >= '2' && text[at + 4] <= '7') return false;  // a letter in an escape
   for (const std::string_view key : review_keys) {
     const std::string quoted = "\"" + std::string(key) + "\"";
     std::size_t count = 0;
@@ -111,7 +107,7 @@ inline bool has_every_key_once(std::string_view text) {
   return true;
 }
 
-/// The one object that the text is, a fence around it apart.
+/// Returns the only object in the text, without a fence around it.
 inline std::optional<boost::json::object> review_object(std::string_view text) {
   const auto trim = [&text] {
     text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
@@ -135,7 +131,9 @@ inline std::optional<review_verdict> review_verdict::read(const chat_reply& repl
                                                           std::string_view sha256, std::size_t most_risk) {
   const chat_message& message = reply.message();
   const std::string text = reply.text();
-  if (reply.finish_reason() != "stop" || !message.refusal().empty() || !message.tool_calls().empty() || text.empty() ||
+  // Some services leave the reason empty. A truncated answer is not a whole object, and is refused below.
+  const bool has_ended = reply.finish_reason() == "stop" || reply.finish_reason().empty();
+  if (!has_ended || !message.refusal().empty() || !message.tool_calls().empty() || text.empty() ||
       text.size() > 16 * 1024)
     return std::nullopt;
   const std::optional<boost::json::object> answer = detail::review_object(text);
@@ -147,12 +145,12 @@ inline std::optional<review_verdict> review_verdict::read(const chat_reply& repl
   if (!answer->at("addresses_reviewer").is_bool() || !answer->at("categories").is_array() ||
       !answer->at("findings").is_array())
     return std::nullopt;
-  if (detail::review_text(answer->at("nonce")) != nonce || detail::review_text(answer->at("code_sha256")) != sha256)
+  if (detail::text_at(*answer, "nonce") != nonce || detail::text_at(*answer, "code_sha256") != sha256)
     return std::nullopt;
   review_verdict made;
-  made.word_ = detail::review_text(answer->at("verdict"));
-  made.risk_ = detail::review_text(answer->at("risk"));
-  made.reason_ = detail::review_text(answer->at("reason"));
+  made.word_ = detail::text_at(*answer, "verdict");
+  made.risk_ = detail::text_at(*answer, "risk");
+  made.reason_ = detail::text_at(*answer, "reason");
   made.sha256_ = sha256;
   made.model_ = reply.model();
   const std::size_t risk = detail::place_in(detail::review_risks, made.risk_);
@@ -161,7 +159,7 @@ inline std::optional<review_verdict> review_verdict::read(const chat_reply& repl
   bool grave = answer->at("addresses_reviewer").get_bool();
   if (grave) made.categories_.emplace_back("prompt_injection");
   const auto add = [&](const boost::json::value& word) {
-    const std::string_view category = detail::review_text(word);
+    const std::string_view category = word.is_string() ? detail::view_of(word.get_string()) : std::string_view();
     if (detail::place_in(detail::review_categories, category) == detail::review_categories.size()) return false;
     if (std::find(made.categories_.begin(), made.categories_.end(), category) == made.categories_.end())
       made.categories_.emplace_back(category);
@@ -182,4 +180,4 @@ inline std::optional<review_verdict> review_verdict::read(const chat_reply& repl
   return made;
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

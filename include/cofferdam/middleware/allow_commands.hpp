@@ -22,11 +22,11 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-// What an allowlist says, compiled. Shared by the recipe, its copies and every environment; never changed once shared.
+// A compiled allowlist. Shared by the recipe, its copies and every environment; never changed while it is shared.
 class command_policy {
  public:
   explicit command_policy(std::vector<std::string> patterns) {
@@ -37,7 +37,7 @@ class command_policy {
   void match_prefixes() noexcept { as_prefix_ = true; }
   void allow_variable(std::string name) { allowed_variables_.push_back(std::move(name)); }
 
-  // Refuses the command and leaves it as it was, or makes it one that needs no shell.
+  // Refuses the command and leaves it unchanged, or turns it into a command that needs no shell.
   std::optional<command_result> admit(command& c) const {
     std::vector<std::string> split;
     if (c.is_shell()) {
@@ -91,7 +91,8 @@ class command_policy {
     return warnings;
   }
 
-  // For one decision; 12 ms at worst when measured. `.*` over the longest line takes two thirds of it.
+  // The limit for one decision; it took 12 ms in the worst measured case. Matching `.*` against the longest line takes
+  // two thirds of it.
   static constexpr std::size_t most_steps = 1'000'000;
 
  private:
@@ -140,7 +141,7 @@ class command_policy {
     return {};
   }
 
-  /// What would be allowed is no secret: who does not know it tries one command after another.
+  /// Lists the patterns. They are no secret: a model without this list would try one command after another.
   std::string no_match_advice(std::string_view canonical) const {
     std::string advice =
         "The command matches no pattern of the allowlist. Patterns see the parsed command, so other quoting makes no "
@@ -148,7 +149,7 @@ class command_policy {
     constexpr std::size_t most_shown = 600;
     std::string shown;
     for (const command_pattern& each : patterns_) {
-      // As its author wrote it, but for what would break the line.
+      // As the author wrote it, without characters that would break the line.
       std::string one = shown.empty() ? "" : " , ";
       for (const char c : each.source()) one += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
       if (shown.size() + one.size() > most_shown) {
@@ -158,8 +159,15 @@ class command_policy {
       shown += one;
     }
     if (!patterns_.empty()) advice += " Allowed is what one of these regular expressions matches: " + shown;
-    if (canonical.find('\n') != std::string_view::npos)
-      advice += " An argument holds a line break, which most patterns do not admit: put such text into a file.";
+    if (canonical.find('\n') == std::string_view::npos) return advice;
+    advice += " An argument holds a line break, which most patterns do not admit: put such text into a file.";
+    for (const command_pattern& each : patterns_) {
+      std::size_t steps = most_steps;
+      if (each.match_across_lines(canonical, as_prefix_, steps) != match_state::complete) continue;
+      advice += " (Whoever writes the allowlist: \".\" matches no line break; \"(?s)" + one_line(each.source()) +
+                "\" would admit this command.)";
+      break;
+    }
     return advice;
   }
 
@@ -171,7 +179,7 @@ class command_policy {
   bool admits(const command_pattern& pattern, const std::string& text) const {
     return probe(pattern, text) == match_state::complete;
   }
-  // Admits the text, or something that begins with it.
+  // Returns true if the pattern admits the text, or a text that begins with it.
   bool could_admit(const command_pattern& pattern, const std::string& text) const {
     const match_state state = probe(pattern, text);
     return state == match_state::complete || state == match_state::open;
@@ -197,7 +205,7 @@ class command_policy {
     return false;
   }
 
-  // Any use but the question of its version or for help.
+  // Returns true if the pattern admits any use of the program other than printing its version or help.
   bool admits_use(const command_pattern& pattern, const std::string& start) const {
     if (admits(pattern, start) || admits(pattern, start + " -")) return true;
     if (!could_admit(pattern, start + " ")) return false;
@@ -209,8 +217,8 @@ class command_policy {
     return false;
   }
 
-  // Whether one of the tails fits somewhere behind the program. The places are found by walking along the pattern's own
-  // characters, and taking each that the pattern accepts next.
+  // Returns true if one of the tails fits somewhere after the program name. Candidates are found by walking along the
+  // pattern's own characters and taking each character that the pattern accepts next.
   bool admits_tail(const command_pattern& pattern, std::string text, std::span<const std::string_view> tails) const {
     const auto has_room = [&] {
       return std::any_of(tails.begin(), tails.end(), [&](std::string_view tail) {
@@ -233,7 +241,7 @@ class command_policy {
     return false;
   }
 
-  // What a pattern begins with before its first special character; nothing if a blank is reached or a choice is made.
+  // Returns the text of a pattern before its first special character; no value if it reaches a blank or an alternative.
   static std::string literal_head(std::string_view source) {
     const std::size_t end = source.find_first_of("\\^$.|?*+()[]{} ");
     if (end == 0 || (end != std::string_view::npos && source[end] == ' ')) return {};
@@ -248,38 +256,50 @@ class command_policy {
 
 }  // namespace detail
 
-/// What `allow_commands(...)` makes of an environment.
+/// The environment type of `allow_commands(...)`.
 template <code_exec_environment Inner>
 class allow_commands_layer : public layer<allow_commands_layer<Inner>, Inner> {
  public:
+  /// Has no environment: operations throw `error{errc::environment_closed}`.
+  allow_commands_layer()
+    requires std::default_initializable<Inner>
+  = default;
   allow_commands_layer(Inner inner, std::shared_ptr<const detail::command_policy> policy)
       : layer<allow_commands_layer<Inner>, Inner>(std::move(inner)), policy_(std::move(policy)) {}
 
-  std::optional<command_result> admit(command& c) { return policy_->admit(c); }
+  std::optional<command_result> admit(command& c) {
+    if (!policy_)
+      throw error(errc::environment_closed,
+                  "allow_commands: there is no environment (default-constructed or moved from)");
+    return policy_->admit(c);
+  }
 
  private:
   std::shared_ptr<const detail::command_policy> policy_;
 };
 
-/// Runs a command only if it matches one of the patterns, and then without a shell:
-/// `provider | allow_commands("ls( .*)?", "grep .*", "git status")`.
+/// Runs a command only if it matches one of the patterns, and then without a shell: `provider | allow_commands("ls(
+/// .*)?", "grep .*", "git status")`.
 ///
-/// A shell line is split by `split_shell_words` into the words bash would run, and refused if a shell would do anything
-/// with it but split it. The words' canonical text (`join_shell_words`: one space between words, quotes only where
-/// needed) is matched, so quoting changes nothing; `argv` commands are matched by the same text. An admitted line
-/// becomes its words and keeps its other settings. A pattern must match the **whole** text (`prefix_match` undoes
-/// that), by bytes; `.` matches no line break unless the pattern says `(?s)`. Without patterns every command is refused.
+/// `split_shell_words` splits a shell line into the words that bash would run, and refuses a line with any other shell
+/// syntax. The words' canonical text (`join_shell_words`: one space between words, quotes only where needed) is
+/// matched, so quoting changes nothing; `argv` commands are matched by the same text. An admitted line becomes its
+/// words and keeps its other settings. A pattern must match the **whole** text (`prefix_match` undoes that), by bytes.
+/// `.` matches no line break: `allow_commands("python3.*")` refuses a `python3 -c` of several lines, and
+/// `allow_commands("(?s)python3.*")` admits it. Without patterns every command is refused.
 ///
-/// A name is not a permission: `python3 .*` admits every Python program, `find .*` admits `-exec`. `lint` says so.
-/// A pattern without a slash admits no path: `ls` is not `./ls`. Files go round nothing here: they are no commands.
+/// An allowed program may run any code: `python3 .*` admits every Python program, `find .*` admits `-exec`. `lint`
+/// warns about this. A pattern without a slash admits no path: `ls` is not `./ls`. File operations of the environment
+/// are not commands and are not checked.
 ///
 /// Commands that set a variable which makes programs run other code (`LD_PRELOAD`, `PYTHONPATH`, `GIT_*`, `PAGER`,
 /// `PATH`, ...) are refused unless `allow_variables` names it.
 ///
-/// \param  patterns   regular expressions, Boost.Regex's Perl syntax, in the "C" locale.
-/// \return            a refusal is a result: `error_kind::command_not_allowed`, with the command, escaped, in `reason()`
-///                    and what to do in `advice()`. A command too costly to match is refused too.
-/// \throws            `error{errc::invalid_argument}` from the constructor, naming the pattern that is none.
+/// \param  patterns   regular expressions, Boost.Regex's Perl syntax, in the "C" locale. A named group is
+///                    `(?<name>...)`; Python's `(?P<name>...)` is refused.
+/// \return            a refusal is a result of kind `error_kind::command_not_allowed`, with the escaped command in
+///                    `reason()` and a remedy in `advice()`. A command that is too costly to match is refused too.
+/// \throws            `error{errc::invalid_argument}` from the constructor, with the invalid pattern.
 /// \par Lifetime      compiled once; copies, and the environments, share it.
 /// \par Threads       the policy is immutable and may be shared by threads.
 /// \par Cost          linear in the line for plain patterns; at most a million steps (some 12 ms) for any. No frame.
@@ -293,30 +313,24 @@ class allow_commands : public pipeable {
   explicit allow_commands(std::vector<std::string> patterns)
       : policy_(std::make_shared<const detail::command_policy>(std::move(patterns))) {}
 
-  /// A pattern need only match the start of the text: `ls` then admits `ls -l`, and `lsblk` too.
-  allow_commands& prefix_match() & {
+  /// Makes patterns match at the start of the text: `ls` then admits `ls -l`, and `lsblk` too.
+  allow_commands& prefix_match() {
     change().match_prefixes();
     return *this;
   }
-  allow_commands&& prefix_match() && { return std::move(prefix_match()); }
 
-  /// Lets commands set these variables, whatever they do.
+  /// Lets commands set these variables, even if they make programs run other code.
   template <std::convertible_to<std::string>... Names>
     requires(sizeof...(Names) > 0)
-  allow_commands& allow_variables(Names&&... names) & {
+  allow_commands& allow_variables(Names&&... names) {
     detail::command_policy& policy = change();
     (policy.allow_variable(std::string(std::forward<Names>(names))), ...);
     return *this;
   }
-  template <std::convertible_to<std::string>... Names>
-    requires(sizeof...(Names) > 0)
-  allow_commands&& allow_variables(Names&&... names) && {
-    return std::move(allow_variables(std::forward<Names>(names)...));
-  }
 
-  /// What an author may not have meant, a sentence each: one for each interpreter, compiler, shell or launcher that is
-  /// admitted ("arbitrary code"), one for each pattern that admits other programs than the one it begins with.
-  /// Advice: an empty answer is no proof.
+  /// Returns a warning for each likely mistake: one for each interpreter, compiler, shell or launcher that is admitted
+  /// ("arbitrary code"), and one for each pattern that admits other programs than the one it begins with. This is
+  /// advice: an empty list proves nothing.
   std::vector<std::string> lint() const { return policy_->lint(); }
 
   template <code_exec_environment Inner>
@@ -333,7 +347,7 @@ class allow_commands : public pipeable {
     return list;
   }
 
-  // Others may share the policy, so that a changed one is a new one.
+  // The policy may be shared, so a change needs a copy.
   detail::command_policy& change() {
     auto changed = std::make_shared<detail::command_policy>(*policy_);
     policy_ = changed;
@@ -343,4 +357,4 @@ class allow_commands : public pipeable {
   std::shared_ptr<const detail::command_policy> policy_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

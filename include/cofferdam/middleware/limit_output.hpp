@@ -4,16 +4,21 @@
 
 #include <cofferdam/core/layer.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <optional>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// What `limit_output(most)` makes of an environment.
+/// The environment type of `limit_output(most)`.
 template <code_exec_environment Inner>
 class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
  public:
+  /// Has no environment: operations throw `error{errc::environment_closed}`.
+  limit_output_layer()
+    requires std::default_initializable<Inner>
+  = default;
   limit_output_layer(Inner inner, std::size_t most)
       : layer<limit_output_layer<Inner>, Inner>(std::move(inner)), most_(most) {}
 
@@ -23,13 +28,14 @@ class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
   }
 
  private:
-  std::size_t most_;
+  std::size_t most_ = 0;
 };
 
 /// Keeps at most `most` bytes of each of a command's outputs: `provider | limit_output(64 * 1024)`.
 ///
-/// The result has the first and the last half of that, and the exact totals; the command is not ended and not blocked.
-/// A command that asks for less keeps less. What `process::read` yields is not limited: it is never all in memory.
+/// The result has the first and the last half of that, and the exact totals. The command is not ended and not blocked.
+/// A lower limit of the command itself stays. `process::read` is not limited, because its output is never in memory as
+/// a whole.
 /// \param  most  bytes of each stream; 0 keeps nothing and counts.
 /// \par Cost     0 allocations, 1 compare.
 class limit_output : public pipeable {
@@ -45,4 +51,4 @@ class limit_output : public pipeable {
   std::size_t most_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

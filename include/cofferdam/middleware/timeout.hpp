@@ -5,15 +5,20 @@
 #include <cofferdam/core/layer.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <optional>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// What `timeout(limit)` makes of an environment.
+/// The environment type of `timeout(limit)`.
 template <code_exec_environment Inner>
 class timeout_layer : public layer<timeout_layer<Inner>, Inner> {
  public:
+  /// Has no environment: operations throw `error{errc::environment_closed}`.
+  timeout_layer()
+    requires std::default_initializable<Inner>
+  = default;
   timeout_layer(Inner inner, std::chrono::milliseconds limit)
       : layer<timeout_layer<Inner>, Inner>(std::move(inner)), limit_(limit) {}
 
@@ -23,13 +28,13 @@ class timeout_layer : public layer<timeout_layer<Inner>, Inner> {
   }
 
  private:
-  std::chrono::milliseconds limit_;
+  std::chrono::milliseconds limit_ = no_timeout;
 };
 
 /// Ends a command that runs longer than `limit`: `provider | timeout(30s)`.
 ///
-/// Sets the command's own timeout where it has none, lowers it where it is longer; the backend enforces it (TERM,
-/// grace, KILL). Forwards everything else unchanged. Not a coroutine: adds no frame and no allocation.
+/// Sets the timeout of a command that has none, and lowers a longer one. The backend enforces it (TERM, grace, KILL).
+/// Forwards everything else unchanged. Not a coroutine: adds no frame and no allocation.
 ///
 /// \param  limit      steady-clock time from the start of the command to its end; more than zero.
 /// \return            `command_result`; on expiry `error_kind::timeout` with the output until then.
@@ -53,4 +58,4 @@ class timeout : public pipeable {
   std::chrono::milliseconds limit_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -11,17 +11,24 @@
 #include <string>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// What `upload_files(…)` makes of an environment.
+/// The environment type of `upload_files(…)`.
 template <code_exec_environment Inner>
 class upload_files_layer : public layer<upload_files_layer<Inner>, Inner> {
  public:
+  /// Has no environment: operations throw `error{errc::environment_closed}`.
+  upload_files_layer()
+    requires std::default_initializable<Inner>
+  = default;
   upload_files_layer(Inner inner, std::shared_ptr<const file_set> set)
       : layer<upload_files_layer<Inner>, Inner>(std::move(inner)), set_(std::move(set)) {}
 
-  /// Copies the files in; the provider's `open()` awaits it.
+  /// Copies the files. The provider's `open()` awaits this.
   awaitable<void> prepare() {
+    if (!set_)
+      throw error(errc::environment_closed,
+                  "upload_files: there is no environment (default-constructed or moved from)");
     file_set wanted = *set_;
     transfer report = co_await upload(this->inner(), std::move(wanted));
     report.throw_if_failed("upload_files");
@@ -33,10 +40,11 @@ class upload_files_layer : public layer<upload_files_layer<Inner>, Inner> {
 
 /// Copies files of the host into each environment as it opens: `provider | upload_files("data.csv", "inputs/")`.
 ///
-/// What a name, a directory and a pattern become is at `file_set`; `upload_files(files("a").into("in"))` says more. Where
-/// any file fails, `open()` throws that failure and closes the environment: a session does not start with half its inputs.
-/// Commands pass through unchanged; the files are copied again for each `open()`, as they are then.
-/// \throws  from `open()`: what `upload` throws, and the first failure it reports.
+/// `file_set` documents names, directories and patterns; `upload_files(files("a").into("in"))` also sets the
+/// destination. If any file fails, `open()` throws that failure and closes the environment, so that no session starts
+/// with only some of its inputs. Commands pass through unchanged. Each `open()` copies the files again, in their
+/// current state.
+/// \throws  from `open()`: the exceptions of `upload`, and the first failure it reports.
 /// \par Example  examples/quickstart.cpp
 class upload_files : public pipeable {
  public:
@@ -55,4 +63,4 @@ class upload_files : public pipeable {
   std::shared_ptr<const file_set> set_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

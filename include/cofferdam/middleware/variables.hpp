@@ -4,22 +4,29 @@
 
 #include <cofferdam/core/layer.hpp>
 
+#include <concepts>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// What `variables(…)` makes of an environment.
+/// The environment type of `variables(…)`.
 template <code_exec_environment Inner>
 class variables_layer : public layer<variables_layer<Inner>, Inner> {
  public:
+  /// Has no environment: operations throw `error{errc::environment_closed}`.
+  variables_layer()
+    requires std::default_initializable<Inner>
+  = default;
   variables_layer(Inner inner, std::shared_ptr<const command> settings)
       : layer<variables_layer<Inner>, Inner>(std::move(inner)), settings_(std::move(settings)) {}
 
   std::optional<command_result> admit(command& c) {
+    if (!settings_)
+      throw error(errc::environment_closed, "variables: there is no environment (default-constructed or moved from)");
     for (const command::variable_setting& setting : settings_->variables())
       if (!has(c, setting.name())) c.variable(setting.name(), setting.value());
     return std::nullopt;
@@ -37,19 +44,18 @@ class variables_layer : public layer<variables_layer<Inner>, Inner> {
 
 /// Gives every command environment variables: `provider | variables("LANG", "de_DE.UTF-8").set("TZ", "UTC")`.
 ///
-/// A variable that the command sets itself stays as the command has it. Put an allowlist outside (to the right): these
-/// variables are the program's own and are not judged by it.
+/// A variable that the command sets itself is unchanged. Put an allowlist outside (to the right), so that it does not
+/// check these variables, which come from the host program.
 /// \throws error{errc::invalid_argument}, error{errc::too_large} as `command::variable` does.
 class variables : public pipeable {
  public:
   variables(std::string name, std::string value) { settings_.variable(std::move(name), std::move(value)); }
 
-  /// One more variable, or another value for the same.
-  variables& set(std::string name, std::string value) & {
+  /// Adds a variable, or replaces its value.
+  variables& set(std::string name, std::string value) {
     settings_.variable(std::move(name), std::move(value));
     return *this;
   }
-  variables&& set(std::string name, std::string value) && { return std::move(set(std::move(name), std::move(value))); }
 
   template <code_exec_environment Inner>
   variables_layer<Inner> attach(Inner inner) const {
@@ -60,4 +66,4 @@ class variables : public pipeable {
   command settings_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -18,15 +18,16 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// One message of a Connect stream. Points into what was given to `connect_envelope_reader::next`, or into the reader.
+/// One message of a Connect stream. Refers to the input of `connect_envelope_reader::next`, or to the reader.
 class connect_envelope {
  public:
   connect_envelope(bool is_end, std::string_view payload) noexcept : payload_(payload), is_end_(is_end) {}
-  /// Whether it is the last one, which says how the call went (`read_connect_end`). Requests have none.
+  /// Returns true if it is the last envelope, which has the result of the call (`read_connect_end`). Requests have
+  /// none.
   bool is_end() const noexcept { return is_end_; }
-  /// The message, whole; with the JSON codec a JSON text, unchecked. May be empty.
+  /// Returns the whole message: a JSON text with the JSON codec, not checked. May be empty.
   std::string_view payload() const noexcept { return payload_; }
 
  private:
@@ -34,26 +35,27 @@ class connect_envelope {
   bool is_end_;
 };
 
-/// Takes the body of a Connect streaming request or response apart. Sans-I/O.
+/// A parser of the body of a Connect streaming request or response. Sans-I/O.
 ///
 /// ```
 /// envelope = flags(1) length(4, big-endian) payload(length)     ; a length of 0 is allowed
 /// flags    = 0x00 message | 0x02 end of the stream              ; 0x01, compressed, is refused: we never offer it
 /// ```
-/// A message that lies whole in one piece is not copied; of one that comes in pieces as much is held as has come, and
-/// never more than the limit, whatever its length claims.
+/// A message that is complete in one piece is not copied. Of a message in several pieces the reader holds the bytes
+/// that have arrived, and never more than the limit, even if its length field claims more.
 /// \par Source  Connect protocol, "Streaming-RPCs", Enveloped-Message.
 class connect_envelope_reader {
  public:
-  /// \param most  the longest payload that is taken, in bytes.
+  /// \param most  maximum size of a payload, in bytes.
   explicit connect_envelope_reader(std::size_t most) noexcept : most_(most) {}
 
-  /// Takes the next envelope from the front of `input`; nothing once `input` is used up.
-  /// \param  input  what came, cut anywhere; what is left when this returns goes in again, with nothing left out.
-  /// \return        valid until the next call, and while what `input` pointed to is there.
-  /// \throws        error{errc::too_large} for a longer payload, before any of it is taken; error{errc::io_error} with
-  ///                net_errc::malformed for reserved flags, a compressed payload, or anything behind the end envelope.
-  ///                Afterwards the reader is not to be used any more.
+  /// Takes the next envelope from the front of `input`; no value once `input` is used up.
+  /// \param  input  received bytes, cut anywhere. On return it has the unused rest, which must be passed in again,
+  ///                before later bytes.
+  /// \return        valid until the next call, and as long as the bytes of `input` exist.
+  /// \throws        error{errc::too_large} for a longer payload, before any of it is read; error{errc::io_error} with
+  ///                net_errc::malformed for reserved flags, a compressed payload, or bytes after the end envelope. The
+  ///                reader must not be used after that.
   std::optional<connect_envelope> next(std::string_view& input) {
     begin_again();
     while (!input.empty()) {
@@ -81,29 +83,30 @@ class connect_envelope_reader {
     return std::nullopt;
   }
 
-  /// Where the next bytes of a message that has begun may be put, instead of being given to `next()`: they need no copy then.
-  /// Not beyond the message's end; empty where none has begun, or too little of it has come to make room for more.
+  /// Returns room for the next bytes of a message that has begun, so that they need no copy: the caller may write them
+  /// there instead of passing them to `next()`. Ends at the end of the message. Empty if no message has begun, or if
+  /// too little of it has arrived.
   std::span<char> room() {
     begin_again();
     if (have_ < head_.size() || held_ == 0) return {};
     make_room(std::min<std::size_t>(length_ - held_, std::max(held_, std::size_t{16} * 1024)));
     return {payload_.get() + held_, std::min<std::size_t>(length_, capacity_) - held_};
   }
-  /// Says that `count` bytes have been put there.
-  /// \return as of `next()`.
+  /// Accepts `count` bytes that were written into `room()`.
+  /// \return as for `next()`.
   std::optional<connect_envelope> took(std::size_t count) noexcept {
     held_ += count;
     if (held_ < length_) return std::nullopt;
     return deliver({payload_.get(), held_});
   }
 
-  /// Whether the end envelope has come.
+  /// Returns true if the end envelope has arrived.
   bool ended() const noexcept { return ended_; }
-  /// Whether the stream may end here: not inside an envelope.
+  /// Returns true if the stream is not inside an envelope.
   bool may_end() const noexcept { return have_ == 0; }
 
-  /// Says that nothing more comes. That there was no end envelope is for the caller to judge: see `ended()`.
-  /// \throws error{errc::io_error} with net_errc::truncated: it ended inside an envelope.
+  /// Declares the end of the input. The caller must check `ended()` to detect a missing end envelope.
+  /// \throws error{errc::io_error} with net_errc::truncated if the input ended inside an envelope.
   void finish() const {
     if (!may_end())
       throw error(errc::io_error, "Connect: the stream ends in the middle of an envelope: the connection was cut",
@@ -117,7 +120,8 @@ class connect_envelope_reader {
     delivered_ = false;
   }
 
-  // Room for `more` bytes behind those that are held; what is there grows by what has come, whatever the length claims.
+  // Makes room for `more` bytes after the held bytes. The buffer grows with the bytes that arrive, not with the claimed
+  // length.
   void make_room(std::size_t more) {
     if (capacity_ - held_ >= more) return;
     const std::size_t larger = std::max(held_ + more, std::min<std::size_t>(length_, 2 * capacity_));
@@ -157,7 +161,7 @@ class connect_envelope_reader {
   std::array<char, 5> head_{};
   std::size_t have_ = 0;
   std::uint32_t length_ = 0;
-  std::unique_ptr<char[]> payload_;  // kept from message to message
+  std::unique_ptr<char[]> payload_;  // reused for all messages
   std::size_t capacity_ = 0;
   std::size_t held_ = 0;
   bool is_end_ = false;
@@ -165,10 +169,10 @@ class connect_envelope_reader {
   bool delivered_ = false;
 };
 
-/// Appends an envelope around `payload` to `to`.
+/// Appends an envelope with `payload` to `to`.
 /// \param payload  at most 4294967295 bytes.
-/// \param is_end   whether it is a response's last one: then `payload` is `connect_end_text()`'s.
-/// \throws error{errc::too_large} for a longer one; then `to` is as it was.
+/// \param is_end   true for the last envelope of a response; then `payload` is from `connect_end_text()`.
+/// \throws error{errc::too_large} for a longer payload; `to` is then unchanged.
 inline void append_connect_envelope(std::string& to, std::string_view payload, bool is_end) {
   if (payload.size() > std::numeric_limits<std::uint32_t>::max())
     throw error(errc::too_large, "Connect: a message of " + std::to_string(payload.size()) +
@@ -180,19 +184,19 @@ inline void append_connect_envelope(std::string& to, std::string_view payload, b
   to += payload;
 }
 
-/// A message in its envelope.
+/// Returns a message in its envelope.
 inline std::string connect_message(std::string_view payload) {
   std::string text;
   append_connect_envelope(text, payload, false);
   return text;
 }
 
-/// The last envelope of a response.
-/// \param payload  as `connect_end_text` makes it; `{}` for a call that went well.
+/// Returns the last envelope of a response.
+/// \param payload  from `connect_end_text`; `{}` for a successful call.
 inline std::string connect_end(std::string_view payload = "{}") {
   std::string text;
   append_connect_envelope(text, payload, true);
   return text;
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

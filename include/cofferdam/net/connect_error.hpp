@@ -4,6 +4,7 @@
 
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/utf8.hpp>
+#include <cofferdam/net/json_object_view.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/net/untrusted_json.hpp>
 
@@ -21,9 +22,9 @@
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Why a Connect call failed. The names on the wire are those of the enumerators.
+/// The reason of a failed Connect call. The names on the wire are those of the enumerators.
 /// \par Source  Connect protocol, "Error Codes".
 enum class connect_code {
   canceled = 1,
@@ -71,39 +72,31 @@ inline constexpr std::array<connect_code_row, 16> connect_codes{{
     {connect_code::unauthenticated, "unauthenticated", 401},
 }};
 
-inline std::string_view json_text_at(const boost::json::object& object, std::string_view key) {
-  const boost::json::value* const found = object.if_contains(boost::json::string_view(key.data(), key.size()));
-  const boost::json::string* const text = found == nullptr ? nullptr : found->if_string();
-  return text == nullptr ? std::string_view() : std::string_view(text->data(), text->size());
-}
-
-inline boost::json::string_view json_view(std::string_view text) { return {text.data(), text.size()}; }
-
 }  // namespace detail
 
-/// Its name on the wire.
+/// Returns the code's name on the wire.
 constexpr std::string_view to_string(connect_code code) noexcept {
   for (const detail::connect_code_row& row : detail::connect_codes)
     if (row.code == code) return row.name;
   return "unknown";
 }
 
-/// The code of that name; nothing for any other.
+/// Returns the code of that name; no value if there is none.
 constexpr std::optional<connect_code> connect_code_named(std::string_view name) noexcept {
   for (const detail::connect_code_row& row : detail::connect_codes)
     if (row.name == name) return row.code;
   return std::nullopt;
 }
 
-/// The HTTP status of a unary answer with that code.
+/// Returns the HTTP status of a unary answer with that code.
 constexpr unsigned connect_status(connect_code code) noexcept {
   for (const detail::connect_code_row& row : detail::connect_codes)
     if (row.code == code) return row.status;
   return 500;
 }
 
-/// The code to assume where an answer with that HTTP status names none: a proxy's page, for example.
-/// \par Source  the table of E2B's Python SDK, which says more than Connect's own.
+/// Returns the code for an HTTP status, for answers without a code: a proxy's page, for example.
+/// \par Source  the table of E2B's Python SDK, which is more detailed than that of Connect.
 constexpr connect_code connect_code_of_status(unsigned status) noexcept {
   switch (status) {
     case 400: return connect_code::invalid_argument;
@@ -124,13 +117,13 @@ constexpr connect_code connect_code_of_status(unsigned status) noexcept {
   }
 }
 
-/// A call that failed, as the peer says it.
+/// The failure of a call, as reported by the peer.
 class connect_failure {
  public:
   connect_failure() = default;
   connect_failure(connect_code code, std::string message) : message_(std::move(message)), code_(code) {}
   connect_code code() const noexcept { return code_; }
-  /// The peer's words: not to be trusted, may be empty, long, or not UTF-8. `one_line` before it is shown.
+  /// Returns the peer's message. Untrusted: may be empty, long, or not UTF-8. Use `one_line` before showing it.
   const std::string& message() const noexcept { return message_; }
 
  private:
@@ -138,25 +131,26 @@ class connect_failure {
   connect_code code_ = connect_code::unknown;
 };
 
-/// What a unary answer with another status than 200 says. Takes anything: where the body is no Connect error, the status
-/// decides, or an integer `code` in the body (E2B's proxies write that); `message` is kept, and a body that is no JSON
-/// object is the message, at most 64 KiB of it: whoever shows less takes secrets out first, or one may be cut in two.
+/// Parses a unary answer with a status other than 200. Accepts any body. If the body is not a Connect error, the code
+/// is that of the status, or an integer `code` in the body (E2B's proxies write that). `message` is kept. A body that
+/// is not a JSON object becomes the message, at most 64 KiB of it. Remove secrets from the message before shortening it
+/// further, because a cut could split a secret.
 /// \param status  100 to 599.
 inline connect_failure read_connect_failure(unsigned status, std::string_view body) {
   std::error_code broken;
   const boost::json::value value = detail::parse_untrusted_json(body, broken);
   const boost::json::object* const object = broken ? nullptr : value.if_object();
   if (object == nullptr) return {connect_code_of_status(status), std::string(body.substr(0, std::size_t{64} * 1024))};
-  std::string message(detail::json_text_at(*object, "message"));
-  if (const auto named = connect_code_named(detail::json_text_at(*object, "code"))) return {*named, std::move(message)};
+  std::string message(detail::text_at(*object, "message"));
+  if (const auto named = connect_code_named(detail::text_at(*object, "code"))) return {*named, std::move(message)};
   const boost::json::value* const code = object->if_contains("code");
   if (code != nullptr && code->is_int64() && code->get_int64() >= 100 && code->get_int64() <= 599)
     status = static_cast<unsigned>(code->get_int64());
   return {connect_code_of_status(status), std::move(message)};
 }
 
-/// What the payload of an end envelope says: nothing where the call went well.
-/// \throws error{errc::io_error} with net_errc::malformed for what is no JSON object, or an `error` in it that is none.
+/// Parses the payload of an end envelope. Returns no value if the call succeeded.
+/// \throws error{errc::io_error} with net_errc::malformed if it is not a JSON object, or if its `error` is not valid.
 inline std::optional<connect_failure> read_connect_end(std::string_view payload) {
   std::error_code broken;
   const boost::json::value value = detail::parse_untrusted_json(payload, broken);
@@ -169,8 +163,8 @@ inline std::optional<connect_failure> read_connect_end(std::string_view payload)
   if (said == nullptr)
     throw error(errc::io_error, "Connect: the error in the end envelope of the stream is no JSON object",
                 net_errc::malformed);
-  const connect_code code = connect_code_named(detail::json_text_at(*said, "code")).value_or(connect_code::unknown);
-  return connect_failure(code, std::string(detail::json_text_at(*said, "message")));
+  const connect_code code = connect_code_named(detail::text_at(*said, "code")).value_or(connect_code::unknown);
+  return connect_failure(code, std::string(detail::text_at(*said, "message")));
 }
 
 namespace detail {
@@ -186,17 +180,17 @@ inline boost::json::object connect_failure_object(const connect_failure& failure
 
 }  // namespace detail
 
-/// The body of a unary answer that failed; its status is `connect_status(failure.code())`.
-/// \param failure  what is not UTF-8 in its message is replaced by U+FFFD.
+/// Returns the body of a failed unary answer, whose status is `connect_status(failure.code())`.
+/// \param failure  invalid UTF-8 in its message is replaced by U+FFFD.
 inline std::string connect_failure_text(const connect_failure& failure) {
   return boost::json::serialize(detail::connect_failure_object(failure));
 }
 
-/// The payload of the end envelope of a stream that failed; of one that went well it is `{}`.
+/// Returns the payload of the end envelope of a failed stream. For a successful stream it is `{}`.
 inline std::string connect_end_text(const connect_failure& failure) {
   boost::json::object object;
   object["error"] = detail::connect_failure_object(failure);
   return boost::json::serialize(object);
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -4,35 +4,33 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/net/detail/http_conversation.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/net/http_reply.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
+class http_conversation;
 class http_served_connection;
-}
+}  // namespace detail
 
-/// A request, and the way to answer it: what a handler of an `http_server` is given.
+/// A request and its reply: the argument of a handler of an `http_server`.
 ///
-/// The client's leaving cancels the handler: as soon as the connection ends, or the client says that it sends no more,
-/// whatever the handler waits for then throws, behind its reply too. (A client that half-closes its connection before it
-/// has the answer is taken for gone, as by most servers.) It is not noticed while the client has more than 32 KiB under
-/// way that nobody reads. `ignore_departure` is for work that is to be finished all the same.
-/// \par Errors    a body or reply that goes wrong throws error{errc::io_error} with a `net_errc` or the system's code as
-///                its `cause()`, or error{errc::too_large}. A handler that lets it out of itself has the client answered
-///                with the status that fits: 400, 408, 413. Anything else that it throws is 500, told to `on_error`.
+/// If the client disconnects, the handler is cancelled, even after its reply: the operation that it awaits throws. A
+/// client that half-closes its connection before it has the answer counts as disconnected, as in most servers. The end
+/// of the connection is not detected while more than 32 KiB of received data are unread. Call `ignore_departure` for
+/// work that must be finished in any case.
+/// \par Errors    a failure of a body or a reply throws error{errc::io_error} with a `net_errc` or the system's code as
+///                its `cause()`, or error{errc::too_large}. If this exception leaves the handler, the client gets the
+///                matching status: 400, 408, 413. Any other exception leads to 500, and is passed to `on_error`.
 /// \par Lifetime  the server's; until the handler's coroutine has ended. Not copied, not moved.
 /// \par Threads   the server's executor. One read, and one of the calls that write, at a time.
 /// \par Cancellation  terminal, everywhere: throws error{errc::cancelled}; a reply under way is cut off.
@@ -41,89 +39,76 @@ class http_call {
   http_call(const http_call&) = delete;
   http_call& operator=(const http_call&) = delete;
 
-  /// Method, target, fields. The target begins with `/`, or is `*`; it is not decoded.
-  const http_request_head& head() const noexcept { return talk_.parser().head(); }
-  const std::string& method() const noexcept { return head().method; }
-  /// The target up to its `?`; not decoded. Valid as long as this is.
-  std::string_view path() const noexcept { return target().substr(0, target().find('?')); }
-  /// The target behind its `?`; not decoded, empty where there is none.
-  std::string_view query() const noexcept {
-    const auto mark = target().find('?');
-    return mark == std::string_view::npos ? std::string_view() : target().substr(mark + 1);
-  }
-  /// The first value of that field.
-  std::optional<std::string_view> field(std::string_view name) const noexcept { return head().fields.find(name); }
+  /// Returns method, target and fields. The target begins with `/`, or is `*`; it is not decoded.
+  const http_request_head& head() const noexcept;
+  const std::string& method() const noexcept;
+  /// Returns the target up to its `?`, not decoded. Valid as long as this object.
+  std::string_view path() const noexcept;
+  /// Returns the target after its `?`, not decoded; empty if there is none.
+  std::string_view query() const noexcept;
+  /// Returns the first value of that field.
+  std::optional<std::string_view> field(std::string_view name) const noexcept;
 
-  /// Allows a longer, or only a shorter, body than the server's settings. Before the first read.
-  /// \param most  bytes; nothing: any number.
-  void body_limit(std::optional<std::uint64_t> most) noexcept {
-    // Half of all numbers: sums with it do not overflow.
-    constexpr std::uint64_t any = std::numeric_limits<std::uint64_t>::max() / 2;
-    talk_.body_limit(most.value_or(any));
-  }
+  /// Sets the maximum size of the body, instead of the server's setting. Before the first read.
+  /// \param most  bytes; no value: unlimited.
+  void body_limit(std::optional<std::uint64_t> most) noexcept;
 
-  /// The next piece of the body, as it came. The first call answers `Expect: 100-continue`. What nobody reads is not
-  /// taken from the client (back-pressure).
+  /// Reads the next piece of the body, as it arrived. The first call answers `Expect: 100-continue`. Unread data stays
+  /// with the client (back-pressure).
   /// \param into  not empty; kept by the caller until the awaitable completes.
-  /// \return      how many bytes; 0 at the end, and from then on.
-  /// \throws      error{errc::too_large} beyond the limit, where the length is announced before anything is read;
+  /// \return      the number of bytes; 0 at the end and after it.
+  /// \throws      error{errc::too_large} beyond the limit (before the first byte, if the length is announced);
   ///              error{errc::io_error}: net_errc::truncated, timed_out, malformed, ambiguous_length, ...
-  awaitable<std::size_t> read_some(std::span<std::byte> into) { return talk_.read_some(into); }
+  awaitable<std::size_t> read_some(std::span<std::byte> into);
 
-  /// The rest of the body, within the limit.
-  awaitable<bytes> read_all() {
-    bytes content;
-    std::array<std::byte, 16 * 1024> piece;
-    for (;;) {
-      const std::size_t count = co_await read_some(piece);
-      if (count == 0) break;
-      content.insert(content.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(count));
-    }
-    co_return content;
-  }
-  /// The rest of the body. \param most  bytes of the whole body, instead of the limit.
-  awaitable<bytes> read_all(std::uint64_t most) {
-    body_limit(most);
-    return read_all();
-  }
-  /// The trailers of a chunked body; whole once `read_some` has yielded 0.
-  const http_fields& trailers() const noexcept { return talk_.parser().trailers(); }
+  /// Reads the rest of the body, within the limit.
+  awaitable<bytes> read_all();
+  /// Reads the rest of the body.
+  /// \param most  maximum bytes of the whole body, instead of the limit.
+  awaitable<bytes> read_all(std::uint64_t most);
+  /// Returns the trailers of a chunked body; complete once `read_some` has returned 0.
+  const http_fields& trailers() const noexcept;
 
-  /// Sends a whole reply. Once a request, and not after `begin`. `Date` and the length are added.
-  awaitable<void> reply(http_reply what) { return talk_.reply(std::move(what)); }
+  /// Sends a whole reply. Once for each request, and not after `begin`. `Date` and the length are added.
+  awaitable<void> reply(http_reply what);
 
-  /// Sends the head of a reply whose body is written bit by bit: chunked, or for a client of HTTP/1.0 until the
-  /// connection is closed.
+  /// Sends the head of a reply whose body is written piece by piece: chunked, or, for a client of HTTP/1.0, ended by
+  /// closing the connection.
   /// \param what  without a body.
-  awaitable<void> begin(http_reply what) { return talk_.begin(std::move(what), std::nullopt); }
-  /// The same for a body of which the length is known.
-  /// \param size  exactly how many bytes will be written; fewer cut the reply off, more are error{errc::invalid_argument}.
-  awaitable<void> begin(http_reply what, std::uint64_t size) { return talk_.begin(std::move(what), size); }
+  awaitable<void> begin(http_reply what);
+  /// Sends the head of a reply whose body is written piece by piece and has a known length.
+  /// \param size  the exact number of bytes. Fewer bytes abort the reply; more are error{errc::invalid_argument}.
+  awaitable<void> begin(http_reply what, std::uint64_t size);
 
-  /// Sends a piece of a reply that was begun, at once: when this is done the system has it. Nothing for HEAD.
+  /// Sends a piece of the body at once: when this completes, the system has it. Sends nothing for HEAD.
   /// \param data  kept by the caller until the awaitable completes; may be empty.
-  awaitable<void> write(bytes_view data) { return talk_.write(data); }
-  awaitable<void> write(std::string_view text) { return talk_.write(as_bytes(text)); }
+  awaitable<void> write(bytes_view data);
+  awaitable<void> write(std::string_view text);
 
-  /// Ends a reply that was begun, for a handler that has more to do. The handler's own end does the same; its exception
-  /// cuts the reply off, so that the client can tell.
-  awaitable<void> end() { return talk_.end(); }
+  /// Ends a reply that was begun, for a handler with more work to do. The end of the handler does the same. An
+  /// exception of the handler aborts the reply, so that the client detects the failure.
+  awaitable<void> end();
 
-  /// Whether a reply was sent, or begun.
-  bool replied() const noexcept { return talk_.replied() != detail::http_conversation::progress::none; }
-  /// Whether the client has gone.
-  bool client_gone() const noexcept { return talk_.input().ended(); }
-  /// Lets the handler go on when the client has gone; writing to it fails then. The server's stop still cancels it.
-  void ignore_departure() noexcept { ignores_departure_ = true; }
+  /// Returns true if a reply was sent or begun.
+  bool replied() const noexcept;
+  /// Returns true if the client has disconnected.
+  bool client_gone() const noexcept;
+  /// Lets the handler continue after the client has disconnected; writing fails then. Stopping the server still cancels
+  /// the handler.
+  void ignore_departure() noexcept;
 
  private:
   friend class detail::http_served_connection;
   explicit http_call(detail::http_conversation& talk) noexcept : talk_(talk) {}
 
-  std::string_view target() const noexcept { return head().target; }
+  std::string_view target() const noexcept;
 
   detail::http_conversation& talk_;
   bool ignores_departure_ = false;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+#if !defined(COFFERDAM_SEPARATE_COMPILATION)
+#include <cofferdam/net/impl/http_call.ipp>
+#endif

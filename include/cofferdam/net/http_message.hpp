@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/bulk_file_environment.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/undumped_text.hpp>
 
@@ -17,13 +17,14 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// RFC 9110, 5.6.2: tchar.
+/// Returns true for a tchar (RFC 9110, 5.6.2).
 constexpr bool is_token_char(char c) noexcept {
   if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')) return true;
   return std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
@@ -31,14 +32,14 @@ constexpr bool is_token_char(char c) noexcept {
 constexpr bool is_token(std::string_view text) noexcept {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_token_char);
 }
-/// RFC 9110, 5.5: what a field's value may hold; no CR, LF, NUL or other control but the tab.
+/// Returns true for a valid field value (RFC 9110, 5.5): no CR, LF, NUL or other control character except the tab.
 constexpr bool is_field_text(std::string_view text) noexcept {
   return std::all_of(text.begin(), text.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
     return byte == '\t' || (byte >= 0x20 && byte != 0x7F);
   });
 }
-/// What may stand in a request's target: visible ASCII. Everything else has to be percent-encoded.
+/// Returns true for a valid request target: visible ASCII. All other characters must be percent-encoded.
 constexpr bool is_target(std::string_view text) noexcept {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7F; });
 }
@@ -60,8 +61,8 @@ class http_field {
   http_field() = default;
   /// \param name   a token of RFC 9110.
   /// \param value  no control character but the tab; blanks around it are dropped. May be empty.
-  /// \throws error{errc::invalid_argument} for anything else, so that no caller's text becomes a line of its own. The
-  ///         sentence does not show the value, which may be secret.
+  /// \throws error{errc::invalid_argument} for anything else, so that a caller's text cannot add lines to the head. The
+  ///     sentence does not show the value, which may be secret.
   http_field(std::string name, std::string value) : name_(std::move(name)) {
     if (!detail::is_token(name_))
       throw error(errc::invalid_argument, "\"" + one_line(name_) + "\" is no name for an HTTP field");
@@ -79,11 +80,12 @@ class http_field {
   std::string value_;
 };
 
-/// The fields of a message, in the order in which they stand there. Names are looked up whatever their case.
+/// The fields of a message, in their order. Names are compared without regard to case.
 /// \par Source  RFC 9110, 5.
 class http_fields {
  public:
-  /// Adds a line, also where the name is there already. \throws as `http_field`.
+  /// Adds a line, even if the name exists already.
+  /// \throws as `http_field`.
   http_fields& append(std::string name, std::string value) {
     return append(http_field(std::move(name), std::move(value)));
   }
@@ -91,7 +93,8 @@ class http_fields {
     fields_.push_back(std::move(field));
     return *this;
   }
-  /// Makes this the only line of that name; it stands where the first one stood. \throws as `http_field`.
+  /// Makes this the only line of that name, in the place of the first one.
+  /// \throws as `http_field`.
   http_fields& set(std::string name, std::string value) {
     http_field field(std::move(name), std::move(value));
     const auto same = [&](const http_field& one) { return detail::same_ignoring_case(one.name(), field.name()); };
@@ -104,24 +107,24 @@ class http_fields {
     *first = std::move(field);
     return *this;
   }
-  /// Drops all lines of that name.
+  /// Removes all lines of that name.
   void erase(std::string_view name) {
     std::erase_if(fields_, [&](const http_field& one) { return detail::same_ignoring_case(one.name(), name); });
   }
 
-  /// The first value under `name`; valid until the fields change.
+  /// Returns the first value of a field; valid until the fields change.
   std::optional<std::string_view> find(std::string_view name) const noexcept {
     for (const http_field& one : fields_)
       if (detail::same_ignoring_case(one.name(), name)) return one.value();
     return std::nullopt;
   }
-  /// How many lines have that name.
+  /// Returns the number of lines with that name.
   std::size_t count(std::string_view name) const noexcept {
     return static_cast<std::size_t>(std::count_if(fields_.begin(), fields_.end(), [&](const http_field& one) {
       return detail::same_ignoring_case(one.name(), name);
     }));
   }
-  /// Whether `member` stands in a comma-separated list under `name`, on any of its lines, whatever its case.
+  /// Returns true if `member` is in a comma-separated list, on any line of that name, without regard to case.
   bool lists(std::string_view name, std::string_view member) const noexcept {
     for (const http_field& one : fields_) {
       if (!detail::same_ignoring_case(one.name(), name)) continue;
@@ -144,69 +147,89 @@ class http_fields {
   std::vector<http_field> fields_;
 };
 
-/// What a request carries: nothing, bytes, or pieces that are made while they are sent.
+/// The body of a request: none, bytes, a part of a file, or pieces that are made while they are sent.
 class http_body {
  public:
-  /// Yields the next piece each time it is called, an empty one at the end. Called by one coroutine, one call at a time.
+  /// Returns the next piece at each call, and an empty piece at the end. Called by one coroutine, one call at a time.
   using source = std::function<awaitable<bytes>()>;
 
   /// No body.
   http_body() = default;
-  /// These bytes; may be empty.
-  explicit http_body(bytes content) : content_(std::move(content)), present_(true) {}
-  /// This text's bytes.
+  /// A body of these bytes; may be empty.
+  explicit http_body(bytes content) : content_(std::move(content)) {}
+  /// A body of the bytes of a text.
   explicit http_body(std::string_view text) : http_body(to_bytes(text)) {}
-  /// These bytes, which the caller keeps until the request has been answered or has failed.
+  /// Refers to bytes, which the caller keeps until the request has been answered or has failed.
   static http_body borrowed(bytes_view content) {
     http_body made;
-    made.borrowed_ = content;
-    made.present_ = true;
+    made.content_ = content;
     return made;
   }
-  /// A part of a file, which the caller keeps open likewise: a socket sends it without its passing through memory.
+  /// Refers to a part of a file, which the caller keeps open until then. A socket sends it without a copy in memory.
   static http_body of_file(file_range part) {
     http_body made;
-    made.file_ = part;
-    made.present_ = true;
+    made.content_ = part;
     return made;
   }
-  /// Pieces of unknown sum, sent chunked.
-  explicit http_body(source pieces) : source_(std::move(pieces)), present_(true) {
-    if (!source_) throw error(errc::invalid_argument, "http_body: the source of pieces is empty");
-  }
-  /// \param size  exactly how many bytes the pieces hold together; another sum fails the request.
-  http_body(source pieces, std::uint64_t size) : http_body(std::move(pieces)) { size_ = size; }
+  /// A body of pieces of unknown total size, sent chunked.
+  explicit http_body(source pieces) : http_body(made_pieces(std::move(pieces), std::nullopt)) {}
+  /// \param size  the exact total size of the pieces, in bytes; another total fails the request.
+  http_body(source pieces, std::uint64_t size) : http_body(made_pieces(std::move(pieces), size)) {}
 
-  bool present() const noexcept { return present_; }
-  /// The file, where it is one.
-  const std::optional<file_range>& file() const noexcept { return file_; }
-  /// The bytes, where they were given whole.
-  bytes_view content() const noexcept { return borrowed_ ? *borrowed_ : bytes_view(content_); }
-  /// Makes the pieces; empty where there are none.
-  const source& pieces() const noexcept { return source_; }
-  /// Bytes in all; nothing where that is not known beforehand.
+  /// Returns the same body, sent in chunks although its length is known. A proxy that forwards a body of known length
+  /// looks for its end only after it has forwarded the last byte. Go's proxy aborts the answer if the answer begins
+  /// before that. The end of a chunked body is itself forwarded.
+  [[nodiscard]] http_body in_chunks() && {
+    in_chunks_ = true;
+    return std::move(*this);
+  }
+
+  bool present() const noexcept { return !std::holds_alternative<std::monostate>(content_); }
+  /// Returns true if the body is sent with `Transfer-Encoding: chunked` rather than `Content-Length`.
+  bool is_chunked() const noexcept { return present() && (in_chunks_ || !size()); }
+  /// Returns the part of a file; null if the body is something else.
+  const file_range* file() const noexcept { return std::get_if<file_range>(&content_); }
+  /// Returns the bytes, if the body was given as bytes.
+  bytes_view content() const noexcept {
+    if (const bytes* const own = std::get_if<bytes>(&content_)) return *own;
+    if (const bytes_view* const lent = std::get_if<bytes_view>(&content_)) return *lent;
+    return {};
+  }
+  /// Returns the source of the pieces; empty if there is none.
+  const source& pieces() const noexcept {
+    static const source none;
+    const made_pieces* const made = std::get_if<made_pieces>(&content_);
+    return made != nullptr ? made->next : none;
+  }
+  /// Returns the total size in bytes; no value if it is not known in advance.
   std::optional<std::uint64_t> size() const noexcept {
-    if (source_) return size_;
-    if (file_) return file_->size();
+    if (const made_pieces* const made = std::get_if<made_pieces>(&content_)) return made->size;
+    if (const file_range* const part = file()) return part->size();
     return content().size();
   }
 
  private:
-  bytes content_;
-  std::optional<bytes_view> borrowed_;
-  std::optional<file_range> file_;
-  source source_;
-  std::optional<std::uint64_t> size_;
-  bool present_ = false;
+  class made_pieces {
+   public:
+    made_pieces(source pieces, std::optional<std::uint64_t> sum) : next(std::move(pieces)), size(sum) {
+      if (!next) throw error(errc::invalid_argument, "http_body: the source of pieces is empty");
+    }
+    source next;
+    std::optional<std::uint64_t> size;
+  };
+  explicit http_body(made_pieces pieces) : content_(std::move(pieces)) {}
+
+  std::variant<std::monostate, bytes, bytes_view, file_range, made_pieces> content_;
+  bool in_chunks_ = false;
 };
 
-/// A request: what to do with what, fields, body. `Content-Length`, `Transfer-Encoding` and `Host` are the client's.
+/// A request: method, target, fields and body. The client sets `Content-Length`, `Transfer-Encoding` and `Host`.
 class http_request {
  public:
   http_request() = default;
-  /// \param method  a token, in capitals as a rule; it is sent as it stands.
-  /// \param target  visible ASCII, not empty: a path with its query, percent-encoded where needed.
-  /// \throws error{errc::invalid_argument} for anything else: no text of a caller's becomes a line of its own.
+  /// \param method  a token, usually in capitals; it is sent unchanged.
+  /// \param target  visible ASCII, not empty: a path with its query, percent-encoded if needed.
+  /// \throws error{errc::invalid_argument} for anything else, so that a caller's text cannot add lines to the head.
   http_request(std::string method, std::string target) : method_(std::move(method)), target_(std::move(target)) {
     if (!detail::is_token(method_))
       throw error(errc::invalid_argument, "\"" + one_line(method_) + "\" is no HTTP method");
@@ -216,15 +239,17 @@ class http_request {
                                               "characters and what is not ASCII");
   }
 
-  /// Adds a field; `Host` replaces the connection's. \throws as `http_field`.
+  /// Adds a field; `Host` replaces the connection's.
+  /// \throws as `http_field`.
   http_request& field(std::string name, std::string value) & {
     fields_.append(std::move(name), std::move(value));
     return *this;
   }
-  http_request&& field(std::string name, std::string value) && {
+  [[nodiscard]] http_request field(std::string name, std::string value) && {
     return std::move(field(std::move(name), std::move(value)));
   }
-  /// Adds a field that core dumps do not hold; `fields()` does not either. \throws as `http_field`, without the value.
+  /// Adds a field that core dumps leave out; `fields()` leaves it out too.
+  /// \throws as `http_field`, without the value.
   http_request& secret_field(std::string name, undumped_text value) & {
     if (!detail::is_token(name) || !detail::is_field_text(value.view()))
       throw error(errc::invalid_argument, "the value of the HTTP field \"" + one_line(name) +
@@ -232,30 +257,31 @@ class http_request {
     secret_fields_.emplace_back(std::move(name), std::move(value));
     return *this;
   }
-  http_request&& secret_field(std::string name, undumped_text value) && {
+  [[nodiscard]] http_request secret_field(std::string name, undumped_text value) && {
     return std::move(secret_field(std::move(name), std::move(value)));
   }
   http_request& body(http_body content) & {
     body_ = std::move(content);
     return *this;
   }
-  http_request&& body(http_body content) && { return std::move(body(std::move(content))); }
-  /// A body of this type: `request.content("application/json", text)`. \throws as `http_field`.
+  [[nodiscard]] http_request body(http_body content) && { return std::move(body(std::move(content))); }
+  /// Sets a body and its type: `request.content("application/json", text)`.
+  /// \throws as `http_field`.
   http_request& content(std::string type, std::string_view text) & {
     fields_.set("Content-Type", std::move(type));
     body_ = http_body(text);
     return *this;
   }
-  http_request&& content(std::string type, std::string_view text) && {
+  [[nodiscard]] http_request content(std::string type, std::string_view text) && {
     return std::move(content(std::move(type), text));
   }
-  /// Says that it does no harm when this is done twice, whatever the method: it may be sent again after a pooled
-  /// connection has turned out to be dead.
+  /// Marks the request as safe to execute twice, whatever its method: it may be sent again if a pooled connection was
+  /// dead.
   http_request& idempotent() & {
     idempotent_ = true;
     return *this;
   }
-  http_request&& idempotent() && { return std::move(idempotent()); }
+  [[nodiscard]] http_request idempotent() && { return std::move(idempotent()); }
 
   const std::string& method() const noexcept { return method_; }
   const std::string& target() const noexcept { return target_; }
@@ -263,7 +289,7 @@ class http_request {
   http_fields& fields() noexcept { return fields_; }
   const std::vector<std::pair<std::string, undumped_text>>& secret_fields() const noexcept { return secret_fields_; }
   const http_body& body() const noexcept { return body_; }
-  /// Whether it may be sent twice: by its method (RFC 9110, 9.2.2), or because `idempotent()` says so.
+  /// Returns true if the request may be sent twice: by its method (RFC 9110, 9.2.2), or after `idempotent()`.
   bool is_idempotent() const noexcept {
     if (idempotent_) return true;
     for (const std::string_view one : {"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"})
@@ -280,26 +306,26 @@ class http_request {
   bool idempotent_ = false;
 };
 
-/// The head of a request as a server sees it.
+/// The head of a request on the server side.
 class http_request_head {
  public:
   std::string method;
   std::string target;
-  int minor_version = 1;  ///< 1 of HTTP/1.1
+  int minor_version = 1;  ///< the 1 of HTTP/1.1
   http_fields fields;
 };
 
 /// The head of a response: status, reason, fields.
 class http_response_head {
  public:
-  /// 100 to 599; 0 where there is none yet.
+  /// 100 to 599; 0 if there is none yet.
   int status = 0;
-  /// The server's words, often empty. Not to be trusted: `one_line` before it is shown.
+  /// The server's text, often empty. Untrusted: use `one_line` before showing it.
   std::string reason;
-  int minor_version = 1;  ///< 1 of HTTP/1.1
+  int minor_version = 1;  ///< the 1 of HTTP/1.1
   http_fields fields;
 
-  /// Whether the status is one of 200 to 299.
+  /// Returns true if the status is 200 to 299.
   bool ok() const noexcept { return status >= 200 && status < 300; }
 };
 
@@ -314,7 +340,7 @@ class http_response {
   bool ok() const noexcept { return head_.ok(); }
   std::optional<std::string_view> field(std::string_view name) const noexcept { return head_.fields.find(name); }
   const bytes& body() const noexcept { return body_; }
-  /// The body as characters; not necessarily UTF-8. The view lives as long as this does.
+  /// Returns the body as characters; not necessarily UTF-8. The view is valid as long as this object.
   std::string_view text() const noexcept { return as_text(body_); }
 
  private:
@@ -322,4 +348,4 @@ class http_response {
   bytes body_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

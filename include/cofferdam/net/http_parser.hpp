@@ -14,9 +14,9 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// How much of a head is taken. More is `error{errc::io_error}` with `net_errc::head_too_large` or `too_many_fields`.
+/// The limits of a head. A larger head is `error{errc::io_error}` with `net_errc::head_too_large` or `too_many_fields`.
 class http_parser_limits {
  public:
   http_parser_limits() = default;
@@ -24,24 +24,24 @@ class http_parser_limits {
   std::size_t line = 16 * 1024;  ///< bytes of one line, without its end
   std::size_t head = 64 * 1024;  ///< bytes of all lines of a head, and of all trailers
   std::size_t fields = 256;      ///< lines of a head, and of trailers
-  std::size_t interim = 32;      ///< interim answers (1xx) before the one that counts
+  std::size_t interim = 32;      ///< interim answers (1xx) before the final one
 };
 
-/// What a parser found.
+/// The event that a parser found.
 enum class http_event {
-  need_more,  ///< nothing yet: all of the input was consumed
-  interim,    ///< a response that is not the answer: 100, 103, ...; `head()` has it until the next call
-  head,       ///< the head is whole
+  need_more,  ///< no event: all of the input was consumed
+  interim,    ///< an interim response: 100, 103, ...; `head()` has it until the next call
+  head,       ///< the head is complete
   data,       ///< bytes of the body
-  end,        ///< the message is over; what follows belongs to another
-  upgrade,    ///< the message is over, and what follows is no HTTP any more
+  end,        ///< the message is over; the following bytes belong to another message
+  upgrade,    ///< the message is over; the following bytes are not HTTP
 };
 
-/// What one call of a parser did.
+/// The result of one call of a parser.
 class http_step {
  public:
   http_event event = http_event::need_more;
-  /// Bytes of the input that are done with; the rest comes again with the next call.
+  /// The number of consumed bytes. The caller passes the rest again in the next call.
   std::size_t consumed = 0;
   /// For `data`: a view into the input.
   bytes_view data;
@@ -49,7 +49,7 @@ class http_step {
 
 namespace detail {
 
-/// The part of a parser that does not care which of the two it is.
+/// The common part of the parsers of requests and responses.
 class http_message_parser {
  public:
   explicit http_message_parser(const http_parser_limits& limits) : limits_(limits), lines_(limits.line, limits.head) {}
@@ -73,7 +73,7 @@ class http_message_parser {
   bool is_close(const http_fields& fields, int minor_version) const noexcept {
     return fields.lists("Connection", "close") || (minor_version == 0 && !fields.lists("Connection", "keep-alive"));
   }
-  /// The two digits of `HTTP/1.x`.
+  /// Returns the minor version of `HTTP/1.x`.
   static int minor_version(std::string_view text) {
     if (text == "HTTP/1.1") return 1;
     if (text == "HTTP/1.0") return 0;
@@ -89,20 +89,20 @@ class http_message_parser {
 
 }  // namespace detail
 
-/// Takes one response apart, wherever the stream is cut; no input or output of its own.
+/// A parser of one response. The stream may be cut anywhere. Sans-I/O.
 ///
-/// Gives `interim`s, then `head`, then `data` any number of times, then `end`; or, for 101, `head` and `upgrade`. The
+/// Returns `interim`s, then `head`, then `data` any number of times, then `end`; or, for 101, `head` and `upgrade`. The
 /// same bytes give the same events and the same data, however they are cut. One parser for one response.
-/// \par Errors  `error{errc::io_error}` whose `cause()` is a `net_errc`; the parser is of no use then, nor is the stream.
-/// \par Source  RFC 9112, with nothing lenient: no bare line feeds, folded fields, blanks before colons, second lengths.
+/// \par Errors  `error{errc::io_error}` whose `cause()` is a `net_errc`; parser and stream are unusable after that.
+/// \par Source  RFC 9112, strictly: no bare line feeds, folded fields, blanks before colons, second lengths.
 class http_response_parser {
  public:
-  /// \param method  of the request that is answered: a response to HEAD has no body.
+  /// \param method  the method of the request: a response to HEAD has no body.
   explicit http_response_parser(std::string_view method = "GET",
                                 const http_parser_limits& limits = http_parser_limits())
       : core_(limits), is_head_(method == "HEAD"), is_connect_(method == "CONNECT") {}
 
-  /// \param input  what has come and was not consumed yet; may be empty, which finds an end that needs no more bytes.
+  /// \param input  received bytes that were not consumed yet. May be empty, to find an end that needs no more bytes.
   http_step parse(bytes_view input) {
     const std::string_view text = as_text(input);
     std::size_t used = 0;
@@ -130,7 +130,8 @@ class http_response_parser {
     return core_.body_step(text.substr(used), used);
   }
 
-  /// The stream has ended. \return `end`, where that ends the body.
+  /// Handles the end of the stream.
+  /// \return `end`, if the end of the stream ends the body.
   /// \throws error with net_errc::connection_lost before the first byte, net_errc::truncated inside the message.
   http_event end_of_stream() {
     using state = detail::http_message_parser::state;
@@ -148,24 +149,24 @@ class http_response_parser {
     throw error(errc::io_error, "the peer closed the connection inside its answer", net_errc::truncated);
   }
 
-  /// The response's head; whole from `head` on.
+  /// Returns the response's head; complete from `head` on.
   const http_response_head& head() const noexcept { return head_; }
   http_response_head& head() noexcept { return head_; }
-  /// The trailers of a chunked body; whole at `end`.
+  /// Returns the trailers of a chunked body; complete at `end`.
   const http_fields& trailers() const noexcept { return core_.body_.trailers(); }
-  /// Whether a byte of the response has come.
+  /// Returns true if a byte of the response has arrived.
   bool began() const noexcept { return core_.began_; }
-  /// Whether only the end of the stream ends the body.
+  /// Returns true if only the end of the stream ends the body.
   bool until_close() const noexcept {
     return core_.state_ != detail::http_message_parser::state::start &&
            core_.body_.kind() == detail::body_kind::until_close;
   }
-  /// How many of the next bytes are data, whatever they are: these may be read to where they belong, and shown to `parse`
-  /// there.
+  /// Returns the number of next bytes that are certain to be data. These may be read directly to their destination, and
+  /// passed to `parse` there.
   std::uint64_t certain_data() const noexcept {
     return core_.state_ == detail::http_message_parser::state::body ? core_.body_.certain_data() : 0;
   }
-  /// Whether another response may follow on the same stream; known from `head` on.
+  /// Returns true if another response may follow on the same stream; known from `head` on.
   bool keeps_alive() const noexcept {
     return core_.state_ != detail::http_message_parser::state::upgraded && !until_close() &&
            !core_.is_close(head_.fields, head_.minor_version);
@@ -222,16 +223,16 @@ class http_response_parser {
   bool after_interim_ = false;
 };
 
-/// Takes one request apart, wherever the stream is cut: `http_response_parser` for the other side.
+/// A parser of one request, the counterpart of `http_response_parser`. The stream may be cut anywhere.
 ///
-/// Gives `head`, `data` any number of times, `end`. One empty line before the request is overlooked. HTTP/1.1 needs
-/// exactly one `Host`. A request without a length has no body.
+/// Returns `head`, then `data` any number of times, then `end`. One empty line before the request is ignored. HTTP/1.1
+/// needs exactly one `Host`. A request without a length has no body.
 /// \par Errors  as `http_response_parser`; a server answers them with 400, or 431 for the two limits.
 class http_request_parser {
  public:
   explicit http_request_parser(const http_parser_limits& limits = http_parser_limits()) : core_(limits) {}
 
-  /// \param input  what has come and was not consumed yet; may be empty.
+  /// \param input  received bytes that were not consumed yet; may be empty.
   http_step parse(bytes_view input) {
     const std::string_view text = as_text(input);
     std::size_t used = 0;
@@ -260,8 +261,9 @@ class http_request_parser {
     return core_.body_step(text.substr(used), used);
   }
 
-  /// The stream has ended. \return `end`, where the request is whole.
-  /// \throws as `http_response_parser::end_of_stream`; net_errc::connection_lost says that no request was begun.
+  /// Handles the end of the stream.
+  /// \return `end`, if the request is complete.
+  /// \throws as `http_response_parser::end_of_stream`; net_errc::connection_lost if no request was begun.
   http_event end_of_stream() {
     using state = detail::http_message_parser::state;
     if (core_.state_ == state::end || (core_.state_ == state::body && core_.body_.next({}).end)) {
@@ -276,13 +278,13 @@ class http_request_parser {
   http_request_head& head() noexcept { return head_; }
   const http_fields& trailers() const noexcept { return core_.body_.trailers(); }
   bool began() const noexcept { return core_.began_; }
-  /// Whether the request line has been taken; one that was not, after an error, was the reason for it.
+  /// Returns true if the request line was accepted. If not, after an error, the line was the reason.
   bool has_request_line() const noexcept { return core_.state_ != detail::http_message_parser::state::start; }
-  /// Whether the client waits for "100 Continue" before it sends the body.
+  /// Returns true if the client waits for "100 Continue" before it sends the body.
   bool expects_continue() const noexcept {
     return head_.minor_version == 1 && head_.fields.lists("Expect", "100-continue");
   }
-  /// Whether the client will send another request on the same stream; known from `head` on.
+  /// Returns true if the client may send another request on the same stream; known from `head` on.
   bool keeps_alive() const noexcept { return !core_.is_close(head_.fields, head_.minor_version); }
 
  private:
@@ -316,4 +318,4 @@ class http_request_parser {
   bool skipped_ = false;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

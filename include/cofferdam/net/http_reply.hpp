@@ -10,9 +10,9 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The usual words for a status; "Status" for one that has none here.
+/// Returns the usual text for a status; "Status" for an unknown status.
 /// \par Source  RFC 9110, 15; RFC 6585.
 inline std::string_view http_reason(int status) noexcept {
   switch (status) {
@@ -58,40 +58,45 @@ inline std::string_view http_reason(int status) noexcept {
   }
 }
 
-/// What a server answers: a status, fields and a body. `Content-Length`, `Transfer-Encoding` and `Trailer` are the
-/// server's business; `Connection` may only be `close`, which ends the connection behind this reply.
+/// The reply of a server: a status, fields and a body. The server sets `Content-Length`, `Transfer-Encoding` and
+/// `Trailer`. `Connection` may only be `close`, which ends the connection after this reply.
 class http_reply {
  public:
-  /// 200 without a body.
+  /// A reply of 200 without a body.
   http_reply() = default;
-  /// \param status  200 to 599. \throws error{errc::invalid_argument} for another.
+  /// \param status  200 to 599.
+  /// \throws error{errc::invalid_argument} for another status.
   explicit http_reply(int status) : status_(status) {
     if (status < 200 || status > 599)
       throw error(errc::invalid_argument, "http_reply: " + std::to_string(status) + " is not a status from 200 to 599");
   }
 
-  /// Adds a field. \throws error{errc::invalid_argument} as `http_field`, and for those that are the server's business.
+  /// Adds a field.
+  /// \throws error{errc::invalid_argument} as `http_field`, and for fields that the server sets.
   http_reply& field(std::string name, std::string value) & {
     check(name, value);
     fields_.append(std::move(name), std::move(value));
     return *this;
   }
-  http_reply&& field(std::string name, std::string value) && {
+  [[nodiscard]] http_reply field(std::string name, std::string value) && {
     return std::move(field(std::move(name), std::move(value)));
   }
-  /// What is sent behind the head; nothing of it for HEAD, 204 and 304.
+  /// Sets the body. It is not sent for HEAD, 204 and 304.
   http_reply& body(bytes content) & {
     body_ = std::move(content);
     return *this;
   }
-  http_reply&& body(bytes content) && { return std::move(body(std::move(content))); }
-  /// A body of this type: `http_reply(200).content("application/json", text)`. \throws as `http_field`.
+  [[nodiscard]] http_reply body(bytes content) && { return std::move(body(std::move(content))); }
+  /// Sets a body and its type: `http_reply(200).content("application/json", text)`.
+  /// \throws as `http_field`.
   http_reply& content(std::string type, std::string_view text) & {
     fields_.set("Content-Type", std::move(type));
     body_ = to_bytes(text);
     return *this;
   }
-  http_reply&& content(std::string type, std::string_view text) && { return std::move(content(std::move(type), text)); }
+  [[nodiscard]] http_reply content(std::string type, std::string_view text) && {
+    return std::move(content(std::move(type), text));
+  }
 
   int status() const noexcept { return status_; }
   const http_fields& fields() const noexcept { return fields_; }
@@ -111,4 +116,4 @@ class http_reply {
   bytes body_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

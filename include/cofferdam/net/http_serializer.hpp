@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
@@ -27,8 +27,8 @@ inline void append_fields(std::string& text, const http_fields& fields) {
 
 }  // namespace detail
 
-/// The head of a request as it goes over the wire, with the empty line behind it.
-/// \throws error{errc::invalid_argument} where the method or the target could break out of its line.
+/// Returns the head of a request as sent, including the empty line after it.
+/// \throws error{errc::invalid_argument} if the method or the target could add lines.
 /// \par Source  RFC 9112, 3.
 inline std::string http_head_text(const http_request_head& head) {
   if (!detail::is_token(head.method) || !detail::is_target(head.target))
@@ -38,8 +38,8 @@ inline std::string http_head_text(const http_request_head& head) {
   return text;
 }
 
-/// The head of a response as it goes over the wire, with the empty line behind it.
-/// \throws error{errc::invalid_argument} where the status is not one of 100 to 599 or the reason could break out.
+/// Returns the head of a response as sent, including the empty line after it.
+/// \throws error{errc::invalid_argument} if the status is not 100 to 599, or if the reason could add lines.
 /// \par Source  RFC 9112, 4.
 inline std::string http_head_text(const http_response_head& head) {
   if (head.status < 100 || head.status > 599 || !detail::is_field_text(head.reason))
@@ -51,8 +51,8 @@ inline std::string http_head_text(const http_response_head& head) {
   return text;
 }
 
-/// What stands before a chunk's bytes; `http_chunk_end` stands behind them.
-/// \param size  more than 0: a chunk of no bytes would end the body.
+/// Returns the text before a chunk's bytes; `http_chunk_end` is the text after them.
+/// \param size  more than 0: an empty chunk would end the body.
 /// \par Source  RFC 9112, 7.1.
 inline std::string http_chunk_head(std::uint64_t size) {
   if (size == 0) throw error(errc::invalid_argument, "an empty chunk would end the body");
@@ -66,4 +66,4 @@ inline constexpr std::string_view http_chunk_end = "\r\n";
 /// The end of a chunked body without trailers.
 inline constexpr std::string_view http_last_chunk = "0\r\n\r\n";
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -14,33 +14,33 @@
 #include <string>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Where peers come from: `connector`'s other side. `tcp_listener`, `unix_listener` and `tls_listener`
-/// (net/tls_listener.hpp) make one; it listens from then on.
-/// \par Lifetime  destroying it closes it, which needs no waiting; before the executor's context.
+/// A source of connected peers, the counterpart of `connector`. `tcp_listener`, `unix_listener` and `tls_listener`
+/// (net/tls_listener.hpp) make listeners, which listen at once.
+/// \par Lifetime  the destructor closes it without waiting. Destroy it before the executor's context.
 /// \par Threads   one executor.
 class listener {
  public:
   using implementation = detail::listening;
 
-  /// Listens nowhere.
+  /// Holds no listener.
   listener() = default;
   explicit listener(std::unique_ptr<implementation> open) : open_(std::move(open)) {}
 
-  /// How sentences call it: `127.0.0.1:8080`, `the socket "/run/x.sock"`.
+  /// Returns the name for error messages: `127.0.0.1:8080`, `the socket "/run/x.sock"`.
   const std::string& name() const { return get().name(); }
-  /// The port that peers connect to, also where any free one was asked for; 0 for a Unix socket.
+  /// Returns the port, also if the system has chosen it; 0 for a Unix socket.
   std::uint16_t port() const { return get().port(); }
-  /// Whether it is TCP and only this machine reaches it.
+  /// Returns true if this is TCP and only this machine can reach it.
   bool is_loopback() const { return get().is_loopback(); }
 
-  /// Waits for the next peer. One at a time. Over TLS the handshake is made by the first read.
+  /// Waits for the next peer. One call at a time. For TLS, the first read of the stream makes the handshake.
   /// \throws error{errc::io_error} with the system's code; it goes on listening unless it was closed.
   /// \par Cancellation  terminal: throws error{errc::cancelled}.
   awaitable<byte_stream> accept() { return get().accept(); }
 
-  /// Takes no more peers; a socket in the file system is removed. Streams that were accepted live on.
+  /// Accepts no more peers, and removes a socket from the file system. Accepted streams stay open.
   void close() noexcept {
     if (open_) open_->close();
   }
@@ -54,23 +54,23 @@ class listener {
   std::unique_ptr<implementation> open_;
 };
 
-/// Listens for TCP. No delay of small writes.
-/// \param address  an IPv4 or IPv6 address (without brackets) of this machine: `127.0.0.1`, `::1`. `0.0.0.0` and `::` let
-///                 the network in.
-/// \param port     0: any free one, which `port()` tells.
+/// Listens for TCP, with TCP_NODELAY.
+/// \param address  an IPv4 or IPv6 address (without brackets) of this machine: `127.0.0.1`, `::1`. `0.0.0.0` and `::`
+///                 accept connections from the network.
+/// \param port     0: any free port; `port()` returns it.
 /// \throws         error{errc::invalid_argument} for another address; error{errc::io_error} whose `cause()` is the
 ///                 system's: EADDRINUSE, EACCES, EADDRNOTAVAIL.
-inline listener tcp_listener(const asio::any_io_executor& executor, const std::string& address, std::uint16_t port) {
-  return listener(std::make_unique<detail::tcp_listening>(executor, address, port));
-}
+listener tcp_listener(const asio::any_io_executor& executor, const std::string& address, std::uint16_t port);
 
-/// Listens on a Unix stream socket that only this user may connect to (mode 0600). A socket that a dead server has left
-/// is replaced; the file is removed at the end, if it is still this one.
+/// Listens on a Unix stream socket to which only this user may connect (mode 0600). Replaces the socket of a dead
+/// server. Removes the file at the end, unless it was replaced.
 /// \param path  absolute, at most 107 bytes, no NUL; its folder exists.
-/// \throws      error{errc::invalid_argument} for another path; error{errc::already_exists} where somebody listens there,
-///              or where something else stands; error{errc::io_error} with the system's code.
-inline listener unix_listener(const asio::any_io_executor& executor, const std::string& path) {
-  return listener(std::make_unique<detail::unix_listening>(executor, path));
-}
+/// \throws      error{errc::invalid_argument} for another path; error{errc::already_exists} if another server listens
+///              there, or if the file is not a socket; error{errc::io_error} with the system's code.
+listener unix_listener(const asio::any_io_executor& executor, const std::string& path);
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+#if !defined(COFFERDAM_SEPARATE_COMPILATION)
+#include <cofferdam/net/impl/listener.ipp>
+#endif

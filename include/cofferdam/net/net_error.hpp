@@ -3,39 +3,40 @@
 #pragma once
 
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/worded_category.hpp>
 
-#include <string>
+#include <string_view>
 #include <system_error>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Why a connection, or what came over it, was of no use: the `cause()` of the errors of `net/`, where the operating
-/// system had no code of its own (a refused connection keeps `ECONNREFUSED`). Their `code()` is `errc::io_error`.
+/// The reason why a connection or its data was unusable: the `cause()` of the errors of `net/`, if the operating system
+/// had no code of its own (a refused connection keeps `ECONNREFUSED`). Their `code()` is `errc::io_error`.
 enum class net_errc {
   connection_lost = 1,        ///< the peer ended the connection before it had answered
   truncated,                  ///< the peer ended the connection inside a message
-  timed_out,                  ///< a limit of ours ran out; the sentence says which
-  malformed,                  ///< not HTTP/1.1, or HTTP/1.1 that we do not trust
-  ambiguous_length,           ///< a message whose end two readers could see at different places
+  timed_out,                  ///< a time limit expired; the sentence has its name
+  malformed,                  ///< not HTTP/1.1, or HTTP/1.1 that is refused as unsafe
+  ambiguous_length,           ///< two readers could disagree about the end of the message
   unsupported_coding,         ///< a transfer coding other than chunked
   head_too_large,             ///< a line, or all lines of a head together, longer than the limit
   too_many_fields,            ///< more fields than the limit
-  not_tls,                    ///< the peer does not speak TLS, or none that is new enough
-  certificate_untrusted,      ///< nobody whom we trust has signed the peer's certificate
+  not_tls,                    ///< the peer does not use TLS, or only too old a version
+  certificate_untrusted,      ///< no trusted authority has signed the peer's certificate
   certificate_expired,        ///< the peer's certificate is not valid any more
   certificate_not_yet_valid,  ///< the peer's certificate is not valid yet
   certificate_wrong_host,     ///< the peer's certificate is for another host
-  certificate_rejected,       ///< the peer's certificate is wrong in another way; the sentence says which
-  client_certificate_needed,  ///< the peer does not take our certificate, or misses one
-  proxy_refused,              ///< the proxy on the way does not open a tunnel
+  certificate_rejected,       ///< the peer's certificate is wrong in another way; the sentence has the reason
+  client_certificate_needed,  ///< the peer refuses our certificate, or requires one
+  proxy_refused,              ///< the proxy does not open a tunnel
 };
 
 namespace detail {
 
-class net_category final : public std::error_category {
+class net_words {
  public:
-  const char* name() const noexcept override { return "cofferdam.net"; }
-  std::string message(int value) const override {
+  static constexpr const char* name = "cofferdam.net";
+  static constexpr std::string_view message(int value) {
     switch (static_cast<net_errc>(value)) {
       case net_errc::connection_lost: return "the connection was closed before an answer came";
       case net_errc::truncated: return "the connection was closed inside a message";
@@ -61,17 +62,14 @@ class net_category final : public std::error_category {
 }  // namespace detail
 
 /// The category of `net_errc`.
-inline const std::error_category& net_error_category() noexcept {
-  static const detail::net_category category;
-  return category;
-}
+inline const std::error_category& net_error_category() noexcept { return detail::category_of<detail::net_words>(); }
 
 /// Makes `net_errc` usable wherever an error code is; found by argument-dependent lookup.
 inline std::error_code make_error_code(net_errc value) noexcept {
   return {static_cast<int>(value), net_error_category()};
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI
 
 template <>
 struct std::is_error_code_enum<cofferdam::net_errc> : std::true_type {};

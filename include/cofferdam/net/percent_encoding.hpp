@@ -13,22 +13,22 @@
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// A text as one part of a URL, whatever bytes it has: all but what RFC 3986, 2.3 calls unreserved is percent-encoded.
+/// Percent-encodes a text as one part of a URL: all bytes except the unreserved characters of RFC 3986, 2.3.
 inline std::string percent_encoded(std::string_view text) {
-  return boost::urls::encode(boost::urls::string_view(text.data(), text.size()), boost::urls::unreserved_chars);
+  return boost::urls::encode(boost::core::string_view(text.data(), text.size()), boost::urls::unreserved_chars);
 }
-/// The same for a path: slashes stay.
+/// Percent-encodes a path: slashes stay.
 inline std::string percent_encoded_path(std::string_view path) {
   constexpr boost::urls::grammar::lut_chars plain = boost::urls::unreserved_chars + '/';
-  return boost::urls::encode(boost::urls::string_view(path.data(), path.size()), plain);
+  return boost::urls::encode(boost::core::string_view(path.data(), path.size()), plain);
 }
-/// What a percent-encoded text stands for; nothing where a `%` has not two hexadecimal digits behind it.
+/// Decodes a percent-encoded text; no value if a `%` is not followed by two hexadecimal digits.
 inline std::optional<std::string> percent_decoded(std::string_view text) {
-  const auto checked = boost::urls::make_pct_string_view(boost::urls::string_view(text.data(), text.size()));
+  const auto checked = boost::urls::make_pct_string_view(boost::core::string_view(text.data(), text.size()));
   if (!checked) return std::nullopt;
   return checked->decode();
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -8,9 +8,9 @@
 #include <optional>
 #include <string_view>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A port as text has it; nothing where it is no number from 1 to 65535. Leading zeros change nothing.
+/// Parses a port; no value if the text is not a number from 1 to 65535. Leading zeros are accepted.
 inline std::optional<std::uint16_t> port_number(std::string_view text) noexcept {
   unsigned number = 0;
   for (const char c : text) {
@@ -21,4 +21,4 @@ inline std::optional<std::uint16_t> port_number(std::string_view text) noexcept 
   return static_cast<std::uint16_t>(number);
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

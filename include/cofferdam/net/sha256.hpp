@@ -11,11 +11,11 @@
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 using sha256_digest = std::array<unsigned char, 32>;
 
-/// \throws error{errc::io_error}  where OpenSSL has none.
+/// \throws error{errc::io_error}  if OpenSSL does not provide SHA-256.
 inline sha256_digest sha256_of(std::string_view text) {
   sha256_digest digest{};
   unsigned size = 0;
@@ -24,7 +24,7 @@ inline sha256_digest sha256_of(std::string_view text) {
   return digest;
 }
 
-/// The same as 64 digits.
+/// Returns the digest as 64 hexadecimal digits.
 inline std::string sha256_digits(std::string_view text) { return hexadecimal(sha256_of(text)); }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

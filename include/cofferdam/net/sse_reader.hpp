@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 /// One event of a stream of server-sent events.
 class sse_event {
@@ -18,11 +18,11 @@ class sse_event {
   sse_event(std::string type, std::string data, std::string id)
       : type_(std::move(type)), data_(std::move(data)), id_(std::move(id)) {}
 
-  /// "message" where the stream does not say.
+  /// Returns the type; "message" if the stream has none.
   const std::string& type() const noexcept { return type_; }
-  /// Its `data` lines, joined by `\n`.
+  /// Returns the `data` lines, joined by `\n`.
   const std::string& data() const noexcept { return data_; }
-  /// The last `id` up to here; empty where there was none.
+  /// Returns the last `id` so far; empty if there was none.
   const std::string& id() const noexcept { return id_; }
 
  private:
@@ -31,19 +31,19 @@ class sse_event {
   std::string id_;
 };
 
-/// Reads server-sent events from pieces that may be cut anywhere. Does no I/O.
+/// A parser of server-sent events. The pieces may be cut anywhere. Sans-I/O.
 ///
-/// Lines end in `\n`, `\r\n` or `\r`. Comments, `retry` and unknown fields are passed over, and so are events without data.
-/// An event at the end of the stream that no empty line follows is yielded by `finish`, because real servers leave that
-/// line out; the standard would drop it.
+/// Lines end in `\n`, `\r\n` or `\r`. Comments, `retry`, unknown fields and events without data are ignored. `finish`
+/// also returns an event at the end of the stream without an empty line after it, because real servers leave that line
+/// out; the standard would drop the event.
 /// \par Source  WHATWG HTML, 9.2.6 "Interpreting an event stream".
 class sse_reader {
  public:
-  /// \param most  bytes of one event.
+  /// \param most  maximum size of one event in bytes.
   explicit sse_reader(std::size_t most = std::size_t{16} * 1024 * 1024) : most_(most) {}
 
-  /// Takes a piece and calls `each(sse_event)` for every event that is whole with it.
-  /// \throws error{errc::too_large} for an event that is longer than the limit; of no use any more then.
+  /// Takes a piece and calls `each(sse_event)` for every event that it completes.
+  /// \throws error{errc::too_large} for an event that is longer than the limit. The reader is unusable after that.
   template <class Each>
   void feed(std::string_view piece, Each&& each) {
     while (!piece.empty()) {
@@ -58,7 +58,7 @@ class sse_reader {
     }
   }
 
-  /// The stream has ended. Calls `each` for an event that was not ended itself.
+  /// Handles the end of the stream. Calls `each` for an event without an end.
   template <class Each>
   void finish(Each&& each) {
     if (!line_.empty()) take_line(each);
@@ -121,4 +121,4 @@ class sse_reader {
   bool first_ = true;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -14,30 +14,31 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Says which entries of one archive may be unpacked, by their names alone, in the order in which they come.
+/// Decides which entries of one archive may be unpacked, by their names alone, in the order of the archive.
 ///
-/// If every entry that `admit` lets pass is made in an empty directory, and no other, then each lies in it, none is
-/// written through a link, none replaces another, and no link leads out, not even by way of another link. It looks at
-/// no file: where the directory is not empty, or a guest works in it, `directory` refuses what leads out as well.
+/// If exactly the entries that `admit` accepts are made in an empty directory, then every entry is inside it, none is
+/// written through a link, none replaces another, and no link leads out, not even through another link. This class
+/// reads no file. If the directory is not empty, or a guest can change it, use `directory`, which also refuses paths
+/// that lead out.
 ///
-/// A refusal concerns one entry: the next may be asked about. A refused name stays taken.
-/// \par Cost     time in proportion to the names' lengths, whatever the names are; memory for each name's last part and
-///               each folder, up to a limit.
+/// A refusal concerns one entry: the next one may be checked. A refused name stays reserved.
+/// \par Cost     time in proportion to the names' lengths, for any names; memory for each name's last part and each
+///               folder, up to a limit.
 /// \par Threads  one at a time.
 class tar_names {
  public:
-  /// \param most_memory  bytes for all names that have been seen. Default 256 MiB.
+  /// \param most_memory  maximum memory for all names, in bytes. Default 256 MiB.
   explicit tar_names(std::size_t most_memory = std::size_t{256} * 1024 * 1024) : left_(most_memory) {}
 
-  /// The one spelling of the entry's name, as `workspace_path_or_root` gives it.
+  /// Returns the entry's name, normalized as by `workspace_path_or_root`.
   /// \throws error{errc::outside_workspace}: an absolute name, a `..`, a name beneath a link; a symbolic link that is
-  ///         absolute, or climbs further than its own folder's depth, or climbs again after it went down (`a/../b`: `a`
-  ///         may be a link itself). error{errc::collision}: a name that came before; only directories may come again.
-  ///         error{errc::not_a_directory}: a name beneath a file. error{errc::not_found}: a hard link to what did not
-  ///         come before as a file. error{errc::not_a_file}: devices, FIFOs, unknown types. error{errc::too_large}: more
-  ///         names than the limit allows. error{errc::invalid_argument}: whatever else cannot be a name.
+  ///     absolute, or climbs further than its own folder's depth, or climbs again after it has gone down (`a/../b`: `a`
+  ///     may be a link itself). error{errc::collision}: a name that occurred before; only directories may occur twice.
+  ///     error{errc::not_a_directory}: a name beneath a file. error{errc::not_found}: a hard link to a name that is not
+  ///     an earlier file. error{errc::not_a_file}: devices, FIFOs, unknown types. error{errc::too_large}: more names
+  ///     than the limit allows. error{errc::invalid_argument}: any other invalid name.
   std::string admit(const tar_entry& entry) {
     std::string clean = workspace_path_or_root(entry.name());
     const std::vector<std::string_view> parts = detail::path_components(clean);
@@ -62,7 +63,7 @@ class tar_names {
  private:
   enum class kind : std::uint8_t { directory, file, link, refused };
 
-  /// A name in a folder. Sorted, not hashed: nobody can choose names that make it slow.
+  /// A name in a folder. Sorted and not hashed, so that a hostile archive cannot choose names that make it slow.
   struct place {
     std::uint64_t folder;
     std::string name;
@@ -80,7 +81,7 @@ class tar_names {
   };
   struct node {
     kind what;
-    std::uint64_t number;  // as a folder
+    std::uint64_t number;  // number of the folder
   };
   using nodes = std::map<place, node, order>;
 
@@ -122,7 +123,7 @@ class tar_names {
   }
 
   node& add(std::uint64_t folder, std::string_view name, kind what) {
-    // What a node of the map takes beside its name, roughly.
+    // The approximate memory of a map node besides its name.
     constexpr std::size_t overhead = 128;
     if (left_ < overhead + name.size())
       throw error(errc::too_large, "the archive has more names than may be kept: raise the limit of tar_names");
@@ -130,7 +131,7 @@ class tar_names {
     return nodes_.emplace(place{folder, std::string(name)}, node{what, ++last_}).first->second;
   }
 
-  /// \param depth  of the folder in which the link lies; all above it are folders, for `take_name` has seen to that.
+  /// \param depth  of the folder of the link. `take_name` has made sure that all names above the link are folders.
   static bool leads_out(std::string_view target, std::size_t depth) {
     if (target.starts_with('/')) return true;
     std::size_t climbed = 0;
@@ -161,7 +162,7 @@ class tar_names {
     for (const std::string_view part : detail::path_components(target)) {
       const auto found = nodes_.find(place_view{folder, part});
       what = found == nodes_.end() ? kind::refused : found->second.what;
-      // Nothing is beneath what is no directory.
+      // Only directories have entries beneath them.
       folder = what == kind::directory ? found->second.number : no_folder;
     }
     if (what != kind::file)
@@ -176,4 +177,4 @@ class tar_names {
   std::size_t left_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -19,36 +19,33 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// What a `tar_reader` takes before it refuses an archive.
+/// The limits of a `tar_reader`.
 class tar_limits {
  public:
   tar_limits() = default;
-  /// \param bytes  of one name, and of one link's target. Default 4095.
-  tar_limits& name(std::size_t bytes) & {
+  /// \param bytes  maximum size of a name, and of a link's target. Default 4095.
+  tar_limits& name(std::size_t bytes) {
     name_ = bytes;
     return *this;
   }
-  tar_limits&& name(std::size_t bytes) && { return std::move(name(bytes)); }
-  /// \param bytes  of one pax header, which is held in memory. Default 1 MiB.
-  tar_limits& pax_header(std::size_t bytes) & {
+  /// \param bytes  maximum size of a pax header, which is held in memory. Default 1 MiB.
+  tar_limits& pax_header(std::size_t bytes) {
     pax_header_ = bytes;
     return *this;
   }
-  tar_limits&& pax_header(std::size_t bytes) && { return std::move(pax_header(bytes)); }
-  /// \param count  entries, and global headers. Default 200,000.
-  tar_limits& entries(std::size_t count) & {
+  /// \param count  maximum number of entries, and of global headers. Default 200,000.
+  tar_limits& entries(std::size_t count) {
     entries_ = count;
     return *this;
   }
-  tar_limits&& entries(std::size_t count) && { return std::move(entries(count)); }
-  /// \param count  of the data of all entries together (and of pax headers), as headers announce it. Default 8 GiB.
-  tar_limits& bytes(std::uint64_t count) & {
+  /// \param count  maximum size of the data of all entries together (and of pax headers), as headers announce it, in
+  ///               bytes. Default 8 GiB.
+  tar_limits& bytes(std::uint64_t count) {
     bytes_ = count;
     return *this;
   }
-  tar_limits&& bytes(std::uint64_t count) && { return std::move(bytes(count)); }
 
   std::size_t name() const noexcept { return name_; }
   std::size_t pax_header() const noexcept { return pax_header_; }
@@ -62,16 +59,16 @@ class tar_limits {
   std::uint64_t bytes_ = std::uint64_t{8} * 1024 * 1024 * 1024;
 };
 
-/// What a `tar_reader` has come upon.
+/// The next event of a `tar_reader`.
 enum class tar_event {
-  more,            ///< all that was fed has been read
+  more,            ///< all input has been read
   head,            ///< an entry begins: `entry()`
   data,            ///< a piece of its data: `data()`
-  end_of_entry,    ///< its data is complete; comes for an entry without data too
+  end_of_entry,    ///< its data is complete; also for an entry without data
   end_of_archive,  ///< the archive is complete; nothing but zeros may follow
 };
 
-/// Takes a tar archive apart, wherever its bytes are cut; no input or output of its own.
+/// A parser of tar archives. The input may be cut anywhere. Sans-I/O.
 ///
 ///     tar_reader reader;
 ///     for (bytes piece = receive(); !piece.empty(); piece = receive()) {
@@ -80,33 +77,31 @@ enum class tar_event {
 ///     }
 ///     reader.finish();
 ///
-/// Reads v7, ustar, pax (headers of one file and global ones) and GNU tar's long names and base-256 numbers. What two
-/// readers could understand differently is refused rather than guessed at: a header for one entry that comes twice or
-/// names a thing twice, a global header that names files or sizes, a directory, link or device with data, sparse files,
-/// parts of other volumes, a single block of zeros. Up to 1 MiB of zeros may follow the archive, any other
-/// byte may not.
-/// Names are bytes, and are *not* checked: see `tar_names`.
+/// Reads v7, ustar, pax (headers of one file and global ones) and GNU tar's long names and base-256 numbers. An
+/// ambiguous archive, which two readers could understand differently, is refused: a pax header for one entry that
+/// occurs twice or sets a key twice, a global header that sets names or sizes, a directory, link or device with data,
+/// sparse files, parts of other volumes, a single block of zeros. Up to 1 MiB of zeros may follow the archive, but no
+/// other byte. Names are bytes, and are *not* checked: see `tar_names`.
 ///
-/// Holds at most one block, the names of one entry and one pax header, whatever sizes an archive announces; data is
-/// handed on where it lies.
-/// \throws       error{errc::io_error} for an archive that is damaged or cut off, error{errc::too_large} beyond the
-///               limits, error{errc::unsupported} for sparse files and the like; from `next()` and `finish()`, and from
-///               then on each time.
+/// Holds at most one block, the names of one entry and one pax header, for any announced sizes; data is not copied.
+/// \throws       error{errc::io_error} for a damaged or incomplete archive, error{errc::too_large} beyond the limits,
+///               error{errc::unsupported} for sparse files and the like; from `next()` and `finish()`, and from then on
+///               each time.
 /// \par Threads  one at a time.
 /// \par Source   POSIX pax(1); GNU tar's manual, "Basic Tar Format" and "Extensions".
 class tar_reader {
  public:
   explicit tar_reader(tar_limits limits = tar_limits()) : limits_(limits) {}
 
-  /// \param piece   the next bytes; the caller keeps them until `next()` says `more`.
-  /// \throws        error{errc::invalid_argument} where `next()` has not said `more` since the last piece.
+  /// \param piece   the next bytes; the caller keeps them until `next()` returns `more`.
+  /// \throws        error{errc::invalid_argument} if `next()` has not returned `more` since the last piece.
   void feed(bytes_view piece) {
     if (!input_.empty())
       throw error(errc::invalid_argument, "tar_reader: call next() until it says 'more', then feed() again");
     input_ = as_text(piece);
   }
 
-  /// Reads on.
+  /// Continues reading.
   tar_event next() {
     try {
       return read();
@@ -117,8 +112,8 @@ class tar_reader {
     }
   }
 
-  /// The stream has ended.
-  /// \throws error{errc::io_error} unless the archive has.
+  /// Handles the end of the stream.
+  /// \throws error{errc::io_error} if the archive is not complete.
   void finish() {
     if (state_ == state::failed) throw failure();
     if (state_ == state::ended) return;
@@ -127,15 +122,15 @@ class tar_reader {
                 "the tar archive was cut off after " + std::to_string(position_) + " bytes: its end is missing");
   }
 
-  /// The entry whose head came last. Valid until the next one.
+  /// Returns the entry of the last head. Valid until the next head.
   const tar_entry& entry() const noexcept { return entry_; }
-  /// The piece that `tar_event::data` announced: part of what was fed, valid until the next call.
+  /// Returns the piece of a `tar_event::data`: a part of the input, valid until the next call.
   bytes_view data() const noexcept { return as_bytes(data_); }
 
  private:
   enum class state { head, extension, data, padding, last_block, ended, failed };
 
-  /// What pax headers say instead of the header.
+  /// Values of pax headers, which override those of the header.
   struct overrides {
     std::optional<std::string> name;
     std::optional<std::string> link;
@@ -208,7 +203,7 @@ class tar_reader {
     return piece;
   }
 
-  /// Whether there is a whole block.
+  /// Returns true if there is a whole block.
   bool take_block() noexcept {
     const std::string_view piece = take(block_.size() - filled_);
     std::copy(piece.begin(), piece.end(), block_.begin() + static_cast<std::ptrdiff_t>(filled_));
@@ -220,9 +215,7 @@ class tar_reader {
 
   std::string_view block() const noexcept { return {block_.data(), block_.size()}; }
   std::string_view field(detail::tar_field where) const noexcept { return block().substr(where.at, where.size); }
-  static bool is_zero(std::string_view bytes) noexcept {
-    return bytes.find_first_not_of('\0') == std::string_view::npos;
-  }
+  static bool is_zero(std::string_view text) noexcept { return text.find_first_not_of('\0') == std::string_view::npos; }
 
   void pad() noexcept {
     left_ = padding_;
@@ -242,7 +235,7 @@ class tar_reader {
     return static_cast<std::uint64_t>(value);
   }
 
-  /// Reads a header; true where an entry begins.
+  /// Reads a header. Returns true if an entry begins.
   bool read_head() {
     const std::optional<std::int64_t> sum = detail::tar_number(field(detail::tar_checksum));
     const detail::tar_sums sums = detail::tar_sums_of(block());
@@ -271,7 +264,7 @@ class tar_reader {
       count_entry();
     }
     const bool is_pax = flag == 'x' || flag == 'g';
-    // A long name comes with a NUL.
+    // A long name has a NUL at its end.
     const std::uint64_t most = is_pax ? limits_.pax_header() : std::uint64_t{limits_.name()} + 1;
     if (size > most)
       throw too_large((is_pax ? "a pax header of " : "a name of ") + std::to_string(size) + " bytes, more than " +
@@ -346,7 +339,7 @@ class tar_reader {
     to.emplace(record.value);
   }
 
-  /// \param is_time  may be negative, and have a fraction, which is dropped: towards the past.
+  /// \param is_time  may be negative, and have a fraction, which is rounded down.
   void set_number(std::optional<std::int64_t>& to, const detail::pax_record& record, bool is_time) const {
     if (to) throw damaged("a pax header that says one thing twice");
     std::string_view whole = record.value;
@@ -375,7 +368,7 @@ class tar_reader {
     std::int64_t announced = number(detail::tar_size, "size");
     if (local_.size) announced = *local_.size;
     const std::uint64_t size = not_negative(announced, "size", *this);
-    // Before there was a type for directories, their names ended in a slash.
+    // Before tar had a type for directories, their names ended in a slash.
     if (type == tar_type::regular && name.ends_with('/')) type = tar_type::directory;
     if (type == tar_type::directory) {
       while (name.size() > 1 && name.ends_with('/')) name.pop_back();
@@ -402,7 +395,7 @@ class tar_reader {
     switch (flag) {
       case '0':
       case '\0':
-      case '7': return tar_type::regular;  // 7: one that lies in one piece on its disk
+      case '7': return tar_type::regular;  // 7: a file that is contiguous on its disk
       case '1': return tar_type::hard_link;
       case '2': return tar_type::symlink;
       case '3': return tar_type::character_device;
@@ -418,7 +411,7 @@ class tar_reader {
     if (local_.name) return std::move(*local_.name);
     if (long_name_) return std::move(*long_name_);
     std::string name;
-    // GNU tar has other things in the place of the prefix, and another magic.
+    // GNU tar stores other values in the place of the prefix, and has another magic.
     if (field(detail::tar_magic).starts_with(detail::tar_posix_magic))
       name = detail::until_nul(field(detail::tar_prefix));
     if (!name.empty()) name += '/';
@@ -439,7 +432,7 @@ class tar_reader {
     return text;
   }
 
-  /// What this entry's pax header says, else a global one, else the header.
+  /// Returns the value of this entry's pax header, else of a global one, else of the header.
   std::int64_t chosen(std::optional<std::int64_t> overrides::*which, detail::tar_field where, const char* what) const {
     if (local_.*which) return *(local_.*which);
     if (global_.*which) return *(global_.*which);
@@ -453,10 +446,10 @@ class tar_reader {
     ++seen_;
   }
 
-  void announce(std::uint64_t bytes) {
-    if (bytes > limits_.bytes() - announced_)
+  void announce(std::uint64_t size) {
+    if (size > limits_.bytes() - announced_)
       throw too_large("more than " + std::to_string(limits_.bytes()) + " bytes of data");
-    announced_ += bytes;
+    announced_ += size;
   }
 
   std::string place() const { return "the tar archive has, before byte " + std::to_string(position_) + ", "; }
@@ -474,7 +467,7 @@ class tar_reader {
   }
 
   static constexpr std::size_t kept_capacity = std::size_t{16} * 1024;
-  static constexpr std::size_t most_trailing = std::size_t{1024} * 1024;  // writers fill up records: of 10 KiB, mostly
+  static constexpr std::size_t most_trailing = std::size_t{1024} * 1024;  // writers fill up records, usually of 10 KiB
 
   tar_limits limits_;
   state state_ = state::head;
@@ -498,4 +491,4 @@ class tar_reader {
   tar_entry entry_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -19,9 +19,9 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Puts a tar archive together; no input or output of its own, and data does not pass through it.
+/// A writer of tar archives. Sans-I/O; the data of entries does not pass through it.
 ///
 ///     tar_writer writer;
 ///     send(writer.head(tar_entry("a/b", tar_type::regular).size(data.size())));
@@ -29,20 +29,21 @@ namespace cofferdam::inline v0 {
 ///     send(writer.padding());
 ///     send(writer.end());
 ///
-/// ustar where the entry fits into it, so that every reader there is can read it; else pax: a name or a link that is
-/// too long or not ASCII, 8 GiB and more, an owner above 2,097,151, a time before 1970 or after 2242. A name that is
-/// not UTF-8 is marked as binary. The same entries give the same bytes.
+/// The format is ustar, which every reader supports, if the entry fits; else pax: a name or a link that is too long or
+/// not ASCII, 8 GiB and more, an owner above 2,097,151, a time before 1970 or after 2242. A name that is not UTF-8 is
+/// marked as binary. The same entries give the same bytes.
 ///
-/// Names are written as they are: that they are relative and lead nowhere else is for the caller to see to
-/// (`workspace_path`), and for whoever unpacks.
+/// Names are written unchanged. The caller must make sure that they are relative and lead nowhere else
+/// (`workspace_path`), and so must the program that unpacks the archive.
 /// \par Threads  one at a time.
 /// \par Source   POSIX pax(1), "ustar Interchange Format" and "pax Extended Header".
 class tar_writer {
  public:
-  /// The header blocks of an entry: a multiple of 512 bytes. `entry.size()` bytes of data and `padding()` follow.
-  /// \throws error{errc::invalid_argument}: no name or (for a link) no target, a NUL in one, a file's name with a slash at
-  ///         its end, data for a type that has none; the entry before is not complete, or the archive is.
-  ///         error{errc::unsupported}: devices, FIFOs, unknown types. Nothing has changed then.
+  /// Returns the header blocks of an entry: a multiple of 512 bytes. `entry.size()` bytes of data and `padding()`
+  /// follow.
+  /// \throws error{errc::invalid_argument}: no name or (for a link) no target, a NUL in one, a file's name with a slash
+  ///     at its end, data for a type that has none; the previous entry is not complete, or the archive has ended.
+  ///     error{errc::unsupported}: devices, FIFOs, unknown types. The state is unchanged after an exception.
   bytes head(const tar_entry& entry) {
     if (ended_ || unfinished_) throw misuse("the entry before is not complete, or the archive has ended");
     check(entry);
@@ -88,26 +89,26 @@ class tar_writer {
     return to_bytes(blocks);
   }
 
-  /// `count` bytes of the entry's data have been sent.
-  /// \throws error{errc::invalid_argument} where that is more than its head announced; nothing has changed then.
+  /// Counts `count` bytes of the entry's data as sent.
+  /// \throws error{errc::invalid_argument} if that is more than the head announced; the state is then unchanged.
   void data(std::uint64_t count) {
     if (count > remaining_) throw misuse("more data than its head announced");
     remaining_ -= count;
   }
 
-  /// How many bytes of the entry's data are still to come.
+  /// Returns the number of bytes of the entry's data that are still to be sent.
   std::uint64_t remaining() const noexcept { return remaining_; }
 
-  /// What completes the entry: 0 to 511 zeros.
-  /// \throws error{errc::invalid_argument} where data is missing, or no entry was begun.
+  /// Returns the padding after the entry's data: 0 to 511 zeros.
+  /// \throws error{errc::invalid_argument} if data is missing, or no entry was begun.
   bytes padding() {
     if (!unfinished_ || remaining_ != 0) throw misuse("data is missing, or there is no entry");
     unfinished_ = false;
     return bytes(padding_);
   }
 
-  /// What completes the archive: two blocks of zeros. To be called once.
-  /// \throws error{errc::invalid_argument} where an entry is not complete, or the archive has ended.
+  /// Returns the end of the archive: two blocks of zeros. To be called once.
+  /// \throws error{errc::invalid_argument} if an entry is not complete, or the archive has ended.
   bytes end() {
     if (ended_ || unfinished_) throw misuse("the entry before is not complete, or the archive has ended");
     ended_ = true;
@@ -140,7 +141,7 @@ class tar_writer {
       bytes_[detail::tar_flag.at] = flag;
       text(detail::tar_magic, std::string_view("ustar\00000", 8));
     }
-    /// With its checksum: six digits, a NUL, a blank.
+    /// Returns the block with its checksum: six digits, a NUL, a blank.
     std::string finished() {
       const auto sum = static_cast<std::uint64_t>(detail::tar_sums_of({bytes_.data(), bytes_.size()}).of_unsigned);
       octal({detail::tar_checksum.at, 7}, sum);
@@ -152,7 +153,7 @@ class tar_writer {
     std::array<char, detail::tar_block> bytes_{};
   };
 
-  /// Stands in the header where the pax header before it has the name.
+  /// The name in the header if the pax header before it has the real name.
   static constexpr std::string_view stand_in = "pax-header";
 
   static error misuse(const std::string& what) { return error(errc::invalid_argument, "tar_writer: " + what); }
@@ -180,7 +181,7 @@ class tar_writer {
     return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   }
 
-  /// The name as ustar holds it: whole, or cut at a slash into at most 155 and 100 bytes.
+  /// Splits a name for ustar: whole, or at a slash into at most 155 and 100 bytes.
   static std::optional<split_name> split_to_fit(std::string_view name) noexcept {
     if (!is_ascii(name)) return std::nullopt;
     if (name.size() <= detail::tar_name.size) return split_name{{}, name};
@@ -190,7 +191,7 @@ class tar_writer {
     return split_name{name.substr(0, slash), name.substr(slash + 1)};
   }
 
-  /// The largest number that fits in octal, one place left for a NUL.
+  /// Returns the largest number that fits in octal, with one byte left for a NUL.
   static constexpr std::uint64_t octal_most(detail::tar_field where) noexcept {
     return (std::uint64_t{1} << (3 * (where.size - 1))) - 1;
   }
@@ -210,7 +211,7 @@ class tar_writer {
     }
   }
 
-  /// "LENGTH KEY=VALUE\n", where LENGTH counts its own digits.
+  /// Appends "LENGTH KEY=VALUE\n", where LENGTH counts its own digits.
   static void add_record(std::string& to, std::string_view key, std::string_view value) {
     const std::size_t rest = 1 + key.size() + 1 + value.size() + 1;
     std::size_t size = rest + 1;
@@ -229,4 +230,4 @@ class tar_writer {
   std::size_t padding_ = 0;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

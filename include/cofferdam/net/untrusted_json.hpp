@@ -19,15 +19,16 @@
 #include <system_error>
 #include <vector>
 
-// JSON that somebody else has written. Boost's objects are hash tables whose keys whoever knows how can have collide, so that
-// an object of a megabyte keeps the loop busy for seconds. What is parsed here has no object with many members.
+// Parses JSON from untrusted sources. Boost's objects are hash tables. An attacker can choose keys that collide, so
+// that an object of a megabyte blocks the event loop for seconds. So the parsers here refuse or avoid objects with many
+// members.
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Members of one object.
+/// The maximum number of members of one object.
 inline constexpr std::size_t most_members = 1000;
 
-/// What a parser tells and these handlers do not want.
+/// Ignores all events of a parser; handlers override the events they need.
 class json_silence {
  public:
   using code = boost::system::error_code;
@@ -44,7 +45,7 @@ class json_silence {
   bool on_number_part(text, code&) { return true; }
 };
 
-/// Which objects have many members, by the order in which they begin.
+/// Finds the objects with many members, by the order in which they begin.
 class large_object_finder : public json_silence {
  public:
   const std::vector<bool>& large() const noexcept { return large_; }
@@ -83,11 +84,11 @@ bool parses_wholly(boost::json::basic_parser<Handler>& parser, std::string_view 
   return !failure && parser.done() && text.find_first_not_of(" \t\r\n", read) == std::string_view::npos;
 }
 
-/// The objects of a text that have more than `most_members`, by the order in which they begin; empty where there is none.
-/// Nothing where it is no JSON, or too deep.
+/// Returns a flag for each object of a text, in the order in which they begin: true if it has more than `most_members`.
+/// Empty if no object has. No value if the text is not JSON, or too deep.
 inline std::optional<std::vector<bool>> large_objects(std::string_view text,
                                                       const boost::json::parse_options& options) {
-  // Each member has a colon; what is long without them, such as base64, is not read twice.
+  // Each member has a colon. So a long text with few colons, such as base64, is not read twice.
   if (static_cast<std::size_t>(std::count(text.begin(), text.end(), ':')) <= most_members) return std::vector<bool>();
   boost::json::basic_parser<large_object_finder> finder(options);
   if (!parses_wholly(finder, text)) return std::nullopt;
@@ -96,7 +97,57 @@ inline std::optional<std::vector<bool>> large_objects(std::string_view text,
   return large;
 }
 
-/// `boost::json::parse`, which refuses an object with many members as well (`object_too_large`).
+/// Counts values, up to a limit.
+class value_counter : public json_silence {
+ public:
+  explicit value_counter(std::size_t most) : left_(most) {}
+
+  bool on_object_begin(code& failure) { return count(failure); }
+  bool on_object_end(std::size_t, code&) { return true; }
+  bool on_array_begin(code& failure) { return count(failure); }
+  bool on_array_end(std::size_t, code&) { return true; }
+  bool on_key_part(text, std::size_t, code&) { return true; }
+  bool on_key(text, std::size_t, code&) { return true; }
+  bool on_string_part(text, std::size_t, code&) { return true; }
+  bool on_string(text, std::size_t, code& failure) { return count(failure); }
+  bool on_int64(std::int64_t, text, code& failure) { return count(failure); }
+  bool on_uint64(std::uint64_t, text, code& failure) { return count(failure); }
+  bool on_double(double, text, code& failure) { return count(failure); }
+  bool on_bool(bool, code& failure) { return count(failure); }
+  bool on_null(code& failure) { return count(failure); }
+
+  bool is_past_limit() const noexcept { return is_past_limit_; }
+
+ private:
+  bool count(code& failure) {
+    if (left_ == 0) {
+      is_past_limit_ = true;
+      failure = boost::json::make_error_code(boost::json::error::array_too_large);
+      return false;
+    }
+    --left_;
+    return true;
+  }
+
+  std::size_t left_;
+  bool is_past_limit_ = false;
+};
+
+/// Returns true if a text has more than `most` values of any type, at any depth. Objects and arrays take far more time
+/// to make than the bytes of a string: a megabyte of `[],[],` costs as much as a hundred megabytes of text. Stops
+/// reading as early as possible, and makes no value.
+inline bool has_more_values(std::string_view text, std::size_t most, const boost::json::parse_options& options) {
+  // Each value except the first is preceded by one of these characters.
+  const auto begins = static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return c == ',' || c == '[' || c == '{'; }));
+  if (begins < most) return false;
+  boost::json::basic_parser<value_counter> counter(options, most);
+  boost::system::error_code failure;
+  counter.write_some(false, text.data(), text.size(), failure);
+  return counter.handler().is_past_limit();
+}
+
+/// Works as `boost::json::parse`, but also refuses an object with many members (`object_too_large`).
 inline boost::json::value parse_untrusted_json(std::string_view text, std::error_code& failure,
                                                const boost::json::parse_options& options = {}) {
   const std::optional<std::vector<bool>> large = large_objects(text, options);
@@ -107,4 +158,4 @@ inline boost::json::value parse_untrusted_json(std::string_view text, std::error
   return boost::json::parse({text.data(), text.size()}, failure, {}, options);
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -22,12 +22,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 /// A file that is being written and appears whole, under its name, with `commit()`, or not at all. Made by
 /// `directory::create_file`.
 ///
-/// Until then the bytes have no name at all where the file system allows that (O_TMPFILE), else one in the staging
+/// Until then the bytes have no name if the file system supports that (O_TMPFILE), else one in the staging
 /// directory. A regular file or symbolic link of that name is replaced, never written through, so other hard links to
 /// the old file keep its content. Nothing is synced to disk: after a power cut the file system decides.
 /// \par Threads  one at a time. The destructor discards what was not committed.
@@ -53,11 +53,11 @@ class atomic_file {
 
   /// Starts a file.
   /// \param parent   the directory it will stand in; its descriptor, O_PATH is enough.
-  /// \param staging  where it may have a name before: a descriptor of a directory on the same file system, or empty for
-  ///                 `parent` itself. With a staging directory a host that is killed leaves nothing in the tree.
+  /// \param staging  the directory of the unfinished file, as a descriptor on the same file system, or empty for
+  ///                 `parent` itself. With a staging directory a killed host leaves nothing in the tree.
   /// \param name     one name, without `/`.
-  /// \param path     how sentences call the file.
-  /// \throws error{errc::not_a_file} where a directory, FIFO, socket or device has that name; others.
+  /// \param path     the file's path for error messages.
+  /// \throws error{errc::not_a_file} if a directory, FIFO, socket or device has that name; and others.
   atomic_file(unique_fd parent, unique_fd staging, std::string name, std::string path)
       : parent_(std::move(parent)), staging_(std::move(staging)), path_(std::move(path)), name_(std::move(name)) {
     look_at_target();
@@ -79,7 +79,7 @@ class atomic_file {
   const std::string& path() const noexcept { return path_; }
 
   /// Adds bytes at the end.
-  /// \throws error{errc::io_error} with the cause where the disk is full; error{errc::too_large} at a file-size limit.
+  /// \throws error{errc::io_error} with the cause if the disk is full; error{errc::too_large} at a file-size limit.
   void write(bytes_view content) {
     while (!content.empty()) {
       const ssize_t count = ::write(data_.get(), content.data(), content.size());
@@ -90,9 +90,9 @@ class atomic_file {
   }
 
   /// Gives the file its name. After that this object is empty.
-  /// \param mode  permission bits, of which 0777 are used, whatever the umask; without it those of the file that is
-  ///              replaced, else 0644.
-  /// \throws      error{errc::not_a_file} where a directory has come into its place, io_error; nothing has changed.
+  /// \param mode  permission bits, of which 0777 are used, independent of the umask; by default those of the file that
+  ///              is replaced, else 0644.
+  /// \throws      error{errc::not_a_file} if a directory is in its place now, io_error; nothing has changed.
   void commit(std::optional<unsigned> mode = {}) {
     if (::fchmod(data_.get(), (mode ? *mode : mode_) & 0777U) != 0) throw failure(errno);
     if (temporary_.empty() && !replaces_ && link_to(parent_.get(), name_)) {
@@ -147,10 +147,10 @@ class atomic_file {
     if (S_ISREG(status.st_mode)) mode_ = status.st_mode & 0777U;
   }
 
-  // Giving an unnamed file a name takes /proc, or a kernel that lets us do without (Linux 6.10).
+  // Giving an unnamed file a name needs /proc, or Linux 6.10.
   bool is_linkable() const noexcept { return ::faccessat(AT_FDCWD, data_link().data(), F_OK, 0) == 0; }
 
-  // No string: it would allocate, in a function that may not throw.
+  // Not a string: it would allocate, in a function that must not throw.
   std::array<char, 32> data_link() const noexcept {
     std::array<char, 32> path{};
     std::snprintf(path.data(), path.size(), "/proc/self/fd/%d", data_.get());
@@ -178,9 +178,9 @@ class atomic_file {
   unique_fd data_;
   std::string path_;
   std::string name_;
-  std::string temporary_;  // in the workplace; empty while the data has no name
+  std::string temporary_;  // in the staging directory; empty while the data has no name
   unsigned mode_ = default_mode;
   bool replaces_ = false;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

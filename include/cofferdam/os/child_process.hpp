@@ -29,130 +29,72 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A child of this program: signalled by its process group, its end learned from its pidfd.
-class child_process final : public running_command {
+template <class = void>
+class basic_child_process;
+using child_process = basic_child_process<>;
+
+/// A child of this program: signalled by its process group; its end is detected by its pidfd.
+template <class Unused>
+class basic_child_process final : public command_transport {
  public:
-  /// \param pidfd  taken over only where this does not throw: else the caller can still end the process.
-  child_process(const asio::any_io_executor& executor, std::shared_ptr<command_registry> registry, pid_t pid,
-                unique_fd& pidfd, command_pipes pipes, const command_limits& limits,
-                std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now())
-      : running_command(executor, std::move(registry), limits, started),
-        pid_(pid),
-        pidfd_(executor),
-        deadline_(executor),
-        next_step_(executor) {
-    connect_pipes(executor, pipes);
+  static constexpr paced_by pace = paced_by::us;
+
+  /// \param pidfd  taken over only if this does not throw: otherwise the caller can still end the process.
+  basic_child_process(running_command& command, const asio::any_io_executor& executor, pid_t pid, unique_fd& pidfd,
+                      command_pipes pipes)
+      : command_(command), pid_(pid), pidfd_(executor), deadline_(executor), next_step_(executor) {
+    command_.connect_pipes(executor, pipes);
     hand_over(pidfd, pidfd_);
   }
 
-  ~child_process() override {
+  ~basic_child_process() {
     if (reaped_ || !pidfd_.is_open()) return;
     send(SIGKILL);
     if (!reap()) reaper::instance().adopt(unique_fd(pidfd_.release()));
   }
 
-  /// Sets everything going. \param content  what the input is to hold first.
+  running_command& command() noexcept { return command_; }
+
+  /// Starts all waits.
+  /// \param content  the first content of the input.
   void begin(bytes content) {
     watch_exit();
-    if (limits().timeout) {
+    if (command_.limits().timeout) {
       // Far beyond any real limit, and short of what would overflow the clock.
       constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 3650);
-      deadline_.expires_at(started() + std::min(*limits().timeout, longest));
-      deadline_.async_wait([self = shared()](std::error_code failure) {
-        if (!failure) self->end(end_reason::timeout);
+      deadline_.expires_at(command_.started() + std::min(*command_.limits().timeout, longest));
+      deadline_.async_wait([self = kept()](std::error_code failure) {
+        if (!failure) self->command_.end(end_reason::timeout);
       });
     }
-    begin_input(std::move(content));
-  }
-
-  void end(end_reason reason) override {
-    if (exited_ || ended_by() != end_reason::none) return;
-    ended_by(reason);
-    send(SIGTERM);
-    send(SIGCONT);  // a stopped process takes the SIGTERM only when it goes on
-    step_after(limits().grace, [](child_process& self) {
-      self.kill();
-      if (self.exited_) self.linger();
-    });
-  }
-
-  void kill() noexcept override {
-    killed_ = true;
-    send(SIGKILL);
+    command_.begin_input(std::move(content));
   }
 
   void send(int number) noexcept override {
-    if (!reaped_) ::kill(-pid_, number);  // not reaped: nobody else can have this group's number
+    if (!reaped_) ::kill(-pid_, number);  // not reaped yet: no other group can have this number
   }
 
- private:
-  std::shared_ptr<child_process> shared() { return std::static_pointer_cast<child_process>(shared_from_this()); }
-
-  template <class Step>
-  void step_after(std::chrono::milliseconds delay, Step step) {
-    next_step_.expires_after(delay);
-    next_step_.async_wait([self = shared(), step](std::error_code failure) {
-      if (!failure && !self->finished()) step(*self);
-    });
+  void end(end_reason) override {
+    send(SIGTERM);
+    send(SIGCONT);  // a stopped process takes the SIGTERM only when it goes on
   }
 
-  /// Asio may wake a waiter for nothing: its state of an old descriptor, with an event still queued, becomes that of
-  /// a new one. So look, and wait again.
-  void watch_exit() {
-    pidfd_.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared()](std::error_code failure) {
-      if (failure == asio::error::operation_aborted) return;
-      if (failure) self->cannot_watch(failure);
-      if (self->has_ended(failure ? 0 : WNOHANG)) {
-        self->on_exit();
-      } else {
-        self->watch_exit();
-      }
-    });
+  void kill() noexcept override { send(SIGKILL); }
+
+  void wait_grace() override {
+    after(command_.limits().grace, [](running_command& command) { command.grace_over(); });
+  }
+  void wait_linger() override {
+    after(command_.limits().linger, [](running_command& command) { command.linger_over(); });
   }
 
-  /// \param options  WNOHANG: does not wait for it.
-  bool has_ended(int options) noexcept {
-    siginfo_t info{};
-    int result = 0;
-    do {
-      result = ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd_.native_handle()), &info,
-                        WEXITED | WNOWAIT | options);
-    } while (result < 0 && errno == EINTR);
-    return result < 0 || info.si_pid != 0;
-  }
-
-  /// The command itself has ended. Its number stays reserved until `reap`.
-  void on_exit() {
-    exited_ = true;
-    deadline_.cancel();
-    close_input();
-    take_what_is_there();
-    if (outputs_ended()) {
-      conclude_all();
-    } else if (ended_by() == end_reason::none || killed_) {
-      linger();
-    }
-    // else: what is left of its group has the rest of the grace.
-  }
-
-  void linger() {
-    step_after(limits().linger, [](child_process& self) { self.conclude_all(); });
-  }
-
-  void outputs_changed() override {
-    if (exited_ && outputs_ended()) conclude_all();
-  }
-
-  /// What is left of the group dies, and the status is taken.
-  void conclude_all() {
-    if (!over()) {
-      next_step_.cancel();
-      send(SIGKILL);
-      reap();
-    }
-    conclude();
+  /// Kills the rest of the process group, and takes the status.
+  void conclude() override {
+    next_step_.cancel();
+    send(SIGKILL);
+    reap();
   }
 
   void on_finished() noexcept override {
@@ -167,7 +109,43 @@ class child_process final : public running_command {
     result.cause(std::error_code(ECHILD, std::system_category()));
   }
 
-  /// Takes the status; false where the child has not died yet.
+ private:
+  std::shared_ptr<basic_child_process> kept() { return {command_.kept(), this}; }
+
+  template <class Step>
+  void after(std::chrono::milliseconds delay, Step step) {
+    next_step_.expires_after(delay);
+    next_step_.async_wait([self = kept(), step](std::error_code failure) {
+      if (!failure) step(self->command_);
+    });
+  }
+
+  /// Asio may wake a waiter without an event: if the state of an old descriptor has a queued event, a new descriptor
+  /// may get that state. So test, and wait again.
+  void watch_exit() {
+    pidfd_.async_wait(asio::posix::stream_descriptor::wait_read, [self = kept()](std::error_code failure) {
+      if (failure == asio::error::operation_aborted) return;
+      if (failure) self->command_.cannot_watch(failure);
+      if (self->has_ended(failure ? 0 : WNOHANG)) {
+        self->deadline_.cancel();
+        self->command_.exited();  // its number stays reserved until `reap`
+      } else {
+        self->watch_exit();
+      }
+    });
+  }
+
+  /// \param options  WNOHANG: does not wait for it.
+  bool has_ended(int options) noexcept {
+    siginfo_t info{};
+    int result = 0;
+    do {
+      result = ::waitid(wait_for_pidfd, static_cast<id_t>(pidfd_.native_handle()), &info, WEXITED | WNOWAIT | options);
+    } while (result < 0 && errno == EINTR);
+    return result < 0 || info.si_pid != 0;
+  }
+
+  /// Takes the status. Returns false if the child has not died yet.
   bool reap() noexcept {
     siginfo_t info{};
     rusage usage{};
@@ -177,9 +155,9 @@ class child_process final : public running_command {
     } while (result < 0 && errno == EINTR);
     if (result == 0 && info.si_pid == 0) return false;
     reaped_ = true;
-    if (result < 0) return true;  // somebody in this program waits for every child: the status is gone
-    status_known_ = true;
-    command_result& all = mutable_result();
+    if (result < 0) return true;  // other code in this program has reaped the child: the status is lost
+    command_.status_known();
+    command_result& all = command_.mutable_result();
     if (info.si_code == CLD_EXITED) {
       all.exit_code(info.si_status);
     } else {
@@ -193,13 +171,12 @@ class child_process final : public running_command {
     return true;
   }
 
+  running_command& command_;
   pid_t pid_;
   asio::posix::stream_descriptor pidfd_;
   asio::steady_timer deadline_;
   asio::steady_timer next_step_;
-  bool killed_ = false;  // SIGKILL has been sent
-  bool exited_ = false;  // the command is dead
   bool reaped_ = false;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -5,12 +5,11 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/process.hpp>
-#include <cofferdam/core/shielded.hpp>
 #include <cofferdam/os/child_process.hpp>
 #include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_pipes.hpp>
 #include <cofferdam/os/command_request.hpp>
+#include <cofferdam/os/command_session.hpp>
 #include <cofferdam/os/pipe.hpp>
 #include <cofferdam/os/reaper.hpp>
 #include <cofferdam/os/spawn.hpp>
@@ -26,14 +25,19 @@
 
 #include <fcntl.h>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
+template <class = void>
+class basic_child_keeper;
+using child_keeper = basic_child_keeper<>;
+
 /// Starts commands as children of this program.
-class child_keeper final : public command_keeper {
+template <class Unused>
+class basic_child_keeper final : public command_keeper {
  public:
-  child_keeper(asio::any_io_executor executor, command_settings settings)
+  basic_child_keeper(asio::any_io_executor executor, command_settings settings)
       : command_keeper(std::move(executor), std::move(settings)) {
     reaper::instance().sweep();
     require_child_status();
@@ -64,19 +68,19 @@ class child_keeper final : public command_keeper {
     }
     std::shared_ptr<child_process> child;
     try {
-      child = std::make_shared<child_process>(executor(), registry(), started.pid(), started.pidfd(), std::move(pipes),
-                                              limits_of(c), before);
+      child = make_command<child_process>(executor(), registry(), limits_of(c), before, executor(), started.pid(),
+                                          started.pidfd(), std::move(pipes));
       child->begin(c.take_input());
-    } catch (...) {  // it runs already, and nobody is going to know it
+    } catch (...) {  // it runs already, and its owner will not know it
       if (child) {
-        child->abandon();
+        child->command().abandon();
       } else {
         ::kill(-started.pid(), SIGKILL);
         reaper::instance().adopt(std::move(started.pidfd()));
       }
       throw;
     }
-    outcome.running = std::move(child);
+    outcome.running = child->command().kept();
     return outcome;
   }
 
@@ -85,52 +89,19 @@ class child_keeper final : public command_keeper {
 
 }  // namespace detail
 
-/// The running commands of one environment: the half of a backend that starts processes on this machine. See
-/// examples/custom_backend.cpp for the other half.
-///
-/// Output is drained within its cap, limits are held, the end is seen whether or not anybody awaits it. Ending a command
-/// ends its process group. Movable while idle. Destroyed without `close()`, it kills every child and waits for nothing.
-/// \par Threads  one executor at a time.
-class child_processes {
+template <class = void>
+class basic_child_processes;
+using child_processes = basic_child_processes<>;
+
+/// A session whose commands are children of this program. Ending a command ends its process group. See
+/// examples/06_own_backend.cpp for the rest of a backend.
+template <class Unused>
+class basic_child_processes : public command_session {
  public:
-  /// \throws error{errc::provider_failed} where the program ignores SIGCHLD: then nobody can know how a command ended.
-  explicit child_processes(asio::any_io_executor executor, command_settings settings = command_settings())
-      : keeper_(std::make_shared<detail::child_keeper>(std::move(executor), std::move(settings))) {}
-
-  child_processes(child_processes&&) noexcept = default;
-  child_processes& operator=(child_processes&& other) noexcept {
-    if (this != &other) {
-      abandon();
-      keeper_ = std::move(other.keeper_);
-    }
-    return *this;
-  }
-  ~child_processes() { abandon(); }
-
-  /// Runs a command to its end: what `run_command` of an environment does.
-  /// \param c        its limits, input and output settings count; `refuse_invalid` has let it through.
-  /// \param request  as `request_for` makes it, with the directory; borrowed descriptors live until the awaitable completes.
-  awaitable<command_result> run(command c, spawn_request request) {
-    return detail::command_keeper::run(keeper_, std::move(c), std::move(request));
-  }
-
-  /// Starts a command: what `start` of an environment does.
-  awaitable<process> start(command c, spawn_request request) {
-    return detail::command_keeper::start(keeper_, std::move(c), std::move(request));
-  }
-
-  /// Ends every child and waits for that; whoever awaits one gets error{errc::environment_closed}. Not cancelled.
-  awaitable<void> close() {
-    return detail::shielded([keeper = keeper_] { return detail::command_keeper::close(keeper); });
-  }
-
-  /// Kills every child and waits for nothing; what the destructor does. Nothing can be started afterwards.
-  void abandon() noexcept {
-    if (keeper_) keeper_->abandon();
-  }
-
- private:
-  std::shared_ptr<detail::child_keeper> keeper_;
+  /// \throws error{errc::provider_failed} if the program ignores SIGCHLD, because the status of commands would then be
+  ///     lost.
+  explicit basic_child_processes(asio::any_io_executor executor, command_settings settings = command_settings())
+      : command_session(std::make_shared<detail::child_keeper>(std::move(executor), std::move(settings))) {}
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

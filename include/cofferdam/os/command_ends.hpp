@@ -24,12 +24,12 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Hears when an end of a command's streams can be used. Kept alive by whoever waits.
+/// Gets notified when an end of a command's streams can be used. Kept alive by the waiting side.
 class end_listener {
  public:
-  /// \param failure  it cannot be waited for; false otherwise.
+  /// \param failure  not false if the wait failed.
   virtual void output_ready(std::size_t index, std::error_code failure) = 0;
   virtual void input_ready(std::error_code failure) = 0;
 
@@ -44,9 +44,9 @@ class output_end {
   output_end(const output_end&) = delete;
   output_end& operator=(const output_end&) = delete;
   virtual ~output_end() = default;
-  /// Bytes read; 0 at the end; -1 where nothing is there now.
+  /// Returns the bytes read; 0 at the end; -1 if nothing is available now.
   virtual ssize_t read(std::byte* to, std::size_t most) noexcept = 0;
-  /// How much stands there now.
+  /// Returns the number of bytes that are available now.
   virtual std::size_t waiting() noexcept = 0;
   /// Calls `output_ready(index)` once when there is something, or the end. Not called after `close()`.
   virtual void wait(std::shared_ptr<end_listener> listener, std::size_t index) = 0;
@@ -61,14 +61,14 @@ class input_end {
   input_end& operator=(const input_end&) = delete;
   virtual ~input_end() = default;
   virtual bool is_open() const noexcept = 0;
-  /// Bytes written; -1 where there is no room now; -2 where nobody reads.
+  /// Returns the bytes written; -1 if there is no room now; -2 if the reading end is closed.
   virtual ssize_t write(bytes_view data) = 0;
   /// Calls `input_ready` once when there is room. Not called after `close()`.
   virtual void wait(std::shared_ptr<end_listener> listener) = 0;
   virtual void close() noexcept = 0;
 };
 
-/// Takes a descriptor over; only where that does not throw.
+/// Takes a descriptor over, but only if that does not throw.
 inline void hand_over(unique_fd& from, asio::posix::stream_descriptor& to) {
   to.assign(from.get());
   from.release();
@@ -86,7 +86,7 @@ class descriptor_output final : public output_end {
       got = ::read(descriptor_.native_handle(), to, most);
     } while (got < 0 && errno == EINTR);
     if (got >= 0) return got;
-    return errno == EAGAIN ? -1 : 0;  // EIO: a terminal that nobody has open any more
+    return errno == EAGAIN ? -1 : 0;  // EIO: no process has the terminal open any more
   }
   std::size_t waiting() noexcept override {
     int count = 0;
@@ -108,7 +108,7 @@ class descriptor_output final : public output_end {
   asio::posix::stream_descriptor descriptor_;
 };
 
-/// Output that somebody else brings: what has arrived and is not read yet.
+/// Output that other code delivers: the bytes that have arrived and are unread.
 class buffered_output : public output_end {
  public:
   ssize_t read(std::byte* to, std::size_t most) noexcept final {
@@ -128,7 +128,7 @@ class buffered_output : public output_end {
     if (!ended_ && waiting() == 0) return;
     const std::weak_ptr<end_listener> is_there = listener_;
     asio::post(executor_, [this, is_there] {
-      if (is_there.lock()) ready();  // whoever waits owns us
+      if (is_there.lock()) ready();  // the waiting side owns this object
     });
   }
   void close() noexcept override {
@@ -138,7 +138,7 @@ class buffered_output : public output_end {
   }
 
   void arrived(bytes_view piece) {
-    if (ended_) {  // nobody reads it: it is as if it were taken at once
+    if (ended_) {  // no reader: treated as read at once
       on_taken(piece.size());
       on_wait();
       return;
@@ -154,9 +154,9 @@ class buffered_output : public output_end {
  protected:
   explicit buffered_output(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
-  /// So many bytes stand here no longer.
+  /// Called after `count` bytes were read.
   virtual void on_taken(std::size_t count) noexcept = 0;
-  /// More is waited for.
+  /// Called when the reader waits for more.
   virtual void on_wait() {}
 
  private:
@@ -181,7 +181,7 @@ class buffered_output : public output_end {
 class descriptor_input final : public input_end {
  public:
   /// \param fd           empty: closed from the start.
-  /// \param is_terminal  its end is a character.
+  /// \param is_terminal  true: the end of the input is sent as a character.
   descriptor_input(const asio::any_io_executor& executor, unique_fd& fd, bool is_terminal = false)
       : descriptor_(executor), is_terminal_(is_terminal) {
     if (fd) hand_over(fd, descriptor_);
@@ -204,7 +204,8 @@ class descriptor_input final : public input_end {
   }
   void close() noexcept override {
     if (is_terminal_ && descriptor_.is_open()) {
-      // In the middle of a line the first ^D only hands the line over. No room for them: nobody reads.
+      // In the middle of a line the first ^D only passes the line on. If there is no room for them, the command does
+      // not read.
       constexpr std::string_view ends = "\x04\x04";
       static_cast<void>(write(as_bytes(ends.substr(is_line_start_ ? 1 : 0))));
     }
@@ -218,4 +219,4 @@ class descriptor_input final : public input_end {
   bool is_line_start_ = true;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

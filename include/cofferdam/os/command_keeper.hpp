@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/background_command.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
@@ -22,42 +23,49 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
+#include <new>
 #include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// How the commands of an environment are held.
+/// The settings of an environment's commands.
 class command_settings {
  public:
-  /// The limit of commands that have none of their own; `no_timeout` for none.
+  /// The time limit of commands without one; `no_timeout` for none.
   std::chrono::milliseconds default_timeout{std::chrono::minutes(5)};
-  /// From SIGTERM to SIGKILL.
+  /// The time from SIGTERM to SIGKILL.
   std::chrono::milliseconds kill_grace{500};
-  /// How long what a command has left behind may go on once it has ended.
+  /// The time for which remaining processes may continue after their command has ended.
   std::chrono::milliseconds output_grace{100};
-  /// What every result says of the walls; may be null.
+  /// The isolation for every result; may be null.
   std::shared_ptr<const protections> walls;
 };
 
 namespace detail {
 
-/// What every kind of running command has in common, on the side of the environment.
-class command_keeper : public std::enable_shared_from_this<command_keeper> {
+template <class = void>
+class basic_command_keeper;
+using command_keeper = basic_command_keeper<>;
+
+/// The common part of all kinds of commands, on the side of the environment.
+template <class Unused>
+class basic_command_keeper : public std::enable_shared_from_this<command_keeper> {
  public:
-  command_keeper(asio::any_io_executor executor, command_settings settings)
+  basic_command_keeper(asio::any_io_executor executor, command_settings settings)
       : executor_(std::move(executor)),
         settings_(std::move(settings)),
         registry_(std::make_shared<command_registry>()),
         turn_(timer_of(executor_)) {}
-  command_keeper(const command_keeper&) = delete;
-  command_keeper& operator=(const command_keeper&) = delete;
-  virtual ~command_keeper() = default;
+  basic_command_keeper(const basic_command_keeper&) = delete;
+  basic_command_keeper& operator=(const basic_command_keeper&) = delete;
+  virtual ~basic_command_keeper() = default;
 
-  static awaitable<command_result> run(std::shared_ptr<command_keeper> self, command c, spawn_request request) {
+  static awaitable<command_result> run(std::shared_ptr<basic_command_keeper> self, command c, spawn_request request) {
     if (c.has_open_input())
       throw error(errc::invalid_argument, "run_command: open_input() needs start(); give the whole input with input()");
     if (!self->take_turn()) co_await next_turn(self, "run_command");
@@ -70,7 +78,7 @@ class command_keeper : public std::enable_shared_from_this<command_keeper> {
     co_return result;
   }
 
-  static awaitable<process> start(std::shared_ptr<command_keeper> self, command c, spawn_request request) {
+  static awaitable<process> start(std::shared_ptr<basic_command_keeper> self, command c, spawn_request request) {
     if (!self->take_turn()) co_await next_turn(self, "start");
     launched started = self->launch_checked(c, request);
     if (!started.running) co_return process::finished(std::move(started.refusal));
@@ -84,8 +92,40 @@ class command_keeper : public std::enable_shared_from_this<command_keeper> {
     co_return process(std::move(made));
   }
 
-  /// Ends every command and waits for that.
-  static awaitable<void> close(std::shared_ptr<command_keeper> self) {
+  /// Ends every command and waits for that. The caller keeps this object until the awaitable completes.
+  virtual awaitable<void> close() { return end_commands(shared_from_this()); }
+
+  /// Ends every command and waits for nothing. Nothing can be started afterwards.
+  virtual void abandon() noexcept {
+    closing_ = true;
+    const std::vector<running_command*>& all = registry_->commands();
+    for (std::size_t i = all.size(); i-- > 0;)  // backwards: a finished command removes itself from the list
+      if (const std::shared_ptr<running_command> kept = all[i]->kept()) kept->abandon();
+  }
+
+  /// Gives up the place where the commands run: pending operations throw `reason`. Nothing can be started afterwards.
+  virtual void lose(const error& reason) noexcept {
+    fail_unfinished(reason);
+    abandon();
+  }
+
+  /// Returns the commands that have ended and left something running, oldest first.
+  virtual std::vector<background_command> background() const { return {}; }
+
+  /// Ends what a command has left running, and waits for that.
+  virtual awaitable<void> end_background(std::uint32_t number) { return find_nothing(shared_from_this(), number); }
+
+ protected:
+  /// A started command, or a result with the reason why there is none.
+  class launched {
+   public:
+    std::shared_ptr<running_command> running;
+    command_result refusal;
+  };
+
+  virtual launched launch(command& c, spawn_request& request) = 0;
+
+  static awaitable<void> end_commands(std::shared_ptr<basic_command_keeper> self) {
     self->closing_ = true;
     const std::vector<std::shared_ptr<running_command>> running = self->living();
     for (const std::shared_ptr<running_command>& one : running) {
@@ -96,22 +136,33 @@ class command_keeper : public std::enable_shared_from_this<command_keeper> {
     reaper::instance().sweep();
   }
 
-  void abandon() noexcept {
-    closing_ = true;
-    const std::vector<running_command*>& all = registry_->commands();
-    for (std::size_t i = all.size(); i-- > 0;)  // backwards: one that goes takes itself out of the list
-      if (const std::shared_ptr<running_command> kept = all[i]->weak_from_this().lock()) kept->abandon();
+  /// Concludes every command with `reason`, for a place of which nothing more will be heard.
+  void lose_commands(const error& reason) noexcept {
+    for_each_living([&reason](running_command& one) {
+      try {
+        one.lose(reason);
+      } catch (const std::bad_alloc&) {  // the output that had arrived is lost too
+        one.lose_quietly(reason);
+      }
+    });
   }
 
- protected:
-  /// A started command, or the result that says why there is none.
-  class launched {
-   public:
-    std::shared_ptr<running_command> running;
-    command_result refusal;
-  };
+  /// Makes the operations that wait for a command throw `reason`, if that command has no result yet.
+  void fail_unfinished(const error& reason) noexcept {
+    for_each_living([&reason](running_command& one) {
+      if (!one.finished()) one.fail(reason.with_partial(one.partial()));
+    });
+  }
 
-  virtual launched launch(command& c, spawn_request& request) = 0;
+  static awaitable<void> find_nothing(std::shared_ptr<basic_command_keeper> self, std::uint32_t number) {
+    self->require_open();
+    throw nothing_left_of(number);
+    co_return;
+  }
+
+  static error nothing_left_of(std::uint32_t number) {
+    return error(errc::not_found, "end_background: nothing is left of a command " + std::to_string(number));
+  }
 
   void require_open() const {
     if (closing_) throw error(errc::environment_closed, "the environment is closed; open another one");
@@ -135,15 +186,24 @@ class command_keeper : public std::enable_shared_from_this<command_keeper> {
     return limits;
   }
 
+  /// Does something with every command. If there is no memory, commands are left out; they end with the place.
+  template <class Work>
+  void for_each_living(Work work) noexcept {
+    try {
+      for (const std::shared_ptr<running_command>& one : living()) work(*one);
+    } catch (const std::exception&) {
+    }
+  }
+
   std::vector<std::shared_ptr<running_command>> living() const {
     std::vector<std::shared_ptr<running_command>> all;
     for (running_command* one : registry_->commands())
-      if (std::shared_ptr<running_command> kept = one->weak_from_this().lock()) all.push_back(std::move(kept));
+      if (std::shared_ptr<running_command> kept = one->kept()) all.push_back(std::move(kept));
     return all;
   }
 
  private:
-  /// A coroutine that is thrown away while its command runs must not leave it running.
+  /// Ends the command if its coroutine is destroyed while the command runs.
   class abandon_at_end {
    public:
     explicit abandon_at_end(std::shared_ptr<running_command> running) : running_(std::move(running)) {}
@@ -157,7 +217,7 @@ class command_keeper : public std::enable_shared_from_this<command_keeper> {
 
   class handle final : public process::implementation {
    public:
-    handle(std::shared_ptr<command_keeper> keeper, std::shared_ptr<running_command> running)
+    handle(std::shared_ptr<basic_command_keeper> keeper, std::shared_ptr<running_command> running)
         : keeper_(std::move(keeper)), running_(std::move(running)) {}
     ~handle() override { running_->let_go(); }
 
@@ -183,10 +243,16 @@ class command_keeper : public std::enable_shared_from_this<command_keeper> {
       result.walls(keeper_->settings_.walls);
       co_return result;
     }
+    awaitable<command_result> take_result() override {
+      co_await running_command::complete(running_, "wait");
+      command_result result = running_->take_result();
+      result.walls(keeper_->settings_.walls);
+      co_return result;
+    }
     std::shared_ptr<const protections> walls() const override { return keeper_->settings_.walls; }
 
    private:
-    std::shared_ptr<command_keeper> keeper_;
+    std::shared_ptr<basic_command_keeper> keeper_;
     std::shared_ptr<running_command> running_;
   };
 
@@ -196,13 +262,13 @@ class command_keeper : public std::enable_shared_from_this<command_keeper> {
       return launch(c, request);
     } catch (const error&) {
       throw;
-    } catch (const std::system_error& failure) {  // Asio's
+    } catch (const std::system_error& failure) {  // from Asio
       throw error(errc::io_error, std::string("the command was ended: it cannot be watched: ") + failure.what(),
                   failure.code());
     }
   }
 
-  // A start takes a tenth of a millisecond. Where hundreds come at once, the loop's timers and sockets get their turn after
+  // A start takes a tenth of a millisecond. If hundreds arrive at once, the loop's timers and sockets get a turn after
   // every few.
   static constexpr int most_starts = 32;
 
@@ -222,19 +288,19 @@ class command_keeper : public std::enable_shared_from_this<command_keeper> {
     return true;
   }
 
-  /// The turn ends when the loop has looked at its timers.
+  /// The turn ends when the loop has handled its timers.
   void begin_turn() {
     turn_ends_ = true;
     turn_.expires_at(std::chrono::steady_clock::time_point());
     turn_.async_wait([kept = weak_from_this()](std::error_code) {
-      const std::shared_ptr<command_keeper> self = kept.lock();
+      const std::shared_ptr<basic_command_keeper> self = kept.lock();
       if (!self) return;
       self->starts_ = 0;
       self->turn_ends_ = false;
     });
   }
 
-  static awaitable<void> next_turn(std::shared_ptr<command_keeper> self, const char* doing) {
+  static awaitable<void> next_turn(std::shared_ptr<basic_command_keeper> self, const char* doing) {
     do {
       std::error_code woken;
       co_await self->turn_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
@@ -254,4 +320,4 @@ class command_keeper : public std::enable_shared_from_this<command_keeper> {
 };
 
 }  // namespace detail
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -12,7 +12,7 @@
 
 #include <fcntl.h>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The pipes between us and a command that is about to be started. Its ends are closed with this object.
 class command_pipes {
@@ -44,7 +44,7 @@ class command_pipes {
     request.error = theirs_[2].get();
   }
 
-  /// Our ends; no `input` where the command has none, no `error` where it has a terminal.
+  /// Our ends; no `input` if the command has none, no `error` if it has a terminal.
   unique_fd input;
   unique_fd output;
   unique_fd error;
@@ -65,4 +65,4 @@ class command_pipes {
   unique_fd theirs_[3];
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -16,12 +16,12 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Where programs are looked for in an environment that was not told otherwise.
+/// The default search path for programs.
 inline constexpr std::string_view default_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The answer to a command that can be none: empty, with a NUL byte, or with a word longer than Linux takes.
+/// Refuses an invalid command: empty, with a NUL byte, or with a word longer than Linux takes.
 inline std::optional<command_result> refuse_invalid(const command& c) {
   const auto invalid = [](std::string reason, std::string advice) {
     return command_result::refused(error_kind::invalid_argument, std::move(reason), std::move(advice));
@@ -46,9 +46,10 @@ inline std::optional<command_result> refuse_invalid(const command& c) {
   return std::nullopt;
 }
 
-/// What to spawn for a command.
+/// Makes the spawn request of a command.
 /// \param shell      an absolute path; runs lines as `shell -c -- LINE`.
-/// \param variables  "NAME=value" each; the command's own come on top. PATH among them decides where programs are found.
+/// \param variables  "NAME=value" each; the command's own variables override them. The resulting PATH decides where
+///                   programs are searched.
 inline spawn_request request_for(const command& c, const std::string& shell, std::vector<std::string> variables) {
   spawn_request request;
   request.variables = std::move(variables);
@@ -70,13 +71,13 @@ inline spawn_request request_for(const command& c, const std::string& shell, std
   return request;
 }
 
-/// What a command runs, for sentences.
+/// Returns the program of a command, for error messages.
 inline std::string shown_program(const command& c) {
   return c.is_shell() ? "the shell" : "\"" + one_line(c.words().front()) + "\"";
 }
 
-/// The result of a command that could not be started: the step that failed, the system's code, and what to do.
-/// \param program  as `shown_program` has it.
+/// Makes the result of a command that could not be started: the failed step, the system's error code, and a remedy.
+/// \param program  from `shown_program`.
 inline command_result refuse_unstarted(const std::string& program, spawn_stage stage, std::error_code cause) {
   const int number = cause.value();
   error_kind kind = error_kind::execution_error;
@@ -113,4 +114,4 @@ inline command_result refuse_unstarted(const std::string& program, spawn_stage s
   return result;
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

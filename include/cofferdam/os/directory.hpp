@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/entry.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/os/atomic_file.hpp>
 #include <cofferdam/os/detail/beneath.hpp>
@@ -27,18 +27,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// A directory, held by a descriptor, and access to what is beneath it that nobody can lead out of it: not by `..`, not
-/// by a symbolic link, not by swapping one for a directory between a look and a use, not through /proc.
+/// A directory, held by a descriptor, and access to the files beneath it that cannot be led out of it: not by `..`, not
+/// by a symbolic link, not by replacing a directory by a link between a check and a use, and not through /proc.
 ///
-/// It goes on meaning the same directory when that is renamed. Symbolic links in a path are followed as long as they
-/// stay beneath; one with an absolute target never does. Who may *move directories out* of this one can take open files
-/// along: that is a matter of permissions, not of names.
+/// The object stays valid when the directory is renamed. Symbolic links in a path are followed as long as they stay
+/// beneath; a link with an absolute target never does. A process that may *move directories out* of this one can take
+/// open files along: permissions must prevent that, not names.
 ///
-/// All members are synchronous. Most take microseconds; `walk`, `removal`, `open_file` and `create_file` give objects
-/// that do large work in pieces, so that a coroutine can let others run in between.
-/// \par Paths    relative, `/`-separated, any bytes but NUL, as `workspace_path` has them; "." is the directory itself.
+/// All members are synchronous. Most take microseconds; `walk`, `removal`, `open_file` and `create_file` return objects
+/// that do large work in pieces, so that other coroutines can run in between.
+/// \par Paths    relative, `/`-separated, any bytes but NUL, as for `workspace_path`; "." is the directory itself.
 /// \par Errors   error{errc::invalid_argument, outside_workspace, not_found, not_a_directory, not_a_file,
 ///               permission_denied, io_error}, with `errno` as the cause.
 /// \par Threads  const members from any thread.
@@ -47,7 +47,7 @@ class directory {
  public:
   directory() = default;
 
-  /// Opens a directory of the host. Symbolic links in `path` are followed: it is the caller's own.
+  /// Opens a directory of the host. Symbolic links in `path` are followed, because the path comes from the caller.
   /// \param resolution  `component` forces the slower way that old kernels need.
   static directory open(const std::filesystem::path& path, path_resolution resolution = path_resolution::kernel) {
     unique_fd fd(detail::open_retried(AT_FDCWD, path.c_str(), O_PATH | O_DIRECTORY));
@@ -63,20 +63,21 @@ class directory {
     if (resolution_ == path_resolution::kernel) resolution_ = detail::available_resolution(fd_.get());
   }
 
-  /// The descriptor (O_PATH), still owned; -1 for a default-constructed object.
+  /// Returns the descriptor (O_PATH), still owned; -1 for a default-constructed object.
   int fd() const noexcept { return fd_.get(); }
-  /// How paths are resolved here.
+  /// Returns the way in which paths are resolved.
   path_resolution resolution() const noexcept { return resolution_; }
 
-  /// The directory at `path`, as an object of its own, which cannot be left for this one either.
+  /// Opens the directory at `path` as a separate object, whose paths cannot lead out to this directory either.
   directory subdirectory(std::string_view path, link_policy links = link_policy::follow) const {
     return directory(open_directory_fd(path, links), resolution_);
   }
 
-  /// An O_PATH descriptor of the directory at `path`, for a child to fchdir to. Above the three standard ones.
+  /// Returns an O_PATH descriptor of the directory at `path`, for the fchdir of a child. Numbered above the standard
+  /// descriptors.
   unique_fd open_directory_fd(std::string_view path, link_policy links = link_policy::follow) const {
     const std::string clean = workspace_path_or_root(path);
-    if (clean == ".") {  // held already: that works without any permission
+    if (clean == ".") {  // already open: works without any permission
       unique_fd same(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 3));
       if (!same) throw detail::path_error(errno, "open directory", clean);
       return same;
@@ -88,7 +89,7 @@ class directory {
     return fd;
   }
 
-  /// What stands at `path`; does not follow a symbolic link at its end.
+  /// Returns the entry at `path`; does not follow a symbolic link at its end.
   entry stat(std::string_view path) const {
     const std::string clean = workspace_path_or_root(path);
     const unique_fd found = detail::open_beneath(fd_.get(), clean, O_PATH | O_NOFOLLOW, resolution_);
@@ -97,8 +98,8 @@ class directory {
     return detail::entry_of(clean, status);
   }
 
-  /// Where the symbolic link at `path` points, as it was written.
-  /// \throws error{errc::invalid_argument} where it is none.
+  /// Returns the target of the symbolic link at `path`, as it was written.
+  /// \throws error{errc::invalid_argument} if it is not a symbolic link.
   std::string link_target(std::string_view path) const {
     const std::string clean = workspace_path_or_root(path);
     const unique_fd found = detail::open_beneath(fd_.get(), clean, O_PATH | O_NOFOLLOW, resolution_);
@@ -110,8 +111,8 @@ class directory {
     return target;
   }
 
-  /// Everything beneath the directory at `path`, at every depth, as paths relative to it, in byte order. Symbolic links
-  /// are listed, not entered. All at once: where the tree may be large and others wait, use `walk`.
+  /// Lists everything beneath the directory at `path`, at every depth, as paths relative to it, in byte order. Symbolic
+  /// links are listed, not entered. Runs in one piece: for large trees use `walk`.
   /// \throws also error{errc::too_large} at the limit, instead of a list cut short.
   std::vector<entry> list(std::string_view path, const list_options& options = list_options()) const {
     tree_walk walker = walk(path, options);
@@ -121,45 +122,45 @@ class directory {
     return entries;
   }
 
-  /// The order of `list`, for who collected the entries of `walk`.
+  /// Sorts entries of `walk` into the order of `list`.
   static void sort_entries(std::vector<entry>& entries) {
     std::sort(entries.begin(), entries.end(), [](const entry& a, const entry& b) { return a.path() < b.path(); });
   }
 
-  /// The same one entry at a time, in no order.
+  /// Lists one entry at a time, in no order.
   tree_walk walk(std::string_view path, const list_options& options = list_options()) const {
     const std::string clean = workspace_path_or_root(path);
     return tree_walk(open_directory_fd(clean), clean, options);
   }
 
-  /// Makes a directory and its parents; no error where it is there already.
-  /// \param mode  permission bits of what is made, whatever the umask.
-  /// \throws      also error{errc::not_a_directory} where something else has one of the names.
+  /// Makes a directory and its parents; no error if it exists.
+  /// \param mode  permission bits of new directories, independent of the umask.
+  /// \throws      also error{errc::not_a_directory} if one of the names is not a directory.
   void make_directory(std::string_view path, unsigned mode = 0755) const {
     static_cast<void>(made_directory(workspace_path_or_root(path), mode));
   }
 
-  /// Removes a file, or a directory with all it holds. Symbolic links are removed, not followed. All at once: where the
-  /// tree may be large and others wait, use `removal`.
-  /// \throws also error{errc::not_found} where there is nothing; invalid_argument for the directory itself.
+  /// Removes a file, or a directory and its contents. Symbolic links are removed, not followed. Runs in one piece: for
+  /// large trees use `removal`.
+  /// \throws also error{errc::not_found} if there is no such entry; invalid_argument for the directory itself.
   void remove(std::string_view path) const {
     tree_removal work = removal(path);
     while (!work.step()) continue;
   }
 
-  /// The same in steps.
+  /// Removes in steps.
   tree_removal removal(std::string_view path) const {
     const std::string clean = workspace_path(path);
     const auto [above, name] = detail::split_path(clean);
     return tree_removal(parent_fd(above, "remove", clean), name, clean);
   }
 
-  /// The removal, in steps, of everything in this directory.
+  /// Removes everything in this directory, in steps.
   tree_removal removal_of_all() const { return tree_removal(open_directory_fd("."), "."); }
 
-  /// Gives what is at `from` the name `to`; replaces a file there. A link itself is renamed, not what it points at.
-  /// \throws also error{errc::not_empty} where `to` is a directory with entries; error{errc::invalid_argument} where a
-  ///         directory is to go into itself.
+  /// Renames `from` to `to`; replaces a file there. A link itself is renamed, not its target.
+  /// \throws also error{errc::not_empty} if `to` is a directory with entries; error{errc::invalid_argument} if a
+  ///     directory would move into itself.
   void rename(std::string_view from, std::string_view to) const {
     const std::string clean_from = workspace_path(from);
     const std::string clean_to = workspace_path(to);
@@ -177,7 +178,7 @@ class directory {
     throw detail::name_error(errno, "rename", clean_from);
   }
 
-  /// Sets the permission bits of a file or directory; of a link's target, where that is beneath.
+  /// Sets the permission bits of a file or directory, or of a link's target beneath this directory.
   /// \param mode  0 to 0777; other bits are dropped.
   void set_mode(std::string_view path, unsigned mode) const {
     const std::string clean = workspace_path_or_root(path);
@@ -187,30 +188,31 @@ class directory {
   }
 
   /// Opens a regular file for reading.
-  /// \throws also error{errc::not_a_file} for anything else, without blocking; for a link where `links` refuses it.
+  /// \throws also error{errc::not_a_file} for anything else, without blocking; also for a link, if `links` refuses
+  ///     links.
   file_reader open_file(std::string_view path, link_policy links = link_policy::follow) const {
     return file_reader::open(fd_.get(), workspace_path(path), resolution_, links);
   }
 
-  /// A whole file.
-  /// \param most  bytes; a longer file is error{errc::too_large}.
+  /// Reads a whole file.
+  /// \param most  maximum bytes; a longer file is error{errc::too_large}.
   bytes read_file(std::string_view path, std::size_t most) const {
     file_reader reader = open_file(path);
     return reader.read_rest(most);
   }
 
-  /// Starts a file that appears with `atomic_file::commit`; makes missing parents at once.
-  /// \throws also error{errc::not_a_file} where a directory, FIFO, socket or device has the name.
+  /// Starts a file that becomes visible with `atomic_file::commit`; makes missing parents at once.
+  /// \throws also error{errc::not_a_file} if a directory, FIFO, socket or device has the name.
   atomic_file create_file(std::string_view path) const { return create_in(path, unique_fd()); }
 
-  /// The same, with the unfinished file kept in `staging`, a directory on the same file system that is no part of the
-  /// tree: so a host that is killed leaves nothing unfinished in the tree.
+  /// Starts a file in `staging`, a directory on the same file system outside the tree, so that a killed host leaves no
+  /// unfinished file in the tree.
   atomic_file create_file(std::string_view path, const directory& staging) const {
     return create_in(path, staging.open_directory_fd("."));
   }
 
-  /// A whole file, whole or not at all.
-  /// \param mode  permission bits; without it those of the file that is replaced, else 0644.
+  /// Writes a file, whole or not at all.
+  /// \param mode  permission bits; by default those of the file that is replaced, else 0644.
   void write_file(std::string_view path, bytes_view content, std::optional<unsigned> mode = {}) const {
     atomic_file file = create_file(path);
     file.write(content);
@@ -238,7 +240,7 @@ class directory {
     return atomic_file(made_directory(above, 0755), std::move(staging), name, clean);
   }
 
-  // Looks for the lowest directory there is, then goes down from it, making one after another.
+  // Finds the lowest existing directory, and then makes the directories below it.
   unique_fd made_directory(const std::string& path, unsigned mode) const {
     std::string there = path;
     unique_fd at;
@@ -253,7 +255,7 @@ class directory {
     if (there == "." && path == ".") return at;
     for (const std::string_view part : detail::path_components(rest)) {
       const std::string name(part);
-      const bool made = ::mkdirat(at.get(), name.c_str(), static_cast<mode_t>(mode & 0777U)) == 0;
+      const bool made = ::mkdirat(at.get(), name.c_str(), mode & 0777U) == 0;
       if (!made && errno != EEXIST) throw detail::path_error(errno, "make directory", path);
       unique_fd below(detail::open_retried(at.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW));
       struct stat status {};
@@ -273,4 +275,4 @@ class directory {
   path_resolution resolution_ = path_resolution::kernel;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -20,12 +20,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// A regular file that is being read, piece by piece. Made by `directory::open_file`.
+/// A regular file, read piece by piece. Made by `directory::open_file`.
 ///
-/// A FIFO, device, socket or directory is refused without being opened for reading, so nothing blocks and nobody at the
-/// other end notices. The file may grow or shrink meanwhile: `read` gives what is there.
+/// A FIFO, device, socket or directory is refused without being opened for reading. So nothing blocks, and a process at
+/// the other end does not notice. The file may grow or shrink meanwhile: `read` returns the current content.
 /// \par Threads  one at a time.
 class file_reader {
  public:
@@ -33,7 +33,7 @@ class file_reader {
 
   /// Opens the file at `path` beneath `root`.
   /// \param root  a directory's descriptor, O_PATH is enough; used only now.
-  /// \param path  a path that `workspace_path` gave; used in sentences, too.
+  /// \param path  a path from `workspace_path`; also used in error messages.
   /// \throws error{errc::not_found, not_a_file, not_a_directory, outside_workspace, permission_denied, io_error}.
   static file_reader open(int root, std::string path, path_resolution how, link_policy links = link_policy::follow) {
     struct stat status {};
@@ -50,7 +50,8 @@ class file_reader {
     return file_reader(std::move(fd), std::move(path));
   }
 
-  /// Opens a file of the host by any path, absolute or not. Symbolic links are followed: it is the caller's own.
+  /// Opens a file of the host by any path, absolute or not. Symbolic links are followed, because the path comes from
+  /// the caller.
   static file_reader open_host(const std::string& path) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) throw detail::path_error(errno, "read", path);
@@ -58,8 +59,8 @@ class file_reader {
     return file_reader(unique_fd(detail::open_retried(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY)), path);
   }
 
-  /// Takes over a descriptor that was opened with O_NONBLOCK, after a look at what it is.
-  /// \throws error{errc::not_a_file} where it is no regular file; what `errno` says where it is empty.
+  /// Takes over a descriptor that was opened with O_NONBLOCK, after checking its type.
+  /// \throws error{errc::not_a_file} if it is not a regular file; if it is empty, the error of `errno`.
   file_reader(unique_fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {
     struct stat status {};
     if (!fd_ || ::fstat(fd_.get(), &status) != 0) throw detail::path_error(errno, "read", path_);
@@ -68,17 +69,17 @@ class file_reader {
     mode_ = status.st_mode & 0777U;
   }
 
-  /// Bytes in the file when it was opened.
+  /// Returns the size in bytes when the file was opened.
   std::uint64_t size() const noexcept { return size_; }
   /// Permission bits, 0 to 0777.
   unsigned mode() const noexcept { return mode_; }
   const std::string& path() const noexcept { return path_; }
-  /// How much has been read.
+  /// Returns the number of bytes read so far.
   std::uint64_t position() const noexcept { return position_; }
-  /// The file's descriptor, which this keeps.
+  /// Returns the file's descriptor, still owned.
   int descriptor() const noexcept { return fd_.get(); }
 
-  /// The next bytes, at most `most`; empty at the end of the file and only there (`most` is more than zero).
+  /// Reads the next bytes, at most `most` (more than zero); empty only at the end of the file.
   /// \throws error{errc::io_error}.
   bytes read(std::size_t most) {
     bytes piece(std::min<std::uint64_t>(most, guess()));
@@ -86,7 +87,7 @@ class file_reader {
     return piece;
   }
 
-  /// The same into the caller's memory. Returns how many bytes were read; zero at the end.
+  /// Reads into the caller's memory. Returns the number of bytes; zero at the end.
   std::size_t read_into(std::byte* to, std::size_t most) {
     std::size_t done = 0;
     while (done < most) {
@@ -100,14 +101,15 @@ class file_reader {
     return done;
   }
 
-  /// Everything from here to the end.
-  /// \throws error{errc::too_large} for more than `most` bytes, before they are read where the size says so.
+  /// Reads everything up to the end.
+  /// \throws error{errc::too_large} for more than `most` bytes, before reading them if the size is known.
   bytes read_rest(std::size_t most) {
     if (size_ > position_ && size_ - position_ > most) throw larger_than(most);
     bytes content;
     for (;;) {
       std::size_t wanted = guess();
-      if (most - content.size() < wanted) wanted = most - content.size() + 1;  // one more would be too many
+      // one more byte than allowed detects a larger file
+      if (most - content.size() < wanted) wanted = most - content.size() + 1;
       const std::size_t before = content.size();
       content.resize(before + wanted);
       const std::size_t count = read_into(content.data() + before, wanted);
@@ -117,7 +119,7 @@ class file_reader {
     }
   }
 
-  /// What to throw where a file is longer than the caller allows.
+  /// Returns the error for a file that is longer than the caller allows.
   error larger_than(std::uint64_t most) const {
     return error(errc::too_large, "read " + detail::shown_path(path_) + ": longer than the " + std::to_string(most) +
                                       " bytes that were allowed");
@@ -132,7 +134,8 @@ class file_reader {
     throw error(errc::not_a_file, "read " + detail::shown_path(path) + ": it is " + what + ", not a regular file");
   }
 
-  // How much to make room for: what is left as far as known, and a byte more to meet the end; grows with the file.
+  // Returns the size of the buffer: the rest of the file as far as known, and one byte more to detect the end. Grows
+  // with the file.
   std::uint64_t guess() const noexcept {
     constexpr std::uint64_t smallest = 4096;
     constexpr std::uint64_t largest = 1024 * 1024;
@@ -147,4 +150,4 @@ class file_reader {
   unsigned mode_ = 0;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <system_error>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-// `errno` as one of our errors. For calls that take a path beneath a directory: there EXDEV and ELOOP mean that the
-// path left it, went through /proc, or turned in circles.
+// Converts `errno` to an error of the library, for calls that take a path beneath a directory. There EXDEV and ELOOP
+// mean that the path left the directory, went through /proc, or had a cycle.
 inline error path_error(int code, std::string_view doing, std::string_view path) {
   const std::string what = std::string(doing) + " " + shown_path(path) + ": ";
   const std::error_code cause(code, std::system_category());
@@ -36,7 +36,7 @@ inline error path_error(int code, std::string_view doing, std::string_view path)
   }
 }
 
-// For calls with single names, where EXDEV means two file systems and nothing about the path.
+// Converts `errno` for calls with single names. There EXDEV means two file systems, and is no error of the path.
 inline error name_error(int code, std::string_view doing, std::string_view path) {
   if (code == EXDEV)
     return error(errc::io_error,
@@ -45,4 +45,4 @@ inline error name_error(int code, std::string_view doing, std::string_view path)
   return path_error(code, doing, path);
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -16,7 +16,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 /// Both ends of a pipe, closed on exec and numbered above the standard descriptors.
 class pipe_ends {
@@ -45,7 +45,8 @@ inline void set_nonblocking(const unique_fd& fd) {
     throw error(errc::io_error, "a pipe cannot be made non-blocking", std::error_code(errno, std::system_category()));
 }
 
-/// write(2) that answers EPIPE and raises no SIGPIPE, whatever the host program does with that signal.
+/// Calls write(2) without SIGPIPE: a closed pipe gives EPIPE. Does not change the host program's setting for that
+/// signal.
 inline ssize_t write_without_sigpipe(int fd, bytes_view data) noexcept {
   return without_sigpipe([&] { return ::write(fd, data.data(), data.size()); });
 }
@@ -53,7 +54,7 @@ inline ssize_t write_without_sigpipe(int fd, bytes_view data) noexcept {
 }  // namespace detail
 
 /// Makes a pipe.
-/// \throws error{errc::io_error} where the system has no descriptor left.
+/// \throws error{errc::io_error} if the system has no descriptor left.
 inline pipe_ends make_pipe() {
   int fds[2] = {-1, -1};
   if (::pipe2(fds, O_CLOEXEC) < 0) {
@@ -69,4 +70,4 @@ inline pipe_ends make_pipe() {
   return ends;
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

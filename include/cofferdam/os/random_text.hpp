@@ -17,9 +17,9 @@
 #include <sys/random.h>
 #include <sys/types.h>
 
-// What nobody guesses: all of it is the kernel's, getrandom(2).
+// Unpredictable text: all random bits come from the kernel, getrandom(2).
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// \throws error{errc::io_error}
 inline void fill_random(std::span<unsigned char> room) {
@@ -40,7 +40,7 @@ inline std::uint64_t random_number() {
   return all;
 }
 
-/// So many characters of `alphabet`, of which there are at most 256, each as likely as any other.
+/// Returns `count` characters of `alphabet`, which has at most 256 characters, all equally likely.
 inline std::string random_characters(std::size_t count, std::string_view alphabet) {
   std::string text;
   const std::size_t fair = 256 / alphabet.size() * alphabet.size();
@@ -53,13 +53,14 @@ inline std::string random_characters(std::size_t count, std::string_view alphabe
   return text;
 }
 
-/// So many hexadecimal digits, four bits each; 16, where another of the same would only be a nuisance.
+/// Returns `count` hexadecimal digits of four random bits each. The default of 16 is enough if a duplicate would be
+/// only a nuisance.
 inline std::string random_digits(std::size_t count = 16) { return random_characters(count, "0123456789abcdef"); }
-/// So many small letters and digits, some five bits each.
+/// Returns `count` lower-case letters and digits, of about five random bits each.
 inline std::string random_name(std::size_t count) {
   return random_characters(count, "abcdefghijklmnopqrstuvwxyz0123456789");
 }
-/// A secret: 256 bits.
+/// Returns a secret of 256 bits.
 inline std::string random_token() { return random_digits(64); }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

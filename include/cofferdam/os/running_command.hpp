@@ -3,24 +3,25 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/output_collector.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/shielded.hpp>
+#include <cofferdam/core/with_cleanup.hpp>
 #include <cofferdam/os/command_ends.hpp>
 #include <cofferdam/os/command_pipes.hpp>
+#include <cofferdam/os/detail/command_lifecycle.hpp>
+#include <cofferdam/os/detail/command_limits.hpp>
+#include <cofferdam/os/detail/command_registry.hpp>
+#include <cofferdam/os/detail/command_transport.hpp>
+#include <cofferdam/os/detail/privilege_advice.hpp>
 #include <cofferdam/os/terminal.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/cancellation_state.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <array>
@@ -34,152 +35,154 @@
 #include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Why a command is being ended by us.
-enum class end_reason { none, timeout, cancelled, closed };
-
-class running_command;
-
-/// The commands of one environment: who they are, and a buffer they share, since one thread at a time reads.
-class command_registry {
+/// A running command: its streams, the coroutines that await it, its result. Its `command_lifecycle` decides what to do
+/// when, and its `command_transport` reaches the process. Event handlers drive it, not the awaiting coroutines: so the
+/// time limit holds and the end is detected even if no coroutine reads or waits. Each handler keeps it alive; it is
+/// destroyed after the last one. Made by `make_command`.
+template <class Unused>
+class basic_running_command final : public end_listener {
  public:
-  static constexpr std::size_t scratch_size = 64 * 1024;
-
-  command_registry() : scratch_(std::make_unique<std::byte[]>(scratch_size)) {}
-
-  std::byte* scratch() noexcept { return scratch_.get(); }
-  const std::vector<running_command*>& commands() const noexcept { return commands_; }
-  void add(running_command* one) { commands_.push_back(one); }
-  void remove(running_command* one) noexcept { std::erase(commands_, one); }
-
- private:
-  std::unique_ptr<std::byte[]> scratch_;
-  std::vector<running_command*> commands_;
-};
-
-/// What a command is given and held to.
-class command_limits {
- public:
-  /// No value: no limit.
-  std::optional<std::chrono::milliseconds> timeout;
-  /// From SIGTERM to SIGKILL.
-  std::chrono::milliseconds grace{500};
-  /// How long what a command has left behind may go on holding the output once it has ended.
-  std::chrono::milliseconds linger{100};
-  std::size_t kept_output = command::default_kept_output;
-  /// It has a terminal.
-  bool terminal = false;
-  /// Keep the input open after the first content.
-  bool open_input = false;
-  /// What it leaves running goes on.
-  bool keeps_background = false;
-};
-
-/// A command that runs, as all who start commands see it: its streams, those who await it, its result. How it is
-/// signalled and how its end is learned is for the derived class. Driven by handlers, not by whoever awaits it: the limit
-/// holds and the end is seen even where nobody reads or waits. Every handler keeps it alive; it goes when they are done.
-class running_command : public std::enable_shared_from_this<running_command>, public end_listener {
- public:
-  running_command(const asio::any_io_executor& executor, std::shared_ptr<command_registry> registry,
-                  const command_limits& limits, std::chrono::steady_clock::time_point started)
+  basic_running_command(const asio::any_io_executor& executor, std::shared_ptr<command_registry> registry,
+                        const command_limits& limits, std::chrono::steady_clock::time_point started, paced_by pace)
       : registry_(std::move(registry)),
         limits_(limits),
         started_(started),
+        life_(pace),
         sources_{source(limits.kept_output), source(limits.kept_output)},
-        changed_(executor, std::chrono::steady_clock::time_point::max()) {
+        changed_(executor) {
     registry_->add(this);
   }
-  running_command(const running_command&) = delete;
-  running_command& operator=(const running_command&) = delete;
-  virtual ~running_command() { registry_->remove(this); }
+  basic_running_command(const basic_running_command&) = delete;
+  basic_running_command& operator=(const basic_running_command&) = delete;
+  ~basic_running_command() { registry_->remove(this); }
+
+  /// Called first, once both objects exist.
+  /// \param whole      the object that this is a part of, as a pointer to this object.
+  /// \param transport  lives as long as this object does.
+  void live_in(std::weak_ptr<basic_running_command> whole, command_transport& transport) noexcept {
+    self_ = std::move(whole);
+    transport_ = &transport;
+  }
+  /// Returns an owner of this object; null during destruction.
+  std::shared_ptr<basic_running_command> kept() const noexcept { return self_.lock(); }
+
+  // ---- for the owners of the command ----
 
   /// Sends a signal to the command and its process group.
-  virtual void send(int number) noexcept = 0;
-  /// Ends the command: SIGTERM, the grace, SIGKILL. Only the first reason counts.
-  virtual void end(end_reason reason) = 0;
-  /// SIGKILL, now.
-  virtual void kill() noexcept = 0;
+  void send(int number) noexcept {
+    if (!over()) transport_->send(number);
+  }
 
-  /// From now on takes all output as it comes, for the result only.
+  /// Ends the command: SIGTERM, the grace period, SIGKILL. Only the first reason counts.
+  void end(end_reason reason) {
+    life_.end_asked(reason);
+    proceed();
+  }
+
+  /// Sends SIGKILL now.
+  void kill() noexcept {
+    if (life_.kill_asked()) transport_->kill();
+  }
+
+  /// From now on, reads all output as it arrives, for the result only.
   void drain() {
-    if (draining_) return;
-    draining_ = true;
-    for (std::size_t index = 0; index < 2; ++index) pump(index);
-    outputs_changed();
+    life_.drain();
+    proceed();
   }
 
-  /// Nobody awaits it any more: ends it like `abandon`, unless its result is there.
+  /// Called when no coroutine awaits the command any more. Ends it as `abandon` does, unless it has a result.
   void let_go() noexcept {
-    if (!finished_) abandon();
+    if (!finished()) abandon();
   }
 
-  /// For destructors: SIGKILL now, and nobody will read. The handlers see to the rest.
+  /// Sends SIGKILL and stops reading, for destructors. The handlers do the rest.
   void abandon() noexcept {
     if (settled()) return;
-    if (!finished_ && ended_by_ == end_reason::none) ended_by_ = end_reason::closed;
+    life_.note_end(end_reason::closed);
     try {
       kill();
       close_input();
       drain();
-    } catch (...) {  // no memory: what it had printed is lost, and whoever awaits it hears of that
-      if (!finished_) failure_ = std::current_exception();
-      for (source& each : sources_) close(each);
+    } catch (...) {  // out of memory: the output so far is lost, and the awaiting coroutine gets an error about this
+      if (!finished()) failure_ = std::current_exception();
+      for (std::size_t index = 0; index < 2; ++index) lose_output(index);
+      proceed_quietly();
     }
   }
 
-  /// The result is there.
-  bool finished() const noexcept { return finished_; }
-  /// And nothing of it is left.
-  bool settled() const noexcept { return over_ && outputs_ended(); }
-  end_reason ended_by() const noexcept { return ended_by_; }
+  /// Returns true if the result exists.
+  bool finished() const noexcept { return life_.is_finished(); }
+  /// Returns true if the result exists and nothing of the command is left.
+  bool settled() const noexcept { return life_.is_settled(); }
+  /// Returns true if nothing of the command runs, or if this is unknown.
+  bool over() const noexcept { return life_.is_over(); }
+  end_reason ended_by() const noexcept { return life_.ended_by(); }
   const command_result& result() const noexcept { return result_; }
   command_result take_result() { return std::move(result_); }
 
-  /// What is known so far.
+  /// Returns the result so far.
   std::shared_ptr<const command_result> partial() const {
-    if (finished_) return std::make_shared<const command_result>(result_);
+    if (finished()) return std::make_shared<const command_result>(result_);
     auto sofar = std::make_shared<command_result>();
     sofar->out(sources_[0].collected.snapshot()).err(sources_[1].collected.snapshot());
     sofar->duration(std::chrono::steady_clock::now() - started_);
     return sofar;
   }
 
-  /// Takes all output and waits until everything is over. Where the awaiting coroutine is cancelled, ends the command,
-  /// waits for that, and throws error{errc::cancelled}; where the environment is closed, error{errc::environment_closed}.
-  /// \param doing  the operation, for sentences.
-  static awaitable<void> complete(std::shared_ptr<running_command> self, std::string doing) {
+  /// Reads all output and waits until everything is over. If the awaiting coroutine is cancelled, ends the command,
+  /// waits for its end, and throws error{errc::cancelled}, or error{errc::provider_lost} if the command has not ended
+  /// in time. If the environment is closed, throws error{errc::environment_closed}.
+  /// \param doing  the operation, for error messages.
+  static awaitable<void> complete(std::shared_ptr<basic_running_command> self, std::string doing) {
     self->drain();
     bool cancelled = false;
-    while (!self->finished_ && !cancelled) {
-      const bool seen = co_await self->changed();
-      cancelled = seen;
-    }
-    if (cancelled && !self->finished_) {
-      const bool throws = co_await asio::this_coro::throw_if_cancelled();
-      co_await asio::this_coro::throw_if_cancelled(false);
+    const auto waits = [&]() -> awaitable<void> {
+      wait_result woken = wait_result::notified;
+      while (!self->finished() && woken != wait_result::cancelled) woken = co_await self->changed_.wait();
+      cancelled = !self->finished();
+    };
+    const auto ends = [&]() -> awaitable<void> {
+      if (!cancelled) return {};
       self->end(end_reason::cancelled);
-      co_await self->until_settled_shielded();
-      co_await asio::this_coro::throw_if_cancelled(throws);
+      return settle_in_time(self);
+    };
+    co_await with_cleanup(waits, ends);
+    if (cancelled) {
+      if (!self->settled()) throw self->unended(doing + ": cancelled").with_partial(self->partial());
       throw error(errc::cancelled, doing + ": cancelled; the command was ended").with_partial(self->partial());
     }
     if (self->failure_) std::rethrow_exception(self->failure_);
-    if (self->ended_by_ == end_reason::closed)
+    if (self->ended_by() == end_reason::closed)
       throw error(errc::environment_closed, doing + ": the environment was closed; the command was ended")
           .with_partial(self->partial());
   }
 
-  /// Waits until nothing of it is left, whatever is cancelled; see `shielded` for how to await it.
+  /// Waits until nothing of the command is left, even if the awaiting coroutine is cancelled.
   awaitable<void> until_settled_shielded() {
-    return shielded([self = shared_from_this()] { return self->settle_quietly(); });
+    return shielded([self = kept()] { return self->settle_quietly(); });
   }
 
-  /// The next piece of output; empty at the end.
+  /// Waits for this at most the grace period and `end_patience`; then `settled()` has the result.
+  awaitable<void> settled_in_time() {
+    return shielded([self = kept()] { return settle_in_time(self); });
+  }
+
+  /// After the grace period, the maximum time from the request to end a command to its end.
+  static constexpr std::chrono::milliseconds end_patience{3000};
+
+  error unended(const std::string& doing) const {
+    return error(errc::provider_lost, doing + ", but the command has not ended within " +
+                                          std::to_string((limits_.grace + end_patience).count()) +
+                                          " ms; close the environment, which says what is left of it");
+  }
+
+  /// Returns the next piece of output; empty at the end.
   awaitable<chunk> read() {
     for (;;) {
-      // Turn about, so that a busy stream does not hide the other one.
+      // The streams take turns, so that a busy stream does not block the other one.
       for (std::size_t turn = 0; turn < 2; ++turn) {
         const std::size_t index = (last_read_ + 1 + turn) % 2;
         bytes data = take_piece(index);
@@ -187,11 +190,11 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
         last_read_ = index;
         co_return chunk(index == 0 ? output_stream::out : output_stream::err, std::move(data));
       }
-      outputs_changed();
-      if (outputs_complete()) co_return chunk();
+      proceed();
+      if (life_.has_all_output()) co_return chunk();
       arm(0);
       arm(1);
-      const bool cancelled = co_await changed();
+      const bool cancelled = co_await changed_.wait() == wait_result::cancelled;
       if (cancelled) throw error(errc::cancelled, "read: cancelled; the command runs on").with_partial(partial());
     }
   }
@@ -201,7 +204,7 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
       throw error(errc::unsupported,
                   "write_input: the command's input was not left open; say open_input() on the command");
     while (!feeding_.empty() && input_->is_open()) {
-      const bool cancelled = co_await changed();
+      const bool cancelled = co_await changed_.wait() == wait_result::cancelled;
       if (cancelled) throw error(errc::cancelled, "write_input: cancelled; nothing was written");
     }
     while (!data.empty()) {
@@ -218,7 +221,7 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
         continue;
       }
       arm_input();
-      const bool cancelled = co_await changed();
+      const bool cancelled = co_await changed_.wait() == wait_result::cancelled;
       if (cancelled) throw error(errc::cancelled, "write_input: cancelled; part of the data may have been written");
     }
   }
@@ -226,11 +229,11 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
   void resize(terminal_size size) {
     if (!limits_.terminal)
       throw error(errc::unsupported, "resize: the command has no terminal; say terminal() on the command");
-    if (over_) return;
+    if (over()) return;
     if (terminal_)
       set_terminal_size(terminal_, size);
     else
-      send_size(size);
+      transport_->resize(size);
   }
 
   void close_input() noexcept {
@@ -239,15 +242,17 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
     wake();
   }
 
+  // ---- for the ends of its streams ----
+
   void output_ready(std::size_t index, std::error_code failure) override {
     sources_[index].armed = false;
     if (failure) {
       cannot_watch(failure);
-      close(sources_[index]);
+      lose_output(index);
     }
-    if (draining_ || finished_) {
+    if (life_.takes_output()) {
       pump(index);
-      outputs_changed();
+      proceed();
     } else {
       wake();
     }
@@ -259,9 +264,7 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
     feed();
   }
 
- protected:
-  /// Where somebody else holds the terminal.
-  virtual void send_size(terminal_size) {}
+  // ---- for its transport ----
 
   /// Streams over pipes, or a terminal, whose other ends the command is given.
   void connect_pipes(const asio::any_io_executor& executor, command_pipes& pipes) {
@@ -273,13 +276,14 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
     terminal_ = std::move(pipes.terminal);
   }
 
-  /// Says where the streams are; the first thing after construction.
+  /// Sets the streams. Must be called before any other event of the command.
   void connect(std::unique_ptr<input_end> input, std::unique_ptr<output_end> output,
                std::unique_ptr<output_end> error) {
     input_ = std::move(input);
     sources_[0].end = std::move(output);
     sources_[1].end = std::move(error);
-    for (source& each : sources_) each.ended = each.end == nullptr;
+    for (std::size_t index = 0; index < 2; ++index)
+      if (!sources_[index].end) life_.lost(index);
   }
 
   /// \param content  what the input is to hold first.
@@ -288,176 +292,196 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
     feed();
   }
 
-  /// Both outputs may have ended, or one of them has been read.
-  virtual void outputs_changed() = 0;
+  const command_limits& limits() const noexcept { return limits_; }
+  std::chrono::steady_clock::time_point started() const noexcept { return started_; }
 
-  /// The loop refuses to wait for something: what nobody watches must not run.
+  /// Returns the known part of the result before it is made: everything except the output and the duration.
+  command_result& mutable_result() noexcept { return result_; }
+  /// Called when the status is known and in the result.
+  void status_known() noexcept { life_.status_known(); }
+  /// Called when another cause has ended the command, for this reason.
+  void note_end(end_reason reason) noexcept { life_.note_end(reason); }
+
+  /// The command itself has ended.
+  void exited() {
+    life_.exited();
+    proceed();
+  }
+
+  /// Called when the command has ended and some of its processes continue. The bytes in the output pipes now are the
+  /// last of the result. Later output is read and discarded, so that the writing processes can continue.
+  void left_running() {
+    life_.left_running(std::chrono::steady_clock::now(), standing());
+    proceed();
+  }
+
+  void grace_over() {
+    life_.grace_over();
+    proceed();
+  }
+  void linger_over() {
+    life_.linger_over();
+    proceed();
+  }
+
+  /// Called when nothing more of the command is awaited. A process that was given one of its pipes may go on writing
+  /// there; only the bytes that are in the pipe now belong to the output.
+  void conclude() {
+    if (over()) return;
+    transport_->conclude();
+    life_.nothing_left(std::chrono::steady_clock::now(), standing());
+    proceed();
+  }
+
+  /// Called when the command is over and its outcome is unknown.
+  /// \param reason  for the awaiting coroutines.
+  void lose(const error& reason) {
+    if (over()) return;
+    take_what_is_there();
+    lose_quietly(reason.with_partial(partial()));
+  }
+  /// Called if there is no memory to report the output so far.
+  void lose_quietly(const error& reason) {
+    if (over()) return;
+    fail(reason);
+    conclude();
+  }
+
+  /// Called if the loop cannot wait for an event: a command that cannot be watched must not run.
   void cannot_watch(std::error_code cause) {
     kill();
     fail(error(errc::io_error, "the command was ended: its end or its output cannot be waited for: " + cause.message(),
                cause));
   }
 
-  /// Whoever awaits the command gets this; the first one counts.
+  /// Makes the awaiting coroutines throw this error. The first one counts.
   void fail(const error& reason) {
     if (!failure_) failure_ = std::make_exception_ptr(reason);
   }
-  bool failed() const noexcept { return failure_ != nullptr; }
-
-  bool outputs_ended() const noexcept { return sources_[0].ended && sources_[1].ended; }
-  /// All that belongs to the result has been taken.
-  bool outputs_complete() const noexcept {
-    return (sources_[0].ended || sources_[0].complete) && (sources_[1].ended || sources_[1].complete);
-  }
-  bool draining() const noexcept { return draining_; }
-  bool over() const noexcept { return over_; }
-  const command_limits& limits() const noexcept { return limits_; }
-  std::chrono::steady_clock::time_point started() const noexcept { return started_; }
-  void ended_by(end_reason reason) noexcept { ended_by_ = reason; }
-  command_result& mutable_result() noexcept { return result_; }
-  bool status_known_ = false;
 
   void take_what_is_there() {
-    if (!draining_) return;
+    if (!life_.takes_output()) return;
     for (std::size_t index = 0; index < 2; ++index) pump(index);
   }
-
-  /// The command has ended, and what it has left running goes on. What stands in its outputs now is the last of the result;
-  /// what comes later is taken too, so that whoever writes there goes on, and thrown away.
-  void part() {
-    if (parted_ || over_) return;
-    parted_ = true;
-    ended_at_ = std::chrono::steady_clock::now();
-    for (source& each : sources_)
-      if (!each.ended) each.left = each.end->waiting();
-    take_what_is_there();
-    finish_parted();
-    wake();
-  }
-
-  void finish_parted() {
-    if (!parted_ || finished_ || !outputs_complete()) return;
-    finish();
-    for (std::size_t index = 0; index < 2; ++index) pump(index);
-  }
-
-  /// Nothing of the command is waited for any longer. Somebody who was given one of its pipes may go on writing there;
-  /// only what stands in it now is the command's output.
-  void conclude() {
-    if (!over_) {
-      over_ = true;
-      if (!parted_) {
-        ended_at_ = std::chrono::steady_clock::now();
-        for (source& each : sources_)
-          if (!each.ended) each.left = each.end->waiting();
-      }
-    }
-    take_what_is_there();
-    if (finished_) {
-      for (source& each : sources_) close(each);
-      terminal_.reset();
-    } else if (outputs_ended()) {
-      finish();
-    }
-    wake();
-  }
-
-  /// Everything is over: for the derived class.
-  virtual void on_finished() noexcept = 0;
-
-  void wake() { changed_.cancel(); }
 
  private:
+  using action = command_lifecycle::action;
+  using output_state = command_lifecycle::output;
+
   /// One output stream.
   class source {
    public:
     explicit source(std::size_t keep) : collected(keep) {}
     std::unique_ptr<output_end> end;
     output_collector collected;
-    std::size_t left = 0;   // once all is over: what had been written by then, and is still to be taken
-    bool armed = false;     // a wait for readiness is under way
-    bool complete = false;  // nothing more of it belongs to the result
-    bool ended = false;     // nothing more will be taken from it
+    bool armed = false;  // a wait for readiness is under way
   };
 
-  /// Waits until something has changed; true where the awaiting coroutine was cancelled.
-  awaitable<bool> changed() {
-    std::error_code woken;
-    co_await changed_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-    const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-    co_return state.cancelled() != asio::cancellation_type::none;
+  /// Executes the pending actions.
+  void proceed() {
+    for (action due = life_.next(); due != action::none; due = life_.next()) perform(due);
+  }
+
+  void proceed_quietly() noexcept {
+    try {
+      proceed();
+    } catch (const std::exception&) {  // out of memory: the next event continues
+    }
+  }
+
+  void perform(action due) {
+    switch (due) {
+      case action::none: break;
+      case action::ask_to_end: transport_->end(life_.asked_for()); break;
+      case action::kill: transport_->kill(); break;
+      case action::wait_grace: transport_->wait_grace(); break;
+      case action::wait_linger: transport_->wait_linger(); break;
+      case action::close_input: close_input(); break;
+      case action::take_output: take_what_is_there(); break;
+      case action::conclude: conclude(); break;
+      case action::finish: finish(); break;
+      case action::close_outputs: close_outputs(); break;
+      case action::wake: wake(); break;
+    }
+  }
+
+  void wake() noexcept { changed_.notify(); }
+
+  bool has_ended(std::size_t index) const noexcept { return life_.output_state(index) == output_state::ended; }
+
+  command_lifecycle::amounts standing() noexcept {
+    command_lifecycle::amounts all{};
+    for (std::size_t index = 0; index < 2; ++index)
+      if (!has_ended(index)) all[index] = sources_[index].end->waiting();
+    return all;
   }
 
   awaitable<void> settle_quietly() {
-    while (!settled()) co_await changed();
+    while (!settled()) co_await changed_.wait();
+  }
+
+  static awaitable<void> settle_in_time(std::shared_ptr<basic_running_command> self) {
+    const auto until = std::chrono::steady_clock::now() + self->limits_.grace + end_patience;
+    while (!self->settled() && std::chrono::steady_clock::now() < until) co_await self->changed_.wait(until);
   }
 
   void arm(std::size_t index) {
     source& from = sources_[index];
-    if (from.armed || from.ended || (from.complete && !finished_)) return;
+    const output_state its = life_.output_state(index);
+    if (from.armed || its == output_state::ended || (its == output_state::complete && !finished())) return;
     from.armed = true;
-    from.end->wait(shared_from_this(), index);
+    from.end->wait(kept(), index);
   }
 
   void arm_input() {
     if (input_armed_ || !input_->is_open()) return;
     input_armed_ = true;
-    input_->wait(shared_from_this());
+    input_->wait(kept());
   }
 
-  /// Reads once into the shared buffer: bytes read, 0 where the stream has ended, -1 where nothing is there now.
-  ssize_t read_once(source& from) {
-    std::size_t most = command_registry::scratch_size;
-    if (over_ || parted_) most = std::min(from.left, most);
-    if (parted_ && !over_ && most == 0) {
-      from.complete = true;
-      return 0;
-    }
-    const ssize_t got = from.end->read(registry_->scratch(), most);
-    if (got > 0) {
-      from.collected.append(bytes_view(registry_->scratch(), static_cast<std::size_t>(got)));
-      if (over_ || parted_) from.left -= static_cast<std::size_t>(got);
-      return got;
-    }
-    if (got < 0 && !over_) return -1;
-    close(from);
-    return 0;
+  /// Reads once into the shared buffer. Returns the bytes read, 0 if no more will be read, -1 if nothing is available
+  /// now.
+  ssize_t read_once(std::size_t index) {
+    source& from = sources_[index];
+    const std::size_t most = life_.allowance(index, command_registry::scratch_size);
+    const ssize_t got = most == 0 ? 0 : from.end->read(registry_->scratch(), most);
+    if (got > 0 && !finished()) from.collected.append(bytes_view(registry_->scratch(), static_cast<std::size_t>(got)));
+    life_.took(index, got);
+    if (got > 0) return got;
+    if (has_ended(index)) from.end->close();
+    return life_.output_state(index) == output_state::open ? -1 : 0;
   }
 
   bytes take_piece(std::size_t index) {
-    source& from = sources_[index];
-    if (from.ended || from.complete) return {};
-    const ssize_t got = read_once(from);
+    if (life_.output_state(index) != output_state::open) return {};
+    const ssize_t got = read_once(index);
     if (got <= 0) return {};
     return {registry_->scratch(), registry_->scratch() + got};
   }
 
-  /// Takes what is there, in bounded turns, and waits for more.
+  /// Reads the available output, in bounded turns, and waits for more.
   void pump(std::size_t index) {
-    source& from = sources_[index];
-    if (finished_) {
-      for (int turn = 0; turn < 16 && !from.ended; ++turn) {
-        const ssize_t got = from.end->read(registry_->scratch(), command_registry::scratch_size);
-        if (got < 0) break;
-        if (got == 0) close(from);
-      }
-      arm(index);
-      return;
-    }
     try {
-      for (int turn = 0; (turn < 16 || over_) && !from.ended; ++turn)
-        if (read_once(from) <= 0) break;
-    } catch (const std::bad_alloc&) {  // nobody could be given the rest
+      for (int turn = 0; (turn < 16 || over()) && !has_ended(index); ++turn)
+        if (read_once(index) <= 0) break;
+    } catch (const std::bad_alloc&) {  // without memory the rest cannot be delivered
       failure_ = std::current_exception();
       kill();
-      close(from);
+      lose_output(index);
     }
     arm(index);
   }
 
-  static void close(source& from) noexcept {
-    from.ended = true;
-    if (from.end) from.end->close();
+  /// Stops reading from this output.
+  void lose_output(std::size_t index) noexcept {
+    life_.lost(index);
+    if (sources_[index].end) sources_[index].end->close();
+  }
+
+  void close_outputs() noexcept {
+    for (source& each : sources_)
+      if (each.end) each.end->close();
+    terminal_.reset();
   }
 
   void feed() {
@@ -474,7 +498,7 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
         arm_input();
         return;
       } else {
-        close_input();  // the command no longer reads: its right
+        close_input();  // the command has closed its input, which is not an error
         return;
       }
     }
@@ -483,34 +507,25 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
   }
 
   void finish() {
-    finished_ = true;
-    if (over_) terminal_.reset();
-    on_finished();
+    transport_->on_finished();
     try {
       fill_result();
     } catch (const std::bad_alloc&) {
       failure_ = std::current_exception();
     }
-    wake();
   }
 
   void fill_result() {
     result_.out(sources_[0].collected.take()).err(sources_[1].collected.take());
-    result_.duration(ended_at_ - started_);
-    if (result_.kind() != error_kind::none) return;  // it never ran: the reason is there
-    if (ended_by_ == end_reason::timeout) {
+    result_.duration(life_.ended_at() - started_);
+    advise_without_sudo(result_);
+    if (result_.kind() != error_kind::none) return;  // it never ran: the reason is set
+    if (ended_by() == end_reason::timeout) {
       result_.kind(error_kind::timeout);
-      result_.reason("Command timed out after " + seconds_text(*limits_.timeout) + " seconds");
-    } else if (!status_known_) {
-      describe_unknown_status(result_);
+      result_.reason("Command timed out after " + seconds_text(*limits_.timeout));
+    } else if (!life_.has_status()) {
+      transport_->describe_unknown_status(result_);
     }
-  }
-
-  /// Nobody can say how the command ended; says why. As it stands: it has a process of its own that watches it.
-  virtual void describe_unknown_status(command_result& result) {
-    result.kind(error_kind::execution_error);
-    result.reason("The command killed the process that watched it, so nobody knows how it ended");
-    result.advice("Do not kill processes that you have not started.");
   }
 
   static std::string seconds_text(std::chrono::milliseconds time) {
@@ -520,28 +535,52 @@ class running_command : public std::enable_shared_from_this<running_command>, pu
       while (digits.back() == '0') digits.pop_back();
       text += '.' + digits;
     }
-    return text;
+    return text + (text == "1" ? " second" : " seconds");
   }
 
   std::shared_ptr<command_registry> registry_;
   command_limits limits_;
   std::chrono::steady_clock::time_point started_;
-  std::chrono::steady_clock::time_point ended_at_;
+  command_transport* transport_ = nullptr;
+  std::weak_ptr<basic_running_command> self_;
+  command_lifecycle life_;
   std::unique_ptr<input_end> input_;
   std::array<source, 2> sources_;
   unique_fd terminal_;
-  asio::steady_timer changed_;  // never expires; cancelling it wakes whoever waits
+  async_event changed_;
   bytes feeding_;
   std::size_t fed_ = 0;
   std::size_t last_read_ = 1;
-  end_reason ended_by_ = end_reason::none;
   std::exception_ptr failure_;
   bool input_armed_ = false;
-  bool draining_ = false;
-  bool parted_ = false;    // it has ended, and left something running
-  bool over_ = false;      // nothing of it runs, and the status is taken
-  bool finished_ = false;  // and the output is complete
   command_result result_;
 };
 
-}  // namespace cofferdam::inline v0::detail
+/// A command and its transport, in one piece of memory.
+template <class Transport>
+class command_with_transport {
+ public:
+  template <class... Arguments>
+  command_with_transport(const asio::any_io_executor& executor, std::shared_ptr<command_registry> registry,
+                         const command_limits& limits, std::chrono::steady_clock::time_point started,
+                         Arguments&&... arguments)
+      : command(executor, std::move(registry), limits, started, Transport::pace),
+        transport(command, std::forward<Arguments>(arguments)...) {}
+
+  running_command command;
+  Transport transport;  // destroyed first: it handles a command that has no handler any more
+};
+
+/// Makes a command and its `Transport`. A pointer to either keeps both alive.
+/// \param arguments  the transport's arguments after the command.
+template <class Transport, class... Arguments>
+std::shared_ptr<Transport> make_command(const asio::any_io_executor& executor,
+                                        std::shared_ptr<command_registry> registry, const command_limits& limits,
+                                        std::chrono::steady_clock::time_point started, Arguments&&... arguments) {
+  const auto both = std::make_shared<command_with_transport<Transport>>(executor, std::move(registry), limits, started,
+                                                                        std::forward<Arguments>(arguments)...);
+  both->command.live_in(std::shared_ptr<running_command>(both, &both->command), both->transport);
+  return std::shared_ptr<Transport>(both, &both->transport);
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

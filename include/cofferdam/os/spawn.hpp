@@ -28,9 +28,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// What a new process is made of. Strings may hold anything but NUL.
+/// The description of a new process. Strings may contain anything but NUL.
 class spawn_request {
  public:
   /// Paths to try for `execve`, in order, until one is found. At least one, or `program`.
@@ -43,29 +43,30 @@ class spawn_request {
   std::vector<std::string> variables;
   /// Its working directory; -1 keeps ours. Borrowed.
   int directory = -1;
-  /// The same by name, for those who start it elsewhere; `spawn` does not look at it.
+  /// The working directory by name, for other ways to start a process; `spawn` ignores it.
   std::string directory_path;
   /// Its standard input, output and error. Borrowed; above 2.
   int input = -1;
   int output = -1;
   int error = -1;
-  /// Its standard input is a terminal, and becomes its controlling one.
+  /// Its standard input is a terminal, and becomes its controlling terminal.
   bool is_terminal = false;
   /// A fourth descriptor, which becomes number 3. Borrowed; above 2.
   int control = -1;
 };
 
-/// At which step a process could not be started.
+/// The step at which the start of a process failed.
 enum class spawn_stage { none, clone, descriptors, directory, exec };
 
-/// A started process, or why there is none.
+/// A started process, or the reason of the failure.
 class spawned {
  public:
   spawned(pid_t pid, unique_fd pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
   spawned(spawn_stage stage, int number) : stage_(stage), cause_(number, std::system_category()) {}
 
   bool ok() const noexcept { return stage_ == spawn_stage::none; }
-  /// The process, its session and its process group. Not reaped: the number stays ours until somebody does.
+  /// Returns the process number, which is also that of its session and its process group. It is reserved until the
+  /// process is reaped.
   pid_t pid() const noexcept { return pid_; }
   /// Readable once the process has ended.
   unique_fd& pidfd() noexcept { return pidfd_; }
@@ -82,7 +83,7 @@ class spawned {
 
 namespace detail {
 
-/// All that the child needs, made ready by the parent: between clone and exec nothing may allocate.
+/// The data that the child needs, prepared by the parent: between clone and exec the child must not allocate.
 class spawn_plan {
  public:
   explicit spawn_plan(const spawn_request& request) : request_(request) {
@@ -102,7 +103,7 @@ class spawn_plan {
   const char* const* variables() const noexcept { return variables_.data(); }
   const rlimit& files() const noexcept { return files_; }
 
-  // Written by the child, in our memory, while we stand still.
+  // Written by the child, in the shared memory, while the parent thread waits.
   spawn_stage stage = spawn_stage::none;
   int number = 0;
 
@@ -120,7 +121,8 @@ class spawn_plan {
   rlimit files_{};
 };
 
-/// The kernel's own sigaction: the libc's would, in a child that shares our memory, be seen by sanitizers as ours.
+/// The kernel's own sigaction. In a child that shares our memory, sanitizers would take a call of the C library's for
+/// one of this program.
 class kernel_sigaction {
  public:
   void (*handler)(int) = nullptr;
@@ -129,8 +131,8 @@ class kernel_sigaction {
   std::uint64_t mask = 0;
 };
 
-// The child runs in our memory and on a stack of its own while this thread stands still (CLONE_VM | CLONE_VFORK). It
-// makes plain system calls only, through `syscall`, which no sanitizer intercepts.
+// The child runs in our memory, on its own stack, while this thread waits (CLONE_VM | CLONE_VFORK). It only makes plain
+// system calls, through `syscall`, which no sanitizer intercepts.
 #if defined(__clang__)
 #define COFFERDAM_DETAIL_NO_SANITIZE __attribute__((no_sanitize("address", "thread", "undefined")))
 #else
@@ -147,7 +149,7 @@ COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
   spawn_plan& plan = *static_cast<spawn_plan*>(argument);
   const spawn_request& request = plan.request();
 
-  // Without a group of its own nobody could end it.
+  // Without its own process group the command could not be ended.
   if (::syscall(SYS_setsid) < 0) spawn_child_fails(plan, spawn_stage::clone);
   if (request.is_terminal && ::syscall(SYS_ioctl, request.input, TIOCSCTTY, 0) < 0)
     spawn_child_fails(plan, spawn_stage::descriptors);
@@ -171,16 +173,18 @@ COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
                             : ::syscall(SYS_close_range, first, kept - 1, 0U) == 0 &&
                                   ::syscall(SYS_close_range, kept + 1, ~0U, 0U) == 0;
   if (!closed) {
-    // A kernel before 5.9, or a filter that forbids the call: one by one, up to the limit.
+    // For kernels before 5.9, and for filters that forbid the call: closes the descriptors one by one, up to the limit.
     for (rlim_t fd = first; fd < plan.files().rlim_max && fd < 1048576; ++fd)
       if (fd != kept) ::syscall(SYS_close, static_cast<int>(fd));
   }
 
   ::syscall(SYS_umask, 022);
-  const rlimit no_core{1, 1};  // 0 would stop a file, but not the helper that core_pattern may name; 1 byte stops both
+  // 0 would prevent a core file, but not a helper program in core_pattern; 1 byte prevents both
+  const rlimit no_core{1, 1};
   ::syscall(SYS_prlimit64, 0, RLIMIT_CORE, &no_core, nullptr);
   ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &plan.files(), nullptr);
-  // A daemon that the kernel's memory killer spares must not pass that on. A raised score stays: a guest is to go first.
+  // A host that is protected from the kernel's memory killer must not pass this on. A raised score stays, so that a
+  // guest is killed first.
   const int score = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, "/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC));
   if (score >= 0) {
     char sign = 0;
@@ -207,8 +211,8 @@ COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
 
 #undef COFFERDAM_DETAIL_NO_SANITIZE
 
-// ThreadSanitizer takes `clone` for a fork, notes that in the memory we share, and ends the program at its next new
-// thread. It does not know glibc's other name for it.
+// ThreadSanitizer takes `clone` for a fork, records this in the shared memory, and ends the program at its next new
+// thread. It does not know glibc's other name for the function.
 #if defined(__SANITIZE_THREAD__)
 #define COFFERDAM_DETAIL_CLONE __clone
 #elif defined(__has_feature)
@@ -231,8 +235,9 @@ inline int clone_for_spawn(void* stack_end, spawn_plan& plan, int& pidfd) {
 
 }  // namespace detail
 
-/// Where `execve` shall look for a program: `word` itself where it holds a slash, else each absolute element of `path`.
-/// Empty and relative elements of `path` are passed over: they would mean the guest's current directory.
+/// Returns the paths at which `execve` looks for a program: `word` itself if it has a slash, else `word` in each
+/// absolute element of `path`. Empty and relative elements of `path` are skipped: they would mean the guest's current
+/// directory.
 inline std::vector<std::string> program_candidates(const std::string& word, std::string_view path) {
   std::vector<std::string> candidates;
   if (word.find('/') != std::string::npos) {
@@ -253,10 +258,9 @@ inline std::vector<std::string> program_candidates(const std::string& word, std:
 }
 
 /// Starts a process without copying the address space: this thread waits until the child has called `execve`, some
-/// hundred microseconds. The child leads a session and a process group of its own, has three descriptors, default
-/// signal actions, no blocked signal, umask 022, no core dumps, no protection from the memory killer, and the
-/// environment it is given.
-/// \return  the process, or the step that failed with the system's code. Never throws for what the child meets.
+/// hundred microseconds. The child has its own session and process group, three descriptors, default signal actions, no
+/// blocked signal, umask 022, no core dumps, no protection from the memory killer, and the given environment.
+/// \return  the process, or the step that failed with the system's code. Does not throw for failures in the child.
 inline spawned spawn(const spawn_request& request) {
   if (request.candidates.empty() && request.program < 0) return {spawn_stage::exec, ENOENT};
   detail::spawn_plan plan(request);
@@ -268,7 +272,7 @@ inline spawned spawn(const spawn_request& request) {
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // no handler of ours may run in the child
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // no signal handler of this program may run in the child
   const int pid = detail::clone_for_spawn(stack.data() + stack.size(), plan, pidfd);
   const int clone_error = errno;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -277,8 +281,7 @@ inline spawned spawn(const spawn_request& request) {
   unique_fd owned(pidfd);
   if (plan.stage != spawn_stage::none) {
     siginfo_t ignored{};
-    while (::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(owned.get()), &ignored, WEXITED) < 0 &&
-           errno == EINTR) {
+    while (::waitid(detail::wait_for_pidfd, static_cast<id_t>(owned.get()), &ignored, WEXITED) < 0 && errno == EINTR) {
     }
     return {plan.stage, plan.number};
   }
@@ -286,4 +289,4 @@ inline spawned spawn(const spawn_request& request) {
   return {pid, std::move(owned)};
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Gives a terminal another size. Failure means that it is gone.
+/// Sets the size of a terminal. It fails only if the terminal is gone.
 inline void set_terminal_size(const unique_fd& terminal, terminal_size size) noexcept {
   winsize window{};
   window.ws_row = size.rows();
@@ -29,7 +29,7 @@ inline void set_terminal_size(const unique_fd& terminal, terminal_size size) noe
 /// Both ends of a new terminal.
 class terminal_ends {
  public:
-  /// \throws error{errc::io_error} where the system has none left, or no /dev/ptmx.
+  /// \throws error{errc::io_error} if the system has no free terminal, or no /dev/ptmx.
   explicit terminal_ends(terminal_size size) {
     ours = usable(unique_fd(::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)), "terminal");
     if (::unlockpt(ours.get()) != 0) throw failure();
@@ -48,4 +48,4 @@ class terminal_ends {
   }
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

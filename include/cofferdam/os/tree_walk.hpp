@@ -2,9 +2,9 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/core/entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/list_options.hpp>
-#include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/os/detail/beneath.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 
@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -24,7 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
@@ -32,7 +33,8 @@ struct close_directory {
   void operator()(DIR* stream) const noexcept { ::closedir(stream); }
 };
 
-// The names in a directory but `.` and `..`, at most `most` of them. Takes the descriptor (not an O_PATH one).
+// Returns the names in a directory except `.` and `..`, at most `most` of them. Takes the descriptor (not an O_PATH
+// one).
 inline std::vector<std::string> names_in(unique_fd fd, std::size_t most, std::string_view doing,
                                          std::string_view path) {
   const std::unique_ptr<DIR, close_directory> stream(::fdopendir(fd.get()));
@@ -52,8 +54,16 @@ inline std::vector<std::string> names_in(unique_fd fd, std::size_t most, std::st
   return names;
 }
 
-// A path of directories, held open, that one can go down and up without ever leaving the tree. Only the lowest few
-// descriptors are kept; going further up than that takes `..` and makes sure it is the directory that was left.
+// Returns true if an open directory is a mount point; no value if the kernel cannot report this (before 5.8).
+inline std::optional<bool> is_mount_point(int directory) noexcept {
+  struct statx seen {};
+  if (::statx(directory, "", AT_EMPTY_PATH, STATX_TYPE, &seen) != 0) return std::nullopt;
+  if ((seen.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) == 0) return std::nullopt;
+  return (seen.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+// A path of open directories, in which one can go down and up without ever leaving the tree. Only the lowest few
+// descriptors are kept. To go further up, it opens `..` and checks that it is the directory that was left.
 class directory_stack {
  public:
   explicit directory_stack(unique_fd root) { push(std::move(root)); }
@@ -62,7 +72,7 @@ class directory_stack {
   int fd() const noexcept { return levels_.back().fd.get(); }
   const struct stat& status() const noexcept { return levels_.back().status; }
 
-  // False, with `errno` set, where `fd` is none.
+  // Returns false, with `errno` set, if `fd` is empty.
   bool push(unique_fd fd) {
     struct stat status {};
     if (!fd || ::fstat(fd.get(), &status) != 0) return false;
@@ -71,7 +81,7 @@ class directory_stack {
     return true;
   }
 
-  // False where the directory above is not above any more.
+  // Returns false if the directory is no longer beneath the one above.
   bool pop() {
     level& above = levels_[levels_.size() - 2];
     if (!above.fd) {
@@ -95,21 +105,22 @@ class directory_stack {
 
 }  // namespace detail
 
-/// Everything beneath a directory, one entry a call: a directory comes before what it holds, otherwise in no order.
-/// Symbolic links are reported and never entered. Depth costs neither stack nor descriptors.
+/// Lists everything beneath a directory, one entry per call: a directory comes before its contents, otherwise in no
+/// order. Symbolic links are reported and never entered. Depth costs neither stack nor descriptors.
 /// \par Threads  one at a time.
 class tree_walk {
  public:
   /// \param root  the directory's descriptor, O_PATH is enough.
-  /// \param path  how sentences call it.
+  /// \param path  its path for error messages.
   tree_walk(unique_fd root, std::string path, const list_options& options = list_options())
       : stack_(std::move(root)), room_(options, std::move(path)), depth_(options.depth()) {
     pending_.push_back(names_here());
   }
 
-  /// The next entry, its path relative to the root; nothing at the end. What vanishes meanwhile is left out.
-  /// \throws error{errc::too_large} at the limit; permission_denied for a directory that cannot be read, which is
-  ///         the one that came last: calling again goes on behind it; io_error.
+  /// Returns the next entry, with its path relative to the root; no value at the end. Entries that vanish meanwhile are
+  /// left out.
+  /// \throws error{errc::too_large} at the limit; permission_denied for a directory that cannot be read, which is the
+  ///     last returned entry: the next call continues after it; io_error.
   std::optional<entry> next() {
     for (;;) {
       if (enter_) enter();
@@ -137,7 +148,7 @@ class tree_walk {
     }
   }
 
-  /// Do not enter the directory that `next` gave last.
+  /// Skips the contents of the last returned directory.
   void skip() noexcept { enter_ = false; }
 
  private:
@@ -178,20 +189,20 @@ class tree_walk {
   bool enter_ = false;
 };
 
-/// Removes a tree in small steps. Symbolic links are removed, never followed; a directory of ours without the needed
-/// permission bits is given them. Depth costs neither stack nor descriptors.
+/// Removes a tree in small steps. Symbolic links are removed, never followed. Mounts are never entered. Directories of
+/// this user without the needed permission bits get them. Depth costs neither stack nor descriptors.
 /// \par Threads  one at a time.
 class tree_removal {
  public:
-  /// All that the directory holds, but not the directory.
+  /// Removes the contents of a directory, but not the directory.
   /// \param root  its descriptor, O_PATH is enough.
-  /// \param path  how sentences call it.
+  /// \param path  its path for error messages.
   tree_removal(unique_fd root, std::string path) : stack_(std::move(root)), path_(std::move(path)), least_ours_(1) {
     fill();
   }
 
-  /// One name in a directory, with all it holds.
-  /// \throws error{errc::not_found} where there is nothing of that name.
+  /// Removes one name in a directory, with its contents.
+  /// \throws error{errc::not_found} if there is no such name.
   tree_removal(unique_fd parent, std::string name, std::string path)
       : stack_(std::move(parent)), path_(std::move(path)), least_ours_(2) {
     struct stat status {};
@@ -202,8 +213,9 @@ class tree_removal {
     pending_.push_back(std::move(names));
   }
 
-  /// Removes about `most` names more. True when nothing is left to do.
-  /// \throws error{errc::permission_denied, io_error}; what was removed stays removed.
+  /// Removes about `most` more names. Returns true at the end.
+  /// \throws error{errc::permission_denied, io_error}, the latter for a mount too; the names removed so far stay
+  ///     removed.
   bool step(std::size_t most = 1024) {
     for (std::size_t done = 0; done < most; ++done) {
       if (pending_.back().empty()) {
@@ -211,7 +223,7 @@ class tree_removal {
         leave();
       } else if (unlink(pending_.back().back(), 0)) {
         pending_.back().pop_back();
-      } else if (errno == EISDIR || errno == EPERM) {  // EPERM: what POSIX says of a directory
+      } else if (errno == EISDIR || errno == EPERM) {  // EPERM: the error that POSIX defines for a directory
         enter(errno);
       } else {
         throw detail::name_error(errno, "remove", path_);
@@ -221,17 +233,19 @@ class tree_removal {
   }
 
  private:
-  static constexpr std::size_t most_names = 1'000'000;  // of one directory in memory; the rest comes in another round
-  static constexpr int most_rounds = 10'000;            // where somebody fills the tree while we empty it
+  // names of one directory in memory; the rest is read in another round
+  static constexpr std::size_t most_names = 1'000'000;
+  // for the case that a process fills the tree while it is emptied
+  static constexpr int most_rounds = 10'000;
 
-  // Takes the right to empty the directory we are in. False, with `errno` EACCES, where that is not ours to do.
+  // Adds the permission to empty the current directory. Returns false, with `errno` EACCES, if that is not allowed.
   bool take_over() noexcept {
     const bool taken = stack_.depth() >= least_ours_ && detail::change_mode(stack_.fd(), 0700);
     if (!taken) errno = EACCES;
     return taken;
   }
 
-  // True as well where the name is gone already.
+  // Returns true also if the name is already gone.
   bool unlink(const std::string& name, int flags) {
     if (::unlinkat(stack_.fd(), name.c_str(), flags) == 0 || errno == ENOENT) return true;
     if (errno != EACCES || !take_over()) return false;
@@ -249,11 +263,26 @@ class tree_removal {
     unique_fd below = open_here(pending_.back().back().c_str(), O_PATH);
     if (!below && (errno == ENOTDIR || errno == ELOOP || errno == ENOENT)) {
       if (why_not_unlinked == EPERM) throw detail::name_error(EPERM, "remove", path_);
-      count_round();  // somebody swaps it: try again
+      count_round();  // another process replaces it: try again
       return;
     }
+    refuse_mount(below);
     if (!stack_.push(std::move(below))) throw detail::name_error(errno, "remove", path_);
     fill();
+  }
+
+  // A command of root may have mounted a host folder there.
+  void refuse_mount(const unique_fd& below) {
+    if (!below) return;
+    std::optional<bool> is_mount = detail::is_mount_point(below.get());
+    // An older kernel reports a mount with EBUSY when the directory is removed, empty or not.
+    if (!is_mount)
+      is_mount = ::unlinkat(stack_.fd(), pending_.back().back().c_str(), AT_REMOVEDIR) != 0 && errno == EBUSY;
+    if (*is_mount)
+      throw error(errc::io_error,
+                  "remove " + detail::shown_path(path_) + ": something is mounted on " +
+                      detail::shown_path(pending_.back().back()) + " in it, and is not emptied; unmount it",
+                  std::make_error_code(std::errc::device_or_resource_busy));
   }
 
   void fill() {
@@ -285,4 +314,4 @@ class tree_removal {
   int rounds_ = 0;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -7,9 +7,23 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+
+/// P_PIDFD of waitid(2), which older C libraries define as a macro of another type.
+inline constexpr auto wait_for_pidfd = static_cast<idtype_t>(3);
+
+/// Sends a signal to the process of a pidfd. If that process has ended, no other process with its number is signalled.
+inline void signal_process(int pidfd, int number) noexcept {
+  ::syscall(SYS_pidfd_send_signal, pidfd, number, nullptr, 0);
+}
+
+}  // namespace detail
 
 /// Owns one file descriptor and closes it.
 class unique_fd {
@@ -24,11 +38,11 @@ class unique_fd {
   }
   ~unique_fd() { reset(); }
 
-  /// The descriptor, still owned; -1 where there is none.
+  /// Returns the descriptor, still owned; -1 if there is none.
   int get() const noexcept { return fd_; }
   explicit operator bool() const noexcept { return fd_ >= 0; }
 
-  /// Gives the descriptor up.
+  /// Releases the descriptor without closing it.
   int release() noexcept { return std::exchange(fd_, -1); }
   /// Closes the descriptor and takes over another.
   void reset(int fd = -1) noexcept {
@@ -36,8 +50,8 @@ class unique_fd {
     fd_ = fd;
   }
 
-  /// The same descriptor with a number above the three standard ones, which a host program may have closed.
-  /// Empty, with `errno` set, where the system has no descriptor left.
+  /// Moves the descriptor to a number above the three standard ones, which a host program may have closed. Empty, with
+  /// `errno` set, if the system has no descriptor left.
   static unique_fd above_standard(unique_fd fd) noexcept {
     if (fd.get() < 0 || fd.get() > 2) return fd;
     return unique_fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 3));
@@ -47,4 +61,4 @@ class unique_fd {
   int fd_ = -1;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

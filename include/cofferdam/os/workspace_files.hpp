@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/bulk_file_environment.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/entry.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/file_transfer.hpp>
-#include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/core/transfer.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/os/atomic_file.hpp>
@@ -31,27 +31,29 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// The most that is read or written before others have a turn.
+/// The maximum number of bytes read or written before other work gets a turn.
 inline constexpr std::size_t file_turn = 1024 * 1024;
 
-/// The same for names that are listed or removed.
+/// The maximum number of names listed or removed before other work gets a turn.
 inline constexpr std::size_t names_a_turn = 512;
 
-/// Lets whatever else waits on the executor run. Throws error{errc::cancelled} where we have been cancelled.
-inline awaitable<void> yield_turn(std::string doing) {
+/// Lets other work on the executor run. Throws error{errc::cancelled} if the coroutine was cancelled.
+template <class = void>
+awaitable<void> yield_turn(std::string doing) {
   co_await asio::post(asio::use_awaitable);
   const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
   if (state.cancelled() != asio::cancellation_type::none) throw error(errc::cancelled, doing + ": cancelled");
 }
 
-/// Removes what a removal is for, with turns for others between.
+/// Completes a removal, and lets other work run in between.
 /// \param removal  the caller keeps it until the awaitable completes.
-/// \return         false where the time came first.
-inline awaitable<bool> remove_in_turns(
+/// \return         false if the time limit was reached first.
+template <class = void>
+awaitable<bool> remove_in_turns(
     tree_removal& removal, std::string doing,
     std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max()) {
   while (std::chrono::steady_clock::now() < until) {
@@ -61,10 +63,15 @@ inline awaitable<bool> remove_in_turns(
   co_return false;
 }
 
+template <class = void>
+class basic_directory_source;
+using directory_source = basic_directory_source<>;
+
 /// Files of a directory, one after another, for `put_files` elsewhere.
-class directory_source final : public file_source {
+template <class Unused>
+class basic_directory_source final : public file_source {
  public:
-  directory_source(std::shared_ptr<const directory> root, std::vector<file_request> requests)
+  basic_directory_source(std::shared_ptr<const directory> root, std::vector<file_request> requests)
       : root_(std::move(root)), requests_(std::move(requests)) {}
 
   awaitable<std::optional<file_header>> next() override {
@@ -101,23 +108,28 @@ class directory_source final : public file_source {
 
 }  // namespace detail
 
-/// The files of a workspace that lies on this machine: the file half of an environment, for the backends whose guests
-/// work in a host directory. Everything happens beneath a held directory descriptor, by the kernel's own rules, so that
-/// a guest which swaps names meanwhile leads nowhere. Big files move in turns of at most 1 MiB.
+template <class = void>
+class basic_workspace_files;
+using workspace_files = basic_workspace_files<>;
+
+/// The files of a workspace on this machine: the file half of an environment, for backends whose guests work in a host
+/// directory. All access is beneath an open directory descriptor and resolved by the kernel, so a guest that replaces
+/// names meanwhile cannot lead it elsewhere. Big files move in turns of at most 1 MiB.
 /// \par Threads  one executor at a time.
-class workspace_files {
+template <class Unused>
+class basic_workspace_files {
  public:
   /// \param root      the workspace.
-  /// \param path      its absolute path as the guest sees it: paths beneath it are understood too.
-  /// \param staging   where unfinished files lie, on the same file system; none: beside their targets.
-  workspace_files(directory root, std::string path, std::optional<directory> staging)
+  /// \param path      its absolute path as the guest sees it; paths beneath it are accepted too.
+  /// \param staging   the directory of unfinished files, on the same file system; none: beside their targets.
+  basic_workspace_files(directory root, std::string path, std::optional<directory> staging)
       : root_(std::make_shared<const directory>(std::move(root))),
         path_(std::move(path)),
         staging_(std::move(staging)) {}
 
   const directory& root() const noexcept { return *root_; }
 
-  /// The path as it is beneath the root, or "." for the root itself.
+  /// Returns the path beneath the root, or "." for the root itself.
   std::string beneath(std::string_view path) const { return workspace_path_or_root(path, path_); }
 
   awaitable<bytes> read_file(std::string path, std::size_t most) {
@@ -213,4 +225,4 @@ class workspace_files {
   std::optional<directory> staging_;
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// What every backend has to show: the checks that cofferdam's own backends pass, for yours.
+// Checks for your own backend: the same that cofferdam's own backends pass.
 //
 //   #include <cofferdam/testing/provider_conformance.hpp>
 //   struct mine {
@@ -15,8 +15,8 @@
 //   INSTANTIATE_TYPED_TEST_SUITE_P(mine, streaming_conformance, mine);   // where it models streaming_environment
 //   }
 //
-// Needs GoogleTest, and a guest with sh, coreutils, grep and seq. The checks say what happened, never how fast: no time
-// in them is shorter than a loaded machine needs.
+// Needs GoogleTest, and a guest with sh, coreutils, grep and seq. The checks test what happens, never how fast: all
+// time limits are long enough for a loaded machine.
 
 #include <cofferdam/testing/detail/command_conformance.hpp>
 #include <cofferdam/testing/detail/file_conformance.hpp>

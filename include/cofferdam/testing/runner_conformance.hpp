@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// What every runner of Python code has to show: the checks that cofferdam's own runners pass, for yours.
+// Checks for your own runner of Python code: the same that cofferdam's own runners pass.
 //
 //   #include <cofferdam/testing/runner_conformance.hpp>
 //   struct mine {
@@ -19,8 +19,8 @@
 //   INSTANTIATE_TYPED_TEST_SUITE_P(mine, code_process_conformance, mine);   // where guests have processes
 //   }
 //
-// Needs GoogleTest. The checks of one suite share a runner, where they do not end it. They say what happened, never how
-// fast: no time in them is shorter than a loaded machine needs.
+// Needs GoogleTest. The checks of one suite share a runner, unless they end it. They test what happens, never how fast:
+// all time limits are long enough for a loaded machine.
 
 #include <cofferdam/testing/detail/code_function_conformance.hpp>
 #include <cofferdam/testing/detail/code_lifetime_conformance.hpp>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/number_text.hpp>
 #include <cofferdam/core/printable_text.hpp>
 
 #include <boost/json/array.hpp>
@@ -18,37 +19,38 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::tools {
+namespace cofferdam::inline COFFERDAM_ABI::tools {
 
-/// What kind of value an argument is.
+/// The type of an argument's value.
 enum class argument_kind { text, integer, number, boolean, texts, object };
 
-/// One argument of a tool: `argument("limit", argument_kind::integer, "Most lines.").between(1, 10000).otherwise(2000)`.
+/// One argument of a tool: `argument("limit", argument_kind::integer, "Most lines.").between(1,
+/// 10000).otherwise(2000)`.
 class argument {
  public:
   argument(std::string name, argument_kind kind, std::string description)
       : name_(std::move(name)), kind_(kind), description_(std::move(description)) {}
 
-  /// It has to be there.
-  argument&& required() && {
+  /// Makes the argument mandatory.
+  argument& required() {
     required_ = true;
-    return std::move(*this);
+    return *this;
   }
-  /// What an integer or a number may be; of a text, how many bytes it may have.
-  argument&& between(double least, double most) && {
+  /// Sets the range of an integer or a number, or the length range of a text in bytes.
+  argument& between(double least, double most) {
     least_ = least;
     most_ = most;
-    return std::move(*this);
+    return *this;
   }
-  /// What a text may be.
-  argument&& one_of(std::vector<std::string> choices) && {
+  /// Sets the allowed values of a text.
+  argument& one_of(std::vector<std::string> choices) {
     choices_ = std::move(choices);
-    return std::move(*this);
+    return *this;
   }
-  /// What it is where it is not given.
-  argument&& otherwise(boost::json::value value) && {
+  /// Sets the default value.
+  argument& otherwise(boost::json::value value) {
     default_ = std::move(value);
-    return std::move(*this);
+    return *this;
   }
 
   const std::string& name() const noexcept { return name_; }
@@ -87,7 +89,7 @@ class argument {
     return made;
   }
 
-  /// What is wrong with a value; empty where nothing is. An integer may be written as 2.0.
+  /// Returns an error message for an invalid value; empty if the value is valid. An integer may be written as 2.0.
   std::string complaint(const boost::json::value& value) const {
     const std::string mine = "'" + name_ + "' must be ";
     switch (kind_) {
@@ -119,7 +121,7 @@ class argument {
   static std::string shown(double number) {
     if (std::floor(number) == number && std::abs(number) < 9e15)
       return std::to_string(static_cast<std::int64_t>(number));
-    return std::to_string(number);
+    return number_text(number);
   }
   static void limit(boost::json::object& schema, const char* name, double number) {
     if (std::floor(number) == number && std::abs(number) < 9e15) {
@@ -159,26 +161,26 @@ class argument {
   std::optional<boost::json::value> default_;
 };
 
-/// Arguments that were found to be right. What was not given has its default, or is not there.
+/// Arguments that have been checked. A missing argument has its default, or is absent.
 class checked_arguments {
  public:
   checked_arguments() = default;
   explicit checked_arguments(boost::json::object values) : values_(std::move(values)) {}
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
-  /// Empty where it is not there.
+  /// Returns an empty text if the argument is absent.
   std::string text(std::string_view name) const {
     const boost::json::value* const found = find(name);
     if (found == nullptr || !found->is_string()) return {};
     return {found->get_string().data(), found->get_string().size()};
   }
-  /// 0 where it is not there.
+  /// Returns 0 if the argument is absent.
   std::int64_t integer(std::string_view name) const { return static_cast<std::int64_t>(std::llround(number(name))); }
   double number(std::string_view name) const {
     const boost::json::value* const found = find(name);
     return found != nullptr && found->is_number() ? found->to_number<double>() : 0;
   }
-  /// False where it is not there.
+  /// Returns false if the argument is absent.
   bool boolean(std::string_view name) const {
     const boost::json::value* const found = find(name);
     return found != nullptr && found->is_bool() && found->get_bool();
@@ -204,10 +206,11 @@ class checked_arguments {
   boost::json::object values_;
 };
 
-/// The one description of a tool's arguments: of the schema that a model sees, and of the check of what it sends.
+/// The description of a tool's arguments, from which both the schema for the model and the check of the model's
+/// arguments are made.
 ///
-/// Flat, without unions: what all services' schema dialects take. Nothing but the described is allowed, and null is as if
-/// the argument was not given.
+/// Flat, without unions: this subset is common to the schema dialects of all services. Other arguments than those
+/// described are errors. Null is the same as a missing argument.
 class argument_list {
  public:
   argument_list() = default;
@@ -217,7 +220,7 @@ class argument_list {
     (list_.push_back(std::move(more)), ...);
   }
 
-  /// A JSON schema of type "object".
+  /// Returns a JSON schema of type "object".
   boost::json::object schema() const {
     boost::json::object properties;
     boost::json::array required;
@@ -233,9 +236,9 @@ class argument_list {
     return made;
   }
 
-  /// Checks what a model has sent.
-  /// \param checked  is given the arguments where they are right.
-  /// \return         empty then; else a sentence that names everything that is wrong, for the model.
+  /// Checks the arguments from a model.
+  /// \param checked  receives the arguments if they are valid.
+  /// \return         an empty text if they are valid; otherwise one sentence for the model with all errors.
   std::string check(const boost::json::value& arguments, checked_arguments& checked) const {
     const boost::json::object* const object = arguments.if_object();
     if (object == nullptr) return "The arguments must be a JSON object" + names() + ".";
@@ -280,4 +283,4 @@ class argument_list {
   std::vector<argument> list_;
 };
 
-}  // namespace cofferdam::inline v0::tools
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools

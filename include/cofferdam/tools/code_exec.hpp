@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/ends_everything.hpp>
 #include <cofferdam/core/format_result.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/stream_output.hpp>
@@ -21,14 +22,14 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::tools {
+namespace cofferdam::inline COFFERDAM_ABI::tools {
 
 /// The tool that runs a shell command in an environment: `tools::code_exec tool(environment);`
 ///
-/// Arguments: `cmd`, the command line; `timeout`, optional, in seconds. The answer is `format_result`'s text, and
-/// `success()` says whether the command exited with 0.
+/// Arguments: `cmd`, the command line; `timeout`, optional, in seconds. The answer is the text of `format_result`.
+/// `success()` is true if the command exited with 0.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
-/// \par Threads   the environment's executor.
+/// \par Threads   as the environment.
 /// \par Source    the name, description and schema of Stirrup's tool of this name; `timeout` is ours.
 template <code_exec_environment E>
 class code_exec {
@@ -36,17 +37,17 @@ class code_exec {
   explicit code_exec(E& environment) : environment_(&environment) {}
 
   std::string_view name() const noexcept { return name_; }
-  /// Another name, where an agent has two environments.
-  code_exec&& name(std::string text) && {
+  /// Sets the name, for an agent with two environments.
+  code_exec& name(std::string text) {
     name_ = std::move(text);
-    return std::move(*this);
+    return *this;
   }
 
   std::string_view description() const noexcept { return description_; }
-  /// Another description: say here what is installed.
-  code_exec&& description(std::string text) && {
+  /// Sets the description. Mention the installed programs in it.
+  code_exec& description(std::string text) {
     description_ = std::move(text);
-    return std::move(*this);
+    return *this;
   }
 
   boost::json::object parameters() const {
@@ -77,15 +78,16 @@ class code_exec {
   }
 
   /// Runs the command.
-  /// \throws error{errc::cancelled}, error{errc::provider_lost}, error{errc::environment_closed}; never for what the
-  ///         model wrote or the command did.
+  /// \throws error{errc::cancelled}, error{errc::provider_lost}, error{errc::environment_closed}; never because of the
+  ///     model's arguments or the command's outcome.
   /// \par Cancellation  terminal: the command is ended.
   awaitable<tool_result> call(boost::json::value arguments) {
     return call(std::move(arguments), tool_output_listener());
   }
-  /// The same, watched; where the environment cannot `start`, the listener is told nothing.
-  awaitable<tool_result> call(boost::json::value arguments, tool_output_listener listener) {
-    return run(environment_, std::move(arguments), std::move(listener));
+  /// Runs the command and passes its output to the listener. If the environment cannot `start`, the listener gets
+  /// nothing.
+  awaitable<tool_result> call(boost::json::value arguments, tool_output_argument listener) {
+    return run(environment_, std::move(arguments), listener.take());
   }
 
  private:
@@ -104,9 +106,7 @@ class code_exec {
       command_result result = co_await environment->run_command(std::move(*wanted));
       co_return tool_result(format_result(result), result.ok());
     } catch (const error& failure) {
-      if (failure.code() == errc::cancelled || failure.code() == errc::provider_lost ||
-          failure.code() == errc::environment_closed)
-        throw;
+      if (cofferdam::detail::ends_everything(failure)) throw;
       complaint = failure.what();
     }
     co_return refusal(std::move(complaint));
@@ -126,7 +126,7 @@ class code_exec {
     return tool_result(format_result(command_result::refused(error_kind::invalid_argument, std::move(reason))), false);
   }
 
-  /// Fills `wanted`, or says what is wrong with the arguments.
+  /// Fills `wanted`, or returns an error message about the arguments.
   static std::string parse(const boost::json::value& arguments, std::optional<command>& wanted) {
     if (!arguments.is_object()) return "The arguments must be a JSON object with a string 'cmd'.";
     const boost::json::object& object = arguments.get_object();
@@ -157,4 +157,4 @@ class code_exec {
       "Execute a shell command in the execution environment. Returns exit code, stdout, and stderr as XML.";
 };
 
-}  // namespace cofferdam::inline v0::tools
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools

@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/core/ends_everything.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/tools/arguments.hpp>
 #include <cofferdam/tools/tool.hpp>
@@ -13,29 +14,29 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::tools {
+namespace cofferdam::inline COFFERDAM_ABI::tools {
 
-/// What tools of the library have in common: a name and a description that can be changed, arguments that are checked by
-/// their description, and failures that are answers. A tool derives from `described_tool<itself>` and has
+/// The common base of the library's tools: a name and a description that can be changed, arguments that are checked
+/// against their description, and failures that become answers. A tool derives from `described_tool<itself>` and has
 /// `awaitable<tool_result> work(checked_arguments)`.
-/// \par Cancellation  terminal, as the work's own.
+/// \par Cancellation  terminal, as for the work itself.
 template <class Derived>
 class described_tool {
  public:
   std::string_view name() const noexcept { return name_; }
-  Derived&& name(std::string text) && {
+  Derived& name(std::string text) {
     name_ = std::move(text);
-    return std::move(static_cast<Derived&>(*this));
+    return static_cast<Derived&>(*this);
   }
   std::string_view description() const noexcept { return description_; }
-  Derived&& description(std::string text) && {
+  Derived& description(std::string text) {
     description_ = std::move(text);
-    return std::move(static_cast<Derived&>(*this));
+    return static_cast<Derived&>(*this);
   }
   boost::json::object parameters() const { return arguments_.schema(); }
 
-  /// \throws error{errc::cancelled}, error{errc::provider_lost}, error{errc::environment_closed}; never for what the
-  ///         model wrote or the work came to.
+  /// \throws error{errc::cancelled}, error{errc::provider_lost}, error{errc::environment_closed}; never because of the
+  ///     model's arguments or the outcome of the work.
   awaitable<tool_result> call(boost::json::value arguments) {
     return checked(static_cast<Derived*>(this), arguments_, std::move(arguments));
   }
@@ -58,9 +59,7 @@ class described_tool {
       tool_result result = co_await self->work(std::move(values));
       co_return result;
     } catch (const error& failure) {
-      if (failure.code() == errc::cancelled || failure.code() == errc::provider_lost ||
-          failure.code() == errc::environment_closed)
-        throw;
+      if (cofferdam::detail::ends_everything(failure)) throw;
       complaint = failure.what();
     }
     co_return tool_result("Error: " + complaint, false);
@@ -71,4 +70,4 @@ class described_tool {
   argument_list arguments_;
 };
 
-}  // namespace cofferdam::inline v0::tools
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools

@@ -4,10 +4,11 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/ends_everything.hpp>
+#include <cofferdam/core/entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_transfer.hpp>
-#include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/tools/arguments.hpp>
 #include <cofferdam/tools/described_tool.hpp>
@@ -20,12 +21,12 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::tools {
+namespace cofferdam::inline COFFERDAM_ABI::tools {
 
-/// The tool with which a model says that it is done: `tools::finish tool(environment);`
+/// The tool that a model calls when its work is done: `tools::finish tool(environment);`
 ///
-/// Arguments: `reason`; `paths`, the files for the user. Every path has to be a regular file of the workspace; else the
-/// answer says which is not, and the work goes on. The result's `files()` are the paths.
+/// Arguments: `reason`; `paths`, the files for the user. Every path must be a regular file of the workspace. Otherwise
+/// the answer has the wrong paths, and the work goes on. The result's `files()` are the paths.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
 /// \par Source    Stirrup's finish tool, without its defects.
 template <code_exec_environment E>
@@ -61,7 +62,7 @@ class finish : public described_tool<finish<E>> {
         if (found.type() == file_type::symlink) complaint = name + "is a symbolic link: name the file itself";
         if (found.type() == file_type::other) complaint = name + "is no regular file";
       } catch (const error& failure) {
-        if (cofferdam::detail::ends_transfer(failure)) throw;
+        if (cofferdam::detail::ends_everything(failure)) throw;
         complaint = failure.code() == errc::not_found ? name + "does not exist" : std::string(failure.what());
       }
       if (!complaint.empty()) complaints += "\n- " + complaint;
@@ -84,4 +85,4 @@ class finish : public described_tool<finish<E>> {
   E* environment_;
 };
 
-}  // namespace cofferdam::inline v0::tools
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools

@@ -9,12 +9,12 @@
 #include <optional>
 #include <string_view>
 
-namespace cofferdam::inline v0::tools {
+namespace cofferdam::inline COFFERDAM_ABI::tools {
 
-/// What an image file says it is.
+/// The format of an image file, by its first bytes.
 enum class image_format { png, jpeg, gif, webp, bmp, tiff, photoshop };
 
-/// The mime type of a format.
+/// Returns the MIME type of a format.
 constexpr std::string_view mime_type(image_format format) noexcept {
   switch (format) {
     case image_format::png: return "image/png";
@@ -28,7 +28,8 @@ constexpr std::string_view mime_type(image_format format) noexcept {
   return "application/octet-stream";
 }
 
-/// The first lines of an image file. Width and height are 0 where they cannot be read: the file is cut off or broken.
+/// The header of an image file. Width and height are 0 if they cannot be read, because the file is incomplete or
+/// broken.
 class image_header {
  public:
   image_format format = image_format::png;
@@ -41,7 +42,7 @@ class image_header {
 
 namespace detail {
 
-/// Numbers of a file, read with care: 0 behind its end.
+/// Reads numbers from a file with bounds checks: 0 behind its end.
 class header_bytes {
  public:
   explicit header_bytes(bytes_view content) : content_(content) {}
@@ -106,10 +107,10 @@ inline void read_webp_size(const header_bytes& file, image_header& made) noexcep
 
 }  // namespace detail
 
-/// Reads what stands at the start of an image file; decodes nothing. The name of a file says nothing here.
-/// \param content  the file, or its beginning (of a JPEG some 64 KiB, since the size stands behind its metadata).
-/// \return         nothing where it begins like none of the formats.
-/// \par Cost       constant; of a JPEG linear in its metadata.
+/// Reads the header at the start of an image file. Decodes nothing, and ignores the name of the file.
+/// \param content  the file, or its beginning (of a JPEG some 64 KiB, because the size is behind its metadata).
+/// \return         no value if the content has none of the formats.
+/// \par Cost       constant; for a JPEG linear in its metadata.
 /// \par Source     PNG 3rd edition, 5.2 and 11.2.1; ITU-T T.81, B.1 and B.2; GIF89a, 17 and 18; RFC 9649 (WebP).
 inline std::optional<image_header> read_image_header(bytes_view content) noexcept {
   using namespace std::string_view_literals;
@@ -143,4 +144,4 @@ inline std::optional<image_header> read_image_header(bytes_view content) noexcep
   return made;
 }
 
-}  // namespace cofferdam::inline v0::tools
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools

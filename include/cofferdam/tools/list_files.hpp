@@ -6,8 +6,8 @@
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/entry.hpp>
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/files/glob.hpp>
 #include <cofferdam/tools/arguments.hpp>
@@ -24,12 +24,12 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::tools {
+namespace cofferdam::inline COFFERDAM_ABI::tools {
 
 /// The tool that lists a directory of a workspace: `tools::list_files tool(environment);`
 ///
-/// Arguments: `path`; `recursive`; `pattern`, as `glob` has them; `limit`; `cursor`, where the last answer ended. The
-/// answer has one line an entry, quoted and escaped where its name is not plain, with its size or kind.
+/// Arguments: `path`; `recursive`; `pattern`, for `glob`; `limit`; `cursor`, from the end of the last answer. The
+/// answer has one line for each entry, with its size or type. Names with special characters are quoted and escaped.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
 template <code_exec_environment E>
 class list_files : public described_tool<list_files<E>> {
@@ -64,7 +64,8 @@ class list_files : public described_tool<list_files<E>> {
     co_return show(path, all, arguments);
   }
 
-  /// Each page walks the tree anew, so a larger one is better looked at in parts.
+  /// The maximum number of entries that a page may walk over. Each page walks the tree again, so a larger tree should
+  /// be listed in parts.
   static constexpr std::size_t most_walked = 200'000;
 
   static bool is_deep(const checked_arguments& arguments) {
@@ -82,7 +83,7 @@ class list_files : public described_tool<list_files<E>> {
     return "other";
   }
 
-  /// Where a page has ended, as text: the last name, or what stands for one that is not plain.
+  /// Returns the end of a page as text: the last name, or a substitute if the name has special characters.
   static std::string cursor_at(const std::string& name) {
     if (one_line(name, 4095) == name && !name.starts_with(not_plain)) return name;
     return std::string(not_plain) + base64_encode(as_bytes(name), base64_alphabet::url);
@@ -145,4 +146,4 @@ class list_files : public described_tool<list_files<E>> {
   E* environment_;
 };
 
-}  // namespace cofferdam::inline v0::tools
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools

@@ -22,17 +22,17 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::tools {
+namespace cofferdam::inline COFFERDAM_ABI::tools {
 
 /// The tool that reads a text file, or some of its lines, out of a workspace: `tools::read_file tool(environment);`
 ///
-/// Arguments: `path`; `offset` and `limit`, a range of lines; `tail`, the last lines instead. The answer is one line that
-/// says which lines of how many these are, and then the lines as they stand in the file; broken UTF-8 becomes U+FFFD.
+/// Arguments: `path`; `offset` and `limit`, a range of lines; `tail`, the last lines instead. The answer has one line
+/// with the range and the total number of lines, and then the lines of the file. Broken UTF-8 becomes U+FFFD.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
 template <code_exec_environment E>
 class read_file : public described_tool<read_file<E>> {
  public:
-  /// \param largest  bytes of a file; a longer one is not read.
+  /// \param largest  maximum size of a file in bytes; a longer file is not read.
   explicit read_file(E& environment, std::size_t largest = std::size_t{16} * 1024 * 1024)
       : described_tool<read_file<E>>(
             "read_file",
@@ -130,4 +130,4 @@ class read_file : public described_tool<read_file<E>> {
   std::size_t largest_;
 };
 
-}  // namespace cofferdam::inline v0::tools
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools

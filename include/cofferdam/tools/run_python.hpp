@@ -10,6 +10,7 @@
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/ends_everything.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/format_result.hpp>
 #include <cofferdam/core/printable_text.hpp>
@@ -30,15 +31,15 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::tools {
+namespace cofferdam::inline COFFERDAM_ABI::tools {
 
 /// The tool that runs Python code in a runner: `tools::run_python tool(runner);`
 ///
-/// Arguments: `code`; `timeout`, in seconds; `variables`, JSON values by the names that the code finds them under, as they
-/// are (no tags are read); where the runner has contexts, `context_id` (one named "default" is used where none is given, so
-/// that variables live on from call to call) and `reset`. The answer is what `format_result` would write of a command, in
-/// `<python_results>`, with the value of the last expression and the new files; PNG and JPEG images that the code displays
-/// are shown to the model.
+/// Arguments: `code`; `timeout`, in seconds; `variables`, an object of global variables with JSON values (tags are not
+/// interpreted). If the runner has contexts, also `context_id` (default: a context named "default", so that variables
+/// are kept between calls) and `reset`. The answer is like that of `format_result` for a command, in
+/// `<python_results>`, with the value of the last expression and the new files. PNG and JPEG images that the code
+/// displays are shown to the model.
 /// \par Lifetime  the runner outlives the tool and its calls, and stays at one address.
 template <code_runner R>
 class run_python {
@@ -46,27 +47,27 @@ class run_python {
   explicit run_python(R& runner) : runner_(&runner), arguments_(list()) {}
 
   std::string_view name() const noexcept { return name_; }
-  run_python&& name(std::string text) && {
+  run_python& name(std::string text) {
     name_ = std::move(text);
-    return std::move(*this);
+    return *this;
   }
   std::string_view description() const noexcept { return description_; }
-  /// Another description: say here what is installed.
-  run_python&& description(std::string text) && {
+  /// Sets the description. Mention the installed packages in it.
+  run_python& description(std::string text) {
     description_ = std::move(text);
-    return std::move(*this);
+    return *this;
   }
   boost::json::object parameters() const { return arguments_.schema(); }
 
-  /// \throws error{errc::cancelled}, error{errc::provider_lost}, error{errc::environment_closed}; never for what the model
-  ///         wrote or the code did.
+  /// \throws error{errc::cancelled}, error{errc::provider_lost}, error{errc::environment_closed}; never because of the
+  ///     model's arguments or the code's outcome.
   /// \par Cancellation  terminal: the code is ended.
   awaitable<tool_result> call(boost::json::value arguments) {
     return call(std::move(arguments), tool_output_listener());
   }
-  /// The same, watched.
-  awaitable<tool_result> call(boost::json::value arguments, tool_output_listener listener) {
-    return run(runner_, arguments_, std::move(arguments), std::move(listener));
+  /// Runs the code and passes its output to the listener.
+  awaitable<tool_result> call(boost::json::value arguments, tool_output_argument listener) {
+    return run(runner_, arguments_, std::move(arguments), listener.take());
   }
 
  private:
@@ -109,9 +110,7 @@ class run_python {
       const code_result result = co_await runner->run_code(std::move(request));
       co_return show(result);
     } catch (const error& failure) {
-      if (failure.code() == errc::cancelled || failure.code() == errc::provider_lost ||
-          failure.code() == errc::environment_closed)
-        throw;
+      if (cofferdam::detail::ends_everything(failure)) throw;
       complaint = failure.what();
     }
     co_return tool_result("Error: " + complaint, false);
@@ -140,7 +139,7 @@ class run_python {
       if (result.value_text().size() > most_value) value += " ...";
       add("value", value);
     }
-    // Where standard error has the traceback already, the exception is not told twice.
+    // Omits the exception if standard error already has the traceback.
     if (result.failure() && result.err().total() == 0) add("exception", printable_text(result.failure()->traceback()));
     std::string files;
     std::size_t count = 0;
@@ -196,4 +195,4 @@ class run_python {
                           "Nothing but files lives on from call to call.";
 };
 
-}  // namespace cofferdam::inline v0::tools
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <utility>
 
-// One description of a tool, as the services and protocols want it.
+// Formats the description of a tool for each service and protocol.
 
-namespace cofferdam::inline v0::tools {
+namespace cofferdam::inline COFFERDAM_ABI::tools {
 
 namespace detail {
 
@@ -28,7 +28,7 @@ boost::json::object named_tool(const T& one) {
 
 }  // namespace detail
 
-/// For `tools` of POST /chat/completions.
+/// Returns an element of `tools` for POST /chat/completions.
 template <tool T>
 boost::json::object openai_schema(const T& one) {
   boost::json::object function = detail::named_tool(one);
@@ -39,7 +39,7 @@ boost::json::object openai_schema(const T& one) {
   return made;
 }
 
-/// For `tools` of POST /responses.
+/// Returns an element of `tools` for POST /responses.
 template <tool T>
 boost::json::object responses_schema(const T& one) {
   boost::json::object made = detail::named_tool(one);
@@ -49,7 +49,7 @@ boost::json::object responses_schema(const T& one) {
   return made;
 }
 
-/// For `tools` of Anthropic's POST /v1/messages.
+/// Returns an element of `tools` for Anthropic's POST /v1/messages.
 template <tool T>
 boost::json::object anthropic_schema(const T& one) {
   boost::json::object made = detail::named_tool(one);
@@ -57,7 +57,7 @@ boost::json::object anthropic_schema(const T& one) {
   return made;
 }
 
-/// For the answer to MCP's `tools/list`.
+/// Returns an element of the result of MCP's `tools/list`.
 template <tool T>
 boost::json::object mcp_schema(const T& one) {
   boost::json::object made = detail::named_tool(one);
@@ -68,4 +68,4 @@ boost::json::object mcp_schema(const T& one) {
   return made;
 }
 
-}  // namespace cofferdam::inline v0::tools
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools

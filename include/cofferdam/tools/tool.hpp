@@ -4,6 +4,7 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/callable_argument.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/process.hpp>
@@ -19,14 +20,14 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::tools {
+namespace cofferdam::inline COFFERDAM_ABI::tools {
 
-/// An image that a tool shows. Copies share the bytes.
+/// An image in a tool's answer. Copies share the bytes.
 class tool_image {
  public:
   tool_image(bytes content, std::string mime_type)
       : content_(std::make_shared<const bytes>(std::move(content))), mime_type_(std::move(mime_type)) {}
-  /// The file, undecoded; lives as long as a copy of this.
+  /// Returns the undecoded file. It lives as long as a copy of this object.
   const bytes& content() const noexcept { return *content_; }
   const std::string& mime_type() const noexcept { return mime_type_; }
 
@@ -35,33 +36,37 @@ class tool_image {
   std::string mime_type_;
 };
 
-/// What a tool answers to a model.
+/// The answer of a tool to a model.
 class tool_result {
  public:
   tool_result() = default;
   /// \param text     UTF-8, for the model to read.
-  /// \param success  whether the tool did what it was asked to.
+  /// \param success  true if the tool completed its task.
   tool_result(std::string text, bool success) : text_(std::move(text)), success_(success) {}
 
-  const std::string& text() const noexcept { return text_; }
+  const std::string& text() const& noexcept { return text_; }
+  std::string text() && { return std::move(text_); }
   bool success() const noexcept { return success_; }
 
-  /// What the model is shown besides the text, in order.
-  const std::vector<tool_image>& images() const noexcept { return images_; }
+  /// Returns the images to show to the model after the text, in order.
+  const std::vector<tool_image>& images() const& noexcept { return images_; }
+  std::vector<tool_image> images() && { return std::move(images_); }
   tool_result& image(tool_image one) {
     images_.push_back(std::move(one));
     return *this;
   }
 
-  /// The answer's facts for programs (MCP's `structuredContent`); empty where there are none.
-  const boost::json::object& data() const noexcept { return data_; }
+  /// Returns the answer as data for programs (MCP's `structuredContent`); may be empty.
+  const boost::json::object& data() const& noexcept { return data_; }
+  boost::json::object data() && { return std::move(data_); }
   tool_result& data(boost::json::object facts) {
     data_ = std::move(facts);
     return *this;
   }
 
-  /// Files for the user: what a tool that ends the work hands over. Paths in the workspace.
-  const std::vector<std::string>& files() const noexcept { return files_; }
+  /// Returns the files for the user, from a tool that ends the work. Paths in the workspace.
+  const std::vector<std::string>& files() const& noexcept { return files_; }
+  std::vector<std::string> files() && { return std::move(files_); }
   tool_result& files(std::vector<std::string> paths) {
     files_ = std::move(paths);
     return *this;
@@ -75,15 +80,19 @@ class tool_result {
   std::vector<std::string> files_;
 };
 
-/// Told what a tool's work prints while it works; for eyes, not for parsing. Does not throw.
+/// Receives the output of a tool while it works, for display and not for parsing. Must not throw.
 using tool_output_listener = std::function<void(output_stream stream, bytes_view piece)>;
 
-/// Something a model can call: a name, a description, a JSON schema of its arguments, and a coroutine.
+/// The parameter type for a `tool_output_listener`. With g++ before 13 it refuses a temporary lambda that captures by
+/// value.
+using tool_output_argument = cofferdam::detail::callable_argument<void(output_stream stream, bytes_view piece)>;
+
+/// A function that a model can call: a name, a description, a JSON schema of its arguments, and a coroutine.
 ///
 /// * `name()` matches `[A-Za-z0-9_-]{1,64}`; `description()` is for the model.
 /// * `parameters()` is a JSON schema object of type "object".
-/// * `call(arguments)` answers wrong arguments and failed work with a result; it throws only where there is nobody to
-///   answer: cancellation, and an environment that is lost or closed.
+/// * `call(arguments)` returns a result for wrong arguments and failed work. It throws only on cancellation, or if the
+///   environment is lost or closed.
 template <class T>
 concept tool = requires(T& t, const T& fixed, boost::json::value arguments) {
   { fixed.name() } -> std::convertible_to<std::string_view>;
@@ -92,15 +101,16 @@ concept tool = requires(T& t, const T& fixed, boost::json::value arguments) {
   { t.call(std::move(arguments)) } -> awaitable_of<tool_result>;
 };
 
-/// A tool whose work can be watched: `call(arguments, listener)`. The listener is not called any more once the call is over.
+/// A tool that reports its output during a call: `call(arguments, listener)`. The listener is not called after the end
+/// of the call.
 template <class T>
 concept watched_tool = tool<T> && requires(T& t, boost::json::value arguments, tool_output_listener listener) {
   { t.call(std::move(arguments), std::move(listener)) } -> awaitable_of<tool_result>;
 };
 
-/// What else a tool may say about itself, each `false` where it does not:
-/// * `reads_only()`: its calls change nothing, and may run beside others of this kind;
-/// * `ends_work()`: its success is the end of what an agent was asked to do.
+/// Optional properties of a tool, `false` by default:
+/// * `reads_only()`: its calls change nothing, and may run in parallel with other such calls;
+/// * `ends_work()`: its success ends the agent's task.
 template <class T>
 bool reads_only(const T& one) {
   if constexpr (requires {
@@ -122,7 +132,7 @@ bool ends_work(const T& one) {
   }
 }
 
-/// Any tool, for lists of them.
+/// A tool of any type, for lists of tools.
 class any_tool {
  public:
   template <class T>
@@ -135,9 +145,9 @@ class any_tool {
   bool reads_only() const { return get().reads_only(); }
   bool ends_work() const { return get().ends_work(); }
   awaitable<tool_result> call(boost::json::value arguments) { return get().call(std::move(arguments)); }
-  /// The same; the listener is told nothing where the tool cannot be watched.
-  awaitable<tool_result> call(boost::json::value arguments, tool_output_listener listener) {
-    return get().call(std::move(arguments), std::move(listener));
+  /// Calls the tool with a listener. The listener gets nothing if the tool cannot report its output.
+  awaitable<tool_result> call(boost::json::value arguments, tool_output_argument listener) {
+    return get().call(std::move(arguments), listener.take());
   }
 
  private:
@@ -183,4 +193,4 @@ class any_tool {
   std::unique_ptr<interface> inside_;
 };
 
-}  // namespace cofferdam::inline v0::tools
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools

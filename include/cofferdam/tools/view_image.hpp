@@ -7,9 +7,9 @@
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/tools/arguments.hpp>
@@ -28,13 +28,14 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::tools {
+namespace cofferdam::inline COFFERDAM_ABI::tools {
 
 /// The tool that shows a model an image of a workspace: `tools::view_image tool(environment);`
 ///
-/// Arguments: `path`; `shrink`, to have it made smaller first, by a program inside the environment. PNG, JPEG, GIF and WebP
-/// are passed on as they are; which it is says the file, not its name. Size and pixels are read from its header, and nothing
-/// is decoded here. What is no image, too large, cut off or no file is an answer that says what to do.
+/// Arguments: `path`; `shrink`, to make the image smaller first, by a program inside the environment. PNG, JPEG, GIF
+/// and WebP are passed on unchanged; the format is detected from the content, not from the name. Size and pixels are
+/// read from the header, and nothing is decoded. If the file is missing, not an image, too large or incomplete, the
+/// answer explains what to do.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
 /// \par Source    Stirrup's `view_image`, without its defects.
 template <code_exec_environment E>
@@ -53,15 +54,15 @@ class view_image : public described_tool<view_image<E>> {
                     .otherwise(false))),
         environment_(&environment) {}
 
-  /// The largest file that is shown. 5 MiB as it is made.
-  view_image&& most_bytes(std::size_t count) && {
+  /// Sets the maximum size of the file in bytes. Default: 5 MiB.
+  view_image& most_bytes(std::size_t count) {
     limits_.bytes = count;
-    return std::move(*this);
+    return *this;
   }
-  /// The most pixels, width times height. 16 million as it is made.
-  view_image&& most_pixels(std::uint64_t count) && {
+  /// Sets the maximum number of pixels, width times height. Default: 16 million.
+  view_image& most_pixels(std::uint64_t count) {
     limits_.pixels = count;
-    return std::move(*this);
+    return *this;
   }
 
   bool reads_only() const noexcept { return true; }
@@ -96,7 +97,7 @@ class view_image : public described_tool<view_image<E>> {
     co_return judge(name, path, std::move(content), most, false);
   }
 
-  /// What is in a file that was read.
+  /// Returns the answer for a file that was read.
   static tool_result judge(const std::string& name, const std::string& path, bytes content, limits most, bool scaled) {
     const std::optional<image_header> header = read_image_header(content);
     if (!header) {
@@ -128,7 +129,7 @@ class view_image : public described_tool<view_image<E>> {
     return result;
   }
 
-  /// A smaller copy on standard output, as PNG. The file is opened by the shell, so that no program makes more of its name.
+  /// Prints a smaller copy of the image as PNG. The shell opens the file, so that no program interprets its name.
   static constexpr std::string_view shrink_script =
       "exec < \"$1\" || exit 1\n"
       "if python3 -c 'import PIL' 2>/dev/null; then exec python3 -c '\n"
@@ -168,4 +169,4 @@ class view_image : public described_tool<view_image<E>> {
   limits limits_;
 };
 
-}  // namespace cofferdam::inline v0::tools
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools

@@ -20,7 +20,7 @@
 #include <string>
 #include <utility>
 
-namespace cofferdam::inline v0::tools {
+namespace cofferdam::inline COFFERDAM_ABI::tools {
 
 /// The tool that writes a file of a workspace, whole or not at all: `tools::write_file tool(environment);`
 ///
@@ -29,7 +29,7 @@ namespace cofferdam::inline v0::tools {
 template <code_exec_environment E>
 class write_file : public described_tool<write_file<E>> {
  public:
-  /// \param largest  bytes of a file that is appended to.
+  /// \param largest  maximum size in bytes of a file to append to.
   explicit write_file(E& environment, std::size_t largest = std::size_t{16} * 1024 * 1024)
       : described_tool<write_file<E>>(
             "write_file",
@@ -96,4 +96,4 @@ class write_file : public described_tool<write_file<E>> {
   std::size_t largest_;
 };
 
-}  // namespace cofferdam::inline v0::tools
+}  // namespace cofferdam::inline COFFERDAM_ABI::tools

@@ -9,16 +9,16 @@
 #include <span>
 #include <string_view>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The program of a warden.
 class warden_image {
  public:
   constexpr warden_image(std::span<const unsigned char> program, std::string_view sha256)
       : program_(program), sha256_(sha256) {}
-  /// An ELF file, statically linked; empty where there is none.
+  /// Returns an ELF file, statically linked; empty if there is none.
   constexpr std::span<const unsigned char> program() const noexcept { return program_; }
-  /// Of the program, in hexadecimal.
+  /// Returns the SHA-256 of the program, in hexadecimal.
   constexpr std::string_view sha256() const noexcept { return sha256_; }
 
  private:
@@ -26,8 +26,8 @@ class warden_image {
   std::string_view sha256_;
 };
 
-/// The warden for a machine as `uname -m`, Docker and Go call it ("x86_64", "amd64", "aarch64", "arm64"); an empty one for
-/// every other.
+/// Returns the warden for a machine, by its name in `uname -m`, Docker or Go ("x86_64", "amd64", "aarch64", "arm64");
+/// an empty image for any other.
 constexpr warden_image warden_image_for(std::string_view machine) noexcept {
   if (machine == "x86_64" || machine == "amd64") return {wire::image_x86_64, wire::image_x86_64_sha256};
   if (machine == "aarch64" || machine == "arm64") return {wire::image_aarch64, wire::image_aarch64_sha256};
@@ -35,6 +35,10 @@ constexpr warden_image warden_image_for(std::string_view machine) noexcept {
 }
 
 /// The warden for the machine that this program runs on.
-constexpr warden_image native_warden_image() noexcept { return warden_image_for(native_machine()); }
+constexpr warden_image native_warden_image() noexcept {
+  // evaluated at compile time, so that a program does not contain the other images
+  constexpr warden_image image = warden_image_for(native_machine());
+  return image;
+}
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

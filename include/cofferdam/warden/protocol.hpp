@@ -7,6 +7,7 @@
 #include <cofferdam/warden/wire.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -17,17 +18,17 @@
 #include <utility>
 #include <vector>
 
-// The frames of wire.hpp as bytes and back, without any input or output of its own.
+// Encodes and decodes the frames of wire.hpp. Sans-I/O.
 
-namespace cofferdam::inline v0::wire {
+namespace cofferdam::inline COFFERDAM_ABI::wire {
 
-/// A frame that has arrived whole.
+/// A complete frame that has arrived.
 class frame {
  public:
   frame(frame_type type, std::uint32_t job, bytes_view payload) : type_(type), job_(job), payload_(payload) {}
   frame_type type() const noexcept { return type_; }
   std::uint32_t job() const noexcept { return job_; }
-  /// Valid until the decoder that gave it is used again.
+  /// Valid until the next use of the decoder.
   bytes_view payload() const noexcept { return payload_; }
 
  private:
@@ -36,18 +37,18 @@ class frame {
   bytes_view payload_;
 };
 
-/// What the other side sent is not what it may send.
+/// The error for input that violates the protocol.
 inline error violation(const std::string& what) {
   return error(errc::provider_lost, "the warden's stream cannot be understood: " + what);
 }
 
-/// Takes a stream apart into frames, wherever it is cut.
+/// Splits a stream into frames. The stream may be cut anywhere.
 class frame_decoder {
  public:
-  /// \param most  the longest payload that is taken.
+  /// \param most  maximum size of a payload in bytes.
   explicit frame_decoder(std::size_t most = longest_payload) : most_(most) {}
 
-  /// Where the next bytes of the stream go; never empty. Ends the life of the last frame.
+  /// Returns the memory for the next bytes of the stream; never empty. The last frame is invalid afterwards.
   std::span<std::byte> room() {
     if (begin_ != 0) {
       std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
@@ -59,11 +60,11 @@ class frame_decoder {
     return std::span(buffer_).subspan(end_);
   }
 
-  /// \param count  how many bytes have been put into `room()`.
+  /// \param count  number of bytes that were written into `room()`.
   void arrived(std::size_t count) noexcept { end_ += count; }
 
-  /// The next whole frame; nothing where more has to arrive.
-  /// \throws error{errc::provider_lost} for a frame longer than it may be; then the stream has no more frames.
+  /// Returns the next complete frame; no value if more bytes are needed.
+  /// \throws error{errc::provider_lost} for a frame that is too long; nothing more can be read then.
   std::optional<frame> next() {
     if (end_ - begin_ < header_size) return std::nullopt;
     const std::byte* at = buffer_.data() + begin_;
@@ -79,7 +80,7 @@ class frame_decoder {
     return frame(static_cast<frame_type>(at[4]), job, bytes_view(at + header_size, size));
   }
 
-  /// Bytes of a frame that is not whole.
+  /// Returns the number of bytes of an incomplete frame.
   std::size_t pending() const noexcept { return end_ - begin_; }
 
  private:
@@ -90,12 +91,12 @@ class frame_decoder {
   std::size_t needed_ = 0;
 };
 
-/// Takes the values of a payload one after another.
+/// Reads the values of a payload one after another.
 class payload_reader {
  public:
   explicit payload_reader(const frame& from) : rest_(from.payload()), type_(static_cast<unsigned>(from.type())) {}
 
-  /// \throws error{errc::provider_lost} where the payload is too short.
+  /// \throws error{errc::provider_lost} if the payload is too short.
   template <class T>
   T number() {
     T value{};
@@ -112,7 +113,7 @@ class payload_reader {
     return value;
   }
   bool empty() const noexcept { return rest_.empty(); }
-  /// \throws error{errc::provider_lost} where something is left.
+  /// \throws error{errc::provider_lost} if bytes are left.
   void finish() const {
     if (!rest_.empty()) throw malformed();
   }
@@ -124,7 +125,7 @@ class payload_reader {
   unsigned type_;
 };
 
-/// Puts one frame together.
+/// A builder of one frame.
 class frame_writer {
  public:
   frame_writer(frame_type type, std::uint32_t job) : bytes_(header_size) {
@@ -153,12 +154,12 @@ class frame_writer {
     bytes_.insert(bytes_.end(), value.begin(), value.end());
     return *this;
   }
-  /// Gives the frame another number.
+  /// Sets another job number.
   frame_writer& renumbered(std::uint32_t job) {
     std::memcpy(bytes_.data() + 5, &job, sizeof job);
     return *this;
   }
-  /// The frame; the writer is empty afterwards.
+  /// Returns the frame; the writer is empty afterwards.
   bytes take() {
     const auto size = static_cast<std::uint32_t>(bytes_.size() - header_size);
     std::memcpy(bytes_.data(), &size, sizeof size);
@@ -169,10 +170,40 @@ class frame_writer {
   bytes bytes_;
 };
 
-/// What a warden says of itself, its first frame.
+/// The type of a whole frame.
+inline frame_type type_of(bytes_view frame) noexcept { return static_cast<frame_type>(frame[4]); }
+
+/// The job of a whole frame.
+inline std::uint32_t job_of(bytes_view frame) noexcept {
+  std::uint32_t job = 0;
+  std::memcpy(&job, frame.data() + 5, sizeof job);
+  return job;
+}
+
+/// The offset of a command's time limit in its `spawn` frame: after the flags and the two ids.
+inline constexpr std::size_t spawn_limit_offset = header_size + 12;
+
+/// The time limit in a whole `spawn` frame; nothing if there is none.
+inline std::optional<std::chrono::milliseconds> spawn_limit(bytes_view frame) noexcept {
+  std::uint64_t limit = 0;
+  std::memcpy(&limit, frame.data() + spawn_limit_offset, sizeof limit);
+  if (limit == 0) return std::nullopt;
+  return std::chrono::milliseconds(limit);
+}
+
+/// Shortens the time limit in a whole `spawn` frame, to 1 ms at the least.
+/// \param by  at least zero.
+inline void shorten_spawn_limit(bytes& frame, std::chrono::milliseconds by) noexcept {
+  const std::optional<std::chrono::milliseconds> limit = spawn_limit(frame);
+  if (!limit) return;
+  const std::uint64_t rest = *limit > by ? static_cast<std::uint64_t>((*limit - by).count()) : 1;
+  std::memcpy(frame.data() + spawn_limit_offset, &rest, sizeof rest);
+}
+
+/// The first frame of a warden: its version, machine, ids and capabilities.
 class hello {
  public:
-  /// \throws error{errc::provider_lost} where this is no warden, or one of another version.
+  /// \throws error{errc::provider_lost} if this is not a warden, or one of another version.
   explicit hello(const frame& from) {
     if (from.type() != frame_type::hello) throw violation("its first frame is no greeting");
     payload_reader values(from);
@@ -188,7 +219,7 @@ class hello {
     most_jobs_ = values.number<std::uint32_t>();
     values.finish();
   }
-  /// ELF's number of its machine: 62 x86-64, 183 aarch64.
+  /// Returns ELF's number of its machine: 62 x86-64, 183 aarch64.
   std::uint16_t machine() const noexcept { return machine_; }
   std::uint32_t pid() const noexcept { return pid_; }
   std::uint32_t uid() const noexcept { return uid_; }
@@ -205,7 +236,7 @@ class hello {
   std::uint32_t most_jobs_ = 0;
 };
 
-/// How a command ended.
+/// The end of a command.
 class exited {
  public:
   explicit exited(const frame& from) {
@@ -233,10 +264,10 @@ class exited {
   bool left;
 };
 
-/// A limit of the kernel's on a process (setrlimit(2)).
+/// A limit of the kernel on a process (setrlimit(2)).
 class resource_limit {
  public:
-  /// \param resource  RLIMIT_NPROC and its like.
+  /// \param resource  RLIMIT_NPROC or a similar constant.
   resource_limit(int resource, std::uint64_t soft, std::uint64_t hard)
       : resource_(static_cast<std::uint32_t>(resource)), soft_(soft), hard_(hard) {}
   std::uint32_t resource() const noexcept { return resource_; }
@@ -249,7 +280,7 @@ class resource_limit {
   std::uint64_t hard_;
 };
 
-/// What a command is to be: the payload of `spawn`.
+/// The description of a command: the payload of `spawn`.
 class spawn_order {
  public:
   std::uint32_t flags = 0;
@@ -265,7 +296,7 @@ class spawn_order {
   std::vector<resource_limit> limits;  ///< at most 16
   std::string directory;
 
-  /// The whole frame; empty where it would be longer than Linux could take.
+  /// Returns the whole frame; empty if it would be longer than Linux accepts.
   bytes encode(std::uint32_t job, const std::vector<std::string>& candidates, const std::vector<std::string>& words,
                const std::vector<std::string>& variables) const {
     frame_writer to(frame_type::spawn, job);
@@ -280,4 +311,4 @@ class spawn_order {
   }
 };
 
-}  // namespace cofferdam::inline v0::wire
+}  // namespace cofferdam::inline COFFERDAM_ABI::wire

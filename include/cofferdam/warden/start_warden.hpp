@@ -22,15 +22,17 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
 /// A warden that is a child of this program.
 class started_warden {
  public:
-  /// Our end of its socket, non-blocking. When it is closed the warden kills everything it has started, and exits.
+  /// Our end of its socket, non-blocking. When it is closed, the warden kills everything it has started, and exits.
   unique_fd socket;
-  /// The process, for whoever reaps it.
+  /// The process, for reaping it.
   unique_fd pidfd;
+  /// The process number.
+  pid_t pid = 0;
 };
 
 namespace detail {
@@ -50,13 +52,13 @@ inline bool write_whole(const unique_fd& fd, std::span<const unsigned char> cont
   return true;
 }
 
-/// The same open file under a number that `spawn` can keep.
+/// Moves the open file to a number that `spawn` can keep.
 inline unique_fd numbered_high(unique_fd fd) noexcept {
   if (!fd) return fd;
   return unique_fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 10));
 }
 
-/// The program as a sealed file in memory. Empty, with `errno` set, on failure.
+/// Writes the program into a sealed file in memory. Empty, with `errno` set, on failure.
 inline unique_fd program_in_memory(std::span<const unsigned char> program) noexcept {
   constexpr unsigned executable = 0x10;  // MFD_EXEC, Linux 6.3; needed where vm.memfd_noexec is 1
   unique_fd file(::memfd_create("cofferdam-warden", MFD_CLOEXEC | MFD_ALLOW_SEALING | executable));
@@ -66,7 +68,7 @@ inline unique_fd program_in_memory(std::span<const unsigned char> program) noexc
   return numbered_high(std::move(file));
 }
 
-/// The program as a file that has no name any more. Empty, with `errno` set, on failure.
+/// Writes the program into a file without a name. Empty, with `errno` set, on failure.
 inline unique_fd program_in_file(std::span<const unsigned char> program, const std::filesystem::path& folder) noexcept {
   const std::string path = (folder / ".cofferdam-warden").string();
   unique_fd written(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0700));
@@ -93,11 +95,11 @@ inline spawned spawn_warden(const unique_fd& program, const unique_fd& socket, c
 
 }  // namespace detail
 
-/// Starts a warden as a child of this program, from memory; where files in memory may not be executed, from a file in
-/// `folder`, which is removed at once.
+/// Starts a warden as a child of this program, from memory. If files in memory may not be executed, starts it from a
+/// file in `folder`, which is removed at once.
 /// \param program  an ELF file for this machine; see `native_warden_image`.
-/// \param folder   an existing directory that nobody else can write to.
-/// \throws error{errc::provider_failed} where neither may be executed, or the system lacks a descriptor or process.
+/// \param folder   an existing directory to which only this user can write.
+/// \throws error{errc::provider_failed} if neither may be executed, or if the system lacks a descriptor or process.
 inline started_warden start_warden(std::span<const unsigned char> program, const std::filesystem::path& folder) {
   if (program.empty())
     throw error(errc::provider_failed, "the warden cannot be started: there is none for this kind of machine");
@@ -117,6 +119,7 @@ inline started_warden start_warden(std::span<const unsigned char> program, const
     spawned made = detail::spawn_warden(file, theirs, nothing);
     if (made.ok()) {
       started.pidfd = std::move(made.pidfd());
+      started.pid = made.pid();
       return started;
     }
     if (made.stage() != spawn_stage::exec) throw detail::cannot_start("no process for it", made.cause().value());
@@ -133,7 +136,8 @@ inline started_warden start_warden(std::span<const unsigned char> program, const
         "neither from memory (" + std::generic_category().message(number) + ") nor from a file in " + folder.string(),
         made.cause().value());
   started.pidfd = std::move(made.pidfd());
+  started.pid = made.pid();
   return started;
 }
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

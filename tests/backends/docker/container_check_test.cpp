@@ -44,11 +44,12 @@ TEST(ContainerCheck, a_daemon_that_did_all_has_all_walls_up) {
   EXPECT_EQ(check.walls().of(protection::system_calls), "no capabilities, no new privileges");
   EXPECT_EQ(check.walls().of(protection::process_tree), "all of the container");
   EXPECT_EQ(check.walls().of(protection::signals), "all of the container");
-  EXPECT_EQ(check.walls().of(protection::files), "the image's files, read-only, and 1 folder of the host");
+  EXPECT_EQ(check.walls().of(protection::files),
+            "the image's files, read-only, the daemon's disk without a limit at /out, and 1 folder of the host");
   EXPECT_EQ(check.walls().of(protection::host_death), "none");
 }
 
-// Takes one thing away from what a faithful daemon says; the check must see it.
+// Removes one thing from a correct daemon's answer; the check must detect it.
 using change = std::function<void(json::object& answer, json::object& host, json::object& config)>;
 
 TEST(ContainerCheck, whatever_is_missing_or_weaker_is_seen) {
@@ -130,11 +131,46 @@ TEST(ContainerCheck, a_machine_that_cannot_limit_swap_says_so) {
   }
 }
 
-TEST(ContainerCheck, an_image_may_bring_volumes_of_its_own) {
+TEST(ContainerCheck, a_mount_of_any_type_that_nobody_asked_for_is_a_missing_wall) {
+  for (const char* const type : {"volume", "bind", "tmpfs", "npipe", "cluster", ""}) {
+    json::object answer = inspected_as_asked(asked());
+    json::object more = json::parse(R"({"Name":"12","Destination":"/data","RW":true})").as_object();
+    more["Type"] = type;
+    answer["Mounts"].as_array().push_back(more);
+    const container_check check = check_container(asked(), answer);
+    ASSERT_EQ(check.missing().size(), 1U) << type;
+    EXPECT_NE(check.missing().front().find("/data"), std::string::npos) << check.missing().front();
+    EXPECT_EQ(check.walls().of(protection::files), "none") << type;
+  }
+  // Podman lists the requested memory among the mounts.
   json::object answer = inspected_as_asked(asked());
-  answer["Mounts"].as_array().push_back(
-      json::parse(R"({"Type":"volume","Name":"12","Destination":"/data","RW":true})"));
+  answer["Mounts"].as_array().push_back(json::parse(R"({"Type":"tmpfs","Destination":"/workspace","RW":true})"));
   EXPECT_TRUE(check_container(asked(), answer).missing().empty());
+}
+
+TEST(ContainerCheck, the_report_names_memory_and_disk_that_commands_can_write_to) {
+  container_options options = container_options().tmpfs("/scratch").volume("/disk");
+  create_request one("sha256:12", "cofferdam-1", {"/.cofferdam/warden"}, options);
+  one.add(image_volume("/data", 8192, 0750, 7, 8, false)).add(image_volume("/full", 4096, 0755, 0, 0, true));
+  const json::object body = one.body(fake_host().view());
+  const json::object& host = body.at("HostConfig").as_object();
+  EXPECT_EQ(host.at("Tmpfs").at("/data"), "rw,nosuid,nodev,exec,size=8192,mode=0750,uid=7,gid=8");
+  EXPECT_EQ(host.at("Tmpfs").at("/scratch"), "rw,nosuid,nodev,exec,size=134217728,mode=0755,uid=1000,gid=1000");
+  EXPECT_EQ(host.at("Mounts"), json::parse(R"([
+      {"Type":"volume","Target":"/disk","ReadOnly":false,"VolumeOptions":{"NoCopy":false}},
+      {"Type":"volume","Target":"/full","ReadOnly":false,"VolumeOptions":{"NoCopy":true,"DriverConfig":{"Name":"local",
+        "Options":{"type":"tmpfs","device":"tmpfs","o":"nosuid,nodev,size=4096,mode=0755,uid=0,gid=0"}}}}])"));
+  const container_check check = check_container(body, inspected_as_asked(body));
+  EXPECT_TRUE(check.missing().empty()) << check.missing().front();
+  const std::string words(check.walls().of(protection::files));
+  for (const char* const part : {"8192 bytes of memory at /data", "4096 bytes of memory at /full",
+                                 "134217728 bytes of memory at /scratch", "the daemon's disk without a limit at /disk"})
+    EXPECT_NE(words.find(part), std::string::npos) << words;
+  // Podman copies into memory by itself.
+  one.unowned_memory();
+  const json::object podmans = one.body(fake_host().view()).at("HostConfig").as_object();
+  EXPECT_EQ(podmans.at("Tmpfs").at("/full"), "rw,nosuid,nodev,exec,size=4096,mode=1777");
+  EXPECT_EQ(podmans.at("Mounts").as_array().size(), 1U);
 }
 
 TEST(ContainerCheck, what_docker_20_10_answered_is_understood) {

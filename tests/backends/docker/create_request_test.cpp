@@ -95,6 +95,15 @@ TEST(CreateRequest, a_user_that_is_root_becomes_an_ordinary_one_unless_asked_for
   EXPECT_EQ(guest_user_of("app", container_options().user("0")), "0");
 }
 
+TEST(CreateRequest, the_owner_of_the_workspaces_folder_comes_before_the_images_user) {
+  create_request owned = request();
+  owned.image_user("app").workspace_owner(4321, 8765);
+  EXPECT_EQ(owned.guest_user(), "4321:8765");
+  create_request told = request(container_options().user("1000"));
+  told.workspace_owner(4321, 8765);
+  EXPECT_EQ(told.guest_user(), "1000");
+}
+
 TEST(CreateRequest, a_first_program_that_sets_users_has_what_that_takes_and_no_more) {
   create_request one = request();
   one.commands(command_user::set_by_first);

@@ -21,7 +21,7 @@ using cofferdam_test::code_of;
 using cofferdam_test::sentence_of;
 using names = std::vector<std::string>;
 
-// The tree on which the docker command itself was asked.
+// The tree on which the results of the docker command were recorded.
 const names tree{"#hash",
                  ".env",
                  ".hidden",

@@ -18,7 +18,7 @@ using cofferdam_test::code_of;
 using cofferdam_test::fake_host;
 using cofferdam_test::sentence_of;
 
-// sha256 of "remote1", as `sha256sum` says.
+// sha256 of "remote1", computed by `sha256sum`.
 const std::string remote1 = "e0de706a7deed95a1dbbd5165af012b68bed0d6d5b342ecee8522eaed74a2352";
 
 fake_host with_context(const std::string& endpoint) {

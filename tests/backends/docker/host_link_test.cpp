@@ -42,7 +42,7 @@ using cofferdam::docker::detail::host_link;
 using cofferdam_test::pause_for;
 using socket_type = asio::local::stream_protocol::socket;
 
-/// Where temporary files go while this lives.
+/// Sets the folder of temporary files for the lifetime of this object.
 class temporary_place {
  public:
   temporary_place() {

@@ -28,7 +28,7 @@ std::string frame(int channel, const std::string& content) {
   return text + content;
 }
 
-// What each channel got.
+// The bytes of each channel.
 using outputs = std::array<std::string, 4>;
 
 outputs read(const std::vector<std::string_view>& pieces) {

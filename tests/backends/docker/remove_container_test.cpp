@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Removing a container, with a daemon that answers as it is told to.
+// Removing a container, with a scripted daemon.
 
 #include <cofferdam/backends/docker/detail/remove_container.hpp>
 
@@ -31,7 +31,7 @@ class said {
   std::string_view body;
 };
 
-/// What becomes of a removal where the daemon answers so, one after the other, and then with the last one.
+/// Runs a removal against a daemon that gives these answers one after another, and then repeats the last one.
 class removal {
  public:
   std::string failure;

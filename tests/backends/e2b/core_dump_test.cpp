@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// What a core dump of a client would hold is looked at from outside: all of its memory that the kernel would write into one.
+// Examines the content of a client's core dump from outside: all memory that the kernel would write into it.
 
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>
@@ -41,14 +41,14 @@ namespace core_dump_tests {
 
 using namespace cofferdam;
 
-// In the program's file, of which cores do not hold what nobody has changed. One a test: what is left in this process of an
-// earlier one is in the next one's client, too.
+// In the program's file, whose unchanged pages are not in core dumps. Each test has its own key: traces of an earlier
+// key in this process would also be in the next client.
 constexpr const char* key_in_options = "e2b_c0ffee00d15ea5e0c0ffee00d15ea5e0deadbee1";
 constexpr const char* key_in_the_open = "e2b_c0ffee00d15ea5e0c0ffee00d15ea5e0deadbee2";
 constexpr const char* key_in_variables = "e2b_c0ffee00d15ea5e0c0ffee00d15ea5e0deadbee3";
 constexpr const char* key_over_tls = "e2b_c0ffee00d15ea5e0c0ffee00d15ea5e0deadbee4";
 
-/// A process of its own, which does what it is told when it is given a word, says so, and stays.
+/// A child process that runs its code after it receives a word, confirms this, and stays alive.
 class client_process {
  public:
   explicit client_process(const std::function<void(const std::string& word)>& work) {
@@ -83,7 +83,7 @@ class client_process {
     return ::read(answers_[0], &done, 1) == 1 && done == 'y';
   }
 
-  /// How often its core dump would hold this: anonymous memory that is not marked `dd`, proc(5).
+  /// Counts the occurrences in its core dump: anonymous memory that is not marked `dd`, proc(5).
   int count(std::string_view wanted) const {
     const std::string there = "/proc/" + std::to_string(pid_);
     std::ifstream maps(there + "/smaps");
@@ -163,7 +163,7 @@ void use_sandbox(const std::string& url, const e2b::surroundings& variables, con
 TEST(CoreDump, of_a_client_of_e2b_does_not_hold_the_key) {
   client_process client([](const std::string& url) { use_sandbox(url, e2b::surroundings(), key_in_options); });
   const cofferdam_test::gateway_thread gateway(local().without_warning(),
-                                               e2b_gateway_options().api_key(key_in_options));
+                                               e2b_gateway::options().api_key(key_in_options));
   client.give(gateway.url());
   ASSERT_TRUE(client.has_done_it());
   EXPECT_EQ(client.count(key_in_options), 0);
@@ -191,7 +191,7 @@ TEST(CoreDump, does_not_hold_a_key_from_the_environment) {
     use_sandbox(url, e2b::surroundings::of_this_process());
   });
   const cofferdam_test::gateway_thread gateway(local().without_warning(),
-                                               e2b_gateway_options().api_key(key_in_variables));
+                                               e2b_gateway::options().api_key(key_in_variables));
   client.give(gateway.url());
   ASSERT_TRUE(client.has_done_it());
   EXPECT_EQ(client.count(key_in_variables), 0);

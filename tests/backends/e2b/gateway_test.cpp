@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// What the conformance suites do not know, against a gateway of ours over the local backend.
+// Tests beyond the conformance suites, against our gateway over the local backend.
 
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/net/http_client.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>
 
@@ -31,7 +31,7 @@ using cofferdam_test::gateway_thread;
 const std::string key = "e2b_0123456789";
 
 gateway_thread& gateway() {
-  static gateway_thread one(local().without_warning(), e2b_gateway_options().api_key(key));
+  static gateway_thread one(local().without_warning(), e2b_gateway::options().api_key(key));
   return one;
 }
 
@@ -45,7 +45,7 @@ e2b::provider recipe() {
 
 template <class Body>
 void with(Body body) {
-  const auto work = [&]() -> awaitable<void> { co_await with_environment(recipe(), std::ref(body)); };
+  const auto work = [&]() -> awaitable<void> { co_await cofferdam::with(recipe(), std::ref(body)); };
   cofferdam_test::run(work);
 }
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The backend against a service that does what each test tells it to.
+// The backend against a scripted service.
 
 #include <cofferdam/backends/e2b.hpp>
-#include <cofferdam/core/bulk_file_environment.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
-#include <cofferdam/core/listing_environment.hpp>
+#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/core/suspendable_environment.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 
 #include "backends/e2b/scripted_service.hpp"
 #include "support/error_of.hpp"
@@ -40,8 +40,7 @@ using cofferdam_test::scripted_service;
 
 static_assert(code_exec_provider<e2b::provider>);
 static_assert(streaming_environment<e2b::environment>);
-static_assert(listing_environment<e2b::environment>);
-static_assert(bulk_file_environment<e2b::environment>);
+static_assert(file_environment<e2b::environment>);
 static_assert(suspendable_environment<e2b::environment>);
 
 using action = scripted_service::action;
@@ -57,7 +56,7 @@ awaitable<void> throw_away(http_call&, const boost::json::object&) {
   co_return;
 }
 
-/// What `open` throws.
+/// Returns the exception of `open`.
 awaitable<std::optional<error>> opening_error(e2b::provider recipe) {
   std::optional<error> failure;
   try {
@@ -69,7 +68,7 @@ awaitable<std::optional<error>> opening_error(e2b::provider recipe) {
   co_return failure;
 }
 
-/// What a command throws.
+/// Returns the exception of a command.
 awaitable<std::optional<error>> running_error(e2b::environment& env, std::string line) {
   std::optional<error> failure;
   try {
@@ -109,6 +108,8 @@ TEST(E2bSandbox, a_command_has_its_outputs_and_its_exit_code_and_the_sandbox_is_
   const auto& start = service.seen.at(2);
   EXPECT_EQ(start.path, "/process.Process/Start");
   EXPECT_EQ(start.fields.find("Keepalive-Ping-Interval"), "50");
+  EXPECT_EQ(start.fields.find("Transfer-Encoding"), "chunked");
+  EXPECT_FALSE(start.fields.find("Content-Length").has_value());
   EXPECT_NE(start.fields.find("Connect-Timeout-Ms").value_or("0"), "0");
   EXPECT_NE(start.body.find("\"stdin\":false"), std::string::npos);
   EXPECT_NE(start.body.find("\"A\":\"b\""), std::string::npos);
@@ -151,7 +152,7 @@ TEST(E2bSandbox, a_stream_that_breaks_at_any_byte_is_a_lost_provider_or_the_whol
   });
   EXPECT_GT(whole, 1);
   EXPECT_GT(lost, 100);
-  // What may run on is ended.
+  // The remaining processes are ended.
   EXPECT_GE(service.signals.size(), static_cast<std::size_t>(lost) - 1);
 }
 

@@ -2,7 +2,6 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/detail/json_members.hpp>
 #include <cofferdam/backends/detail/marked_script.hpp>
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/core/asio.hpp>
@@ -12,6 +11,7 @@
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
 #include <cofferdam/net/http_server_settings.hpp>
+#include <cofferdam/net/json_object_view.hpp>
 
 #include "net/http_server_support.hpp"
 #include "support/run.hpp"
@@ -35,7 +35,7 @@
 
 namespace cofferdam_test {
 
-/// What was asked of the service.
+/// A request that the service has received.
 class seen_request {
  public:
   std::string method;
@@ -44,7 +44,7 @@ class seen_request {
   std::string body;
 };
 
-/// A service that speaks as E2B does, and does what a test tells it to.
+/// A service with E2B's protocol and scripted behaviour.
 class scripted_service {
  public:
   using action = std::function<cofferdam::awaitable<void>(cofferdam::http_call&, const boost::json::object&)>;
@@ -53,9 +53,9 @@ class scripted_service {
   std::map<std::string, std::vector<action>> instead;
   /// Answers a command; otherwise it prints "out", and "err", and exits with 3.
   action command;
-  /// What has come, in its order.
+  /// The received requests, in order.
   std::vector<seen_request> seen;
-  /// The signals that scripts were asked to send: `15 s`.
+  /// The signals that scripts had to send: `15 s`.
   std::vector<std::string> signals;
   std::string envd_version = "0.6.13";
   std::string token = "token-0123456789";
@@ -137,7 +137,7 @@ class scripted_service {
     throw std::runtime_error("torn");
   }
 
-  /// For a server that somebody else runs.
+  /// For a server that the test runs itself.
   cofferdam::awaitable<void> handle(cofferdam::http_call& call) { return serve(call); }
 
  private:

@@ -13,7 +13,7 @@ import json
 import os
 import sys
 
-# What these show is what guards are there to refuse.
+# Guards must refuse these examples.
 LEFT_OUT = {
     "subprocess.py:getoutput": "runs commands",
     "subprocess.py:getstatusoutput": "runs commands",

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// E2B's code interpreter, as the gateway serves it: by what its SDKs say, and by our own client.
+// The gateway's code interpreter: with requests of E2B's SDKs, and with our own client.
 
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/e2b/code_interpreter.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
 #include <cofferdam/serve/e2b_gateway/code_interpreter.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/interpreter_lines.hpp>
@@ -49,7 +49,7 @@ using cofferdam_test::text_at;
 TEST(E2bInterpreterLines, are_ascii_whatever_they_hold) {
   boost::json::object object;
   object["k\u00e9"] = "\u20ac \U0001F600 \n";
-  const std::string line = detail::interpreter_line(object);
+  const std::string line = e2b_gateway::detail::interpreter_line(object);
   EXPECT_EQ(line, "{\"k\\u00e9\":\"\\u20ac \\ud83d\\ude00 \\n\"}\n");
   EXPECT_EQ(json_of(line), boost::json::value(object));
 }
@@ -57,7 +57,7 @@ TEST(E2bInterpreterLines, are_ascii_whatever_they_hold) {
 TEST(E2bInterpreterLines, output_is_told_in_whole_characters_wherever_it_was_cut) {
   const std::string whole = "a\u00e9\u20ac\U0001F600\xff z";
   for (std::size_t cut = 0; cut <= whole.size(); ++cut) {
-    detail::interpreter_output one("stdout");
+    e2b_gateway::detail::interpreter_output one("stdout");
     std::string text;
     const auto add = [&text](const std::string& line) {
       if (!line.empty()) text += text_at(json_of(line), "text");
@@ -70,11 +70,11 @@ TEST(E2bInterpreterLines, output_is_told_in_whole_characters_wherever_it_was_cut
 }
 
 TEST(E2bInterpreterLines, the_end_of_an_output_has_what_was_not_told_and_says_what_is_missing) {
-  detail::interpreter_output one("stdout");
+  e2b_gateway::detail::interpreter_output one("stdout");
   one.take(as_bytes("abc"));
   const std::string line = one.finish(captured(to_bytes("abcde"), to_bytes("xyz"), 100));
   EXPECT_EQ(text_at(json_of(line), "text"), "de" + captured::cut_marker(92, 100) + "xyz");
-  detail::interpreter_output nothing("stderr");
+  e2b_gateway::detail::interpreter_output nothing("stderr");
   EXPECT_EQ(nothing.finish(captured()), "");
 }
 
@@ -84,7 +84,7 @@ TEST(E2bInterpreterLines, a_display_has_its_forms_under_their_own_names) {
                                                     {"application/json", R"({"a":1})"},
                                                     {"application/vnd.e2b.chart+json", "no JSON"},
                                                     {"text/x-own", "o"}};
-  const boost::json::value said = json_of(detail::interpreter_result_line(display_output(forms, true)));
+  const boost::json::value said = json_of(e2b_gateway::detail::interpreter_result_line(display_output(forms, true)));
   EXPECT_EQ(said, json_of(R"({"type":"result","text":"it","png":"iVBO","json":{"a":1},"chart":"no JSON",
                               "extra":{"text/x-own":"o"},"is_main_result":true})"));
 }
@@ -98,7 +98,7 @@ http_request to_interpreter(std::string method, std::string target, const gatewa
   return request;
 }
 
-/// What a run has said.
+/// The received messages of a run.
 struct heard_run {
   int status = 0;
   std::string text;
@@ -151,15 +151,16 @@ awaitable<heard_run> execute(gateway_client& client, gateway_sandbox_name one, s
 
 using body = std::function<awaitable<void>(gateway_client&, gateway_sandbox_name)>;
 
-void with_interpreter(const body& work, e2b_code_interpreter interpreter = e2b_code_interpreter(),
+void with_interpreter(const body& work, e2b_gateway::code_interpreter interpreter = e2b_gateway::code_interpreter(),
                       any_provider provider = cofferdam_test::local_provider()) {
   run_with_gateway(
-      [&](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+      [&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
         const gateway_sandbox_name one =
             co_await client.create(R"({"templateID":"code-interpreter-v1","envVars":{"OF_THE_SANDBOX":"yes"}})");
         co_await work(client, one);
       },
-      e2b_gateway_options().port(e2b_code_interpreter::usual_port, std::move(interpreter)), std::move(provider));
+      e2b_gateway::options().port(e2b_gateway::code_interpreter::usual_port, std::move(interpreter)),
+      std::move(provider));
 }
 
 using words = std::vector<std::string>;
@@ -310,7 +311,7 @@ TEST(E2bInterpreter, requests_that_make_no_sense_are_refused_as_by_the_real_one)
         why = co_await refused("POST", "/contexts", "{}");
         EXPECT_EQ(why, "429 There are 2 contexts, and no more are given");
       },
-      e2b_code_interpreter().request(2000).contexts(2));
+      e2b_gateway::code_interpreter().request(2000).contexts(2));
 }
 
 TEST(E2bInterpreter, output_comes_while_the_code_runs_and_silence_is_told) {
@@ -334,7 +335,7 @@ TEST(E2bInterpreter, output_comes_while_the_code_runs_and_silence_is_told) {
         EXPECT_NE(as_text(rest).find("done"), std::string::npos);
         EXPECT_TRUE(as_text(rest).ends_with("{\"type\":\"end_of_execution\"}\n"));
       },
-      e2b_code_interpreter().keepalive(50ms));
+      e2b_gateway::code_interpreter().keepalive(50ms));
 }
 
 TEST(E2bInterpreter, a_client_that_goes_has_its_code_interrupted_and_what_it_defined_stays) {
@@ -455,7 +456,7 @@ TEST(E2bInterpreter, output_and_results_are_bounded_and_what_is_missing_is_said)
         EXPECT_EQ(run.all_of("result"), "small");
         EXPECT_NE(run.all_of("stderr").find("was left out"), std::string::npos);
       },
-      e2b_code_interpreter().output(1000).results(10000));
+      e2b_gateway::code_interpreter().output(1000).results(10000));
 }
 
 TEST(E2bInterpreter, what_all_clients_hold_together_is_bounded) {
@@ -472,7 +473,7 @@ TEST(E2bInterpreter, what_all_clients_hold_together_is_bounded) {
         run = co_await execute(client, one, "'fits'");
         EXPECT_EQ(run.all_of("result"), "fits") << "what was held was given back";
       },
-      e2b_code_interpreter().memory(20000));
+      e2b_gateway::code_interpreter().memory(20000));
 }
 
 TEST(E2bInterpreter, an_environment_without_python_is_an_error_that_says_so) {
@@ -484,7 +485,7 @@ TEST(E2bInterpreter, an_environment_without_python_is_an_error_that_says_so) {
         run = co_await execute(client, one, "1");
         EXPECT_EQ(run.status, 500) << "it is tried again";
       },
-      e2b_code_interpreter(python().interpreter("no-such-python")));
+      e2b_gateway::code_interpreter(python().interpreter("no-such-python")));
 }
 
 TEST(E2bInterpreter, a_layer_of_the_stack_stands_before_it_too) {
@@ -493,12 +494,12 @@ TEST(E2bInterpreter, a_layer_of_the_stack_stands_before_it_too) {
         heard_run run = co_await execute(client, one, "1");
         EXPECT_EQ(run.status, 500) << run.text;
       },
-      e2b_code_interpreter(), any_provider(local().without_warning() | allow_commands("ls")));
+      e2b_gateway::code_interpreter(), any_provider(local().without_warning() | allow_commands("ls")));
 }
 
 TEST(E2bInterpreter, either_token_of_a_secured_sandbox_opens_it_and_nothing_else_does) {
   run_with_gateway(
-      [](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+      [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
         http_response made = co_await client.api("POST", "/v2/sandboxes", R"({"templateID":"base"})");
         const boost::json::value value = json_of(made.text());
         const std::string traffic = text_at(value, "trafficAccessToken");
@@ -528,12 +529,12 @@ TEST(E2bInterpreter, either_token_of_a_secured_sandbox_opens_it_and_nothing_else
           EXPECT_EQ(text_at(json_of(once_more.text()), "trafficAccessToken"), traffic);
         }
       },
-      e2b_gateway_options().port(49999, e2b_code_interpreter()));
+      e2b_gateway::options().port(49999, e2b_gateway::code_interpreter()));
 }
 
 TEST(E2bInterpreter, a_sandbox_that_is_killed_ends_its_code) {
   run_with_gateway(
-      [](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+      [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
         const gateway_sandbox_name one = co_await client.create();
         http_request request = to_interpreter("POST", "/execute", one);
         request.content("application/json", execute_body("import time\nprint('up')\ntime.sleep(1000)"));
@@ -556,12 +557,12 @@ TEST(E2bInterpreter, a_sandbox_that_is_killed_ends_its_code) {
         }
         EXPECT_TRUE(is_cut);
       },
-      e2b_gateway_options().port(49999, e2b_code_interpreter()));
+      e2b_gateway::options().port(49999, e2b_gateway::code_interpreter()));
 }
 
 TEST(E2bInterpreter, limits_are_checked_where_they_are_said) {
-  EXPECT_EQ(code_of([] { e2b_code_interpreter().contexts(0); }), errc::invalid_argument);
-  EXPECT_EQ(code_of([] { e2b_code_interpreter().keepalive(1ms); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([] { e2b_gateway::code_interpreter().contexts(0); }), errc::invalid_argument);
+  EXPECT_EQ(code_of([] { e2b_gateway::code_interpreter().keepalive(1ms); }), errc::invalid_argument);
 }
 
 // ---- our own client ----
@@ -571,15 +572,16 @@ const std::string client_key = "e2b_0123456789";
 template <class Body>
 void with_client(Body work) {
   static cofferdam_test::gateway_thread gateway(
-      local().without_warning(),
-      e2b_gateway_options().api_key(client_key).port(e2b_code_interpreter::usual_port, e2b_code_interpreter()));
+      local().without_warning(), e2b_gateway::options()
+                                     .api_key(client_key)
+                                     .port(e2b_gateway::code_interpreter::usual_port, e2b_gateway::code_interpreter()));
   const auto all = [&]() -> awaitable<void> {
     e2b::provider recipe = e2b::from_template("code-interpreter-v1")
                                .variables_from(e2b::surroundings())
                                .api_key(client_key)
                                .api_url(gateway.url())
                                .sandbox_url(gateway.url());
-    co_await with_environment(std::move(recipe), std::ref(work));
+    co_await cofferdam::with(std::move(recipe), std::ref(work));
   };
   cofferdam_test::run(all);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// What one client of a gateway may take from the others: memory, time, looks at its files.
+// The limits on what one client of a gateway may take from others: memory, time, file look-ups.
 
 #include <cofferdam/serve/e2b_gateway.hpp>
 #include <cofferdam/serve/e2b_gateway/code_interpreter.hpp>
@@ -10,6 +10,7 @@
 
 #include "serve/gateway_support.hpp"
 #include "support/error_of.hpp"
+#include "support/files_by_members.hpp"
 
 #include <asio/co_spawn.hpp>
 #include <asio/this_coro.hpp>
@@ -58,7 +59,7 @@ std::string padded(const std::string& members, std::size_t size) {
   const std::string text = "{" + members + R"(,"padding":")";
   return text + std::string(size - text.size() - 2, 'x') + "\"}";
 }
-e2b_gateway_options little_memory() { return e2b_gateway_options().message(64 * kib).memory(64 * kib); }
+e2b_gateway::options little_memory() { return e2b_gateway::options().message(64 * kib).memory(64 * kib); }
 
 std::chrono::seconds since(std::chrono::steady_clock::time_point begun) {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begun);
@@ -78,7 +79,7 @@ awaitable<std::list<raw_client>> say_often(gateway_client& client, std::size_t t
 
 TEST(E2bFairShare, what_is_only_announced_takes_no_memory) {
   run_with_gateway(
-      [](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+      [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
         const std::string text = head_of("/sandboxes", key_field(client.key), 64 * kib) + "{";
         std::list<raw_client> idle = co_await say_often(client, 4, text);
         const auto begun = std::chrono::steady_clock::now();
@@ -91,7 +92,7 @@ TEST(E2bFairShare, what_is_only_announced_takes_no_memory) {
 
 TEST(E2bFairShare, one_owner_never_has_the_memory_of_all) {
   run_with_gateway(
-      [](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+      [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
         const std::string text =
             head_of("/sandboxes", key_field("e2b_of_another"), 60 * kib) + std::string(20 * kib, ' ');
         std::list<raw_client> slow = co_await say_often(client, 8, text);
@@ -102,7 +103,7 @@ TEST(E2bFairShare, one_owner_never_has_the_memory_of_all) {
         EXPECT_EQ(answer.status(), 201) << answer.text();
         EXPECT_LT(since(begun), 20s) << "it waited for another owner's requests";
       },
-      e2b_gateway_options().message(64 * kib).memory(256 * kib));
+      e2b_gateway::options().message(64 * kib).memory(256 * kib));
 }
 
 TEST(E2bFairShare, a_request_that_comes_too_late_is_408_and_nobody_is_told) {
@@ -110,7 +111,7 @@ TEST(E2bFairShare, a_request_that_comes_too_late_is_408_and_nobody_is_told) {
   http_server_settings server;
   server.on_error([&](const http_request_head&, const std::exception_ptr&) { ++told; });
   run_with_gateway(
-      [&](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+      [&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
         const gateway_sandbox_name one = co_await client.create();
         const std::string api = key_field(client.key);
         const std::string envd = sandbox_fields(one);
@@ -127,25 +128,26 @@ TEST(E2bFairShare, a_request_that_comes_too_late_is_408_and_nobody_is_told) {
         }
         EXPECT_EQ(told, 0);
       },
-      e2b_gateway_options().message_time(100ms).server(server).port(49999, e2b_code_interpreter().request_time(100ms)));
+      e2b_gateway::options().message_time(100ms).server(server).port(
+          49999, e2b_gateway::code_interpreter().request_time(100ms)));
 }
 
-awaitable<void> take_memory(detail::gateway_memory& memory, detail::sha256_digest owner) {
+awaitable<void> take_memory(e2b_gateway::detail::memory_budget& memory, detail::sha256_digest owner) {
   const auto room = co_await memory.take(owner, 8);
   EXPECT_TRUE(room);
 }
 
 awaitable<int> wait_for_memory() {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  detail::gateway_memory memory(executor, 32, 10);
+  e2b_gateway::detail::memory_budget memory(executor, 32, 10);
   const detail::sha256_digest owner = detail::sha256_of("one");
   const detail::sha256_digest other = detail::sha256_of("other");
   const auto held = co_await memory.take(owner, 8);
-  co_await detail::gateway_in_time(executor, 5ms, take_memory(memory, other));
+  co_await e2b_gateway::detail::in_time(executor, 5ms, take_memory(memory, other));
   int status = 0;
   try {
-    co_await detail::gateway_in_time(executor, 5ms, take_memory(memory, owner));
-  } catch (const detail::gateway_refusal& refusal) {
+    co_await e2b_gateway::detail::in_time(executor, 5ms, take_memory(memory, owner));
+  } catch (const e2b_gateway::detail::http_refusal& refusal) {
     status = refusal.status();
   }
   co_return status;
@@ -180,17 +182,18 @@ class gated_files {
   awaitable<void> write_file(std::string path, bytes_view content) {
     return inside_.write_file(std::move(path), content);
   }
+  file_system files() { return cofferdam_test::files_by_members(*this); }
   awaitable<entry> stat(std::string path) {
     ++gate_->stats;
     while (gate_->holds_stats && !gate_->is_open) co_await cofferdam_test::pause(2ms);
-    entry found = co_await inside_.stat(std::move(path));
+    entry found = co_await inside_.files().stat(std::move(path));
     co_return found;
   }
   awaitable<std::vector<entry>> list(std::string path, list_options options) {
     ++gate_->listing;
     gate_->most_listing = std::max(gate_->most_listing, gate_->listing);
     while (!gate_->is_open) co_await cofferdam_test::pause(2ms);
-    std::vector<entry> all = co_await inside_.list(std::move(path), options);
+    std::vector<entry> all = co_await inside_.files().list(std::move(path), options);
     --gate_->listing;
     co_return all;
   }
@@ -217,7 +220,7 @@ static_assert(code_exec_provider<gated_provider>);
 TEST(E2bFairShare, who_waits_for_a_listing_holds_no_memory) {
   const auto gate = std::make_shared<gated_files::gate>();
   run_with_gateway(
-      [&](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+      [&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
         const gateway_sandbox_name one = co_await client.create();
         gate->is_open = false;
         const asio::any_io_executor executor = co_await asio::this_coro::executor;
@@ -249,7 +252,7 @@ TEST(E2bFairShare, who_waits_for_a_listing_holds_no_memory) {
 TEST(E2bFairShare, memory_that_does_not_come_is_503) {
   const auto gate = std::make_shared<gated_files::gate>();
   run_with_gateway(
-      [&](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+      [&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
         const gateway_sandbox_name one = co_await client.create();
         gate->is_open = false;
         gate->holds_stats = true;
@@ -287,7 +290,7 @@ TEST(E2bFairShare, memory_that_does_not_come_is_503) {
 TEST(E2bFairShare, watches_look_at_the_files_of_a_sandbox_one_at_a_time) {
   const auto gate = std::make_shared<gated_files::gate>();
   run_with_gateway(
-      [&](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+      [&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
         const gateway_sandbox_name one = co_await client.create();
         gate->is_open = false;
         const asio::any_io_executor executor = co_await asio::this_coro::executor;
@@ -329,13 +332,13 @@ TEST(E2bFairShare, watches_look_at_the_files_of_a_sandbox_one_at_a_time) {
         const bool ended = co_await comes_about(answered);
         EXPECT_TRUE(ended);
       },
-      e2b_gateway_options(), any_provider(gated_provider(gate)));
+      e2b_gateway::options(), any_provider(gated_provider(gate)));
 }
 
 // ---- processes ----
 
 TEST(E2bFairShare, a_tag_is_short) {
-  run_with_gateway([](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create();
     gateway_stream refused = co_await client.run(one, "echo begun", ",\"tag\":\"" + std::string(1025, 't') + "\"");
     EXPECT_EQ(refused.out, "");
@@ -349,17 +352,19 @@ TEST(E2bFairShare, a_tag_is_short) {
 TEST(E2bFairShare, a_process_that_has_ended_is_forgotten_though_nobody_asks) {
   cofferdam_test::run([]() -> awaitable<void> {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    const detail::gateway_opener opener = [] { return detail::gateway_open(local().without_warning()); };
-    const auto core = std::make_shared<detail::gateway_core>(executor, opener, e2b_gateway_options());
-    const auto one =
-        co_await detail::gateway_core::create(core, detail::gateway_sandbox_settings(), std::chrono::seconds(600));
+    const e2b_gateway::detail::environment_opener opener = [] {
+      return e2b_gateway::detail::open_environment(local().without_warning());
+    };
+    const auto core = std::make_shared<e2b_gateway::detail::sandbox_registry>(executor, opener, e2b_gateway::options());
+    const auto one = co_await e2b_gateway::detail::sandbox_registry::create(
+        core, e2b_gateway::detail::sandbox_settings(), std::chrono::seconds(600));
     one->ended_time = 500ms;
-    std::weak_ptr<detail::gateway_process> ended;
+    std::weak_ptr<e2b_gateway::detail::served_process> ended;
     std::uint32_t pid = 0;
     {
       process running = co_await one->environment().start(argv("true"));
-      const auto made = std::make_shared<detail::gateway_process>(executor, std::move(running), one->next_pid(),
-                                                                  boost::json::object(), "mine", false, false);
+      const auto made = std::make_shared<e2b_gateway::detail::served_process>(
+          executor, std::move(running), one->next_pid(), boost::json::object(), "mine", false, false);
       one->add(made);
       ended = made;
       pid = made->pid();
@@ -374,21 +379,21 @@ TEST(E2bFairShare, a_process_that_has_ended_is_forgotten_though_nobody_asks) {
     EXPECT_TRUE(forgotten);
     one->ended_time = 1h;
     process running = co_await one->environment().start(argv("true"));
-    one->add(std::make_shared<detail::gateway_process>(executor, std::move(running), one->next_pid(),
-                                                       boost::json::object(), "mine", false, false));
+    one->add(std::make_shared<e2b_gateway::detail::served_process>(executor, std::move(running), one->next_pid(),
+                                                                   boost::json::object(), "mine", false, false));
     const std::function<bool()> is_over = [&] { return one->processes().empty(); };
     const bool over = co_await comes_about(is_over);
     EXPECT_TRUE(over);
-    co_await detail::gateway_core::close_all(core);
+    co_await e2b_gateway::detail::sandbox_registry::close_all(core);
   });
 }
 
 // ---- the code interpreter ----
 
 TEST(E2bFairShare, a_sandbox_has_a_part_of_the_interpreters_memory_and_room_for_one_request) {
-  const auto all = std::make_shared<detail::interpreter_memory>(1000);
-  detail::interpreter_memory first(all, 10);
-  detail::interpreter_memory second(all, 300);
+  const auto all = std::make_shared<e2b_gateway::detail::interpreter_memory>(1000);
+  e2b_gateway::detail::interpreter_memory first(all, 10);
+  e2b_gateway::detail::interpreter_memory second(all, 300);
   EXPECT_FALSE(first.take(251));
   EXPECT_TRUE(first.take(250));
   EXPECT_FALSE(first.take(1));
@@ -404,7 +409,7 @@ TEST(E2bFairShare, a_sandbox_has_a_part_of_the_interpreters_memory_and_room_for_
 
 TEST(E2bFairShare, requests_to_an_interpreter_take_memory_as_they_come_and_only_their_sandboxs_part) {
   run_with_gateway(
-      [](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+      [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
         const gateway_sandbox_name one = co_await client.create();
         const gateway_sandbox_name other = co_await client.create();
         const std::string head = head_of("/execute", sandbox_fields(one, "49999"), 10'000);
@@ -427,12 +432,12 @@ TEST(E2bFairShare, requests_to_an_interpreter_take_memory_as_they_come_and_only_
         http_response answer = co_await client.http.request(std::move(request));
         EXPECT_EQ(answer.status(), 200) << "another sandbox has a part of its own: " << answer.text();
       },
-      e2b_gateway_options().port(49999, e2b_code_interpreter().memory(80'000).request(10'000)));
+      e2b_gateway::options().port(49999, e2b_gateway::code_interpreter().memory(80'000).request(10'000)));
 }
 
 TEST(E2bFairShare, contexts_that_are_being_made_count_as_executions) {
   run_with_gateway(
-      [](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+      [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
         const gateway_sandbox_name one = co_await client.create();
         std::list<raw_client> slow =
             co_await say_often(client, 2, head_of("/contexts", sandbox_fields(one, "49999"), 100) + "{");
@@ -440,12 +445,12 @@ TEST(E2bFairShare, contexts_that_are_being_made_count_as_executions) {
         EXPECT_EQ(refused.substr(0, 12), "HTTP/1.1 429");
         EXPECT_NE(refused.find("Too many executions"), std::string::npos);
       },
-      e2b_gateway_options().port(49999, e2b_code_interpreter().executions(1)));
+      e2b_gateway::options().port(49999, e2b_gateway::code_interpreter().executions(1)));
 }
 
 TEST(E2bFairShare, times_that_cannot_be_are_refused) {
-  EXPECT_EQ(cofferdam_test::code_of([] { e2b_gateway_options().message_time(1ms); }), errc::invalid_argument);
-  EXPECT_EQ(cofferdam_test::code_of([] { e2b_code_interpreter().request_time(2h); }), errc::invalid_argument);
+  EXPECT_EQ(cofferdam_test::code_of([] { e2b_gateway::options().message_time(1ms); }), errc::invalid_argument);
+  EXPECT_EQ(cofferdam_test::code_of([] { e2b_gateway::code_interpreter().request_time(2h); }), errc::invalid_argument);
 }
 
 }  // namespace

@@ -8,6 +8,9 @@
 
 #include "serve/gateway_support.hpp"
 
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -36,7 +39,7 @@ using cofferdam_test::text_at;
 // ---- files ----
 
 TEST(E2bFiles, come_back_as_they_went) {
-  run_with_gateway([](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create();
     std::string content(3'000'000, '\0');
     for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(i * 7919 >> 3);
@@ -68,7 +71,7 @@ TEST(E2bFiles, come_back_as_they_went) {
 }
 
 TEST(E2bFiles, what_is_wrong_is_said_as_by_the_real_one) {
-  run_with_gateway([](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create();
     co_await client.put(one, "/files?path=d/file", "x");
     const auto failure = [](int code, const std::string& message) {
@@ -131,7 +134,7 @@ TEST(E2bFiles, what_is_wrong_is_said_as_by_the_real_one) {
 
 TEST(E2bFiles, uploads_have_a_limit) {
   run_with_gateway(
-      [](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+      [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
         const gateway_sandbox_name one = co_await client.create();
         http_response answer = co_await client.put(one, "/files?path=a", std::string(1000, 'x'));
         EXPECT_EQ(answer.status(), 200);
@@ -140,17 +143,17 @@ TEST(E2bFiles, uploads_have_a_limit) {
         answer = co_await client.get(one, "/files?path=b");
         EXPECT_EQ(answer.status(), 404);
       },
-      e2b_gateway_options().upload(1000));
+      e2b_gateway::options().upload(1000));
 }
 
 TEST(E2bFiles, signatures_let_in_without_a_token) {
-  run_with_gateway([](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create();
     co_await client.put(one, "/files?path=a.txt", "content");
     gateway_sandbox_name bare = one;
     bare.token.clear();
     const auto url = [&](const std::string& path, const std::string& operation, const std::string& until) {
-      std::string signature = detail::gateway_signature(path, operation, "", one.token, until);
+      std::string signature = e2b_gateway::detail::url_signature(path, operation, "", one.token, until);
       for (const auto& [from, to] : {std::pair<char, const char*>{'+', "%2B"}, {'/', "%2F"}})
         for (auto at = signature.find(from); at != std::string::npos; at = signature.find(from))
           signature.replace(at, 1, to);
@@ -162,7 +165,7 @@ TEST(E2bFiles, signatures_let_in_without_a_token) {
     EXPECT_EQ(said(answer), "200 content");
     answer = co_await client.get(bare, url("a.txt", "read", "4000000000"));
     EXPECT_EQ(said(answer), "200 content");
-    // A URL for whom no header names the sandbox.
+    // A URL without a header for its sandbox.
     http_request plain("GET", url("a.txt", "read", ""));
     answer = co_await client.http.request(std::move(plain));
     EXPECT_EQ(said(answer), "200 content");
@@ -188,7 +191,7 @@ TEST(E2bFiles, signatures_let_in_without_a_token) {
 // ---- directories ----
 
 TEST(E2bFilesystem, directories_are_listed_made_moved_and_removed) {
-  run_with_gateway([](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create();
     const auto call = [&](const std::string& method, const std::string& message) {
       return client.call(one, "filesystem.Filesystem/" + method, message);
@@ -241,7 +244,7 @@ TEST(E2bFilesystem, directories_are_listed_made_moved_and_removed) {
 
 TEST(E2bFilesystem, a_directory_is_watched_by_stream_and_by_asking) {
   run_with_gateway(
-      [](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+      [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
         const gateway_sandbox_name one = co_await client.create();
         co_await client.call(one, "filesystem.Filesystem/MakeDir", R"({"path":"w"})");
         gateway_stream stream = co_await client.stream(one, "filesystem.Filesystem/WatchDir",
@@ -277,15 +280,15 @@ TEST(E2bFilesystem, a_directory_is_watched_by_stream_and_by_asking) {
             none.ending().starts_with(R"({"error":{"code":"not_found","message":"path /home/user/none not found)"))
             << none.ending();
       },
-      e2b_gateway_options().watchers(2).watch_interval(10ms));
+      e2b_gateway::options().watchers(2).watch_interval(10ms));
 }
 
 // ---- further ports ----
 
-/// Says who it is, and notes its end.
-class echo_service final : public e2b_port_service {
+/// Answers with its sandbox, and records its end.
+class echo_service final : public e2b_gateway::port_service {
  public:
-  echo_service(any_environment& environment, e2b_sandbox_facts facts, std::string* noted)
+  echo_service(any_environment& environment, e2b_gateway::sandbox_facts facts, std::string* noted)
       : environment_(environment), facts_(std::move(facts)), noted_(noted) {}
   awaitable<void> serve(http_call& call) override {
     if (call.path() == "/wait") co_await wait();
@@ -304,17 +307,17 @@ class echo_service final : public e2b_port_service {
     co_await timer.async_wait(asio::use_awaitable);
   }
   any_environment& environment_;
-  e2b_sandbox_facts facts_;
+  e2b_gateway::sandbox_facts facts_;
   std::string* noted_;
 };
 
 TEST(E2bPorts, a_service_answers_on_its_port_and_ends_with_the_sandbox) {
   std::string noted;
-  const e2b_port_factory factory = [&](any_environment& environment, const e2b_sandbox_facts& facts) {
+  const e2b_gateway::port_factory factory = [&](any_environment& environment, const e2b_gateway::sandbox_facts& facts) {
     return std::make_unique<echo_service>(environment, facts, &noted);
   };
   run_with_gateway(
-      [&](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+      [&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
         const gateway_sandbox_name one = co_await client.create();
         co_await client.put(one, "/files?path=a.txt", " here");
         const auto ask = [&](const std::string& port, const std::string& token, const std::string& path) {
@@ -345,7 +348,7 @@ TEST(E2bPorts, a_service_answers_on_its_port_and_ends_with_the_sandbox) {
         EXPECT_TRUE(is_answered);
         EXPECT_EQ(status, 502);
       },
-      e2b_gateway_options().port(49999, factory));
+      e2b_gateway::options().port(49999, factory));
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ namespace {
 
 using namespace cofferdam;
 using namespace cofferdam::detail;
+using namespace cofferdam::e2b_gateway::detail;
 using cofferdam_test::code_of;
 
 // ---- secrets ----
@@ -30,16 +31,15 @@ using cofferdam_test::code_of;
 TEST(GatewaySecrets, signatures_are_those_of_the_specification) {
   const std::string token = "eyTestTokenForSpec0123456789abcdef";
   const std::string path = "/home/user/data.txt";
-  EXPECT_EQ(gateway_signature(path, "read", "user", token, "1893456000"),
-            "v1_TlMKaY89zyWjSEEOjAi/9Tc7SlCBEIAYeISvprl0Bjw");
-  EXPECT_EQ(gateway_signature(path, "read", "", token, ""), "v1_2H6i2orWWU+wOr0iwloAyENgHHXrtJqSgQr0FKWPrfc");
-  EXPECT_EQ(gateway_signature(path, "write", "", token, ""), "v1_lHdl0RQ40GeT2dJ4mZVD7y1BayhuDwk5VhtZcC37EuM");
+  EXPECT_EQ(url_signature(path, "read", "user", token, "1893456000"), "v1_TlMKaY89zyWjSEEOjAi/9Tc7SlCBEIAYeISvprl0Bjw");
+  EXPECT_EQ(url_signature(path, "read", "", token, ""), "v1_2H6i2orWWU+wOr0iwloAyENgHHXrtJqSgQr0FKWPrfc");
+  EXPECT_EQ(url_signature(path, "write", "", token, ""), "v1_lHdl0RQ40GeT2dJ4mZVD7y1BayhuDwk5VhtZcC37EuM");
 }
 
 TEST(GatewaySecrets, ids_and_tokens_have_their_form_and_never_come_twice) {
   std::set<std::string> seen;
   for (int i = 0; i < 200; ++i) {
-    const std::string id = gateway_sandbox_id();
+    const std::string id = sandbox_id_text();
     EXPECT_EQ(id.size(), 21U);
     EXPECT_EQ(id.front(), 'i');
     EXPECT_EQ(id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789"), std::string::npos);
@@ -61,17 +61,17 @@ std::string routed(const std::string& host, const std::string& id = "", const st
   if (!host.empty()) head.fields.append("Host", host);
   if (!id.empty()) head.fields.append("e2b-sandbox-id", id);
   if (!port.empty()) head.fields.append("E2B-SANDBOX-PORT", port);
-  static const gateway_router router("boxes.test", {"gateway.corp"});
-  const gateway_route route = router.find(head);
+  static const request_router router("boxes.test", {"gateway.corp"});
+  const request_route route = router.find(head);
   switch (route.where()) {
-    case gateway_route::target::api: return "api";
-    case gateway_route::target::sandbox: return route.id() + ":" + std::to_string(route.port());
-    case gateway_route::target::signed_file: return "signed";
-    case gateway_route::target::wrong_host: return "wrong host";
-    case gateway_route::target::one_header: return "one header";
-    case gateway_route::target::bad_host: return "bad host";
-    case gateway_route::target::bad_id: return "bad id";
-    case gateway_route::target::bad_port: return "bad port";
+    case request_route::target::api: return "api";
+    case request_route::target::sandbox: return route.id() + ":" + std::to_string(route.port());
+    case request_route::target::signed_file: return "signed";
+    case request_route::target::wrong_host: return "wrong host";
+    case request_route::target::one_header: return "one header";
+    case request_route::target::bad_host: return "bad host";
+    case request_route::target::bad_id: return "bad id";
+    case request_route::target::bad_port: return "bad port";
   }
   return "";
 }
@@ -126,7 +126,7 @@ TEST(GatewayRouting, a_signed_url_needs_no_header) {
 }
 
 TEST(GatewayQuery, is_decoded_once) {
-  const gateway_query query("path=%2Ftmp%2Fa%20b+c&x&=y&%3d=%26&bad=%zz%4");
+  const query_fields query("path=%2Ftmp%2Fa%20b+c&x&=y&%3d=%26&bad=%zz%4");
   EXPECT_EQ(query.value("path"), "/tmp/a b c");
   EXPECT_TRUE(query.find("x"));
   EXPECT_EQ(query.value("="), "&");
@@ -135,15 +135,15 @@ TEST(GatewayQuery, is_decoded_once) {
 }
 
 TEST(GatewayQuery, metadata_are_encoded_three_times) {
-  const gateway_query query("metadata=a%252520b%3Dc%25252Fd%26e%3Df&state=running,paused&limit=10");
-  const gateway_strings wanted{{"a b", "c/d"}, {"e", "f"}};
-  EXPECT_EQ(gateway_metadata_filter(query.value("metadata")), wanted);
+  const query_fields query("metadata=a%252520b%3Dc%25252Fd%26e%3Df&state=running,paused&limit=10");
+  const string_pairs wanted{{"a b", "c/d"}, {"e", "f"}};
+  EXPECT_EQ(metadata_filter(query.value("metadata")), wanted);
 }
 
 // ---- paths ----
 
 TEST(GatewayPaths, the_home_is_the_workspace) {
-  const gateway_paths paths("/home/user", "/tmp/w1/workspace");
+  const guest_paths paths("/home/user", "/tmp/w1/workspace");
   for (const char* const home : {"", "~", "~/", ".", "/home/user", "/home/user/", "/home//user/.", "/tmp/w1/workspace",
                                  "x/..", "/etc/../home/user"})
     EXPECT_EQ(paths.inside(home), ".") << home;
@@ -157,7 +157,7 @@ TEST(GatewayPaths, the_home_is_the_workspace) {
 TEST(GatewayPaths, nothing_else_is_reached) {
   for (const char* const workspace : {"/tmp/w1/workspace", ""}) {
     const std::string home = "/home/user";
-    const gateway_paths paths(home, workspace);
+    const guest_paths paths(home, workspace);
     for (const std::string& path : std::vector<std::string>{
              "/", "/etc/passwd", "..", "../x", "/home", home + "2", home + "-evil/x", home + "name", "/home/user/../x",
              "/home/user/../../etc/passwd", "~/../../etc", "/tmp/w1/workspace2", "/tmp/w1/workspace-evil/x", "/tmp/w1",
@@ -171,7 +171,7 @@ TEST(GatewayPaths, nothing_else_is_reached) {
 }
 
 TEST(GatewayPaths, an_entry_is_told_as_by_the_real_one) {
-  const gateway_paths paths("/home/user", "");
+  const guest_paths paths("/home/user", "");
   const boost::json::object file = paths.describe(entry("g.txt", file_type::regular, 14, 0644), "d/g.txt");
   EXPECT_EQ(boost::json::serialize(file),
             R"({"name":"g.txt","type":"FILE_TYPE_FILE","path":"/home/user/d/g.txt","size":"14","mode":420,)"
@@ -183,15 +183,15 @@ TEST(GatewayPaths, an_entry_is_told_as_by_the_real_one) {
 
 // ---- watching ----
 
-std::string events_of(gateway_watch& watch, const std::vector<entry>& listed) {
+std::string events_of(directory_watch& watch, const std::vector<entry>& listed) {
   std::string text;
-  for (const gateway_file_event& one : watch.look(listed))
+  for (const file_event& one : watch.look(listed))
     text += std::string(one.type()).substr(11) + " " + one.name() + (one.now() != nullptr ? "+ " : " ");
   return text;
 }
 
 TEST(GatewayWatch, tells_what_has_changed) {
-  gateway_watch watch("d", true, true);
+  directory_watch watch("d", true, true);
   const entry a("a", file_type::regular, 1, 0644);
   EXPECT_EQ(events_of(watch, {a}), "");
   EXPECT_EQ(events_of(watch, {a}), "");
@@ -205,25 +205,25 @@ TEST(GatewayWatch, tells_what_has_changed) {
 
 // ---- multipart/form-data ----
 
-/// Feeds `text` in pieces of `size`, and says what came.
+/// Feeds `text` in pieces of `size`, and returns the parts.
 std::string parts_of(std::string_view text, std::size_t size) {
-  gateway_multipart_reader reader("XY");
+  multipart_reader reader("XY");
   std::string said;
   try {
     for (;;) {
       switch (reader.next()) {
-        case gateway_multipart_reader::event::more: {
+        case multipart_reader::event::more: {
           if (text.empty()) return said + "cut";
           reader.feed(text.substr(0, size));
           text.remove_prefix(std::min(size, text.size()));
           break;
         }
-        case gateway_multipart_reader::event::part:
+        case multipart_reader::event::part:
           said += "[" + reader.name() + "|" + reader.file_name().value_or("-") + "]";
           break;
-        case gateway_multipart_reader::event::content: said += reader.content(); break;
-        case gateway_multipart_reader::event::part_end: said += "$"; break;
-        case gateway_multipart_reader::event::end: return said + "end";
+        case multipart_reader::event::content: said += reader.content(); break;
+        case multipart_reader::event::part_end: said += "$"; break;
+        case multipart_reader::event::end: return said + "end";
       }
     }
   } catch (const error& failure) {
@@ -262,9 +262,7 @@ TEST(GatewayMultipart, what_is_none_is_malformed_and_not_kept) {
 }
 
 TEST(GatewayMultipart, a_boundary_is_read_from_the_type) {
-  const auto boundary = [](std::string_view type) {
-    return gateway_multipart_reader::boundary_of(type).value_or("none");
-  };
+  const auto boundary = [](std::string_view type) { return multipart_reader::boundary_of(type).value_or("none"); };
   EXPECT_EQ(boundary("multipart/form-data; boundary=abc"), "abc");
   EXPECT_EQ(boundary("multipart/form-data; charset=x; Boundary=\"a;b\""), "a;b");
   EXPECT_EQ(boundary("multipart/form-data"), "none");

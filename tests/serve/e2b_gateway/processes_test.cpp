@@ -35,7 +35,7 @@ std::string with_pid(std::uint32_t pid, const std::string& more = "") {
 // ---- processes ----
 
 TEST(E2bProcesses, an_end_is_told_as_by_the_real_one) {
-  run_with_gateway([](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create(R"({"templateID":"base","envVars":{"A":"1","B":"2"}})");
     gateway_stream stream = co_await client.run(one, "echo out; echo err >&2; echo $A$B$E2B_SANDBOX$E2B_TEMPLATE_ID");
     EXPECT_EQ(stream.status(), 200);
@@ -59,7 +59,7 @@ TEST(E2bProcesses, an_end_is_told_as_by_the_real_one) {
 }
 
 TEST(E2bProcesses, what_is_wrong_with_a_start_is_in_the_end_envelope) {
-  run_with_gateway([](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create();
     struct row {
       std::string message;
@@ -107,7 +107,7 @@ TEST(E2bProcesses, what_is_wrong_with_a_start_is_in_the_end_envelope) {
 }
 
 TEST(E2bProcesses, unary_calls_say_what_is_wrong_by_status) {
-  run_with_gateway([](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create();
     gateway_stream silent = co_await client.start(one, "sleep 1000", R"(,"stdin":false)");
     gateway_stream typing = co_await client.start(one, "sleep 1000", R"(,"pty":{"size":{"rows":24,"cols":80}})");
@@ -174,7 +174,7 @@ TEST(E2bProcesses, unary_calls_say_what_is_wrong_by_status) {
 }
 
 TEST(E2bProcesses, input_reaches_them_and_ends) {
-  run_with_gateway([](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create();
     gateway_stream stream = co_await client.start(one, "cat; echo over", R"(,"tag":"mine","stdin":true)");
     // URL-safe and without padding: "hé>\n?"
@@ -198,7 +198,7 @@ TEST(E2bProcesses, input_reaches_them_and_ends) {
 
 TEST(E2bProcesses, several_listen_to_one_and_late_ones_hear_the_end) {
   run_with_gateway(
-      [](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+      [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
         const gateway_sandbox_name one = co_await client.create();
         gateway_stream first = co_await client.start(one, "read x; echo $x; exit 7", R"(,"stdin":true)");
         gateway_stream second = co_await client.stream(one, "process.Process/Connect", with_pid(first.pid));
@@ -223,11 +223,11 @@ TEST(E2bProcesses, several_listen_to_one_and_late_ones_hear_the_end) {
         co_await none.finish();
         EXPECT_EQ(none.ending(), R"({"error":{"code":"not_found","message":"process with pid 4 not found"}})");
       },
-      e2b_gateway_options().subscribers(2));
+      e2b_gateway::options().subscribers(2));
 }
 
 TEST(E2bProcesses, a_process_goes_on_without_its_listener_and_stops_at_its_time_limit) {
-  run_with_gateway([](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create();
     std::uint32_t pid = 0;
     std::uint32_t limited = 0;
@@ -252,7 +252,7 @@ TEST(E2bProcesses, a_process_goes_on_without_its_listener_and_stops_at_its_time_
 }
 
 TEST(E2bProcesses, a_time_limit_ends_the_process_of_a_start_and_only_the_stream_of_a_connect) {
-  run_with_gateway([](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create();
     const gateway_client::fields soon{{"Connect-Timeout-Ms", "300"}};
     gateway_stream stream = co_await client.start(one, "sleep 1000", "", soon);
@@ -269,7 +269,7 @@ TEST(E2bProcesses, a_time_limit_ends_the_process_of_a_start_and_only_the_stream_
 }
 
 TEST(E2bProcesses, silence_is_filled_with_keepalives) {
-  run_with_gateway([](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create();
     const gateway_client::fields often{{"Keepalive-Ping-Interval", "1"}};
     gateway_stream stream = co_await client.start(one, "sleep 2.5", "", often);
@@ -284,9 +284,10 @@ TEST(E2bProcesses, silence_is_filled_with_keepalives) {
 }
 
 TEST(E2bProcesses, a_listener_that_does_not_read_stops_the_process) {
-  run_with_gateway([](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create();
-    // Says how far it is, where it can be read without listening; never in a file that gets shorter while it is sent.
+    // Writes its progress into a file that can be read without listening; by a rename, so that the file never shrinks
+    // while it is sent.
     gateway_stream lazy = co_await client.start(
         one, "i=0; while [ $i -lt 600 ]; do head -c 65536 /dev/zero; i=$((i+1)); echo $i > new; mv new at.txt; done");
     std::string at;
@@ -307,7 +308,7 @@ TEST(E2bProcesses, a_listener_that_does_not_read_stops_the_process) {
 }
 
 TEST(E2bProcesses, a_terminal_is_one) {
-  run_with_gateway([](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create();
     gateway_stream stream = co_await client.start(one, "tty -s && stty size; read x; stty size",
                                                   R"(,"pty":{"size":{"rows":24,"cols":80}})");
@@ -321,7 +322,7 @@ TEST(E2bProcesses, a_terminal_is_one) {
 }
 
 TEST(E2bProcesses, input_may_come_as_a_stream) {
-  run_with_gateway([](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create();
     gateway_stream cat = co_await client.start(one, "head -n 2", R"(,"stdin":true)");
     http_request request = gateway_client::to_sandbox("POST", "/process.Process/StreamInput", one);
@@ -342,7 +343,7 @@ TEST(E2bProcesses, input_may_come_as_a_stream) {
 
 TEST(E2bProcesses, there_are_no_more_than_allowed) {
   run_with_gateway(
-      [](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+      [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
         const gateway_sandbox_name one = co_await client.create();
         gateway_stream first = co_await client.start(one, "sleep 1000");
         gateway_stream second = co_await client.start(one, "sleep 1000");
@@ -352,12 +353,12 @@ TEST(E2bProcesses, there_are_no_more_than_allowed) {
         gateway_stream third = co_await client.run(one, "echo again");
         EXPECT_EQ(third.out, "again\n");
       },
-      e2b_gateway_options().processes(1));
+      e2b_gateway::options().processes(1));
 }
 
 TEST(E2bProcesses, a_layer_of_the_stack_stands) {
   run_with_gateway(
-      [](e2b_gateway&, gateway_client& client) -> awaitable<void> {
+      [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
         const gateway_sandbox_name one = co_await client.create();
         gateway_stream stream = co_await client.stream(one, "process.Process/Start", R"({"process":{"cmd":"id"}})");
         co_await stream.finish();
@@ -368,7 +369,7 @@ TEST(E2bProcesses, a_layer_of_the_stack_stands) {
         co_await stream.finish();
         EXPECT_EQ(stream.out, "yes\n");
       },
-      e2b_gateway_options(), any_provider(local().without_warning() | allow_commands("echo .*")));
+      e2b_gateway::options(), any_provider(local().without_warning() | allow_commands("echo .*")));
 }
 
 }  // namespace

@@ -79,7 +79,8 @@ const ended = child => (child.exitCode !== null || child.signalCode !== null
 
 /// A server that speaks HTTP: its process, and its URL.
 async function start(variables) {
-  const child = spawn(program, [...words, '--http', '127.0.0.1:0'],
+  const open = variables.COFFERDAM_MCP_TOKEN ? [] : ['--no-token']
+  const child = spawn(program, [...words, '--http', '127.0.0.1:0', ...open],
     { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...variables } })
   let heard = ''
   child.stderr.on('data', piece => {

@@ -4,7 +4,7 @@
 a server that runs commands on this machine.
 
 DIALECT: v1 (`mcp` below 2), legacy, auto (it asks which era), or modern (2026-07-28 or none). TRANSPORT: stdio, or
-http, where `--http 127.0.0.1:0` follows and the program says its URL on stderr.
+http, where `--http 127.0.0.1:0 --no-token` follows and the program says its URL on stderr.
 A line for each check: "ok NAME", or "not ok NAME: WHY".
 """
 import asyncio
@@ -254,7 +254,7 @@ async def main():
     server, url = None, None
     faults = tempfile.TemporaryFile("w+")
     if transport == "http":
-        server = subprocess.Popen([*program, "--http", "127.0.0.1:0"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        server = subprocess.Popen([*program, "--http", "127.0.0.1:0", "--no-token"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                   stderr=subprocess.PIPE, text=True)
         said = []
 

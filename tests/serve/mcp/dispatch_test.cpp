@@ -32,7 +32,7 @@ using mcp::answer;
 using mcp::call;
 using value = boost::json::value;
 
-/// What the tools of a test have met.
+/// The calls that the tools of a test have received.
 class notes {
  public:
   int started = 0;

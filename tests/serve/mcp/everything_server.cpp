@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A server for tests: what the protocol's public conformance suite asks of a server that has everything, made of tools,
-// resources and prompts of its own on `mcp::server`. `everything_server --http 127.0.0.1:PORT`, or stdio without.
-// The names and texts are those that the suite asks for.
+// A server for tests: all features that the protocol's public conformance suite tests, with tools, resources and
+// prompts on `mcp::server`. `everything_server --http 127.0.0.1:PORT`, or stdio without. The names and texts are those
+// of the suite.
 
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/net/listener.hpp>
@@ -52,7 +52,7 @@ std::string text_in(const boost::json::object& from, std::string_view name) {
   const boost::json::value* const found = from.if_contains({name.data(), name.size()});
   return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
 }
-/// What was filled in, where it was.
+/// Returns the content of a form that the user has filled in, if any.
 std::optional<boost::json::object> accepted(const call& of, std::string_view name) {
   const boost::json::value* const found = of.input_responses().if_contains({name.data(), name.size()});
   if (found == nullptr || !found->is_object() || text_in(found->get_object(), "action") != "accept")
@@ -126,7 +126,7 @@ awaitable<answer> said(Answer say, call& of) {
 template <class Answer>
 void add(mcp::server& to, const char* name, const char* description, Answer say, const char* schema = nullptr) {
   mcp::tool_definition what(name, description);
-  if (schema != nullptr) static_cast<void>(std::move(what).input(object(schema)));
+  if (schema != nullptr) what = std::move(what).input(object(schema));
   to.tool(std::move(what), [say](call& of) { return said(say, of); });
 }
 
@@ -252,7 +252,7 @@ void add_talking(mcp::server& to) {
           [](call& of) { return ask_user(of, "Please choose", object(choices)); });
 }
 
-// ---- what the modern era asks for by its answers ----
+// ---- requests for input in the modern era ----
 answer ask_name(call& of) {
   const auto said = accepted(of, "user_name");
   if (said && !text_in(*said, "name").empty()) return answer("Hello, " + text_in(*said, "name") + "!");
@@ -427,7 +427,7 @@ void add_documents(mcp::server& to) {
 int main(int count, char** words) try {
   asio::io_context loop(1);
   mcp::server_options options;
-  options.name("everything-server", "A server for tests").version("1.0.0").json_answers(false);
+  options.name("everything-server", "A server for tests").version("1.0.0").json_answers(false).without_token();
   mcp::server server(loop.get_executor(), std::move(options));
   add_contents(server);
   add_talking(server);

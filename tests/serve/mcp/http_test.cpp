@@ -12,6 +12,8 @@
 #include "net/http_server_support.hpp"
 #include "serve/mcp/mcp_support.hpp"
 
+#include <boost/system/error_code.hpp>
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -134,7 +136,7 @@ place::fields with(const Words&... words) {
 /// "400 -32600 null": status, code and id.
 std::string told(const http_response& said) {
   std::string text = std::to_string(said.status());
-  boost::json::error_code broken;
+  boost::system::error_code broken;
   const boost::json::value body = boost::json::parse({said.text().data(), said.text().size()}, broken);
   if (broken || !body.is_object()) return text;
   if (body.get_object().contains("error")) text += " " + member(body.get_object().at("error"), "code");
@@ -157,6 +159,7 @@ awaitable<void> run_body(mcp::server& server, body_of_test body, place& there) {
 std::shared_ptr<notes> run_with_http(mcp::server_options options, const body_of_test& body) {
   const cofferdam_test::watchdog guard(std::chrono::seconds(120));
   asio::io_context context(1);
+  if (options.tokens().empty()) options.without_token();
   mcp::server server(context.get_executor(), std::move(options));
   const auto seen = std::make_shared<notes>();
   server.tool(mcp::tool_definition("hello", "Says hello"), say_hello);
@@ -184,6 +187,19 @@ std::shared_ptr<notes> run_with_http(mcp::server_options options, const body_of_
   context.run();
   if (failure) std::rethrow_exception(failure);
   return seen;
+}
+
+/// A server of nothing listens there.
+std::string refused_by_serve(mcp::server_options options) {
+  asio::io_context context(1);
+  mcp::server server(context.get_executor(), std::move(options));
+  std::string why;
+  try {
+    static_cast<void>(server.serve(tcp_listener(context.get_executor(), "127.0.0.1", 0)));
+  } catch (const error& refusal) {
+    why = refusal.what();
+  }
+  return why;
 }
 
 constexpr std::string_view ping = R"({"jsonrpc":"2.0","id":5,"method":"ping"})";
@@ -370,7 +386,7 @@ TEST(McpHttp, a_legacy_client_whose_connection_breaks_has_not_cancelled) {
       EXPECT_EQ(pong.status(), 200);
     }
     EXPECT_EQ(there.seen->ended, 0);
-    // It may say so: then its stream ends, without an answer.
+    // A client may leave: its stream then ends, without an answer.
     raw_client other = co_await raw_client::connect(tcp_connector("127.0.0.1", there.port));
     std::string second = call;
     second.replace(second.find("\"id\":7"), 6, "\"id\":8");
@@ -485,7 +501,7 @@ TEST(McpHttp, what_one_token_was_given_to_give_back_is_of_no_use_to_another) {
   });
 }
 
-/// Connections that ask for much and read nothing.
+/// Connections that request much and read nothing.
 class deaf_clients {
  public:
   awaitable<void> ask(place& there, std::string request, int count) {
@@ -514,7 +530,7 @@ std::string modern_read() {
   made.replace(made.find("tools/call"), 10, "resources/read");
   return made;
 }
-/// Whether a request is answered with that word, sooner or later.
+/// Returns true if a request is eventually answered with that word.
 awaitable<bool> comes_to(place& there, std::string request, place::fields fields, std::string wanted) {
   for (int i = 0; i < 400; ++i) {
     const http_response said = co_await there.post(request, fields);
@@ -596,6 +612,124 @@ TEST(McpHttp, a_token_does_not_take_the_sessions_of_another) {
         EXPECT_EQ(told(said), wanted) << token;
       }
     EXPECT_EQ(there.server->sessions(), 4U);
+  });
+}
+
+TEST(McpHttp, nothing_is_served_without_a_token_unless_that_was_said) {
+  EXPECT_NE(refused_by_serve(mcp::server_options()).find("every user of this machine"), std::string::npos);
+  EXPECT_EQ(refused_by_serve(mcp::server_options().without_token()), "");
+  EXPECT_EQ(refused_by_serve(mcp::server_options().token("first-token-0123456")), "");
+}
+
+/// A call of the modern era. \param tool  of no arguments.
+awaitable<http_response> call_modern(place& there, std::string tool, place::fields more) {
+  more.emplace_back("MCP-Protocol-Version", "2026-07-28");
+  more.emplace_back("Mcp-Method", "tools/call");
+  more.emplace_back("Mcp-Name", tool);
+  http_response said = co_await there.post(
+      R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":")" + tool +
+          R"(","arguments":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
+          R"("io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}})",
+      std::move(more));
+  co_return said;
+}
+
+TEST(McpHttp, clients_of_the_modern_era_have_places_by_name_and_only_so_many) {
+  mcp::server_options options;
+  options.token("first-token-0123456").token("second-token-012345").sessions(4);
+  run_with_http(std::move(options), [](place& there) -> awaitable<void> {
+    const auto in = [](const char* token, const char* name) {
+      return with("Authorization", "Bearer " + std::string(token), "Cofferdam-Place", name);
+    };
+    const char* const first = "first-token-0123456";
+    const char* const second = "second-token-012345";
+    struct row {
+      const char* token;
+      std::string name;  // empty: none
+      std::string answer;
+    };
+    const std::vector<row> rows{{first, "", "200 1"},
+                                {first, "a", "200 1"},
+                                {first, "b", "200 1"},
+                                {first, "a", "200 1"},
+                                {first, "c", "503 -32000 null"},
+                                {first, "", "200 1"},
+                                {second, "a", "200 1"},
+                                {second, std::string(64, 'x'), "200 1"},
+                                {second, "c", "503 -32000 null"},
+                                {second, std::string(65, 'x'), "400 -32000 null"},
+                                {second, "../a", "400 -32000 null"},
+                                {second, "a b", "400 -32000 null"},
+                                {second, "\xC3\xA4", "400 -32000 null"}};
+    for (const row& one : rows) {
+      const http_response said = co_await call_modern(there, "hello", in(one.token, one.name.c_str()));
+      EXPECT_EQ(told(said), one.answer) << one.token << " " << one.name;
+    }
+    place::fields twice = in(first, "a");
+    twice.emplace_back("Cofferdam-Place", "b");
+    const http_response said = co_await call_modern(there, "hello", twice);
+    EXPECT_EQ(told(said), "400 -32000 null");
+    // Legacy sessions come from the same share.
+    const http_response session = co_await there.post(
+        R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{}}})",
+        with("Authorization", "Bearer " + std::string(first)));
+    EXPECT_EQ(told(session), "503 -32000 null");
+  });
+}
+
+// ---- how much arrives at once ----
+
+std::string big_message(std::size_t size) {
+  return R"({"jsonrpc":"2.0","id":9,"method":"ping","params":{"x":")" + std::string(size, 'x') + "\"}}";
+}
+
+/// Announces a message of that size, and sends all of it but the last byte.
+awaitable<raw_client> hold_message(place& there, std::string more, std::size_t size) {
+  raw_client client = co_await raw_client::connect(tcp_connector("127.0.0.1", there.port));
+  const std::string body = big_message(size);
+  co_await client.say("POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\n" +
+                      more + "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
+                      "\r\n\r\n" + body.substr(0, body.size() - 1));
+  co_return client;
+}
+
+TEST(McpHttp, messages_of_four_mebibytes_are_taken_and_larger_ones_refused) {
+  run_with_http({}, [](place& there) -> awaitable<void> {
+    const std::string id = co_await there.begin();
+    const http_response fits =
+        co_await there.post(big_message((std::size_t{4} << 20U) - 1000), with("Mcp-Session-Id", id));
+    EXPECT_EQ(told(fits), "200 9");
+    raw_client client = co_await raw_client::connect(tcp_connector("127.0.0.1", there.port));
+    co_await client.say(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\n"
+        "Content-Type: application/json\r\nContent-Length: 4194305\r\n\r\n{");
+    const std::string refused = co_await client.hear("\r\n");
+    EXPECT_EQ(refused.substr(0, 12), "HTTP/1.1 413");
+  });
+}
+
+TEST(McpHttp, a_message_that_does_not_come_in_time_is_408_and_one_that_waits_for_memory_503) {
+  mcp::server_options options;
+  options.token("first-token-0123456").token("second-token-012345");
+  options.message(40'000).memory(80'000).message_time(std::chrono::milliseconds(400));
+  run_with_http(std::move(options), [](place& there) -> awaitable<void> {
+    const std::string first = "Authorization: Bearer first-token-0123456\r\n";
+    const place::fields second{{"Authorization", "Bearer second-token-012345"}};
+    // It has all of the first token's share.
+    raw_client holds = co_await hold_message(there, first, 39'000);
+    co_await nap(std::chrono::milliseconds(50));
+    raw_client waits = co_await hold_message(there, first, 39'000);
+    // The other token has its own.
+    const std::string id = co_await there.begin("2025-11-25", second);
+    place::fields mine = second;
+    mine.emplace_back("Mcp-Session-Id", id);
+    const http_response said = co_await there.post(big_message(39'000), mine);
+    EXPECT_EQ(told(said), "200 9");
+    const std::string late = co_await holds.hear("\r\n");
+    EXPECT_EQ(late.substr(0, 12), "HTTP/1.1 408");
+    // Now its memory is free, but there is no time left.
+    const std::string waited = co_await waits.hear("\r\n");
+    EXPECT_TRUE(waited.starts_with("HTTP/1.1 503") || waited.starts_with("HTTP/1.1 408")) << waited;
   });
 }
 

@@ -24,7 +24,7 @@ def inspect(*words):
         environment = dict(os.environ, HOME=home, MCP_CATALOG_PATH=os.path.join(home, "catalog.json"))
         inspector = os.path.join(folder, "node_modules/.bin/mcp-inspector")
         line = [os.path.join(folder, "node"), inspector, "--cli", *program]
-        # What the server needs of ours to find its daemon or its interpreter: a client hands over next to nothing.
+        # The variables that the server needs to find its daemon or its interpreter: a client passes almost none on.
         for name in sorted(os.environ):
             if name.startswith(("COFFERDAM_", "DOCKER_")):
                 line += ["-e", f"{name}={os.environ[name]}"]

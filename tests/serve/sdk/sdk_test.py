@@ -140,6 +140,26 @@ def files(box):
 
 
 @check
+def files_compressed_and_described(box):
+    text = "again and again, " * 5000
+    info = box.files.write("packed.txt", text, gzip=True, metadata={"Author": "me", "note": "a b"})
+    assert info.metadata == {"author": "me", "note": "a b"}, info
+    assert box.files.read("packed.txt") == text
+    assert box.files.read("packed.txt", gzip=True) == text
+    assert box.files.get_info("packed.txt").metadata == {"author": "me", "note": "a b"}
+    box.files.write("packed.txt", "plain")
+    assert not box.files.get_info("packed.txt").metadata
+
+
+@check
+def a_file_that_is_there_keeps_its_mode(box):
+    box.files.write("run.sh", "#!/bin/sh\necho first\n")
+    box.commands.run("chmod 755 run.sh; ln run.sh same")
+    box.files.write("run.sh", "#!/bin/sh\necho second\n")
+    assert box.commands.run("./same").stdout == "second\n"
+
+
+@check
 def directories(box):
     assert box.files.make_dir("d/e") and not box.files.make_dir("d/e")
     box.files.write("d/g.txt", "12345")

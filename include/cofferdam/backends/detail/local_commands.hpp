@@ -2,18 +2,19 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/local_policies.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/command.hpp>
-#include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/process.hpp>
 #include <cofferdam/core/protections.hpp>
 #include <cofferdam/core/rethrow_cancellation.hpp>
-#include <cofferdam/core/shielded.hpp>
+#include <cofferdam/core/short_pause.hpp>
+#include <cofferdam/core/with_cleanup.hpp>
 #include <cofferdam/os/child_processes.hpp>
 #include <cofferdam/os/command_keeper.hpp>
+#include <cofferdam/os/command_session.hpp>
 #include <cofferdam/os/file_reader.hpp>
+#include <cofferdam/os/process_table.hpp>
 #include <cofferdam/os/reaper.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
@@ -25,69 +26,84 @@
 #include <asio/error.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
-#include <variant>
+#include <vector>
 
-#include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Who starts the commands of `local`.
-enum class warden_policy {
-  automatic,  ///< a warden; where none can be started this program itself, and the results' `walls()` say so
-  require,    ///< a warden, or `open()` fails
-  never,      ///< this program itself: what leaves its process group is not followed, and outlives a killed host
-};
+template <class = void>
+class basic_warden_child;
+using warden_child = basic_warden_child<>;
 
-namespace detail {
-
-/// A warden of ours, watched until it has ended.
-class warden_child {
+/// A warden that this program has started, watched until it has ended.
+template <class Unused>
+class basic_warden_child {
  public:
-  explicit warden_child(unique_fd pidfd) : pidfd_(std::move(pidfd)) {}
-  warden_child(warden_child&&) noexcept = default;
-  warden_child& operator=(warden_child&&) noexcept = default;
-  ~warden_child() {
-    if (pidfd_) reaper::instance().adopt(std::move(pidfd_));  // its stream has ended: it goes when all else is gone
+  explicit basic_warden_child(unique_fd pidfd, pid_t pid = 0) : pidfd_(std::move(pidfd)), pid_(pid) {}
+  basic_warden_child(basic_warden_child&&) noexcept = default;
+  basic_warden_child& operator=(basic_warden_child&&) noexcept = default;
+  ~basic_warden_child() {
+    if (pidfd_) reaper::instance().adopt(std::move(pidfd_));  // its stream has ended: it exits after everything else
   }
 
-  /// For one that has not started anything.
+  pid_t pid() const noexcept { return pid_; }
+  /// Returns the process's descriptor, still owned.
+  int descriptor() const noexcept { return pidfd_.get(); }
+  /// Returns false after it was reaped: another process may have its number then.
+  bool is_there() const noexcept { return static_cast<bool>(pidfd_); }
+  /// Returns true if it has ended correctly: after all processes that it had started.
+  bool is_sound() const noexcept { return is_sound_; }
+
   void kill() noexcept {
-    if (pidfd_) ::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
+    if (pidfd_) signal_process(pidfd_.get(), SIGKILL);
   }
 
   /// Waits until it has ended. Its stream must have been closed.
-  awaitable<void> ended() {
-    if (!pidfd_) co_return;
-    borrowed_descriptor watched(co_await asio::this_coro::executor);
-    if (!watched.take(pidfd_.get())) co_return;  // the reaper has it
-    for (;;) {
-      if (reaped()) break;
+  /// \return false if it is still there at `until`.
+  awaitable<bool> ended(std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max()) {
+    if (!pidfd_) co_return true;
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    const auto watched = std::make_shared<borrowed_descriptor>(executor);
+    if (!watched->take(pidfd_.get())) co_return true;  // the reaper has it
+    asio::steady_timer limit(executor, until);
+    limit.async_wait([watched](std::error_code cancelled) {
+      if (!cancelled) watched->stop();
+    });
+    bool is_over = reaped();
+    while (!is_over && std::chrono::steady_clock::now() < until) {
       std::error_code woken;
-      co_await watched.get().async_wait(asio::posix::stream_descriptor::wait_read,
-                                        asio::redirect_error(asio::use_awaitable, woken));
-      if (woken) co_return;  // the reaper has it
+      co_await watched->get().async_wait(asio::posix::stream_descriptor::wait_read,
+                                         asio::redirect_error(asio::use_awaitable, woken));
+      is_over = reaped();
+      if (woken && !is_over) break;  // the limit was reached, or the reaper has it
     }
-    watched.give_back();
-    pidfd_.reset();
+    limit.cancel();
+    watched->give_back();
+    if (is_over) pidfd_.reset();
+    co_return is_over;
   }
 
  private:
-  /// Waits on a descriptor that is somebody else's, also where the waiting coroutine is thrown away.
+  /// Waits on a borrowed descriptor, and releases it even if the waiting coroutine is destroyed.
   class borrowed_descriptor {
    public:
     explicit borrowed_descriptor(const asio::any_io_executor& executor) : descriptor_(executor) {}
@@ -100,6 +116,10 @@ class warden_child {
       return !failure;
     }
     asio::posix::stream_descriptor& get() noexcept { return descriptor_; }
+    void stop() {
+      std::error_code ignored;  // no coroutine waits then
+      if (descriptor_.is_open()) descriptor_.cancel(ignored);
+    }
     void give_back() {
       if (descriptor_.is_open()) descriptor_.release();
     }
@@ -110,93 +130,181 @@ class warden_child {
 
   bool reaped() noexcept {
     siginfo_t info{};
-    const int result =
-        ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd_.get()), &info, WEXITED | WNOHANG);
-    return result < 0 ? errno != EINTR : info.si_pid != 0;
+    const int result = ::waitid(wait_for_pidfd, static_cast<id_t>(pidfd_.get()), &info, WEXITED | WNOHANG);
+    if (result < 0) return errno != EINTR;
+    if (info.si_pid == 0) return false;
+    is_sound_ = info.si_code == CLD_EXITED;
+    return true;
   }
 
   unique_fd pidfd_;
+  pid_t pid_ = 0;
+  bool is_sound_ = true;
 };
 
+template <class = void>
+class basic_local_commands;
+using local_commands = basic_local_commands<>;
+
 /// The commands of a local environment: a warden's, or this program's own children.
-class local_commands {
+template <class Unused>
+class basic_local_commands {
  public:
-  /// \param folder  a private one.
+  /// \param folder  a private folder.
   /// \param program  the path of a warden to use instead of the built-in one; empty: the built-in one.
-  static awaitable<local_commands> open(asio::any_io_executor executor, command_settings settings, warden_policy policy,
-                                        std::filesystem::path program, std::filesystem::path folder) {
+  static awaitable<basic_local_commands> open(asio::any_io_executor executor, warden_settings settings,
+                                              warden_policy policy, std::filesystem::path program,
+                                              std::filesystem::path folder) {
     std::string why;
     if (policy != warden_policy::never) {
       reaper::instance().sweep();
       warden_child child{unique_fd()};
+      command_session session;
+      const auto starts = [&]() -> awaitable<void> {
+        started_warden started = start(program, folder);
+        child = warden_child(std::move(started.pidfd), started.pid);
+        warden_settings copy = settings;
+        hold(copy, child, mark_in(folder));
+        session = co_await warden_session::open(executor, std::move(started.socket), std::move(copy));
+      };
+      const auto kills = [&child] {
+        child.kill();
+        return until_ended(child);
+      };
       std::exception_ptr failure;
       try {
-        started_warden started = start(program, folder);
-        child = warden_child(std::move(started.pidfd));
-        warden_settings all;
-        all.commands = settings;
-        warden_session session = co_await warden_session::open(executor, std::move(started.socket), std::move(all));
-        co_return local_commands(std::move(session), std::move(child));
+        co_await with_cleanup_after_failure(starts, kills);
       } catch (...) {
         failure = std::current_exception();
       }
-      child.kill();
-      const bool throws = co_await asio::this_coro::throw_if_cancelled();
-      co_await asio::this_coro::throw_if_cancelled(false);
-      co_await shielded([&child] { return child.ended(); });
-      co_await asio::this_coro::throw_if_cancelled(throws);
+      if (session)
+        co_return basic_local_commands(std::move(session), std::move(child), settings.commands.kill_grace,
+                                       std::move(folder));
       why = reason_to_go_on(failure, policy);
     }
     protections walls;
     walls.set(protection::process_tree, why.empty() ? "process group" : "process group only, for " + why);
-    settings.walls = std::make_shared<const protections>(std::move(walls));
-    co_return local_commands(child_processes(std::move(executor), std::move(settings)));
+    walls.set(protection::secrets, "readable");
+    settings.commands.walls = std::make_shared<const protections>(std::move(walls));
+    co_return basic_local_commands(child_processes(std::move(executor), std::move(settings.commands)));
   }
 
-  awaitable<command_result> run(command c, spawn_request request) {
-    if (auto* session = std::get_if<warden_session>(&commands_)) return session->run(std::move(c), std::move(request));
-    return std::get<child_processes>(commands_).run(std::move(c), std::move(request));
-  }
+  command_session& session() noexcept { return session_; }
+  const command_session& session() const noexcept { return session_; }
 
-  awaitable<process> start(command c, spawn_request request) {
-    if (auto* session = std::get_if<warden_session>(&commands_))
-      return session->start(std::move(c), std::move(request));
-    return std::get<child_processes>(commands_).start(std::move(c), std::move(request));
-  }
-
-  std::vector<background_command> background() const {
-    if (const auto* session = std::get_if<warden_session>(&commands_)) return session->background();
-    return {};
-  }
-
-  awaitable<void> end_background(std::uint32_t number) {
-    if (auto* session = std::get_if<warden_session>(&commands_)) return session->end_background(number);
-    throw error(errc::not_found, "end_background: nothing is left of a command " + std::to_string(number));
-  }
-
-  /// Ends everything and waits for that. This object stays until it is done.
+  /// Ends everything and waits for the end, at most the grace period and 5 s. This object must live until then.
+  /// \throws error{errc::provider_lost} with a list of the processes that were still alive; they were sent SIGKILL.
   awaitable<void> close() {
-    if (auto* session = std::get_if<warden_session>(&commands_)) {
-      co_await session->close();
-      co_await child_.ended();
-    } else {
-      co_await std::get<child_processes>(commands_).close();
+    if (!has_warden()) {
+      co_await session_.close();
+      co_return;
     }
+    const auto until = std::chrono::steady_clock::now() + grace_ + warden_patience;
+    bool has_given_up = false;
+    try {
+      co_await session_.close();
+    } catch (const error& failure) {
+      if (failure.code() != errc::provider_lost) throw;
+      has_given_up = true;
+    }
+    const bool is_gone = co_await child_.ended(until);
+    if (is_gone && child_.is_sound() && !has_given_up) co_return;
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    std::vector<table_entry> survivors = alive();
+    // If the warden was killed, each command's supervisor ends that command.
+    while (is_gone && !survivors.empty() && std::chrono::steady_clock::now() < until) {
+      for (int i = 0; i < 10; ++i) co_await short_pause(executor);
+      survivors = alive();
+    }
+    if (is_gone && survivors.empty()) co_return;
+    // This program must kill the rest.
+    const std::vector<table_entry> found = survivors;
+    const auto last = std::chrono::steady_clock::now() + kill_patience;
+    for (;;) {
+      // The warden is ended last: as long as it exists, orphans stay beneath it.
+      const bool is_last = survivors.empty() || std::chrono::steady_clock::now() >= last;
+      for (const table_entry& one : survivors) kill_entry(one);
+      if (is_last) break;
+      co_await short_pause(executor);
+      survivors = alive();
+    }
+    child_.kill();
+    const bool is_reaped = co_await child_.ended(std::chrono::steady_clock::now() + kill_patience);
+    survivors = alive();
+    throw unended(found, survivors, is_gone, is_reaped);
   }
 
-  void abandon() noexcept {
-    if (auto* session = std::get_if<warden_session>(&commands_))
-      session->abandon();
-    else
-      std::get<child_processes>(commands_).abandon();
-  }
+  void abandon() noexcept { session_.abandon(); }
 
  private:
-  local_commands(warden_session session, warden_child child)
-      : commands_(std::move(session)), child_(std::move(child)) {}
-  explicit local_commands(child_processes children) : commands_(std::move(children)), child_(unique_fd()) {}
+  // close() takes at most the grace period and 5 s: most of that for the warden, the rest for processes it has not
+  // ended.
+  static constexpr std::chrono::milliseconds warden_patience{4000};
+  static constexpr std::chrono::milliseconds kill_patience{300};
 
-  /// Why there is no warden, where that is no reason to give up; else rethrows.
+  basic_local_commands(command_session session, warden_child child, std::chrono::milliseconds grace,
+                       const std::filesystem::path& folder)
+      : session_(std::move(session)), child_(std::move(child)), grace_(grace), mark_(mark_in(folder)) {}
+  explicit basic_local_commands(command_session children) : session_(std::move(children)), child_(unique_fd()) {}
+
+  bool has_warden() const noexcept { return child_.pid() != 0; }
+
+  static awaitable<void> until_ended(warden_child& child) { co_await child.ended(); }
+
+  /// A variable of every command.
+  static std::string mark_in(const std::filesystem::path& folder) { return "TMPDIR=" + (folder / "tmp").native(); }
+
+  /// Sets the functions with which a session handles a warden that a guest has stopped. The child outlives the
+  /// session's commands.
+  static void hold(warden_settings& settings, const warden_child& child, const std::string& mark) {
+    const int pidfd = child.descriptor();
+    const pid_t pid = child.pid();
+    settings.rouse = [pidfd, pid] {
+      const bool stood_still = is_stopped(pid);
+      signal_process(pidfd, SIGCONT);
+      return stood_still;
+    };
+    settings.end_all = [pidfd, pid, mark] {
+      const auto last = std::chrono::steady_clock::now() + kill_patience;
+      for (bool is_last = false; !is_last;) {  // a scan of thousands of processes may take longer than the whole time
+        const std::vector<table_entry> survivors = living_of(pid, mark);
+        is_last = survivors.empty() || std::chrono::steady_clock::now() >= last;
+        for (const table_entry& one : survivors) kill_entry(one);
+      }
+      signal_process(pidfd, SIGKILL);
+    };
+  }
+
+  /// Returns the living processes of commands, as this program sees them: beneath the warden, or, if it is gone, by the
+  /// variable that every command gets.
+  std::vector<table_entry> alive() const { return living_of(child_.is_there() ? child_.pid() : 0, mark_); }
+
+  /// \param warden  0: it is gone.
+  static std::vector<table_entry> living_of(pid_t warden, const std::string& mark) {
+    std::vector<table_entry> found;
+    if (warden != 0) found = living_below(warden);
+    for (table_entry& one : living_with_variable(mark)) {
+      const auto is_it = [&one](const table_entry& known) { return known.pid == one.pid; };
+      if (std::none_of(found.begin(), found.end(), is_it)) found.push_back(std::move(one));
+    }
+    return found;
+  }
+
+  error unended(const std::vector<table_entry>& found, const std::vector<table_entry>& survivors, bool was_gone,
+                bool is_reaped) const {
+    std::string text = "close: the warden (process " + std::to_string(child_.pid()) + ") ";
+    text += was_gone ? "was killed" : "has not ended in time";
+    text += found.empty() ? ", and none of its commands was alive" : ", and alive were " + list_of(found);
+    text += "; this program sent SIGKILL";
+    if (!survivors.empty()) {
+      text += "; still alive: " + list_of(survivors);
+    } else {
+      text += is_reaped ? "; nothing is left" : "; the warden is still there";
+    }
+    return error(errc::provider_lost, text);
+  }
+
+  /// Returns the reason why there is no warden, if the policy allows to continue; otherwise rethrows.
   static std::string reason_to_go_on(const std::exception_ptr& failure, warden_policy policy) {
     try {
       std::rethrow_exception(failure);
@@ -216,9 +324,10 @@ class local_commands {
 
   static constexpr std::size_t most_program = 16 * 1024 * 1024;
 
-  std::variant<child_processes, warden_session> commands_;
+  command_session session_;
   warden_child child_;
+  std::chrono::milliseconds grace_{0};
+  std::string mark_;
 };
 
-}  // namespace detail
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

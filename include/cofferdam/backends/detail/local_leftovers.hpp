@@ -25,19 +25,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// A program that is killed leaves its private folders. They say themselves that nobody uses them any more: whoever uses one
-// holds a lock on it, which goes with the program, and another program of the same user removes the unlocked.
+// A killed program leaves its private folders behind. Each folder in use is locked, and the lock vanishes with its
+// program. So another program of the same user can find and remove the unlocked folders.
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline constexpr std::string_view private_folder_prefix = "cofferdam-local-";
 inline constexpr const char* never_removed_name = "has-no-lock";
 
-/// Says that a folder is in use, to whoever looks, for as long as this object lives.
+/// Marks a folder as in use, for the lifetime of this object.
 class folder_lock {
  public:
   folder_lock() = default;
-  /// Where the file system has no locks the folder says so, and only its own program removes it.
+  /// On a file system without locks, the folder is marked so, and only its own program removes it.
   explicit folder_lock(const directory& folder) : fd_(::openat(folder.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
     if (fd_ && ::flock(fd_.get(), LOCK_SH | LOCK_NB) == 0) return;
     folder.make_directory(never_removed_name);
@@ -47,8 +47,8 @@ class folder_lock {
   unique_fd fd_;
 };
 
-/// Whether a folder was left by a program that is no more. It is locked by `lock` then.
-/// \param now  a folder that is younger than a minute may have its lock still to come.
+/// Returns true if a folder was left by a program that has ended. It is then locked by `lock`.
+/// \param now  the current time: a folder younger than a minute may not have its lock yet.
 inline bool is_abandoned(int base, const std::string& name, std::time_t now, unique_fd& lock) {
   lock.reset(::openat(base, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
@@ -58,7 +58,7 @@ inline bool is_abandoned(int base, const std::string& name, std::time_t now, uni
   return ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0;
 }
 
-/// Whether this is the first time that this process is asked about a folder.
+/// Returns true at the first call in this process for a folder.
 inline bool is_first_look(const std::filesystem::path& base) {
   static std::mutex mutex;
   static std::set<std::filesystem::path> seen;
@@ -66,9 +66,10 @@ inline bool is_first_look(const std::filesystem::path& base) {
   return seen.insert(base).second;
 }
 
-/// Removes such folders below `base`, for a second at most: what is left then is for the next program. What cannot be
-/// removed stays, and nobody is told.
-inline awaitable<void> remove_abandoned_folders(std::filesystem::path base) {
+/// Removes such folders in `base`, for at most one second: the rest is left to the next program. Folders that cannot be
+/// removed stay, without an error.
+template <class = void>
+awaitable<void> remove_abandoned_folders(std::filesystem::path base) {
   constexpr std::size_t most_names = 100'000;
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   try {
@@ -84,8 +85,8 @@ inline awaitable<void> remove_abandoned_folders(std::filesystem::path base) {
       const bool done = co_await remove_in_turns(removal, "close", until);
       if (!done) co_return;
     }
-  } catch (const error&) {  // somebody else's leftovers: not this program's trouble
+  } catch (const error&) {  // folders of other programs are not this program's concern
   }
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -4,14 +4,18 @@
 
 #include <cofferdam/backends/detail/local_commands.hpp>
 #include <cofferdam/backends/detail/local_leftovers.hpp>
+#include <cofferdam/backends/local_policies.hpp>
+#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/home_strand.hpp>
 #include <cofferdam/core/path_advice.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/protections.hpp>
 #include <cofferdam/core/short_pause.hpp>
+#include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/directory.hpp>
@@ -20,16 +24,19 @@
 #include <cofferdam/os/tree_walk.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/os/workspace_files.hpp>
+#include <cofferdam/warden/session.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,20 +46,12 @@
 #include <vector>
 
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// What `local` does with a shell line that seems to name files outside the workspace.
-enum class path_policy {
-  ignore,  ///< nothing
-  advise,  ///< runs it, and adds advice to the result
-  refuse,  ///< refuses it with error_kind::absolute_path_detected
-};
-
-namespace detail {
-
-/// What `local` was told; shared by its environments.
+/// The settings of `local`, shared by its environments.
 class local_settings {
  public:
   std::filesystem::path temporary_base;
@@ -61,14 +60,22 @@ class local_settings {
   command_settings commands;
   warden_policy policy = warden_policy::automatic;
   std::filesystem::path warden;
+  tracing_policy tracing = tracing_policy::contained;
+  std::uint32_t landlock = std::numeric_limits<std::uint32_t>::max();
+  bool dumpable = true;
   path_policy paths = path_policy::advise;
   bool warns = true;
 };
 
-/// The folders of a local environment: made together, removed together.
-class local_folders {
+template <class = void>
+class basic_local_folders;
+using local_folders = basic_local_folders<>;
+
+/// The folders of a local environment, which are made together and removed together.
+template <class Unused>
+class basic_local_folders {
  public:
-  explicit local_folders(const local_settings& settings) {
+  explicit basic_local_folders(const local_settings& settings) {
     if (!settings.workspace.empty()) use(settings.workspace);
     make_private_folder(settings.temporary_base);
     try {
@@ -86,16 +93,16 @@ class local_folders {
       workspace_fd_ = root.open_directory_fd(".");
       files_.emplace(std::move(root), workspace_.string(), std::move(staging));
     } catch (...) {
-      reaper::instance().adopt(std::move(folder_));  // at once, or, where descriptors are short, later
+      reaper::instance().adopt(std::move(folder_));  // at once, or later if descriptors are short
       reaper::instance().sweep();
       throw;
     }
   }
 
-  local_folders(const local_folders&) = delete;
-  local_folders& operator=(const local_folders&) = delete;
+  basic_local_folders(const basic_local_folders&) = delete;
+  basic_local_folders& operator=(const basic_local_folders&) = delete;
 
-  ~local_folders() {
+  ~basic_local_folders() {
     if (!folder_.empty()) reaper::instance().adopt(std::move(folder_));
   }
 
@@ -104,8 +111,9 @@ class local_folders {
   int workspace_fd() const noexcept { return workspace_fd_.get(); }
   workspace_files& files() noexcept { return *files_; }
 
-  /// Removes what is ours. What the killed still hold or make meanwhile is tried again for a while.
-  static awaitable<void> remove(std::shared_ptr<local_folders> self, asio::any_io_executor executor) {
+  /// Removes the private folder. Killed processes may still use it for a moment, so the removal is repeated for a
+  /// while.
+  static awaitable<void> remove(std::shared_ptr<basic_local_folders> self, asio::any_io_executor executor) {
     self->workspace_fd_.reset();
     const std::filesystem::path base = self->folder_.parent_path();
     const directory above = directory::open(base);
@@ -116,7 +124,7 @@ class local_folders {
         co_await remove_in_turns(removal, "close");
         self->folder_.clear();
       } catch (const error& failure) {
-        if (failure.code() == errc::not_found) self->folder_.clear();  // somebody else has removed it
+        if (failure.code() == errc::not_found) self->folder_.clear();  // another program has removed it
         why = failure.what();
       }
       if (self->folder_.empty()) break;
@@ -172,61 +180,80 @@ class local_folders {
   std::optional<workspace_files> files_;
 };
 
-/// One open local environment. The coroutines of its commands share it.
-class local_state {
+/// The state of one open local environment, shared by the coroutines of its commands.
+template <class Unused = void>
+class basic_local_state {
  public:
-  static awaitable<std::shared_ptr<local_state>> open(asio::any_io_executor executor,
-                                                      std::shared_ptr<const local_settings> settings) {
+  static awaitable<std::shared_ptr<basic_local_state>> open(asio::any_io_executor executor,
+                                                            std::shared_ptr<const local_settings> settings) {
     std::string shell = find_shell(settings->shell);
+    if (!settings->dumpable) ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    warden_settings wanted;
+    wanted.commands = settings->commands;
+    wanted.landlock = settings->landlock;
+    wanted.tracing = settings->tracing;
     auto folders = std::make_shared<local_folders>(*settings);
     try {
-      local_commands commands = co_await local_commands::open(executor, settings->commands, settings->policy,
+      local_commands commands = co_await local_commands::open(executor, std::move(wanted), settings->policy,
                                                               settings->warden, folders->folder());
-      co_return std::make_shared<local_state>(executor, settings, folders, std::move(commands), std::move(shell));
+      co_return std::make_shared<basic_local_state>(executor, settings, folders, std::move(commands), std::move(shell));
     } catch (...) {
       folders.reset();
-      reaper::instance().sweep();  // nothing has run: the folder goes at once
+      reaper::instance().sweep();  // nothing has run: the folder is removed at once
       throw;
     }
   }
 
-  local_state(asio::any_io_executor executor, std::shared_ptr<const local_settings> settings,
-              std::shared_ptr<local_folders> folders, local_commands commands, std::string shell)
-      : executor_(std::move(executor)),
+  basic_local_state(asio::any_io_executor executor, std::shared_ptr<const local_settings> settings,
+                    std::shared_ptr<local_folders> folders, local_commands commands, std::string shell)
+      : home_(executor),
+        executor_(std::move(executor)),
         settings_(std::move(settings)),
         folders_(std::move(folders)),
         commands_(std::move(commands)),
-        shell_(std::move(shell)) {
+        shell_(std::move(shell)),
+        ended_(executor_) {
     const auto set = [this](std::string name, std::string_view value) {
       variables_.push_back(std::move(name) + "=" + std::string(value));
     };
     set("PATH", default_path);
     set("HOME", folders_->workspace().native());
-    set("SHELL", shell_);  // or bash asks the user database for it, which takes a quarter of its start
+    set("SHELL", shell_);  // otherwise bash queries the user database, which takes a quarter of its start time
     set("LANG", "C.UTF-8");
     set("TERM", "dumb");
     set("TMPDIR", (folders_->folder() / "tmp").native());
   }
 
-  local_state(const local_state&) = delete;
-  local_state& operator=(const local_state&) = delete;
+  basic_local_state(const basic_local_state&) = delete;
+  basic_local_state& operator=(const basic_local_state&) = delete;
+
+  static constexpr const char* nothing_open =
+      "local: there is no environment (default-constructed or moved from); open one with local().open()";
 
   workspace_files& files() {
     require_open();
     return folders_->files();
   }
 
+  template <class Operation>
+  static auto with_files(const std::shared_ptr<basic_local_state>& self, Operation operation) {
+    return operation(self->files());
+  }
+
   const std::filesystem::path& workspace() const noexcept { return folders_->workspace(); }
 
-  /// Kills everything at once and waits for nothing: the environment was dropped without `close()`.
+  /// Returns the strand. All non-const members are called on it, unless documented otherwise.
+  const home_strand& home() const noexcept { return home_; }
+
+  /// Kills everything at once and waits for nothing, for an environment that was destroyed without `close()`.
   void abandon() {
     closing_ = true;
     commands_.abandon();
   }
 
-  static awaitable<void> close(std::shared_ptr<local_state> self) {
+  static awaitable<void> close(std::shared_ptr<basic_local_state> self) {
     if (self->closing_) {
-      while (!self->closed_) co_await short_pause(self->executor_);
+      while (!self->closed_) co_await self->ended_.wait();
       co_return;
     }
     self->closing_ = true;
@@ -238,37 +265,38 @@ class local_state {
       failure = std::current_exception();
     }
     self->closed_ = true;
+    self->ended_.notify();
     if (failure) std::rethrow_exception(failure);
   }
 
-  static awaitable<command_result> run(std::shared_ptr<local_state> self, command c) {
+  static awaitable<command_result> run(std::shared_ptr<basic_local_state> self, command c) {
     std::string advice;
     std::optional<command_result> refusal = self->judge(c, advice);
     if (refusal) co_return std::move(*refusal);
     spawn_request request = request_for(c, self->shell_, self->variables_);
     const unique_fd directory = self->enter(c, request);
-    command_result result = co_await self->commands_.run(std::move(c), std::move(request));
+    command_result result = co_await self->commands_.session().run(std::move(c), std::move(request));
     if (result.advice().empty() && !advice.empty()) result.advice(std::move(advice));
     co_return result;
   }
 
   std::vector<background_command> background() const {
     require_open();
-    return commands_.background();
+    return commands_.session().background();
   }
 
-  static awaitable<void> end_background(std::shared_ptr<local_state> self, std::uint32_t number) {
+  static awaitable<void> end_background(std::shared_ptr<basic_local_state> self, std::uint32_t number) {
     self->require_open();
-    co_await self->commands_.end_background(number);
+    co_await self->commands_.session().end_background(number);
   }
 
-  static awaitable<process> start(std::shared_ptr<local_state> self, command c) {
+  static awaitable<process> start(std::shared_ptr<basic_local_state> self, command c) {
     std::string advice;
     std::optional<command_result> refusal = self->judge(c, advice);
     if (refusal) co_return process::finished(std::move(*refusal));
     spawn_request request = request_for(c, self->shell_, self->variables_);
     const unique_fd directory = self->enter(c, request);
-    process running = co_await self->commands_.start(std::move(c), std::move(request));
+    process running = co_await self->commands_.session().start(std::move(c), std::move(request));
     co_return running;
   }
 
@@ -277,7 +305,7 @@ class local_state {
     if (closing_) throw error(errc::environment_closed, "local: the environment is closed; open another one");
   }
 
-  /// Sets the directory that a command starts in; keeps it open as long as what is returned.
+  /// Sets the directory in which a command starts. The result keeps the directory open.
   unique_fd enter(const command& c, spawn_request& request) {
     unique_fd directory;
     request.directory = folders_->workspace_fd();
@@ -287,18 +315,33 @@ class local_state {
     return directory;
   }
 
-  /// What can be said of a command before anything starts.
+  /// Checks a command before anything starts.
   std::optional<command_result> judge(const command& c, std::string& advice) const {
     require_open();
     if (std::optional<command_result> invalid = refuse_invalid(c)) return invalid;
-    if (!c.is_shell() || settings_->paths == path_policy::ignore) return std::nullopt;
-    const std::string found = outside_path(c.line(), workspace().native(), folders_->folder().native());
+    if (settings_->paths == path_policy::ignore) return std::nullopt;
+    const std::string& root = workspace().native();
+    const std::string& also = folders_->folder().native();
+    const std::string found = c.is_shell() ? outside_path(c.line(), root, also)
+                                           : outside_path(c.words(), root, also, depth_of(c.working_directory()));
     if (found.empty()) return std::nullopt;
     advice = "The command names \"" + one_line(found) +
              "\", which seems to lie outside the working directory. Use relative paths (e.g. './output.txt').";
     if (settings_->paths == path_policy::advise) return std::nullopt;
     return command_result::refused(error_kind::absolute_path_detected,
                                    "Command appears to use paths outside the working directory", advice);
+  }
+
+  /// Returns how many folders beneath the workspace a command starts; 0 if it starts elsewhere.
+  std::size_t depth_of(std::string_view directory) const {
+    if (directory.starts_with('/')) {
+      const std::string& root = workspace().native();
+      if (!is_beneath(directory, root)) return 0;
+      directory.remove_prefix(root.size());
+    }
+    const std::vector<std::string_view> parts = path_components(directory);
+    const auto up = static_cast<std::size_t>(std::count(parts.begin(), parts.end(), ".."));
+    return parts.size() >= 2 * up ? parts.size() - 2 * up : 0;
   }
 
   static std::string find_shell(const std::string& wanted) {
@@ -313,6 +356,7 @@ class local_state {
                 "local: no shell at '" + choices.back() + "'; install one or name it with shell()");
   }
 
+  home_strand home_;
   asio::any_io_executor executor_;
   std::shared_ptr<const local_settings> settings_;
   std::shared_ptr<local_folders> folders_;
@@ -321,7 +365,9 @@ class local_state {
   std::vector<std::string> variables_;
   bool closing_ = false;
   bool closed_ = false;
+  async_event ended_;  // notified when closed_ becomes true
 };
 
-}  // namespace detail
-}  // namespace cofferdam::inline v0
+using local_state = basic_local_state<>;
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -15,20 +15,21 @@
 #include <utility>
 #include <vector>
 
-// Commands in a place where somebody else starts processes and tells little of them: a script around each command says when
-// it has begun and how it has ended.
+// Runs commands in a place where another program starts processes and reports little about them: a script around each
+// command reports its start and its end.
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Runs one command as the child of a child, and tells by marks in both outputs that it has begun and how it has ended:
-/// by a number above 128 alone nobody could tell a signal from an exit. Where it has left something in its session, that
-/// is killed, or it would hold the exec's output.
+/// Runs one command as the child of a child, and reports its start and its end by marks in both outputs: a status above
+/// 128 alone does not distinguish a signal from an exit. The remaining processes of its session are killed, because
+/// they would hold the exec's output open.
 ///
-/// $1 the mark, $2 the directory, $3 rows and columns of the terminal or nothing, $4 how long what is left may go on, in
-/// seconds, $5 whether the rest is escaped, $6 how many variables follow; then those, and the command's words.
-/// A shell reads a file byte by byte, so grep, where there is one, tells it which processes to look at.
-/// A shell that is killed by a signal says its name; not for SIGINT and SIGPIPE. SIGTERM to the script's own group is for
-/// the command alone.
+/// $1: the mark. $2: the directory. $3: rows and columns of the terminal, or empty; with a third word the script stays
+/// around a command with a terminal too, else the command replaces it, and only the daemon can report its end. $4: the
+/// time for which remaining processes may continue, in seconds. $5: set if the rest is escaped. $6: the number of
+/// variables; then the variables, and the command's words. A shell reads a file byte by byte, so grep, if it exists,
+/// selects the processes to check. A shell prints the name of the signal that killed a command, except for SIGINT and
+/// SIGPIPE. SIGTERM to the script's own group is for the command alone.
 ///
 /// ```
 /// mark = the mark's text (b pid | e status , signaled , oom | f reason) ;
@@ -54,12 +55,16 @@ if [ -x "$_cy" ] && [ ! -d "$_cy" ]; then _cp=$_cy; break; fi; _cw=x; done
 set +f; unset IFS; [ "$_cp" ] || _cq $_cw ;;
 esac
 shift
-if [ "$_c3" ]; then stty rows "${_c3% *}" cols "${_c3#* }" 2>/dev/null; exec "$_cp" "$@"; fi
+_cr='QUIT TERM' _cv=
+if [ "$_c3" ]; then _cx=${_c3#* }; stty rows "${_c3%% *}" cols "${_cx% *}" 2>/dev/null
+[ "$_cx" = "${_cx% *}" ] && exec "$_cp" "$@"
+_cr='HUP INT QUIT TERM'; trap : HUP QUIT; trap _cv=1 INT; fi
 _co; _cz=$_cw
 exec 3>&1 4>&2
-_cm=$(trap : QUIT TERM; { (exec "$_cp" "$@" >&3 2>&4 3>&- 4>&-); _cs=$?; } 2>&1; exit $_cs); _cs=$?
+_cm=$(trap : $_cr; { (exec "$_cp" "$@" >&3 2>&4 3>&- 4>&-); _cs=$?; } 2>&1; exit $_cs); _cs=$?
 exec 3>&- 4>&-
 unset IFS
+trap '' TTOU
 _cg=; for _cx in /bin/grep /usr/bin/grep; do [ -x $_cx ] && _cg=$_cx; done
 _cd() { if [ $_cg ]; then $_cg -ls ") [^Z] [0-9]* [0-9]* $$ " /proc/[0-9]*/stat; else echo /proc/[0-9]*/stat; fi 2>/dev/null; }
 _ck() { _cl=; for _cf in $(_cd); do { read -r _cx <"$_cf"; } 2>/dev/null || continue
@@ -70,6 +75,7 @@ while _ck; [ "$_cl" ] && [ $_cn -gt 0 ]; do kill -9 $_cl; _cn=$((_cn-1)); done; 
 _co
 _cx=0 _cy=0
 [ "$_cm" ] && [ $_cs -gt 128 ] && _cx=1
+[ "$_cv" ] && [ $_cs = 130 ] && _cx=1
 case $_cs in 126|127) if [ -r "$_cp" ]; then read -r _cm <"$_cp"
 case $_cm in
 '#!'*) _cm=${_cm#??}; _cm=${_cm# }; _cm=${_cm%% *}; [ -e "$_cm" ] || _cq n ;;
@@ -80,11 +86,12 @@ esac; fi ;; esac
 _ct "e$_cs,$_cx,$_cy"
 exit $_cs)sh";
 
-/// Sends a signal to what one command has started.
+/// Sends a signal to the processes of one command.
 ///
-/// $1 the signal, $2 the process of `exec_script`, $3 g: the process group, s: the session, both without the script's own
-/// two processes; t: the session of a terminal, whose first process is the command; a: the whole session and all that has
-/// $4 in its environment. Exits with 0 where all of them could be signalled, and with a: where nothing is left.
+/// $1: the signal. $2: the process of `exec_script`. $3: g: the process group, s: the session, both without the
+/// script's own two processes; t: the session of a terminal, whose first process is the command; a: the whole session
+/// and all processes with $4 in their environment. Exits with 0 if all of them could be signalled; for a, if none is
+/// left.
 inline constexpr std::string_view signal_script = R"sh(_cn=0
 while _cl=; for _cf in /proc/[0-9]*/stat; do { read -r _cx <"$_cf"; } 2>/dev/null || continue
 _ci=${_cx%% *}; _cs=$1 _cp=$2 _ch=$3 _ct=$4; set -- ${_cx##*') '}
@@ -104,7 +111,7 @@ done
 [ "$_cl" ]; do kill "-$1" $_cl 2>/dev/null || _cn=$((_cn+50))
 [ "$3" = a ] && [ $_cn -lt 150 ] || break; _cn=$((_cn+1)); done; [ $_cn -lt 50 ])sh";
 
-/// What a mark says.
+/// The content of a mark.
 class exec_mark {
  public:
   enum class kind { begun, ended, failed };
@@ -149,15 +156,15 @@ class exec_mark {
   }
 };
 
-/// Finds the marks in one output. What is between the first and the last is the command's own. Sans-I/O; holds back no
-/// more than a mark's length.
+/// Finds the marks in one output. The text between the first and the last mark is the command's output. Sans-I/O; holds
+/// back at most the length of a mark.
 class marked_output {
  public:
-  /// \param mark  starts with a byte that is nowhere else in it.
+  /// \param mark  its first byte occurs only once in it.
   explicit marked_output(std::string mark) : mark_(std::move(mark)) {}
 
-  /// \param own    takes what the command has written, as `std::string_view`.
-  /// \param found  takes each `exec_mark`.
+  /// \param own    receives the command's output, as `std::string_view`.
+  /// \param found  receives each `exec_mark`.
   template <class Own, class Found>
   void feed(std::string_view input, Own own, Found found) {
     while (!input.empty()) {
@@ -191,7 +198,7 @@ class marked_output {
     }
   }
 
-  /// Nothing more comes.
+  /// Handles the end of the output.
   template <class Own>
   void finish(Own own) {
     if (matched_ > 0) give_back(own);
@@ -211,7 +218,7 @@ class marked_output {
   bool in_mark_ = false;
 };
 
-/// A word for `printf %b`: plain ASCII, whatever bytes it has.
+/// Escapes a word for `printf %b`: the result is plain ASCII.
 inline std::string escaped_word(std::string_view word) {
   std::string all;
   for (const char c : word) {
@@ -230,22 +237,32 @@ inline std::string escaped_word(std::string_view word) {
   return all;
 }
 
-/// The words of an exec, and its variables. Words that are not UTF-8 cannot go through JSON, and are escaped.
+/// The source from which the end of a command with a terminal is known.
+enum class terminal_end {
+  told_by_daemon,  ///< the command replaces the script
+  marked,          ///< the script waits for it, ends its remaining processes, and reports its end
+};
+
+/// The words of an exec, and its variables. Words that are not UTF-8 cannot be sent in JSON, and are escaped.
 class exec_order {
  public:
-  /// \param mark       as `marked_output` has it.
-  /// \param size       of its terminal, where it has one.
-  /// \param linger     how long what it leaves behind may go on.
+  /// \param mark       as for `marked_output`.
+  /// \param size       of its terminal, if it has one.
+  /// \param linger     time for which its remaining processes may continue.
   /// \param variables  `NAME=value`.
+  /// \param ends       the source of the end of a command with a terminal.
   exec_order(const std::string& mark, const std::string& directory, const std::optional<terminal_size>& size,
              std::chrono::milliseconds linger, const std::vector<std::string>& variables,
-             const std::vector<std::string>& command) {
-    std::vector<std::string> late;  // set by the script
+             const std::vector<std::string>& command, terminal_end ends = terminal_end::told_by_daemon) {
+    std::vector<std::string> late;  // variables that the script sets
     for (const std::string& each : variables) (is_valid_utf8(each) ? variables_ : late).push_back(each);
     const bool escapes = !late.empty() || !std::all_of(command.begin(), command.end(),
                                                        [](const auto& one) { return is_valid_utf8(one); });
     words_ = {"/bin/sh", "-c", std::string(exec_script), "sh", mark, directory};
-    words_.push_back(size ? std::to_string(size->rows()) + " " + std::to_string(size->columns()) : "");
+    std::string dimensions;
+    if (size) dimensions = std::to_string(size->rows()) + " " + std::to_string(size->columns());
+    if (size && ends == terminal_end::marked) dimensions += " m";
+    words_.push_back(std::move(dimensions));
     const std::string thousandths = std::to_string(1000 + linger.count() % 1000).substr(1);
     words_.push_back(std::to_string(linger.count() / 1000) + "." + thousandths);
     words_.push_back(escapes ? "1" : "");
@@ -257,7 +274,7 @@ class exec_order {
   const std::vector<std::string>& words() const noexcept { return words_; }
   const std::vector<std::string>& variables() const noexcept { return variables_; }
 
-  /// More than Linux lets a program be called with, which would not say a word of it.
+  /// Returns true if the words are longer than Linux accepts for a program. The daemon would not report that.
   bool is_too_long() const {
     constexpr std::size_t most = std::size_t{2} * 1024 * 1024 - 64 * 1024;
     std::size_t all = 0;
@@ -269,7 +286,7 @@ class exec_order {
     return all >= most;
   }
 
-  /// A shell sets the variables whose values are not UTF-8, so it must be able to name them.
+  /// Returns true if a shell can set the variables whose values are not UTF-8: their names must be valid in a shell.
   /// \param variables  `NAME=value`.
   static bool can_set(const std::vector<std::string>& variables) {
     return std::all_of(variables.begin(), variables.end(), [](const std::string& each) {
@@ -289,4 +306,4 @@ class exec_order {
   std::vector<std::string> variables_;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -5,6 +5,7 @@
 #include <cofferdam/backends/docker/detail/json.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/worded_category.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
@@ -18,34 +19,33 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker {
 
 namespace detail {
 
-class http_status_category final : public std::error_category {
+class status_words {
  public:
-  const char* name() const noexcept override { return "http status"; }
-  std::string message(int value) const override { return "HTTP status " + std::to_string(value); }
+  static constexpr const char* name = "http status";
+  static std::string message(int value) { return "HTTP status " + std::to_string(value); }
 };
 
 }  // namespace detail
 
-/// The category of `error::cause()` where the daemon refused: the value is the status, 404.
+/// Returns the category of `error::cause()` for a refusal by the daemon: the value is the HTTP status, such as 404.
 inline const std::error_category& http_status_category() noexcept {
-  static const detail::http_status_category category;
-  return category;
+  return cofferdam::detail::category_of<detail::status_words>();
 }
 
-/// What the daemon was asked to do, for the sentence when it does not.
+/// A call to the daemon, described for its error message.
 class api_call {
  public:
   /// \param doing    `create the container`.
-  /// \param subject  its name: of an image, a container; may be empty.
-  /// \param address  the daemon's, as `daemon_location::address()`.
+  /// \param subject  the name of the image or container; may be empty.
+  /// \param address  the daemon's address, from `daemon_location::address()`.
   api_call(std::string doing, std::string subject, std::string address)
       : doing_(std::move(doing)), subject_(std::move(subject)), address_(std::move(address)) {}
 
-  /// `docker: cannot create the container "x" (unix:///var/run/docker.sock)`.
+  /// Returns `docker: cannot create the container "x" (unix:///var/run/docker.sock)`.
   std::string failed() const {
     std::string text = "docker: cannot " + doing_;
     if (!subject_.empty()) text += " \"" + one_line(subject_, 120) + "\"";
@@ -60,7 +60,7 @@ class api_call {
 
 namespace detail {
 
-// Addresses in a daemon's sentences may have a user and a password in them.
+// Removes users and passwords from addresses in a daemon's message.
 inline std::string without_passwords(std::string_view text) {
   std::string safe;
   while (!text.empty()) {
@@ -85,14 +85,14 @@ inline std::string shown_message(std::string_view text) {
 
 inline bool holds(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-// What a sentence of the daemon means, and what to do about it. Podman says 500 where Docker has a status.
+// The meaning of a daemon's message, and the remedy. Podman sends 500 where Docker has a specific status.
 struct api_verdict {
   errc code;
   const char* advice;
 };
 
 inline api_verdict judge(unsigned status, std::string_view said) {
-  // First: what follows in such a sentence is the Dockerfile's own text, and could be any of those below.
+  // Must be first: the rest of such a message is text of the Dockerfile, and could match any case below.
   if (holds(said, "returned a non-zero code") || holds(said, "executor failed running") ||
       holds(said, "did not complete successfully"))
     return {errc::provider_failed, "a command of the Dockerfile failed: the build's output says why"};
@@ -147,8 +147,8 @@ inline api_verdict judge(unsigned status, std::string_view said) {
 
 }  // namespace detail
 
-/// The sentence in an answer that is an error: `message` of the JSON (Podman's `cause`, too), or the text itself.
-/// Any bytes; from the daemon, so never trusted.
+/// Returns the message in an error response: `message` of the JSON (for Podman also `cause`), or the text itself. Any
+/// bytes; untrusted.
 inline std::string api_message(std::string_view body) {
   std::error_code failure;
   const boost::json::value value = boost::json::parse(boost::json::string_view(body.data(), body.size()), failure);
@@ -158,14 +158,15 @@ inline std::string api_message(std::string_view body) {
   return std::string(said.empty() ? detail::text_at(*object, "cause") : said);
 }
 
-/// An answer that is an error, as what to throw.
+/// Converts an error response to an exception.
 ///
-/// Names the call, the daemon, the status, what the daemon said (quoted, escaped, without passwords) and what to do.
+/// The sentence has the call, the daemon, the status, the daemon's message (quoted, escaped, without passwords) and a
+/// remedy.
 /// \param status  100 to 599; becomes `cause()`, in `http_status_category()`.
 /// \param body    JSON, text, or nothing. Keep no more than 64 KiB of it.
 /// \par Errors    `errc`: not_found, already_exists, permission_denied, invalid_argument, unsupported, io_error (disk
 ///                full), provider_lost (the container is gone or stopped), provider_failed (all else).
-/// \par Source    Engine API, the answers of each call; what daemons really say.
+/// \par Source    Engine API, the responses of each call; messages of real daemons.
 inline error api_error(unsigned status, std::string_view body, const api_call& call) {
   const std::string said = api_message(body);
   const detail::api_verdict verdict = detail::judge(status, said);
@@ -175,15 +176,15 @@ inline error api_error(unsigned status, std::string_view body, const api_call& c
   return error(verdict.code, text + "; " + verdict.advice, cause);
 }
 
-/// An error that came in the middle of an answer that began well (pull, build), as what to throw.
+/// Makes the error for a failure in the middle of a successful response (pull, build).
 inline error stream_error(std::string_view said, const api_call& call) {
   return error(detail::judge(0, said).code,
                call.failed() + ": " + detail::shown_message(said) + "; " + detail::judge(0, said).advice);
 }
 
-/// A connection that did not come about, as what to throw.
-/// \param cause  of the system; which one decides what to do.
-/// \param tried  of `daemon_search`: where else was looked.
+/// Makes the error for a failed connection.
+/// \param cause  of the system; it determines the remedy.
+/// \param tried  from `daemon_search`: the other addresses.
 inline error connect_error(std::error_code cause, std::string_view address,
                            const std::vector<std::string>& tried = {}) {
   std::string text = "docker: cannot connect to " + std::string(address) + ": ";
@@ -206,4 +207,4 @@ inline error connect_error(std::error_code cause, std::string_view address,
   return error(code, text, cause);
 }
 
-}  // namespace cofferdam::inline v0::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker

@@ -13,14 +13,14 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker {
 
 /// A version of the Engine API: `1.41`.
 class api_version {
  public:
   constexpr api_version(unsigned major, unsigned minor) noexcept : major_(major), minor_(minor) {}
 
-  /// Reads `1.41`: two numbers of at most four digits. Nothing for anything else.
+  /// Parses `1.41`: two numbers of at most four digits. No value for anything else.
   static std::optional<api_version> parse(std::string_view text) noexcept {
     const std::size_t dot = std::min(text.find('.'), text.size());
     const std::optional<unsigned> major = number(text.substr(0, dot));
@@ -30,7 +30,7 @@ class api_version {
   }
 
   std::string text() const { return std::to_string(major_) + "." + std::to_string(minor_); }
-  /// What stands before each path but `/_ping`: `/v1.41`.
+  /// Returns the prefix of each path except `/_ping`: `/v1.41`.
   std::string path_prefix() const { return "/v" + text(); }
 
   friend constexpr auto operator<=>(const api_version&, const api_version&) = default;
@@ -50,15 +50,15 @@ class api_version {
   unsigned minor_;
 };
 
-/// The oldest version that has all that is used here: Docker 20.10, Podman 4.
+/// The oldest version with all features used here: Docker 20.10, Podman 4.
 inline constexpr api_version oldest_api{1, 41};
 /// The newest version whose changes are known here.
 inline constexpr api_version newest_api{1, 51};
 
-/// Whose daemon it is.
+/// The product that the daemon belongs to.
 enum class engine_kind { docker, podman };
 
-/// What the headers of the answer to `HEAD /_ping` (or `GET`) say.
+/// The headers of the response to `HEAD /_ping` (or `GET`).
 /// \par Source  Engine API, "Ping".
 class ping_answer {
  public:
@@ -74,11 +74,11 @@ class ping_answer {
     }
   }
 
-  /// The newest version that the daemon speaks; nothing where it did not say, or it is no Docker daemon.
+  /// Returns the newest version that the daemon supports; no value if it sent none, or is not a Docker daemon.
   const std::optional<api_version>& version() const noexcept { return version_; }
-  /// `linux`, `windows`; empty where it did not say.
+  /// Returns `linux` or `windows`; empty if the daemon sent none.
   const std::string& operating_system() const noexcept { return operating_system_; }
-  /// Whether the daemon prefers BuildKit for builds.
+  /// Returns true if the daemon prefers BuildKit for builds.
   bool has_buildkit() const noexcept { return has_buildkit_; }
   engine_kind kind() const noexcept { return kind_; }
 
@@ -95,12 +95,12 @@ class ping_answer {
   engine_kind kind_ = engine_kind::docker;
 };
 
-/// The version to speak with a daemon: the newest that both know.
-/// \param address  how sentences call the daemon.
-/// \param wanted   what DOCKER_API_VERSION holds: this one and no other, where it is not empty.
+/// Returns the version to use with a daemon: the newest that both sides support.
+/// \param address  the daemon's address for error messages.
+/// \param wanted   the value of DOCKER_API_VERSION: if it is not empty, exactly this version.
 /// \throws         error{errc::unsupported}: the daemon is too old, or runs Windows containers;
-///                 error{errc::provider_failed}: it is no Docker daemon; error{errc::invalid_argument} for what
-///                 DOCKER_API_VERSION holds.
+///                 error{errc::provider_failed}: it is not a Docker daemon; error{errc::invalid_argument} for an
+///                 invalid DOCKER_API_VERSION.
 inline api_version negotiate(const ping_answer& ping, std::string_view address, std::string_view wanted = {}) {
   const std::string daemon = "docker: the daemon at " + std::string(address);
   if (!ping.version())
@@ -123,4 +123,4 @@ inline api_version negotiate(const ping_answer& ping, std::string_view address, 
   return std::min(*ping.version(), newest_api);
 }
 
-}  // namespace cofferdam::inline v0::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker

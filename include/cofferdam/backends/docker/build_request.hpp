@@ -9,55 +9,63 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
-namespace cofferdam::inline v0::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker {
 
-/// An image that is to be built: what `docker build` is told. A value; setters chain.
+/// The settings of an image build, as for `docker build`. A value; setters chain.
 /// \par Source  Engine API, "Build an image".
 class build_request {
  public:
-  /// \param context  a folder of this machine: what the Dockerfile may COPY.
+  /// \param context  a folder of this machine with the files that the Dockerfile may COPY; or a Dockerfile in that
+  ///                 folder.
   explicit build_request(std::filesystem::path context) : context_(std::move(context)) {}
 
-  /// The Dockerfile, where it is not `Dockerfile` in the context; it may lie outside. A relative path is relative to this
-  /// process's working directory.
-  build_request& dockerfile(std::filesystem::path path) & {
+  /// Sets the Dockerfile, if it is not `Dockerfile` in the context. It may be outside of the context. A relative path
+  /// is relative to this process's working directory.
+  build_request& dockerfile(std::filesystem::path path) {
     dockerfile_ = std::move(path);
     return *this;
   }
-  build_request&& dockerfile(std::filesystem::path path) && { return std::move(dockerfile(std::move(path))); }
 
-  /// A value for an `ARG`. **Not for secrets**: it can be read in the image's history.
+  /// Sets the value of an `ARG`. **Not for secrets**: it can be read in the image's history.
   /// \throws error{errc::invalid_argument} for a name or value that is not UTF-8, or an empty name.
-  build_request& argument(std::string name, std::string value) & {
+  build_request& argument(std::string name, std::string value) {
     if (name.empty() || name.find('=') != std::string::npos || !is_valid_utf8(name) || !is_valid_utf8(value))
       throw error(errc::invalid_argument, "docker: a build argument needs a name without '=', and UTF-8");
     arguments_.insert_or_assign(std::move(name), std::move(value));
     return *this;
   }
-  build_request&& argument(std::string name, std::string value) && {
-    return std::move(argument(std::move(name), std::move(value)));
-  }
 
-  /// The stage to stop at.
-  build_request& target(std::string stage) & {
+  /// Sets the stage to stop at.
+  build_request& target(std::string stage) {
     if (!is_valid_utf8(stage)) throw error(errc::invalid_argument, "docker: the target of a build is not UTF-8");
     target_ = std::move(stage);
     return *this;
   }
-  build_request&& target(std::string stage) && { return std::move(target(std::move(stage))); }
 
-  /// The network of the Dockerfile's RUN lines: `none`, `bridge`, or one of the daemon's. Default: the daemon's own
-  /// default, since most Dockerfiles install something; what the commands later have is `container_options::network`.
-  build_request& network(std::string name) & {
+  /// Sets the network of the Dockerfile's RUN lines: `none`, `bridge`, or a network of the daemon. Default: the
+  /// daemon's default, because most Dockerfiles install packages. `container_options::network` sets the network of
+  /// commands.
+  build_request& network(std::string name) {
     if (name == "host" || name.find_first_of(" \t\r\n/?&") != std::string::npos)
       throw error(errc::invalid_argument,
                   "docker: the network of a build is none, bridge or one by name, not the host's");
     network_ = std::move(name);
     return *this;
   }
-  build_request&& network(std::string name) && { return std::move(network(std::move(name))); }
+
+  /// Returns the same request with a folder as its context: if a file was given, its folder, with the file as the
+  /// Dockerfile. Reads the disk.
+  build_request with_folder() const {
+    build_request copy = *this;
+    std::error_code ignored;
+    if (!dockerfile_.empty() || !std::filesystem::is_regular_file(context_, ignored)) return copy;
+    copy.dockerfile_ = context_;
+    copy.context_ = context_.has_parent_path() ? context_.parent_path() : std::filesystem::path(".");
+    return copy;
+  }
 
   const std::filesystem::path& context() const noexcept { return context_; }
   const std::filesystem::path& dockerfile() const noexcept { return dockerfile_; }
@@ -73,4 +81,4 @@ class build_request {
   std::string network_;
 };
 
-}  // namespace cofferdam::inline v0::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker

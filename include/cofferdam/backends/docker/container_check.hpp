@@ -5,6 +5,7 @@
 #include <cofferdam/backends/docker/api_version.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/protections.hpp>
 
 #include <boost/json/array.hpp>
@@ -20,20 +21,20 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker {
 
-/// What came of the walls that were asked for.
+/// The result of comparing the requested isolation with the real one.
 class container_check {
  public:
   container_check(protections walls, std::vector<std::string> missing)
       : walls_(std::move(walls)), missing_(std::move(missing)) {}
 
-  /// The walls that stand. Says nothing of host death, which is the connection's to end.
+  /// Returns the isolation that exists. It does not include host death, which depends on the connection.
   const protections& walls() const noexcept { return walls_; }
-  /// What the daemon did not do, a few words each; empty where it did everything.
+  /// Returns short descriptions of the settings that the daemon did not apply; empty if it applied all.
   const std::vector<std::string>& missing() const noexcept { return missing_; }
 
-  /// \throws error{errc::provider_failed} that lists what is missing. The container must not be started then.
+  /// \throws error{errc::provider_failed} with the missing settings. The container must not be started then.
   void require() const {
     if (missing_.empty()) return;
     std::string text = "docker: the daemon made the container, but not as it was asked to: ";
@@ -88,7 +89,7 @@ class container_checker {
 
   static std::string_view capability(std::string_view name) { return name.starts_with("CAP_") ? name.substr(4) : name; }
 
-  // Docker repeats what it was told. Podman lists each capability of its own default set that it took away.
+  // Docker repeats the requested list. Podman lists each capability of its own default set that it removed.
   bool drops_all() const {
     const boost::json::array* const dropped = array_at(host_, "CapDrop");
     if (holds_text(dropped, "ALL")) return true;
@@ -138,7 +139,8 @@ class container_checker {
 
   void check_limits() {
     if (expect(same_number("Memory"), "the memory limit was not set")) {
-      // Kernels without swap accounting cannot limit swap, and the daemon then says so: weaker, but no lie.
+      // Kernels without swap accounting cannot limit swap, and the daemon then reports that: the limit is weaker, and
+      // reported as such.
       const bool unlimited = number_at(host_, "MemorySwap").value_or(0) <= 0;
       if (unlimited || expect(same_number("MemorySwap"), "swap was not switched off"))
         walls_.set(protection::memory, "limit of " + std::to_string(*number_at(host_, "Memory")) + " bytes, " +
@@ -160,10 +162,10 @@ class container_checker {
            });
   }
 
-  // Anything that is shared with the host, or with another container, shows as `host` or `container:x`.
+  // A namespace that is shared with the host or another container is shown as `host` or `container:x`.
   bool is_shared(const char* key) const {
     const std::string_view mode = text_at(host_, key);
-    if (mode == "shareable") return kind_ != engine_kind::podman;  // whose word it is for `private`
+    if (mode == "shareable") return kind_ != engine_kind::podman;  // Podman reports `shareable` for `private`
     return mode == "host" || mode.starts_with("container:") || mode.starts_with("ns:");
   }
 
@@ -196,19 +198,34 @@ class container_checker {
     fine &= expect(is_empty(host_, "VolumesFrom"), "it has the volumes of another container");
     const boost::json::object& tmpfs = object_or_empty(asked_host_, "Tmpfs");
     const boost::json::object& given = object_or_empty(host_, "Tmpfs");
-    for (const auto& [path, how] : tmpfs)
-      fine &= expect(given.contains(path), "there is no tmpfs at " + std::string(path.data(), path.size()));
+    for (const auto& [key, how] : tmpfs) {
+      const std::string path(key.data(), key.size());
+      fine &= expect(given.contains(key), "there is no tmpfs at " + path);
+      if (path != "/tmp" && path != text_at(asked_, "WorkingDir") && how.is_string())
+        describe_memory(path, std::string_view(how.get_string().data(), how.get_string().size()));
+    }
     std::size_t binds = 0;
     fine &= check_mounts(binds);
     if (!fine) return;
     std::string words = read_only ? "the image's files, read-only" : "the image's files, a copy of its own";
+    for (const std::string& one : volumes_) words += ", " + one;
     if (binds > 0) words += ", and " + std::to_string(binds) + (binds == 1 ? " folder" : " folders") + " of the host";
     walls_.set(protection::files, words);
   }
 
-  // Each mount that was asked for is there, and no folder of the host besides.
+  // Reports writable memory besides the workspace and /tmp, and writable parts of the daemon's disk.
+  void describe_memory(const std::string& path, std::string_view how) {
+    const std::size_t at = how.find("size=");
+    if (at == std::string_view::npos) return;
+    const std::string_view digits = how.substr(at + 5, how.substr(at + 5).find(','));
+    volumes_.push_back(std::string(digits) + " bytes of memory at " + path);
+  }
+
+  // Each requested mount exists, and no other: no folder of the host, and no VOLUME of the image, which would be a
+  // folder on the daemon's disk.
   bool check_mounts(std::size_t& binds) {
     static const boost::json::array none;
+    const boost::json::object& tmpfs = object_or_empty(asked_host_, "Tmpfs");
     const boost::json::array* const wanted = array_at(asked_host_, "Mounts");
     const boost::json::array* const given = array_at(inspected_, "Mounts");
     bool fine = true;
@@ -218,19 +235,34 @@ class container_checker {
       const boost::json::object* const have = mount_at(given == nullptr ? none : *given, text_at(*want, "Target"));
       const std::string target(text_at(*want, "Target"));
       const bool bind = text_at(*want, "Type") == "bind";
+      const std::string_view source = text_at(*want, "Source");
       const bool same = have != nullptr && text_at(*have, "Type") == text_at(*want, "Type") &&
-                        text_at(*have, bind ? "Source" : "Name") == text_at(*want, "Source");
+                        (source.empty() || text_at(*have, bind ? "Source" : "Name") == source);
       fine &= expect(same, "the mount at " + target + " is not there, or another");
+      if (!bind && !target.starts_with("/.cofferdam")) describe_volume(*want, target);
       if (same && is_true_at(*want, "ReadOnly")) fine &= expect(!is_writable(*have), target + " is not read-only");
-      if (bind && !target.starts_with("/.cofferdam")) ++binds;  // ours has nothing of the host's in it
+      if (bind && !target.starts_with("/.cofferdam")) ++binds;  // our own mount contains no files of the host
     }
     for (const boost::json::value& one : given == nullptr ? none : *given) {
       const boost::json::object* const have = one.if_object();
-      if (have == nullptr || text_at(*have, "Type") != "bind") continue;
-      fine &= expect(mount_at(wanted == nullptr ? none : *wanted, text_at(*have, "Destination"), "Target") != nullptr,
-                     "a folder of the host is at " + std::string(text_at(*have, "Destination")));
+      if (have == nullptr) continue;
+      const std::string_view path = text_at(*have, "Destination");
+      const bool is_wanted = mount_at(wanted == nullptr ? none : *wanted, path, "Target") != nullptr ||
+                             (text_at(*have, "Type") == "tmpfs" && tmpfs.contains(path));
+      fine &= expect(is_wanted, "nobody asked for the " + one_line(text_at(*have, "Type"), 40) + " mount at " +
+                                    one_line(path, 120));
     }
     return fine;
+  }
+
+  void describe_volume(const boost::json::object& want, const std::string& target) {
+    const boost::json::object& how = object_or_empty(want, "VolumeOptions");
+    const boost::json::object& driver = object_or_empty(how, "DriverConfig");
+    const std::string_view memory = text_at(object_or_empty(driver, "Options"), "o");
+    if (!memory.empty())
+      describe_memory(target, memory);
+    else if (!is_true_at(want, "ReadOnly"))
+      volumes_.push_back("the daemon's disk without a limit at " + target);
   }
 
   static bool is_writable(const boost::json::object& have) {
@@ -272,18 +304,21 @@ class container_checker {
   engine_kind kind_;
   protections walls_;
   std::vector<std::string> missing_;
+  std::vector<std::string> volumes_;
 };
 
 }  // namespace detail
 
-/// Compares what was asked of the daemon with what it did: both Docker and Podman ignore fields that they do not know.
+/// Compares the requested settings with those that the daemon has applied: both Docker and Podman ignore fields that
+/// they do not know.
 /// \param asked      `create_request::body()`.
-/// \param inspected  the answer to `GET /containers/ID/json`, before the container is started.
-/// \return           the walls that stand, and what is missing. What the answer does not say is missing.
+/// \param inspected  the response to `GET /containers/ID/json`, before the container is started.
+/// \return           the isolation that exists, and the missing settings. A setting that the response does not contain
+///                   is missing.
 /// \par Source       Engine API, "Inspect a container".
 inline container_check check_container(const boost::json::object& asked, const boost::json::object& inspected,
                                        engine_kind kind = engine_kind::docker) {
   return detail::container_checker(asked, inspected, kind).check();
 }
 
-}  // namespace cofferdam::inline v0::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker

@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/docker/detail/host_power.hpp>
 #include <cofferdam/backends/docker/host_view.hpp>
 #include <cofferdam/backends/docker/owner.hpp>
 #include <cofferdam/core/error.hpp>
@@ -11,7 +12,6 @@
 #include <cofferdam/core/workspace_path.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker {
 
 namespace detail {
 
@@ -29,13 +29,13 @@ inline error bad_option(const std::string& what) { return error(errc::invalid_ar
 
 inline std::string quoted(std::string_view text) { return "\"" + one_line(text, 120) + "\""; }
 
-// Text for JSON and for the kernel: the daemon would change what is not UTF-8, and cut at a NUL.
+// Requires text that is valid for JSON and for the kernel: the daemon would change invalid UTF-8, and cut at a NUL.
 inline void require_text(std::string_view text, const std::string& what) {
   if (text.find('\0') != std::string_view::npos) throw bad_option(what + " has a NUL byte in it");
   if (!is_valid_utf8(text)) throw bad_option(what + " is not UTF-8, which the daemon would change");
 }
 
-// A name as the daemon has them, for volumes, networks, runtimes and containers.
+// Returns true for a valid name of a volume, network, runtime or container.
 inline bool is_engine_name(std::string_view text) {
   const auto is_plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -44,7 +44,7 @@ inline bool is_engine_name(std::string_view text) {
          std::all_of(text.begin(), text.end(), [&](char c) { return is_plain(c) || c == '_' || c == '.' || c == '-'; });
 }
 
-// A path in the container, in its one spelling. Never `/` itself, and never where the kernel's own files are.
+// Returns a normalized path in the container. Refuses `/` itself, and places of the kernel's own files.
 inline std::string guest_path(std::string_view path, const std::string& what) {
   require_text(path, what);
   if (!path.starts_with('/')) throw bad_option(what + " " + quoted(path) + " does not start with /");
@@ -65,38 +65,45 @@ inline std::string guest_path(std::string_view path, const std::string& what) {
 
 }  // namespace detail
 
-/// Memory of its own at a path of the container: empty at first, gone with it.
+/// An in-memory file system at a path of the container: empty at first, removed with the container.
 class tmpfs_mount {
  public:
   /// \param target  absolute.
-  /// \param bytes   how much it may hold; counts against the container's memory. 4096 or more.
+  /// \param bytes   maximum size in bytes; counts against the container's memory. 4096 or more.
   tmpfs_mount(std::string_view target, std::uint64_t bytes)
       : target_(detail::guest_path(target, "the path of a tmpfs")), bytes_(bytes) {
     if (bytes < 4096) throw detail::bad_option("a tmpfs has at least 4096 bytes");
   }
+  /// A tmpfs of `container_options::volume_size()` bytes.
+  explicit tmpfs_mount(std::string_view target) : target_(detail::guest_path(target, "the path of a tmpfs")) {}
 
-  /// Lets programs be run from it. Docker's own default is that they cannot.
-  tmpfs_mount&& executable() && {
+  /// Allows programs on it to be executed. Docker's default forbids this.
+  tmpfs_mount& executable() {
     executable_ = true;
-    return std::move(*this);
+    return *this;
   }
 
   const std::string& target() const noexcept { return target_; }
+  /// Returns the size; 0 if none was given.
   std::uint64_t bytes() const noexcept { return bytes_; }
   bool is_executable() const noexcept { return executable_; }
 
  private:
   std::string target_;
-  std::uint64_t bytes_;
+  std::uint64_t bytes_ = 0;
   bool executable_ = false;
 };
 
-/// A folder of the daemon's machine, or one of its volumes, at a path of the container.
+/// A folder of the daemon's machine, or one of its volumes, mounted at a path of the container.
 class mount {
  public:
-  /// A folder of the **daemon's** machine, which must be there.
-  /// \param source  absolute there. What gives power over that machine is refused: its root, its /proc, /sys, /dev, and
-  ///                what holds a daemon's socket. (Looks at the name, not at links: the daemon is perhaps elsewhere.)
+  /// Mounts an existing folder of the **daemon's** machine.
+  /// \param source  absolute on that machine. Folders that give control over the machine are refused: its root, its
+  ///                /proc, /sys, /dev, and every folder that is, is in, or contains a place with the sockets or the
+  ///                state of a service that runs programs as root (Docker, Podman, containerd, CRI-O, kubelet, k3s,
+  ///                systemd, D-Bus, libvirt, LXD, snapd, those in users' homes). `/var/run` counts as `/run`. If the
+  ///                daemon is on this machine, `open` also follows symbolic links, and refuses a home that contains
+  ///                such a place.
   /// \param target  absolute in the container.
   /// \throws        error{errc::invalid_argument}.
   static mount bind(std::string_view source, std::string_view target) {
@@ -111,14 +118,14 @@ class mount {
       clean += '/';
       clean += part;
     }
-    if (clean.empty() || gives_power(clean))
+    if (detail::gives_power(clean))
       throw detail::bad_option(
           "the source of a mount, " + detail::quoted(source) +
           ", would give the container power over the daemon's machine; mount a folder of your own");
     return mount(true, std::move(clean), target);
   }
 
-  /// A volume, made where it is missing.
+  /// Mounts a volume, which is made if it is missing.
   static mount volume(std::string_view name, std::string_view target) {
     if (!detail::is_engine_name(name) || name.size() < 2)
       throw detail::bad_option("a volume cannot be called " + detail::quoted(name) +
@@ -126,10 +133,10 @@ class mount {
     return mount(false, std::string(name), target);
   }
 
-  /// Only to be read.
-  mount&& read_only() && {
+  /// Makes the mount read-only.
+  mount& read_only() {
     read_only_ = true;
-    return std::move(*this);
+    return *this;
   }
 
   bool is_bind() const noexcept { return is_bind_; }
@@ -141,46 +148,35 @@ class mount {
   mount(bool is_bind, std::string source, std::string_view target)
       : is_bind_(is_bind), source_(std::move(source)), target_(detail::guest_path(target, "the target of a mount")) {}
 
-  static bool gives_power(std::string_view path) {
-    using cofferdam::detail::is_beneath;
-    for (const std::string_view kernels : {"/proc", "/sys", "/dev"})
-      if (is_beneath(path, kernels)) return true;
-    constexpr std::array<std::string_view, 6> sockets{
-        "/run/docker.sock",     "/run/podman/podman.sock",     "/run/containerd/containerd.sock",
-        "/var/run/docker.sock", "/var/run/podman/podman.sock", "/var/run/containerd/containerd.sock"};
-    for (const std::string_view socket : sockets)
-      if (is_beneath(socket, path)) return true;
-    return path.ends_with("/docker.sock") || path.ends_with("/podman.sock") || path.ends_with("/containerd.sock") ||
-           is_beneath(path, "/var/lib/docker") || path == "/var/lib" || is_beneath(path, "/run/user");
-  }
-
   bool is_bind_;
   std::string source_;
   std::string target_;
   bool read_only_ = false;
 };
 
-/// When an image is fetched from its registry.
+/// The time when an image is pulled from its registry.
 enum class pull_policy {
-  missing,  ///< where the daemon does not have it
-  always,   ///< each time, so that a tag is what the registry says now
-  never,    ///< not at all: it has to be there
+  missing,  ///< if the daemon does not have it
+  always,   ///< each time, so that a tag is the registry's current one
+  never,    ///< never: the daemon must have it
 };
 
-/// What a container is like. Everything has a default, and the defaults are the narrow ones: no network, no
-/// capabilities, 1 GiB of memory and no swap, 2 CPUs, 256 processes.
+/// The settings of a container. Each has a default, and the defaults are restrictive: no network, no capabilities, 1
+/// GiB of memory and no swap, 2 CPUs, 256 processes.
 ///
-/// A value; setters chain and check: `container_options().network("bridge").memory(std::uint64_t{4} << 30)`. What is
-/// wrong is error{errc::invalid_argument} at once, in a sentence that names the option and shows no value of a
-/// variable.
+/// A value; setters chain and check: `container_options().network("bridge").memory(std::uint64_t{4} << 30)`. A wrong
+/// setting throws error{errc::invalid_argument} at once, with the option and without the value of a variable.
 /// \par Source  Engine API, "Create a container".
 class container_options {
  public:
   container_options() = default;
 
-  /// Who the commands are: `1000`, `1000:1000`, `app`, `app:staff`. A name must be in the image. Default: the image's
-  /// own user, and 1000:1000 for an image whose user is root.
-  container_options& user(std::string_view name) & {
+  /// Sets the user that commands run as: `1000`, `1000:1000`, `app`, `app:staff`. A name must exist in the image.
+  /// Default: the owner of the folder that is mounted (`mount::bind`) at the workspace, so that commands can work there
+  /// and the files they make belong to that owner; without one, the image's own user, and 1000:1000 for an image whose
+  /// user is root. The default is never root: a folder of root's gives a warning, and `user("0")` runs commands as
+  /// root, without capabilities.
+  container_options& user(std::string_view name) {
     const bool plain = !name.empty() && name.size() <= 128 && std::all_of(name.begin(), name.end(), [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
              std::string_view("._-:$").find(c) != std::string_view::npos;
@@ -192,116 +188,119 @@ class container_options {
     user_ = std::string(name);
     return *this;
   }
-  container_options&& user(std::string_view name) && { return std::move(user(name)); }
 
-  /// The workspace: where commands start, and what relative paths are relative to. Default: /workspace.
-  /// Where the image does not have it, the daemon makes it as root's own: whoever starts the container has to give it
-  /// to the commands' user, unless a tmpfs or a mount is there.
-  container_options& working_directory(std::string_view path) & {
+  /// Sets the workspace: the directory in which commands start, and to which relative paths refer. Default: /workspace.
+  /// If the image does not have it, the daemon makes it, owned by root. The code that starts the container must then
+  /// give it to the commands' user, unless it is a tmpfs or a mount.
+  container_options& working_directory(std::string_view path) {
     working_directory_ = detail::guest_path(path, "working_directory");
     return *this;
   }
-  container_options&& working_directory(std::string_view path) && { return std::move(working_directory(path)); }
 
-  /// A variable of every command.
-  container_options& variable(std::string_view name, std::string_view value) & {
+  /// Sets a variable of every command.
+  container_options& variable(std::string_view name, std::string_view value) {
     require_variable(name);
     detail::require_text(value, "the value of the variable " + detail::quoted(name));
     variables_.insert_or_assign(std::string(name), std::optional<std::string>(value));
     return *this;
   }
-  container_options&& variable(std::string_view name, std::string_view value) && {
-    return std::move(variable(name, value));
-  }
 
-  /// A variable that has the value it has in this process when the container is made. One that is not set then is left
-  /// out.
-  container_options& forward_variable(std::string_view name) & {
+  /// Sets a variable to its value in this process at the time when the container is made. If it is not set then, it is
+  /// left out, with a warning (see `set_warning_handler`).
+  container_options& forward_variable(std::string_view name) {
     require_variable(name);
     variables_.insert_or_assign(std::string(name), std::nullopt);
     return *this;
   }
-  container_options&& forward_variable(std::string_view name) && { return std::move(forward_variable(name)); }
 
-  /// \param bytes  all of the container's memory, tmpfs included; swap is none. At least 6 MiB. Default 1 GiB.
-  container_options& memory(std::uint64_t bytes) & {
+  /// \param bytes  limit of the container's memory, including tmpfs, without swap. At least 6 MiB. Default 1 GiB.
+  container_options& memory(std::uint64_t bytes) {
     if (bytes < std::uint64_t{6} * 1024 * 1024 || bytes > most_bytes)
       throw detail::bad_option("memory is at least 6 MiB (6291456 bytes), the least that the daemon takes");
     memory_ = bytes;
     return *this;
   }
-  container_options&& memory(std::uint64_t bytes) && { return std::move(memory(bytes)); }
 
-  /// \param count  how many CPUs' time it may use, 0.01 or more; more than there are is all of them. Default 2.
-  container_options& cpus(double count) & {
+  /// \param count  limit of CPU time in CPUs, 0.01 or more; a limit above the machine's number of CPUs means all.
+  ///               Default 2.
+  container_options& cpus(double count) {
     if (!(count >= 0.01) || !(count <= 65536)) throw detail::bad_option("cpus is a number from 0.01 to 65536");
     cpus_ = count;
     return *this;
   }
-  container_options&& cpus(double count) && { return std::move(cpus(count)); }
 
-  /// \param count  processes and threads, the warden's few included; 8 or more. Default 256.
-  container_options& pids(std::uint64_t count) & {
+  /// \param count  limit of processes and threads, including the warden's few; 8 or more. Default 256.
+  container_options& pids(std::uint64_t count) {
     if (count < 8 || count > 4'194'304) throw detail::bad_option("pids is a number from 8 to 4194304");
     pids_ = count;
     return *this;
   }
-  container_options&& pids(std::uint64_t count) && { return std::move(pids(count)); }
 
-  /// \param name  `none` (the default), `bridge`, or a network of the daemon's. Never the host's own, or another
-  ///              container's.
-  container_options& network(std::string_view name) & {
+  /// \param name  `none` (the default), `bridge`, or a network of the daemon. Never the host's network, or that of
+  ///              another container.
+  container_options& network(std::string_view name) {
     if (name == "host" || !detail::is_engine_name(name))
       throw detail::bad_option("network " + detail::quoted(name) +
                                " is refused: it is none, bridge, or the name of a network that you made for this");
     network_ = std::string(name);
     return *this;
   }
-  container_options&& network(std::string_view name) && { return std::move(network(name)); }
 
-  /// Lets the commands write wherever the image's permissions allow. The workspace then lies on the container's disk.
-  /// Default: all of the image is read-only, and the workspace and /tmp are memory, unless a tmpfs or a mount is there.
-  container_options& writable_root() & {
+  /// Makes the image's files writable as far as their permissions allow. The workspace is then on the container's disk.
+  /// Default: the image is read-only, and the workspace and /tmp are memory, unless a tmpfs or a mount is there.
+  container_options& writable_root() {
     read_only_root_ = false;
     return *this;
   }
-  container_options&& writable_root() && { return std::move(writable_root()); }
 
-  /// \param bytes  what the workspace may hold where it is memory; it counts against `memory()`. 4096 or more. Default:
+  /// \param bytes  maximum size of the workspace if it is memory; it counts against `memory()`. 4096 or more. Default:
   ///               half of the memory. /tmp has half of that.
-  container_options& workspace_size(std::uint64_t bytes) & {
+  container_options& workspace_size(std::uint64_t bytes) {
     if (bytes < 4096 || bytes > most_bytes) throw detail::bad_option("workspace_size is at least 4096 bytes");
     workspace_size_ = bytes;
     return *this;
   }
-  container_options&& workspace_size(std::uint64_t bytes) && { return std::move(workspace_size(bytes)); }
 
-  /// \throws also for a path where something else is already.
-  container_options& tmpfs(tmpfs_mount one) & {
+  /// \throws also for a path that is already in use.
+  container_options& tmpfs(tmpfs_mount one) {
     require_free(one.target());
     tmpfs_.push_back(std::move(one));
     return *this;
   }
-  container_options&& tmpfs(tmpfs_mount one) && { return std::move(tmpfs(std::move(one))); }
 
-  /// \throws also for a path where something else is already.
-  container_options& add(mount one) & {
+  /// Mounts empty memory of `volume_size()` bytes, from which programs can be executed. It may replace a VOLUME of the
+  /// image at this path.
+  container_options& tmpfs(std::string_view target) { return tmpfs(tmpfs_mount(target).executable()); }
+
+  /// Mounts a folder on the **daemon's disk, without a limit of size**, which is removed with the container: for a
+  /// VOLUME of the image that is too large for memory. It contains the image's content of that path.
+  ///
+  /// Without this, an image's VOLUME is memory with the folder's mode and owner: `volume_size()` bytes for all VOLUMEs
+  /// together, with the image's content. If the content does not fit, `open` throws error{errc::too_large}.
+  /// \throws also for a path that is already in use.
+  container_options& volume(std::string_view target) {
+    std::string path = detail::guest_path(target, "the path of a volume");
+    require_free(path);
+    volumes_.push_back(std::move(path));
+    return *this;
+  }
+
+  /// \throws also for a path that is already in use.
+  container_options& add(mount one) {
     require_free(one.target());
     mounts_.push_back(std::move(one));
     return *this;
   }
-  container_options&& add(mount one) && { return std::move(add(std::move(one))); }
 
-  /// \param name  of the daemon's runtimes: `runsc`. Default: the daemon's own.
-  container_options& runtime(std::string_view name) & {
+  /// \param name  a runtime of the daemon: `runsc`. Default: the daemon's own.
+  container_options& runtime(std::string_view name) {
     if (!detail::is_engine_name(name)) throw detail::bad_option("runtime " + detail::quoted(name) + " is no name");
     runtime_ = std::string(name);
     return *this;
   }
-  container_options&& runtime(std::string_view name) && { return std::move(runtime(name)); }
 
-  /// \param key  does not start with `cofferdam.`, which says whose a container is.
-  container_options& label(std::string_view key, std::string_view value) & {
+  /// \param key  must not start with `cofferdam.`, the prefix of the labels that mark the owner.
+  container_options& label(std::string_view key, std::string_view value) {
     detail::require_text(key, "the name of a label");
     detail::require_text(value, "the value of the label " + detail::quoted(key));
     const bool plain = !key.empty() && key.size() <= 256 && std::none_of(key.begin(), key.end(), [](char c) {
@@ -316,10 +315,9 @@ class container_options {
     labels_.insert_or_assign(std::string(key), std::string(value));
     return *this;
   }
-  container_options&& label(std::string_view key, std::string_view value) && { return std::move(label(key, value)); }
 
   /// \param name  `linux`, `linux/arm64`, `linux/arm/v7`. Default: the daemon's own.
-  container_options& platform(std::string_view name) & {
+  container_options& platform(std::string_view name) {
     const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-' || c == '/';
     });
@@ -329,14 +327,12 @@ class container_options {
     platform_ = std::string(name);
     return *this;
   }
-  container_options&& platform(std::string_view name) && { return std::move(platform(name)); }
 
   /// Default: missing.
-  container_options& pull(pull_policy when) & {
+  container_options& pull(pull_policy when) {
     pull_ = when;
     return *this;
   }
-  container_options&& pull(pull_policy when) && { return std::move(pull(when)); }
 
   const std::string& user() const noexcept { return user_; }
   const std::string& working_directory() const noexcept { return working_directory_; }
@@ -346,21 +342,27 @@ class container_options {
   const std::string& network() const noexcept { return network_; }
   bool has_read_only_root() const noexcept { return read_only_root_; }
   std::uint64_t workspace_size() const noexcept { return workspace_size_ != 0 ? workspace_size_ : memory_ / 2; }
+  /// Returns the bytes that all VOLUMEs of an image together may hold in memory: an eighth of the memory limit.
+  std::uint64_t volume_size() const noexcept { return memory_ / 8; }
   const std::vector<tmpfs_mount>& tmpfs() const noexcept { return tmpfs_; }
+  /// Returns the paths of `volume`.
+  const std::vector<std::string>& volumes() const noexcept { return volumes_; }
   const std::vector<mount>& mounts() const noexcept { return mounts_; }
   const std::string& runtime() const noexcept { return runtime_; }
   const std::map<std::string, std::string>& labels() const noexcept { return labels_; }
   const std::string& platform() const noexcept { return platform_; }
   pull_policy pull() const noexcept { return pull_; }
 
-  /// Whether something was put at exactly this path.
+  /// Returns true if there is a mount at exactly this path.
   bool has_at(std::string_view target) const {
     const auto is_there = [target](const auto& one) { return one.target() == target; };
-    return std::any_of(tmpfs_.begin(), tmpfs_.end(), is_there) || std::any_of(mounts_.begin(), mounts_.end(), is_there);
+    return std::any_of(tmpfs_.begin(), tmpfs_.end(), is_there) ||
+           std::any_of(mounts_.begin(), mounts_.end(), is_there) ||
+           std::find(volumes_.begin(), volumes_.end(), target) != volumes_.end();
   }
 
-  /// The variables with their values, as `NAME=value`, in order of their names.
-  /// \param missing  takes the names that are to be forwarded and are not set; null where nobody asks.
+  /// Returns the variables with their values, as `NAME=value`, in order of their names.
+  /// \param missing  receives the names that are to be forwarded and are not set; may be null.
   /// \throws         error{errc::invalid_argument} for a forwarded value that is not UTF-8, or not text.
   std::vector<std::string> environment(const host_view& host, std::vector<std::string>* missing = nullptr) const {
     std::vector<std::string> all;
@@ -402,10 +404,11 @@ class container_options {
   std::uint64_t workspace_size_ = 0;
   std::vector<tmpfs_mount> tmpfs_;
   std::vector<mount> mounts_;
+  std::vector<std::string> volumes_;
   std::string runtime_;
   std::map<std::string, std::string> labels_;
   std::string platform_;
   pull_policy pull_ = pull_policy::missing;
 };
 
-}  // namespace cofferdam::inline v0::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker

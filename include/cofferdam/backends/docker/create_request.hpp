@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -24,25 +25,52 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker {
 
-/// Who the first program of a container is, and who the commands are.
+/// The user of a container's first program, and of its commands.
 enum class command_user {
-  as_container,  ///< all are the container's user
-  set_by_first,  ///< the first program is root without capabilities but SETUID, SETGID and KILL, and becomes the
-                 ///< commands' user for each of them: so no command can kill it, or read its memory
+  as_container,  ///< all programs run as the container's user
+  /// the first program is root without capabilities except SETUID, SETGID and KILL, and switches to the commands' user
+  /// for each command, so that no command can kill it or read its memory
+  set_by_first,
 };
 
-/// The body of `POST /containers/create`, hardened: whatever the options say, there are no capabilities (see
-/// `command_user`), no new privileges, no swap, limits on memory, CPUs and processes, no core files, no log on the
-/// daemon's disk, no health check, no devices and no namespace of the host's. Nothing runs it: it is a value.
+/// Memory in place of a VOLUME that an image declares, with the mode and the owner of the image's folder.
+class image_volume {
+ public:
+  /// \param target       absolute in the container.
+  /// \param bytes        maximum size in bytes.
+  /// \param has_content  true if the image has files there: the daemon then mounts the memory and copies them.
+  image_volume(std::string target, std::uint64_t bytes, unsigned mode, std::uint32_t uid, std::uint32_t gid,
+               bool has_content)
+      : target_(std::move(target)), bytes_(bytes), mode_(mode), uid_(uid), gid_(gid), has_content_(has_content) {}
+
+  const std::string& target() const noexcept { return target_; }
+  std::uint64_t bytes() const noexcept { return bytes_; }
+  unsigned mode() const noexcept { return mode_; }
+  std::uint32_t uid() const noexcept { return uid_; }
+  std::uint32_t gid() const noexcept { return gid_; }
+  bool has_content() const noexcept { return has_content_; }
+
+ private:
+  std::string target_;
+  std::uint64_t bytes_;
+  unsigned mode_;
+  std::uint32_t uid_;
+  std::uint32_t gid_;
+  bool has_content_;
+};
+
+/// The body of `POST /containers/create`, hardened: under all options there are no capabilities (see `command_user`),
+/// no new privileges, no swap, limits on memory, CPUs and processes, no core files, no log on the daemon's disk, no
+/// health check, no devices and no namespace of the host. A value; it sends nothing.
 ///
 /// \par Source  Engine API 1.41, "Create a container"; each field was tried on a daemon.
 class create_request {
  public:
   /// \param image    a name or an id that the daemon has.
-  /// \param name     of the container: letters, digits, `_`, `.`, `-`; in use by no other.
-  /// \param entry    the first program and its arguments. Always given: what the image would start is not started.
+  /// \param name     of the container: letters, digits, `_`, `.`, `-`; unique.
+  /// \param entry    the first program and its arguments. Required: the image's own entry point is not started.
   /// \throws         error{errc::invalid_argument}.
   create_request(std::string image, std::string name, std::vector<std::string> entry, container_options options)
       : image_(std::move(image)), name_(std::move(name)), entry_(std::move(entry)), options_(std::move(options)) {
@@ -54,7 +82,7 @@ class create_request {
     for (const std::string& word : entry_) detail::require_text(word, "the container's first command");
   }
 
-  /// The first program waits for its children, like a warden: the daemon then adds no init of its own.
+  /// Declares that the first program reaps processes, like a warden: the daemon then adds no init program.
   create_request& reaps() & {
     reaps_ = true;
     return *this;
@@ -68,23 +96,30 @@ class create_request {
     image_user_ = std::string(name);
     return *this;
   }
-  /// Who the commands are, in numbers: for the memory that is mounted for them. Without this a user by name gets memory
-  /// that everybody may write.
+  /// Sets the owner of the folder that is mounted as the workspace; not root.
+  create_request& workspace_owner(std::uint32_t uid, std::uint32_t gid) & {
+    workspace_owner_ = std::to_string(uid) + ":" + std::to_string(gid);
+    return *this;
+  }
+  /// Sets the numeric ids of the commands, for memory that is mounted for them. Without them, if the user is given by
+  /// name, this memory is writable for everyone in the container.
   create_request& guest_ids(std::uint32_t uid, std::uint32_t gid) & {
     guest_ids_.emplace(uid, gid);
     return *this;
   }
-  /// The daemon's memory mounts have no owner (Podman's): what is mounted for the commands everybody there may write.
+  /// Declares that the daemon's memory mounts have no owner (Podman): memory mounted for the commands is then writable
+  /// for everyone in the container.
   create_request& unowned_memory() & {
     unowned_memory_ = true;
     return *this;
   }
-  /// A volume with the library's own programs, read-only. No mount of the options may be at, above or beneath it.
+  /// Mounts a volume with the library's own programs, read-only. No mount of the options may be at, above or beneath
+  /// it.
   create_request& programs(std::string volume, std::string_view target) & {
     programs_.emplace(mount::volume(volume, target).read_only());
     return *this;
   }
-  /// A folder of the host's with nothing in it but the socket that the first program connects to, read-only.
+  /// Mounts a folder of the host, read-only, that contains only the socket to which the first program connects.
   create_request& host_link(std::string folder, std::string_view target) & {
     host_link_.emplace(mount::bind(std::move(folder), target).read_only());
     return *this;
@@ -93,39 +128,52 @@ class create_request {
     host_link_.reset();
     return *this;
   }
+  /// Adds memory in place of a VOLUME of the image. Otherwise the daemon would mount a folder on its disk.
+  create_request& add(image_volume volume) & {
+    image_volumes_.push_back(std::move(volume));
+    return *this;
+  }
   create_request& owned_by(owner who, std::string host_name) & {
     owner_ = std::move(who);
     host_name_ = std::move(host_name);
     return *this;
   }
-  /// When anybody may sweep it away, whoever made it.
+  /// Sets the time after which any program may remove the container.
   create_request& deadline(std::chrono::system_clock::time_point when) & {
     deadline_ = when;
     return *this;
   }
-  /// How many CPUs the daemon has (`/info`, NCPU): it refuses to give more.
+  /// Sets the daemon's number of CPUs (`/info`, NCPU): the daemon refuses higher limits.
   create_request& host_cpus(unsigned count) & {
     host_cpus_ = count;
     return *this;
   }
-  /// The socket of the daemon itself, where it has one: no mount may bring it into the container.
+  /// Sets the path of the daemon's own socket, if it has one: no mount may bring it into the container.
   create_request& daemon_socket(std::string path) & {
     daemon_socket_ = std::move(path);
+    return *this;
+  }
+
+  /// Declares that the daemon is on this machine: mounts are checked here, including symbolic links.
+  create_request& local_daemon() & {
+    is_local_ = true;
     return *this;
   }
 
   const std::string& name() const noexcept { return name_; }
   const container_options& options() const noexcept { return options_; }
 
-  /// Who the commands are: what the options say; else the image's user, where that is not root; else 1000:1000.
+  /// Returns the user of commands: that of the options; else the owner of the folder that is mounted as the workspace;
+  /// else the image's user, if that is not root; else 1000:1000.
   std::string guest_user() const {
     if (!options_.user().empty()) return options_.user();
+    if (!workspace_owner_.empty()) return workspace_owner_;
     return is_root(image_user_) ? "1000:1000" : image_user_;
   }
 
-  /// The parameters of the request, percent-encoded, without `?`.
+  /// Returns the parameters of the request, percent-encoded, without `?`.
   std::string query() const {
-    std::string text = "name=" + name_;  // nothing in either that would have to be encoded, but slashes
+    std::string text = "name=" + name_;  // neither has characters that need encoding, except slashes
     if (!options_.platform().empty()) {
       text += "&platform=";
       for (const char c : options_.platform()) text += c == '/' ? std::string("%2F") : std::string(1, c);
@@ -133,12 +181,12 @@ class create_request {
     return text;
   }
 
-  /// The body.
-  /// \param host     where forwarded variables come from.
-  /// \param missing  takes the names of those that are not set.
-  /// \throws         error{errc::invalid_argument} for options that do not go together.
+  /// Returns the body.
+  /// \param host     the source of forwarded variables.
+  /// \param missing  receives the names that are not set.
+  /// \throws         error{errc::invalid_argument} for contradictory options.
   boost::json::object body(const host_view& host, std::vector<std::string>* missing = nullptr) const {
-    check_mounts();
+    check_mounts(host);
     boost::json::object body;
     body["Image"] = detail::json_text(image_);
     body["Entrypoint"] = texts(entry_);
@@ -162,7 +210,7 @@ class create_request {
  private:
   static bool is_root(std::string_view user) {
     std::string_view name = user.substr(0, user.find(':'));
-    if (name.starts_with('+') || name.starts_with('-')) name.remove_prefix(1);  // the runtime reads "+0" as a number
+    if (name.starts_with('+') || name.starts_with('-')) name.remove_prefix(1);  // the runtime parses "+0" as a number
     return name.empty() || name == "root" || name.find_first_not_of('0') == std::string_view::npos;
   }
 
@@ -172,18 +220,38 @@ class create_request {
     return array;
   }
 
-  void check_mounts() const {
+  void check_mounts(const host_view& host) const {
     const auto meets = [](std::string_view a, std::string_view b) {
       return cofferdam::detail::is_beneath(a, b) || cofferdam::detail::is_beneath(b, a);
     };
     for (const mount& one : options_.mounts()) {
-      if (one.is_bind() && !daemon_socket_.empty() && cofferdam::detail::is_beneath(daemon_socket_, one.source()))
-        throw detail::bad_option("the mount of " + detail::quoted(one.source()) +
-                                 " would bring the daemon's own socket into the container");
+      if (one.is_bind()) check_source(one, host);
       check_programs(one.target(), meets);
     }
     for (const tmpfs_mount& one : options_.tmpfs()) check_programs(one.target(), meets);
+    for (const std::string& target : options_.volumes()) check_programs(target, meets);
+    for (const image_volume& one : image_volumes_) check_programs(one.target(), meets);
     check_programs(options_.working_directory(), meets);
+  }
+
+  void check_source(const mount& one, const host_view& host) const {
+    const std::string real = is_local_ ? host.real(one.source()) : one.source();
+    const std::string place = "the mount of " + detail::quoted(one.source()) +
+                              (real == one.source() ? std::string() : ", which is " + detail::quoted(real) + ",");
+    if (!daemon_socket_.empty()) {
+      const std::string socket = detail::usual_spelling(is_local_ ? host.real(daemon_socket_) : daemon_socket_);
+      for (const std::string& source : {detail::usual_spelling(one.source()), detail::usual_spelling(real)})
+        if (cofferdam::detail::is_beneath(socket, source) || daemon_socket_ == source)
+          throw detail::bad_option(place + " would bring the daemon's own socket into the container");
+    }
+    if (detail::gives_power(real))
+      throw detail::bad_option(place +
+                               " would give the container power over the daemon's machine; mount a folder of your own");
+    if (!is_local_) return;
+    for (const std::string_view at_home : detail::powerful_places_at_home)
+      if (host.look(real + std::string(at_home)) != path_kind::nothing)
+        throw detail::bad_option(place + " holds " + detail::quoted(at_home.substr(1)) +
+                                 ", which gives power over the daemon's machine; mount a folder beneath it");
   }
 
   template <class Meets>
@@ -198,9 +266,10 @@ class create_request {
 
   boost::json::object labels() const {
     boost::json::object labels;
-    for (const auto& [key, value] : options_.labels()) labels[detail::json_key(key)] = detail::json_text(value);
-    // Last, so that nothing can stand in for them; and always, since those of the image would shine through.
-    labels[detail::json_key(owner_label_key)] = detail::json_text(owner_ ? owner_label(*owner_, name_).text() : "");
+    for (const auto& [key, value] : options_.labels()) labels[detail::json_view(key)] = detail::json_text(value);
+    // Last, so that no other label can replace them; and always set, because otherwise those of the image would be
+    // used.
+    labels[detail::json_view(owner_label_key)] = detail::json_text(owner_ ? owner_label(*owner_, name_).text() : "");
     labels["cofferdam.host"] = detail::json_text(is_valid_utf8(host_name_) ? host_name_ : std::string());
     labels["cofferdam.version"] = detail::json_text(version);
     std::string when;
@@ -237,12 +306,16 @@ class create_request {
     limits.push_back(std::move(no_core));
     host["Ulimits"] = std::move(limits);
     host["OomScoreAdj"] = 500;
-    // With the workspace's half and the quarter of /tmp: not all of the memory, or a guest that fills them ends it all.
+    // Together with the workspace's half and /tmp's quarter this is less than all memory. Otherwise a guest that fills
+    // them would end everything.
     host["ShmSize"] = std::min<std::int64_t>(64 * 1024 * 1024, static_cast<std::int64_t>(options_.memory() / 8));
     if (!options_.runtime().empty()) host["Runtime"] = detail::json_text(options_.runtime());
     host["Tmpfs"] = tmpfs();
     boost::json::array mounts;
     for (const mount& one : options_.mounts()) mounts.push_back(mount_object(one));
+    for (const std::string& target : options_.volumes()) mounts.push_back(disk_object(target));
+    for (const image_volume& one : image_volumes_)
+      if (is_daemons(one)) mounts.push_back(memory_object(one));
     if (programs_) mounts.push_back(mount_object(*programs_));
     if (host_link_) mounts.push_back(mount_object(*host_link_));
     host["Mounts"] = std::move(mounts);
@@ -257,11 +330,22 @@ class create_request {
 
   boost::json::object tmpfs() const {
     boost::json::object all;
-    const auto add = [&all](const tmpfs_mount& one, const std::string& owner) {
-      all[detail::json_key(one.target())] =
+    const auto add = [&all, this](const tmpfs_mount& one, const std::string& owner) {
+      const std::uint64_t bytes = one.bytes() != 0 ? one.bytes() : options_.volume_size();
+      all[detail::json_view(one.target())] =
           detail::json_text("rw,nosuid,nodev," + std::string(one.is_executable() ? "exec" : "noexec") +
-                            ",size=" + std::to_string(one.bytes()) + owner);
+                            ",size=" + std::to_string(bytes) + owner);
     };
+    for (const image_volume& one : image_volumes_) {
+      if (is_daemons(one)) continue;
+      // Podman does not report the mode of the folder either: its archive calls show an empty volume that it has put
+      // there.
+      std::string owner = ",mode=1777";
+      if (!unowned_memory_)
+        owner =
+            ",mode=" + octal(one.mode()) + ",uid=" + std::to_string(one.uid()) + ",gid=" + std::to_string(one.gid());
+      add(tmpfs_mount(one.target(), one.bytes()).executable(), owner);
+    }
     const std::string owned = guest_ids();
     for (const tmpfs_mount& one : options_.tmpfs()) add(one, owned);
     if (!options_.has_read_only_root()) return all;
@@ -273,7 +357,8 @@ class create_request {
     return all;
   }
 
-  // The options of a tmpfs that make it the commands' own. For a user by name only the daemon knows the number.
+  // Returns the options of a tmpfs that give it to the commands' user. For a user name, only the daemon knows the
+  // number.
   std::string guest_ids() const {
     if (unowned_memory_) return ",mode=1777";
     if (guest_ids_)
@@ -289,6 +374,48 @@ class create_request {
     return ",mode=0755,uid=" + std::string(uid) + ",gid=" + std::string(gid);
   }
 
+  // Podman itself copies the image's content into memory, and keeps the owner.
+  bool is_daemons(const image_volume& one) const { return one.has_content() && !unowned_memory_; }
+
+  static std::string octal(unsigned mode) {
+    std::string digits = "0000";
+    for (std::size_t i = 4; i-- > 0; mode /= 8) digits[i] = static_cast<char>('0' + mode % 8);
+    return digits;
+  }
+
+  // Memory that the daemon mounts, so that its archive calls reach it. A volume without a name is removed with the
+  // container.
+  static boost::json::object memory_object(const image_volume& one) {
+    boost::json::object how;
+    how["type"] = "tmpfs";
+    how["device"] = "tmpfs";
+    how["o"] = detail::json_text("nosuid,nodev,size=" + std::to_string(one.bytes()) + ",mode=" + octal(one.mode()) +
+                                 ",uid=" + std::to_string(one.uid()) + ",gid=" + std::to_string(one.gid()));
+    boost::json::object driver;
+    driver["Name"] = "local";
+    driver["Options"] = std::move(how);
+    boost::json::object volume;
+    volume["NoCopy"] = true;  // a copy made before the start would be lost at the start
+    volume["DriverConfig"] = std::move(driver);
+    return unnamed_volume(one.target(), std::move(volume));
+  }
+
+  // A folder on the daemon's disk, with the image's content of that path.
+  static boost::json::object disk_object(const std::string& target) {
+    boost::json::object volume;
+    volume["NoCopy"] = false;
+    return unnamed_volume(target, std::move(volume));
+  }
+
+  static boost::json::object unnamed_volume(const std::string& target, boost::json::object how) {
+    boost::json::object object;
+    object["Type"] = "volume";
+    object["Target"] = detail::json_text(target);
+    object["ReadOnly"] = false;
+    object["VolumeOptions"] = std::move(how);
+    return object;
+  }
+
   static boost::json::object mount_object(const mount& one) {
     boost::json::object object;
     object["Type"] = one.is_bind() ? "bind" : "volume";
@@ -297,7 +424,7 @@ class create_request {
     object["ReadOnly"] = one.is_read_only();
     if (!one.is_bind()) {
       boost::json::object volume;
-      volume["NoCopy"] = true;  // what the image has there would be copied into it
+      volume["NoCopy"] = true;  // otherwise the image's content would be copied into it
       object["VolumeOptions"] = std::move(volume);
     }
     return object;
@@ -310,8 +437,10 @@ class create_request {
   bool reaps_ = false;
   command_user command_user_ = command_user::as_container;
   std::string image_user_;
+  std::string workspace_owner_;
   std::optional<std::pair<std::uint32_t, std::uint32_t>> guest_ids_;
   bool unowned_memory_ = false;
+  std::vector<image_volume> image_volumes_;
   std::optional<mount> programs_;
   std::optional<mount> host_link_;
   std::optional<owner> owner_;
@@ -319,6 +448,7 @@ class create_request {
   std::optional<std::chrono::system_clock::time_point> deadline_;
   unsigned host_cpus_ = 0;
   std::string daemon_socket_;
+  bool is_local_ = false;
 };
 
-}  // namespace cofferdam::inline v0::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker

@@ -15,18 +15,18 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker {
 
-/// How a daemon is reached.
+/// The transport to a daemon.
 enum class daemon_transport {
   unix_socket,  ///< a socket of this machine
-  tcp,          ///< plain HTTP: whoever reaches the port is root there
+  tcp,          ///< plain HTTP: every program that can connect to the port has root's rights there
   tls,          ///< HTTP over TLS
   ssh,          ///< through the user's `ssh`
 };
 
-/// Which files TLS takes its keys from. An empty name is a file that there is not: without `ca` the system's own
-/// authorities are trusted; without the other two the client does not say who it is.
+/// The files with TLS keys. An empty name means no file: without `ca` the system's authorities are trusted; without the
+/// other two there is no client certificate.
 class tls_files {
  public:
   tls_files() = default;
@@ -43,19 +43,19 @@ class tls_files {
   std::string key_;
 };
 
-/// Where one daemon is. A value, made by `parse_daemon_address` and `find_daemon`; nothing has been connected to.
+/// The address of one daemon. A value, made by `parse_daemon_address` and `find_daemon`, without any connection.
 class daemon_location {
  public:
   using header_list = std::vector<std::pair<std::string, std::string>>;
 
-  /// A socket of this machine, by its absolute path.
+  /// Makes the location of a socket on this machine, by its absolute path.
   static daemon_location at_socket(std::string path) {
     daemon_location location(daemon_transport::unix_socket);
     location.path_ = std::move(path);
     return location;
   }
 
-  /// A port of another machine. For what each part may hold see `parse_daemon_address`, which checks.
+  /// Makes the location of a port on another machine. `parse_daemon_address` documents and checks the parts.
   static daemon_location at_host(daemon_transport transport, std::string host,
                                  std::optional<std::uint16_t> port = std::nullopt) {
     daemon_location location(transport);
@@ -66,18 +66,18 @@ class daemon_location {
 
   daemon_transport transport() const noexcept { return transport_; }
 
-  /// unix_socket: the socket, absolute. ssh: the socket over there, empty for the usual one. tcp and tls: what stands
-  /// before each request's own path, `/base` or empty.
+  /// Returns, for unix_socket, the absolute path of the socket; for ssh, the socket on the other machine, or empty for
+  /// the usual one; for tcp and tls, the prefix of each request's path, `/base` or empty.
   const std::string& path() const noexcept { return path_; }
   daemon_location& path(std::string text) & {
     path_ = std::move(text);
     return *this;
   }
 
-  /// A name, an IPv4 address, or an IPv6 address without its brackets; empty for a socket.
+  /// Returns a name, an IPv4 address, or an IPv6 address without brackets; empty for a socket.
   const std::string& host() const noexcept { return host_; }
 
-  /// 2375 for tcp, 2376 for tls, 22 for ssh where the address has none; 0 for a socket.
+  /// Returns the port. Default: 2375 for tcp, 2376 for tls, 22 for ssh; 0 for a socket.
   std::uint16_t port() const noexcept {
     if (port_) return *port_;
     switch (transport_) {
@@ -88,10 +88,10 @@ class daemon_location {
     }
     return 0;
   }
-  /// Whether the address has one. Where it has none, ssh's own configuration may name another.
+  /// Returns true if the address has a port. If not, ssh's own configuration may set one.
   bool has_port() const noexcept { return port_.has_value(); }
 
-  /// For ssh, whom to be there; empty for whom ssh's own configuration says.
+  /// Returns the user name for ssh; empty: from ssh's own configuration.
   const std::string& user() const noexcept { return user_; }
   daemon_location& user(std::string name) & {
     user_ = std::move(name);
@@ -99,9 +99,9 @@ class daemon_location {
   }
 
   const tls_files& tls() const noexcept { return tls_; }
-  /// Whether the daemon has to prove that it is `host()`.
+  /// Returns true if the daemon must prove that it is `host()`.
   bool verifies() const noexcept { return verifies_; }
-  /// Speaks TLS from now on.
+  /// Switches to TLS.
   daemon_location& use_tls(tls_files files, bool verifies) & {
     transport_ = daemon_transport::tls;
     tls_ = std::move(files);
@@ -109,14 +109,14 @@ class daemon_location {
     return *this;
   }
 
-  /// What the user's configuration adds to every request (HttpHeaders), names and values. They may hold secrets.
+  /// Returns the headers that the user's configuration adds to every request (HttpHeaders). They may contain secrets.
   const header_list& headers() const noexcept { return headers_; }
   daemon_location& headers(header_list all) & {
     headers_ = std::move(all);
     return *this;
   }
 
-  /// How sentences call it: `tcp://host:2375`. No secrets in it.
+  /// Returns the address for error messages, without secrets: `tcp://host:2375`.
   std::string address() const {
     if (transport_ == daemon_transport::unix_socket) return "unix://" + one_line(path_);
     std::string text = transport_ == daemon_transport::ssh ? "ssh://" : "tcp://";
@@ -139,12 +139,12 @@ class daemon_location {
   header_list headers_;
 };
 
-/// Where Docker is unless somebody says otherwise.
+/// The default socket of Docker.
 inline constexpr std::string_view default_socket = "/var/run/docker.sock";
 
 namespace detail {
 
-// An address for a sentence: what stands before an `@` may be a password.
+// Returns an address for an error message: the part before an `@`, which may be a password, is removed.
 inline std::string shown_address(std::string_view address) {
   std::string shown(address);
   const std::size_t from = shown.find("://") == std::string::npos ? 0 : shown.find("://") + 3;
@@ -153,7 +153,7 @@ inline std::string shown_address(std::string_view address) {
   return "\"" + one_line(shown, 120) + "\"";
 }
 
-// Reads one address; remembers what to call it when something is wrong with it.
+// Parses one address, and remembers its source for error messages.
 class address_parser {
  public:
   address_parser(std::string_view address, std::string_view said_by) : address_(address), said_by_(said_by) {}
@@ -230,7 +230,7 @@ class address_parser {
       const std::size_t colon = std::min(authority.find(':'), authority.size());
       name = authority.substr(0, colon);
       port = authority.substr(colon);
-      // What ssh is handed as a word must not look like an option.
+      // Words passed to ssh must not look like options.
       if (!is_name(name, ".-_") || name.size() > 253) throw wrong("has no valid host name");
     }
     if (port.empty()) return {name, std::nullopt};
@@ -254,7 +254,7 @@ class address_parser {
 
 }  // namespace detail
 
-/// Reads an address as DOCKER_HOST holds it.
+/// Parses an address in the format of DOCKER_HOST.
 ///
 /// ```
 /// address   = "unix://" [absolute path]                     ; without a path: /var/run/docker.sock
@@ -262,13 +262,13 @@ class address_parser {
 ///           / "ssh://" [user "@"] host [":" port] [absolute path of the socket there]
 /// host      = 1*(letter / digit / "." / "-" / "_") / "[" IPv6 "]"    ; never starts with "-"
 /// ```
-/// `https` is `tcp` with TLS. A password, a query or a fragment is refused, and so is a bare path, which the docker
-/// command takes for a host.
-/// \param  said_by  where the address comes from, for the sentence.
-/// \throws          error{errc::invalid_argument}, which names what is accepted and shows no password.
+/// `https` is `tcp` with TLS. A password, a query or a fragment is refused, and so is a path alone, which the docker
+/// command would take for a host.
+/// \param  said_by  the source of the address, for the error message.
+/// \throws          error{errc::invalid_argument}, with the accepted forms and without a password.
 /// \par Source      docker(1), "-H".
 inline daemon_location parse_daemon_address(std::string_view address, std::string_view said_by = "the options") {
   return detail::address_parser(address, said_by).parse();
 }
 
-}  // namespace cofferdam::inline v0::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker

@@ -15,25 +15,25 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker {
 
 namespace detail {
 
-// One pattern, compiled. Runs over a path once, however many stars it has.
+// A compiled pattern. It needs one pass over a path, with any number of stars.
 class ignore_pattern {
  public:
   ignore_pattern(std::string_view pattern, bool brings_back) : brings_back_(brings_back) { compile(pattern); }
 
   bool brings_back() const noexcept { return brings_back_; }
 
-  // Whether it matches the path, or a directory above.
+  // Returns true if the rule matches the path, or a directory above it.
   bool matches_path_or_above(const std::vector<char32_t>& path) const {
     std::vector<char> now(tokens_.size() + 1, 0);
     std::vector<char> next(tokens_.size() + 1, 0);
     now[0] = 1;
     for (std::size_t at = 0;; ++at) {
       bool alive = false;
-      for (std::size_t i = 0; i < tokens_.size(); ++i) {  // what matches nothing at all only leads forward
+      for (std::size_t i = 0; i < tokens_.size(); ++i) {  // tokens that may match nothing only lead forward
         if (!now[i]) continue;
         alive = true;
         const kind what = tokens_[i].what;
@@ -70,11 +70,11 @@ class ignore_pattern {
  private:
   enum class kind {
     literal,      // one character
-    any,          // one character but a slash
+    any,          // one character except a slash
     set,          // one of some characters
-    star,         // any number of characters but slashes
+    star,         // any number of characters except slashes
     anything,     // any number of characters
-    directories,  // nothing, or what the next token takes
+    directories,  // nothing, or a path up to the next token
     inside,       // characters up to a slash, any number of times
   };
   struct token {
@@ -116,7 +116,7 @@ class ignore_pattern {
 
   void compile(std::string_view pattern) {
     const std::vector<char32_t> text = characters_of(pattern);
-    // `**.log` is an ending, in any folder, as long as nothing else in it is special.
+    // `**.log` matches an ending, in any folder, if the rest has no special character.
     const bool plain_rest = pattern.starts_with("**") && pattern.find_first_of("*?[]\\", 2) == std::string_view::npos;
     for (std::size_t at = 0; at < text.size();) {
       const char32_t c = text[at++];
@@ -145,7 +145,7 @@ class ignore_pattern {
     }
   }
 
-  // Behind the `[`. Returns where the `]` has been passed.
+  // Parses a set after its `[`. Returns the position after the `]`.
   std::size_t add_set(const std::vector<char32_t>& text, std::size_t at) {
     token one;
     one.what = kind::set;
@@ -182,7 +182,7 @@ class ignore_pattern {
   bool brings_back_;
 };
 
-// What Go calls white space, as UTF-8.
+// Removes white space as defined by Go, in UTF-8, from both ends.
 inline std::string_view trimmed(std::string_view text) {
   constexpr std::array<std::string_view, 25> blanks{" ",
                                                     "\t",
@@ -219,7 +219,7 @@ inline std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// The shortest path that means the same: `./a/./b/../1.txt` becomes `a/1.txt`, without looking at any file.
+// Returns the normalized path: `./a/./b/../1.txt` becomes `a/1.txt`, without reading any file.
 inline std::string cleaned_path(std::string_view path) {
   const bool rooted = path.starts_with('/');
   std::vector<std::string_view> parts;
@@ -246,11 +246,11 @@ inline std::string cleaned_path(std::string_view path) {
 }  // namespace detail
 
 /// The rules of a `.dockerignore`: which files of a context folder are not sent to the builder. The daemon does not
-/// apply them: who sends the context has to.
+/// apply them: the sender of the context must.
 ///
-/// One pattern a line, from the first to the last; the last that matches a path, or a directory above it, decides. A
-/// line whose first character is `#` is a comment. Blanks around a pattern go. `!` before it brings back what an
-/// earlier one left out. `./a//b/../c/` is `a/c`, and so is `/a/c`.
+/// One pattern per line. The last pattern that matches a path, or a directory above it, decides. A line whose first
+/// character is `#` is a comment. Blanks around a pattern are removed. `!` before a pattern includes again what an
+/// earlier pattern excluded. `./a//b/../c/` is `a/c`, and so is `/a/c`.
 ///
 /// ```
 /// "*"    any characters of one name        "?"   one of them        "\x"  x itself
@@ -258,15 +258,15 @@ inline std::string cleaned_path(std::string_view path) {
 ///        first, and all behind it plain: any start
 /// "[...]", "[^...]"   one character (not) listed, "a-z" a range, "\]" and "\-" themselves
 /// ```
-/// Case matters. Dots are nothing special. There is no "[!...]" and no "[:alpha:]".
+/// Case-sensitive. Dots are not special. There is no "[!...]" and no "[:alpha:]".
 /// \par Cost    `ignored`: the product of the path's length and that of all patterns, at most.
 /// \par Source  moby/patternmatcher and its `ignorefile`; docs.docker.com, "dockerignore".
 class docker_ignore {
  public:
-  /// The longest file that is read: 1 MiB. The longest pattern: 4095 bytes.
+  /// The maximum size of the file: 1 MiB. The maximum size of a pattern: 4095 bytes.
   static constexpr std::size_t most_bytes = std::size_t{1024} * 1024;
 
-  /// Leaves nothing out.
+  /// Excludes nothing.
   docker_ignore() = default;
 
   /// \param  text  the file.
@@ -292,7 +292,7 @@ class docker_ignore {
     }
   }
 
-  /// Whether a file or directory is left out.
+  /// Returns true if a file or directory is left out.
   /// \param path  relative to the context, `/`-separated, clean: neither `.` nor `..`, no slash at either end.
   bool ignored(std::string_view path) const {
     const std::vector<char32_t> characters = detail::ignore_pattern::characters_of(path);
@@ -302,7 +302,7 @@ class docker_ignore {
     return out;
   }
 
-  /// Whether a directory is left out with all it holds, so that nobody has to look inside.
+  /// Returns true if a directory is left out with all its contents, so that it need not be read.
   bool ignores_all_of(std::string_view directory) const { return !brings_back_ && ignored(directory); }
 
  private:
@@ -323,4 +323,4 @@ class docker_ignore {
   bool brings_back_ = false;
 };
 
-}  // namespace cofferdam::inline v0::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker

@@ -4,8 +4,8 @@
 
 #include <cofferdam/backends/docker/docker_ignore.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/entry.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/os/directory.hpp>
 #include <cofferdam/os/file_reader.hpp>
@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker {
 
 /// One file, folder or symbolic link of a build's context.
 class context_entry {
@@ -33,10 +33,10 @@ class context_entry {
   const std::string& path() const noexcept { return what_.path(); }
   /// regular, directory or symlink.
   file_type type() const noexcept { return what_.type(); }
-  /// Bytes, when it was looked at; a file may have grown meanwhile.
+  /// Returns the size in bytes at the time of the listing; the file may have grown since.
   std::uint64_t size() const noexcept { return what_.size(); }
   unsigned mode() const noexcept { return what_.mode(); }
-  /// What a symbolic link says; it may lead anywhere, for it is sent as a link.
+  /// Returns the target of a symbolic link. It may lead anywhere, because it is sent as a link.
   const std::string& target() const noexcept { return target_; }
 
  private:
@@ -44,22 +44,20 @@ class context_entry {
   std::string target_;
 };
 
-/// How much a context may be.
+/// The maximum size of a context.
 class context_limit {
  public:
   context_limit() = default;
-  /// \param bytes  of all files together. Default 16 GiB.
-  context_limit& bytes(std::uint64_t count) & {
+  /// \param bytes  maximum size of all files together. Default 16 GiB.
+  context_limit& bytes(std::uint64_t count) {
     bytes_ = count;
     return *this;
   }
-  context_limit&& bytes(std::uint64_t count) && { return std::move(bytes(count)); }
-  /// \param count  names that are looked at. Default 1,000,000.
-  context_limit& files(std::size_t count) & {
+  /// \param count  maximum number of listed names. Default 1,000,000.
+  context_limit& files(std::size_t count) {
     files_ = count;
     return *this;
   }
-  context_limit&& files(std::size_t count) && { return std::move(files(count)); }
 
   std::uint64_t bytes() const noexcept { return bytes_; }
   std::size_t files() const noexcept { return files_; }
@@ -69,11 +67,11 @@ class context_limit {
   std::size_t files_ = 1'000'000;
 };
 
-/// Which files of a context folder go into a build, found out in steps; nothing of them is read but the rules.
+/// Selects the files of a context folder for a build, in steps. Reads only the file with the rules.
 ///
 /// The rules are those of `<Dockerfile>.dockerignore` next to the Dockerfile, else of `.dockerignore` in the context.
-/// The Dockerfile and the file with the rules are always among the entries: the daemon leaves them out of the image
-/// itself where the rules say so. A Dockerfile outside the context is not an entry; its content comes with
+/// The Dockerfile and the file with the rules are always among the entries: the daemon itself leaves them out of the
+/// image if the rules exclude them. A Dockerfile outside the context is not an entry; its content comes with
 /// `extra_content()`.
 ///
 /// Symbolic links are entries of their own and never followed; sockets, FIFOs and devices are left out.
@@ -82,10 +80,11 @@ class context_limit {
 class dockerfile_context {
  public:
   /// \param context     a folder of this machine.
-  /// \param dockerfile  as it lies on this machine, also outside of the context; empty for `Dockerfile` in the context.
+  /// \param dockerfile  its path on this machine, inside or outside of the context; empty for `Dockerfile` in the
+  ///                    context.
   /// \throws            error{errc::not_found, not_a_directory, not_a_file, permission_denied, io_error};
-  ///                    error{errc::invalid_argument} for rules that cannot be read;
-  ///                    error{errc::too_large} for a Dockerfile or rules of more than 1 MiB.
+  ///                    error{errc::invalid_argument} for rules that cannot be read; error{errc::too_large} for a
+  ///                    Dockerfile or rules of more than 1 MiB.
   explicit dockerfile_context(const std::filesystem::path& context, const std::filesystem::path& dockerfile = {},
                               context_limit limit = context_limit())
       : folder_(directory::open(context)), limit_(limit) {
@@ -104,9 +103,9 @@ class dockerfile_context {
     walk_.emplace(folder_.walk(".", list_options().entries(limit.files())));
   }
 
-  /// Looks at about `most` names more. True when nothing is left to do; then `entries` is whole.
-  /// \throws error{errc::too_large} at the limit; permission_denied for a folder that cannot be read and is not left
-  ///         out; not_found where the Dockerfile has vanished.
+  /// Lists about `most` more names. Returns true at the end; then `entries` is complete.
+  /// \throws error{errc::too_large} at the limit; permission_denied for a folder that cannot be read and is not
+  ///     excluded; not_found if the Dockerfile has vanished.
   bool step(std::size_t most = 1024) {
     if (!walk_) return true;
     for (std::size_t done = 0; done < most; ++done) {
@@ -120,18 +119,21 @@ class dockerfile_context {
     return false;
   }
 
-  /// The folder, held open: files are to be opened beneath it, `link_policy::refuse`.
+  /// Returns the open folder. Open files beneath it with `link_policy::refuse`.
   const directory& folder() const noexcept { return folder_; }
-  /// What is sent, in byte order of the paths, so that the same files make the same archive. A folder that is left out
-  /// is not there even where something in it is.
+  /// Returns the entries to send, in byte order of the paths, so that the same files give the same archive. An excluded
+  /// folder has no entry, even if a file in it has one.
   const std::vector<context_entry>& entries() const noexcept { return entries_; }
-  /// Of all files, bytes.
+  /// Returns the size of all files in bytes.
   std::uint64_t total_bytes() const noexcept { return total_; }
-  /// What the daemon is told the Dockerfile is called, relative to the archive.
+  /// Returns the name of the Dockerfile for the daemon, relative to the archive.
   const std::string& dockerfile() const noexcept { return name_; }
-  /// The content of a Dockerfile from outside the context, to be sent under the name `dockerfile()`.
+  /// Returns the content of a Dockerfile from outside the context, to be sent under the name `dockerfile()`.
   const std::optional<std::string>& extra_content() const noexcept { return extra_; }
-  /// The rules that were applied, relative to the context; empty where there are none in it.
+  /// Returns the text of the Dockerfile.
+  /// \throws error{errc::too_large} for more than 1 MiB.
+  std::string dockerfile_text() const { return extra_ ? *extra_ : text_of(folder_.open_file(name_)); }
+  /// Returns the path of the applied rules, relative to the context; empty if they are not in it.
   const std::string& rules() const noexcept { return rules_name_; }
 
  private:
@@ -233,4 +235,4 @@ class dockerfile_context {
   std::uint64_t total_ = 0;
 };
 
-}  // namespace cofferdam::inline v0::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker

@@ -21,40 +21,36 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker {
 
-/// What the program itself says about where the daemon is. Nothing said: what the docker command would use.
+/// The program's own choice of the daemon. Without a choice: the daemon that the docker command would use.
 class daemon_choice {
  public:
   daemon_choice() = default;
 
-  /// Exactly this daemon; see `parse_daemon_address`. Variables and contexts then do not matter.
-  daemon_choice& address(std::string text) & {
+  /// Selects this daemon; see `parse_daemon_address`. Variables and contexts are then ignored.
+  daemon_choice& address(std::string text) {
     address_ = std::move(text);
     return *this;
   }
-  daemon_choice&& address(std::string text) && { return std::move(address(std::move(text))); }
 
-  /// The context of this name, as `docker context ls` shows it.
-  daemon_choice& context(std::string name) & {
+  /// Selects the context of this name, as shown by `docker context ls`.
+  daemon_choice& context(std::string name) {
     context_ = std::move(name);
     return *this;
   }
-  daemon_choice&& context(std::string name) && { return std::move(context(std::move(name))); }
 
-  /// Speaks TLS with the `ca.pem`, `cert.pem` and `key.pem` of this folder.
-  daemon_choice& tls_folder(std::string path) & {
+  /// Uses TLS with the `ca.pem`, `cert.pem` and `key.pem` of this folder.
+  daemon_choice& tls_folder(std::string path) {
     tls_folder_ = std::move(path);
     return *this;
   }
-  daemon_choice&& tls_folder(std::string path) && { return std::move(tls_folder(std::move(path))); }
 
-  /// Speaks TLS with whoever answers, without asking who that is.
-  daemon_choice& without_verification() & {
+  /// Uses TLS without verifying the daemon's identity.
+  daemon_choice& without_verification() {
     verifies_ = false;
     return *this;
   }
-  daemon_choice&& without_verification() && { return std::move(without_verification()); }
 
   const std::string& address() const noexcept { return address_; }
   const std::string& context() const noexcept { return context_; }
@@ -68,17 +64,17 @@ class daemon_choice {
   bool verifies_ = true;
 };
 
-/// Where the daemon may be.
+/// The possible addresses of the daemon.
 class daemon_search {
  public:
   daemon_search(std::vector<daemon_location> candidates, std::vector<std::string> tried)
       : candidates_(std::move(candidates)), tried_(std::move(tried)) {}
 
-  /// Never empty: the one that was named; or, where nobody named one, each usual socket that is there, in the order in
-  /// which to try them; or, where none is there, `default_socket`.
+  /// Returns the candidates, at least one: the selected daemon; or, if none was selected, each usual socket that
+  /// exists, in the order in which to try them; or, if none exists, `default_socket`.
   const std::vector<daemon_location>& candidates() const noexcept { return candidates_; }
 
-  /// What was looked at, in order, for the sentence of an error: `DOCKER_HOST is not set`.
+  /// Returns the sources that were checked, in order, for an error message: `DOCKER_HOST is not set`.
   const std::vector<std::string>& tried() const noexcept { return tried_; }
 
  private:
@@ -149,7 +145,7 @@ class daemon_finder {
   }
 
   daemon_search named_context(const std::string& name, const std::string& said_by) {
-    if (name == "default") {  // has no files: what would be used without any
+    if (name == "default") {  // has no files: means the settings without a context
       tried_.push_back("the context \"default\" (from " + said_by + ")");
       return usual_sockets();
     }
@@ -180,8 +176,8 @@ class daemon_finder {
     return one(std::move(location));
   }
 
-  // The docker command takes any text for yes, "0" too. Where it would speak TLS without verifying, this still does
-  // verify: that is for the program to give up, not for a variable.
+  // For the docker command any text means yes, even "0". Where it would use TLS without verification, this library
+  // still verifies: only the program may switch that off, not a variable.
   daemon_location with_tls(daemon_location location, const std::string& said_by) const {
     const bool is_tls = location.transport() == daemon_transport::tls;
     if (!is_tls && location.transport() != daemon_transport::tcp) return location;
@@ -255,15 +251,15 @@ class daemon_finder {
 
 }  // namespace detail
 
-/// Finds out where the daemon is, without connecting to anything.
+/// Finds the daemon's address, without connecting.
 ///
-/// In this order: what `choice` says; DOCKER_HOST; DOCKER_CONTEXT; `currentContext` of Docker's `config.json` (in
-/// DOCKER_CONFIG, else ~/.docker); the usual sockets: /var/run/docker.sock, the rootless ones
-/// ($XDG_RUNTIME_DIR/docker.sock, ~/.docker/run/docker.sock), and Podman's ($XDG_RUNTIME_DIR/podman/podman.sock,
-/// /run/podman/podman.sock). Only where nobody named a daemon is there more than one candidate.
+/// In this order: `choice`; DOCKER_HOST; DOCKER_CONTEXT; `currentContext` of Docker's `config.json` (in DOCKER_CONFIG,
+/// else ~/.docker); the usual sockets: /var/run/docker.sock, the rootless ones ($XDG_RUNTIME_DIR/docker.sock,
+/// ~/.docker/run/docker.sock), and Podman's ($XDG_RUNTIME_DIR/podman/podman.sock, /run/podman/podman.sock). There is
+/// more than one candidate only if no daemon was selected.
 ///
-/// TCP becomes TLS where DOCKER_TLS_VERIFY, DOCKER_TLS or DOCKER_CERT_PATH is set, where the context has keys, or where
-/// `choice` says so. The daemon is verified then, unless `choice` or the context (SkipTLSVerify) gives that up.
+/// TCP becomes TLS if DOCKER_TLS_VERIFY, DOCKER_TLS or DOCKER_CERT_PATH is set, if the context has keys, or if `choice`
+/// requires it. The daemon is then verified, unless `choice` or the context (SkipTLSVerify) switches that off.
 /// \throws     error{errc::invalid_argument} for an address, a header or a folder of keys that cannot be used;
 ///             error{errc::provider_failed} for a context or a configuration that is missing or broken. No secrets.
 /// \par Source docker(1); docker/cli `cli/config`, `cli/context/store`.
@@ -271,4 +267,4 @@ inline daemon_search find_daemon(const host_view& host, const daemon_choice& cho
   return detail::daemon_finder(host, choice).find();
 }
 
-}  // namespace cofferdam::inline v0::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker

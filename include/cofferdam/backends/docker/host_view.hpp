@@ -6,11 +6,13 @@
 #include <cofferdam/os/file_reader.hpp>
 
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -18,36 +20,40 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cofferdam::inline v0::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker {
 
-/// What stands at a path of the host.
+/// The type of the file at a path of the host.
 enum class path_kind { nothing, file, socket, other };
 
-/// What the Docker backend looks at on the machine it runs on: variables, a home folder, small files. A value, so that
-/// tests can make one up.
+/// The parts of the host that the Docker backend reads: variables, a home folder, small files. A value, so that tests
+/// can provide their own.
 ///
 /// \par Threads  const members from any thread, as far as the two functions allow that; those of `of_this_process` do.
 class host_view {
  public:
   using variable_map = std::map<std::string, std::string, std::less<>>;
-  /// Reads a whole small file: nothing where there is none.
-  /// \throws error, for one that is there and cannot be read, or is longer than `most_bytes`.
+  /// Reads a whole small file; no value if it does not exist.
+  /// \throws error, if it exists and cannot be read, or is longer than `most_bytes`.
   using read_function = std::function<std::optional<std::string>(const std::string& path)>;
-  /// Says what stands at a path, symbolic links followed.
+  /// Returns the type of the file at a path; symbolic links are followed.
   using look_function = std::function<path_kind(const std::string& path)>;
+  /// Returns a path with its symbolic links resolved, as far as it exists.
+  using real_function = std::function<std::string(const std::string& path)>;
 
-  /// The longest file that is read: 4 MiB.
+  /// The maximum size of a file: 4 MiB.
   static constexpr std::size_t most_bytes = std::size_t{4} * 1024 * 1024;
 
-  host_view(variable_map variables, std::string home, unsigned user_id, read_function read, look_function look)
+  /// \param real  default: no path has a symbolic link in it.
+  host_view(variable_map variables, std::string home, unsigned user_id, read_function read, look_function look,
+            real_function real = {})
       : variables_(std::move(variables)),
         home_(std::move(home)),
         user_id_(user_id),
         read_(std::move(read)),
-        look_(std::move(look)) {}
+        look_(std::move(look)),
+        real_(std::move(real)) {}
 
-  /// This process's own surroundings. The variables are copied now; files are looked at when they are asked for, with
-  /// calls that block for as long as the file system does.
+  /// Returns the view of this process. The variables are copied now. Files are read on demand, by blocking calls.
   static host_view of_this_process() {
     variable_map variables;
     for (char** one = ::environ; one != nullptr && *one != nullptr; ++one) {
@@ -56,29 +62,31 @@ class host_view {
       if (equals != std::string_view::npos && equals > 0)
         variables.emplace(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
     }
-    return host_view(std::move(variables), home_of(::getuid()), ::getuid(), &read_host_file, &look_at_host);
+    return host_view(std::move(variables), home_of(::getuid()), ::getuid(), &read_host_file, &look_at_host,
+                     &real_host_path);
   }
 
-  /// A variable's value; nothing where it is not set. Docker takes an empty one for not set: see `said`.
+  /// Returns a variable's value; no value if it is not set. Docker treats an empty variable as not set; use `said` for
+  /// that.
   std::optional<std::string> variable(std::string_view name) const {
     const auto found = variables_.find(name);
     if (found == variables_.end()) return std::nullopt;
     return found->second;
   }
 
-  /// A variable's value, empty where it is not set.
+  /// Returns a variable's value, empty if it is not set.
   std::string said(std::string_view name) const { return variable(name).value_or(std::string()); }
 
-  /// The user's home: HOME, else what the system's table of users says; empty where neither knows.
+  /// Returns the user's home: HOME, else the home in the system's user database; empty if both are missing.
   std::string home() const {
     const std::string home = said("HOME");
     return home.empty() ? home_ : home;
   }
 
-  /// The real user id of the process.
+  /// Returns the real user id of the process.
   unsigned user_id() const noexcept { return user_id_; }
 
-  /// All variables, as `NAME=value`: for a program that is to find what this one finds.
+  /// Returns all variables, as `NAME=value`: for a helper program that needs the same view.
   std::vector<std::string> settings() const {
     std::vector<std::string> all;
     for (const auto& [name, value] : variables_) all.push_back(name + "=" + value);
@@ -87,6 +95,7 @@ class host_view {
 
   std::optional<std::string> read(const std::string& path) const { return read_(path); }
   path_kind look(const std::string& path) const { return look_(path); }
+  std::string real(const std::string& path) const { return real_ ? real_(path) : path; }
 
  private:
   static std::string home_of(uid_t user) {
@@ -115,11 +124,18 @@ class host_view {
     return S_ISSOCK(status.st_mode) ? path_kind::socket : path_kind::other;
   }
 
+  static std::string real_host_path(const std::string& path) {
+    std::error_code failure;
+    const std::filesystem::path found = std::filesystem::weakly_canonical(path, failure);
+    return failure ? path : found.string();  // a cycle of links, or an inaccessible folder
+  }
+
   variable_map variables_;
   std::string home_;
   unsigned user_id_;
   read_function read_;
   look_function look_;
+  real_function real_;
 };
 
-}  // namespace cofferdam::inline v0::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker {
 
-/// The name of an image, as one writes it behind `docker run`, taken apart and completed.
+/// The name of an image, as for `docker run`, parsed and completed.
 ///
 /// ```
 /// reference = [registry "/"] path [":" tag] ["@" digest] / id
@@ -28,7 +28,7 @@ namespace cofferdam::inline v0::docker {
 class image_name {
  public:
   /// \param  text  as above; at most 1024 bytes.
-  /// \throws       error{errc::invalid_argument}: says what is wrong and, where it can, how to write it.
+  /// \throws       error{errc::invalid_argument} with the mistake and, if possible, the correct spelling.
   explicit image_name(std::string_view text) {
     if (text.empty()) throw wrong(text, "is empty: write a name such as busybox:latest");
     if (text.size() > 1024) throw wrong(text.substr(0, 80), "is longer than 1024 bytes");
@@ -61,24 +61,24 @@ class image_name {
     if (registry_.size() + 1 + path_.size() > 255) throw wrong(text, "is longer than 255 characters without its tag");
   }
 
-  /// The registry where none is named.
+  /// The default registry.
   static constexpr std::string_view hub = "docker.io";
 
-  /// Whether it is the id of an image rather than a name; then everything but `digest` is empty.
+  /// Returns true if it is the id of an image and not a name; then only `digest` is set.
   bool is_id() const noexcept { return path_.empty(); }
-  /// Host, and port where it has one.
+  /// Returns the host, with a port if it has one.
   const std::string& registry() const noexcept { return registry_; }
-  /// The path at the registry: `library/busybox`.
+  /// Returns the path at the registry: `library/busybox`.
   const std::string& path() const noexcept { return path_; }
-  /// Empty only beside a digest.
+  /// Returns the tag; empty only if there is a digest.
   const std::string& tag() const noexcept { return tag_; }
-  /// `sha256:...`, or empty. Says which image it has to be, whatever the tag says.
+  /// Returns `sha256:...`, or an empty text. It fixes the image, whatever the tag refers to.
   const std::string& digest() const noexcept { return digest_; }
 
-  /// `docker.io/library/busybox`.
+  /// Returns `docker.io/library/busybox`.
   std::string repository() const { return is_id() ? std::string() : registry_ + "/" + path_; }
 
-  /// All of it, completed: two names of one image have the same. For the daemon, and as a key.
+  /// Returns the complete name: two spellings of one name give the same text. For the daemon, and as a key.
   std::string text() const {
     if (is_id()) return digest_;
     std::string all = repository();
@@ -87,8 +87,8 @@ class image_name {
     return all;
   }
 
-  /// The two parameters of a pull. Without a tag the daemon would pull all there are, so there is always one of the
-  /// two.
+  /// Return the two parameters of a pull. Without a tag the daemon would pull all tags, so one of the two always has a
+  /// tag or a digest.
   std::string pull_from() const { return digest_.empty() ? repository() : repository() + "@" + digest_; }
   std::string pull_tag() const { return digest_.empty() ? tag_ : std::string(); }
 
@@ -146,7 +146,7 @@ class image_name {
     return true;
   }
 
-  // The part before the first slash, where it is a host.
+  // Takes the part before the first slash, if it is a host.
   void take_registry(std::string_view text, std::string_view& rest) {
     registry_ = hub;
     const std::size_t slash = rest.find('/');
@@ -191,4 +191,4 @@ class image_name {
   std::string digest_;
 };
 
-}  // namespace cofferdam::inline v0::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker

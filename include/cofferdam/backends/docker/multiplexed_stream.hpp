@@ -12,17 +12,17 @@
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline v0::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker {
 
-/// Which output a piece of an attach or exec stream belongs to.
+/// The output to which a piece of an attach or exec stream belongs.
 enum class stream_channel : std::uint8_t {
-  input = 0,   ///< what was written to it, echoed; daemons know it and do not send it
+  input = 0,   ///< the echoed input; daemons define it and do not send it
   output = 1,  ///< standard output
   error = 2,   ///< standard error
-  system = 3,  ///< the daemon speaks itself: why it ends
+  system = 3,  ///< a message of the daemon: the reason for the end
 };
 
-/// A part of what a container printed. Points into what was given to `multiplexed_stream::next`.
+/// A part of a container's output. Refers to the input of `multiplexed_stream::next`.
 class stream_piece {
  public:
   stream_piece(stream_channel channel, std::string_view content) : channel_(channel), content_(content) {}
@@ -35,20 +35,21 @@ class stream_piece {
   std::string_view content_;
 };
 
-/// Takes the stream of a container or an exec without a terminal apart. Sans-I/O, and nothing is copied or kept but a
-/// head of 8 bytes: a frame comes in as many pieces as it was cut into.
+/// A parser of the stream of a container or an exec without a terminal. Sans-I/O. It copies and keeps only a head of 8
+/// bytes: a frame is returned in as many pieces as it was cut into.
 ///
 /// ```
 /// frame = channel(1) zero(3) length(4, big-endian) content(length)      ; a length of 0 is allowed
 /// ```
-/// With a terminal there are no frames, and this is not to be used.
+/// A stream with a terminal has no frames; do not use this class for it.
 /// \par Cost    no allocation; a frame may be up to 4 GiB long, since it is never held.
 /// \par Source  Engine API, "Attach to a container", "Stream format".
 class multiplexed_stream {
  public:
-  /// Takes the next piece from the front of `input`; nothing once `input` is used up.
-  /// \param  input  what came, cut anywhere; what is left when this returns goes in again, with nothing left out.
-  /// \throws        error{errc::provider_failed}: a head that no daemon writes. The stream is not to be used any more.
+  /// Takes the next piece from the front of `input`; no value once `input` is used up.
+  /// \param  input  received bytes, cut anywhere. On return it has the unused rest, which must be passed in again,
+  ///                before later bytes.
+  /// \throws        error{errc::provider_failed}: an invalid head. The stream must not be used after that.
   std::optional<stream_piece> next(std::string_view& input) {
     while (!input.empty()) {
       if (left_ == 0) {
@@ -67,11 +68,11 @@ class multiplexed_stream {
     return std::nullopt;
   }
 
-  /// Whether the stream may end here: not inside a frame.
+  /// Returns true if the stream is not inside a frame.
   bool may_end() const noexcept { return left_ == 0 && have_ == 0; }
 
-  /// Says that nothing more comes.
-  /// \throws error{errc::provider_lost}: it ended inside a frame. That it ended between two is no proof of success.
+  /// Declares the end of the stream.
+  /// \throws error{errc::provider_lost} if it ended inside a frame. An end between two frames does not prove success.
   void finish() const {
     if (!may_end())
       throw error(errc::provider_lost,
@@ -98,4 +99,4 @@ class multiplexed_stream {
   stream_channel channel_ = stream_channel::output;
 };
 
-}  // namespace cofferdam::inline v0::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker

@@ -25,15 +25,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cofferdam::inline v0::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker {
 
-/// What is known of one process of this machine.
+/// The known facts about one process of this machine.
 class process_view {
  public:
   enum class state {
-    gone,     ///< there is no such process
-    running,  ///< there is, and `start_time` is known
-    unknown,  ///< there may be
+    gone,     ///< the process does not exist
+    running,  ///< the process exists, and `start_time` is known
+    unknown,  ///< not known
   };
 
   static process_view gone() { return process_view(state::gone, 0); }
@@ -41,7 +41,7 @@ class process_view {
   static process_view running(std::uint64_t start_time) { return process_view(state::running, start_time); }
 
   state what() const noexcept { return what_; }
-  /// Clock ticks since the machine was started.
+  /// Returns the start time in clock ticks since the machine was started.
   std::uint64_t start_time() const noexcept { return start_time_; }
 
  private:
@@ -50,10 +50,10 @@ class process_view {
   std::uint64_t start_time_;
 };
 
-/// What `/proc/PID/stat` says of a process. A zombie is gone: it has ended, and only its parent has not asked yet.
-/// \param text  the file. The program's name in it may hold any bytes; blanks and brackets, too.
+/// Parses `/proc/PID/stat`. A zombie counts as gone: it has ended, and only waits to be reaped.
+/// \param text  the file. The program's name in it may have any bytes, also blanks and brackets.
 /// \return      unknown for anything else.
-/// \par Source  proc(5): fields 3 (state), 20 (number of threads) and 22 (start time), counted behind the last `)`.
+/// \par Source  proc(5): fields 3 (state), 20 (number of threads) and 22 (start time), counted after the last `)`.
 inline process_view read_process_stat(std::string_view text) {
   const std::size_t close = text.rfind(')');
   if (close == std::string_view::npos) return process_view::unknown();
@@ -77,13 +77,13 @@ inline process_view read_process_stat(std::string_view text) {
   const std::optional<std::uint64_t> start = number(fields[19]);
   if (fields[0].size() != 1 || !threads || !start) return process_view::unknown();
   const char state = fields[0].front();
-  // A first thread that ended before the others is shown as a zombie as well.
+  // A first thread that ended before the others is shown as a zombie too.
   if (state == 'X' || (state == 'Z' && *threads <= 1)) return process_view::gone();
   return process_view::running(*start);
 }
 
-/// Looks at a process of this machine. One that may not be looked at is unknown, never gone: /proc may hide the
-/// processes of others.
+/// Returns the state of a process of this machine. A process that is not accessible is unknown, never gone: /proc may
+/// hide processes of other users.
 inline process_view look_at_process(std::int64_t pid) {
   if (pid <= 0 || pid > 0x7fffffff) return process_view::unknown();
   if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return process_view::gone();
@@ -96,47 +96,47 @@ inline process_view look_at_process(std::int64_t pid) {
   }
 }
 
-/// A process, so that another one on the same machine can tell whether it is still there: by the boot, the PID
-/// namespace, the process id, and the moment it started, since ids are used again.
+/// The identity of a process, by which other processes on the same machine can find out if it still exists: the boot,
+/// the PID namespace, the process id, and the start time, because ids are reused.
 ///
-/// Another boot or another PID namespace is another host: what a process over there left is never taken for dead here,
-/// where one cannot see it. So two containers that share a daemon leave each other's alone.
+/// Another boot or another PID namespace counts as another host. Its processes are not visible here, so their objects
+/// are never treated as left over. Two containers that share a daemon do not remove each other's objects.
 class owner {
  public:
   owner(std::string boot, std::uint64_t pid_namespace, std::int64_t pid, std::uint64_t start_time)
       : boot_(std::move(boot)), pid_namespace_(pid_namespace), pid_(pid), start_time_(start_time) {}
 
-  /// This process.
-  /// \throws error{errc::provider_failed} where /proc does not say.
+  /// Returns the owner for this process.
+  /// \throws error{errc::provider_failed} if /proc lacks the data.
   static owner this_process() {
     const std::string boot = line_of("/proc/sys/kernel/random/boot_id");
     struct stat status {};
     const process_view self = look_at_process(::getpid());
     std::error_code failure;
-    const bool is_ours =  // not that of another PID namespace, where our numbers are somebody else's
+    const bool is_ours =  // false in another PID namespace, where our process numbers belong to other processes
         std::filesystem::read_symlink("/proc/self", failure) == std::to_string(::getpid());
     if (!is_ours || !is_boot(boot) || ::stat("/proc/self/ns/pid", &status) != 0 ||
         self.what() != process_view::state::running)
       throw error(errc::provider_failed,
                   "docker: /proc does not say who this process is, so what it makes could not be told from what others "
                   "make; mount /proc for its own PID namespace");
-    return owner(boot, static_cast<std::uint64_t>(status.st_ino), ::getpid(), self.start_time());
+    return owner(boot, status.st_ino, ::getpid(), self.start_time());
   }
 
-  /// The kernel's random id of this boot, a UUID.
+  /// Returns the kernel's random id of this boot, a UUID.
   const std::string& boot() const noexcept { return boot_; }
   std::uint64_t pid_namespace() const noexcept { return pid_namespace_; }
   std::int64_t pid() const noexcept { return pid_; }
   std::uint64_t start_time() const noexcept { return start_time_; }
 
-  /// Whether both can see each other's processes.
+  /// Returns true if both can see each other's processes.
   bool same_host(const owner& other) const noexcept {
     return boot_ == other.boot_ && pid_namespace_ == other.pid_namespace_;
   }
 
   friend bool operator==(const owner& a, const owner& b) = default;
 
-  /// Whether a text can be the kernel's id of a boot.
+  /// Returns true if a text has the form of the kernel's boot id.
   static bool is_boot(std::string_view text) {
     return text.size() == 36 && std::all_of(text.begin(), text.end(), [](char c) {
              return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == '-';
@@ -161,14 +161,14 @@ class owner {
   std::uint64_t start_time_;
 };
 
-/// The label that says who made a container, a volume or an image, and its name.
+/// The label with the process that made a container, a volume or an image, and with its name.
 inline constexpr std::string_view owner_label_key = "cofferdam.owner";
-/// No label of a user's may start like this.
+/// The prefix of the library's labels, which users must not use.
 inline constexpr std::string_view own_label_prefix = "cofferdam.";
 
-/// What stands in the label: the owner, and the name of what it was put on. The name is there because labels are
+/// The value of the label: the owner, and the name of the labelled object. The name is included because labels are
 /// inherited: an image that was committed from a container has the container's labels, and so has each container that
-/// anybody starts from it. That one has another name.
+/// is started from that image. Such a container has another name.
 ///
 /// ```
 /// label = "1:" boot ":" pid-namespace ":" pid ":" start-time ":" name
@@ -185,7 +185,7 @@ class owner_label {
            std::to_string(who_.start_time()) + ":" + name_;
   }
 
-  /// Reads a label. Nothing for whatever `text` does not write, letter by letter: then it is a stranger's.
+  /// Parses a label. No value for any text that `text` would not write exactly: such a label is foreign.
   static std::optional<owner_label> parse(std::string_view text) {
     if (text.size() > 512) return std::nullopt;
     std::array<std::string_view, 5> parts;
@@ -217,12 +217,12 @@ class owner_label {
   std::string name_;
 };
 
-/// Whether what a label stands on was left behind by a process of this host that is dead: only that may be swept away.
-/// \param label  the value of `owner_label_key`, whoever wrote it.
-/// \param name   what the daemon calls the thing now; a container's without the `/` before it.
+/// Returns true if a labelled object was left behind by a dead process of this host. Only such objects may be removed.
+/// \param label  the value of `owner_label_key`; untrusted.
+/// \param name   the daemon's current name of the object; for a container without the `/` before it.
 /// \param here   this process: `owner::this_process()`.
-/// \param look   `process_view(std::int64_t pid)`; `look_at_process` but in tests.
-/// \return       false wherever there is a doubt.
+/// \param look   `process_view(std::int64_t pid)`; `look_at_process` except in tests.
+/// \return       false in case of doubt.
 inline bool is_left_over(std::string_view label, std::string_view name, const owner& here,
                          const std::function<process_view(std::int64_t)>& look = &look_at_process) {
   const std::optional<owner_label> found = owner_label::parse(label);
@@ -232,10 +232,11 @@ inline bool is_left_over(std::string_view label, std::string_view name, const ow
   return now.what() == process_view::state::running && now.start_time() != found->who().start_time();
 }
 
-/// Whether the time is past that the owner gave a thing, which may then be swept away by anybody, on whichever host.
-/// \param deadline  the value of its label `cofferdam.deadline`, seconds since 1970; whoever wrote it.
-/// \param label     as for `is_left_over`: what only inherited its labels has no deadline.
-/// \return          false wherever there is a doubt.
+/// Returns true if the deadline that the owner gave an object has passed, so that any process on any host may remove
+/// it.
+/// \param deadline  the value of its label `cofferdam.deadline`, seconds since 1970; untrusted.
+/// \param label     as for `is_left_over`: an object with inherited labels has no deadline.
+/// \return          false in case of doubt.
 inline bool is_past_deadline(std::string_view deadline, std::string_view label, std::string_view name,
                              std::chrono::system_clock::time_point now = std::chrono::system_clock::now()) {
   const std::optional<owner_label> found = owner_label::parse(label);
@@ -246,4 +247,4 @@ inline bool is_past_deadline(std::string_view deadline, std::string_view label, 
   return std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count() > seconds;
 }
 
-}  // namespace cofferdam::inline v0::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker

@@ -20,31 +20,32 @@
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline v0::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker {
 
 /// One message of a pull or a build.
 class progress_event {
  public:
   enum class kind {
-    status,   ///< how far a layer is: `text()`, `id()`, `current()` of `total()`
-    output,   ///< what a step of a build printed: `text()`
-    trace,    ///< BuildKit's own progress: `text()` is protobuf, a `StatusResponse`
-    image,    ///< the image that was made: `id()`
-    failure,  ///< the end of it: `text()` says why, `code()` how a command of the Dockerfile ended
-    other,    ///< something newer than this library
+    status,  ///< the progress of a layer: `text()`, `id()`, `current()` of `total()`
+    output,  ///< the output of a build step: `text()`
+    /// BuildKit's own progress: `text()` is protobuf, a `StatusResponse`; a provider converts it to the two above
+    trace,
+    image,    ///< the resulting image: `id()`
+    failure,  ///< the end of it: `text()` is the reason, `code()` the exit status of the Dockerfile's command
+    other,    ///< an unknown message
   };
 
   explicit progress_event(kind what) : what_(what) {}
 
   kind what() const noexcept { return what_; }
-  /// From the daemon, the registry or the Dockerfile's commands: never trusted. UTF-8, but for a trace.
+  /// Returns a text of the daemon, the registry or the Dockerfile's commands: untrusted. UTF-8, except for a trace.
   const std::string& text() const noexcept { return text_; }
-  /// Of a layer, or of an image (`sha256:...`); may be empty.
+  /// Returns the id of a layer or an image (`sha256:...`); may be empty.
   const std::string& id() const noexcept { return id_; }
-  /// Bytes; 0 where it was not said.
+  /// Returns the number of bytes; 0 if it is not known.
   std::uint64_t current() const noexcept { return current_; }
   std::uint64_t total() const noexcept { return total_; }
-  /// The exit code of the command that failed the build; 0 where none did.
+  /// Returns the exit code of the command that failed the build, or 0.
   int code() const noexcept { return code_; }
 
   progress_event& text(std::string said) & {
@@ -74,19 +75,19 @@ class progress_event {
   int code_ = 0;
 };
 
-/// Reads what the daemon answers to a pull, a load or a build: JSON objects, one behind another, with or without line
-/// ends between them, cut anywhere. Sans-I/O: `feed` what came, take events with `next`, `finish` at the end.
+/// A parser of the daemon's response to a pull, a load or a build: JSON objects one after another, with or without line
+/// ends between them. Sans-I/O: `feed` received bytes, cut anywhere; take events with `next`; call `finish` at the end.
 ///
-/// The status of such an answer is 200 also where it fails: then a `failure` is among the events. An answer without one
-/// is still no success until `finish` was called: a daemon that dies ends its stream as if all were well.
+/// The status of such a response is 200 even after a failure; the events then include a `failure`. Without one, the
+/// operation has succeeded only if `finish` does not throw, because a dying daemon ends its stream normally.
 /// \par Memory   one object, at most `most_object` bytes as text, and the events of what was fed and not yet taken.
 /// \par Source   moby `pkg/jsonmessage`.
 class progress_stream {
  public:
-  /// \param most_object  the longest object, bytes.
+  /// \param most_object  maximum size of an object in bytes.
   explicit progress_stream(std::size_t most_object = std::size_t{1024} * 1024) : most_(most_object) {}
 
-  /// \throws error{errc::provider_failed}: no JSON, no object, a longer one. Nothing is read after that.
+  /// \throws error{errc::provider_failed}: not JSON, not an object, or too long. Nothing can be read after that.
   void feed(std::string_view piece) {
     if (failed_) throw bad("is not read any further");
     while (!piece.empty()) {
@@ -96,7 +97,7 @@ class progress_stream {
         piece.remove_prefix(begin);
         if (piece.front() != '{') throw bad("is not a JSON object");
       }
-      // No more than what the object may still have is looked at.
+      // Scans no more than the object may still have.
       const std::string_view part = piece.substr(0, most_ - size_);
       if (part.empty()) throw bad("is longer than the " + std::to_string(most_) + " bytes that are read");
       std::error_code failure;
@@ -112,7 +113,7 @@ class progress_stream {
     }
   }
 
-  /// The next event; nothing until more is fed.
+  /// Returns the next event; no value until more is fed.
   std::optional<progress_event> next() {
     if (events_.empty()) return std::nullopt;
     std::optional<progress_event> event(std::move(events_.front()));
@@ -120,7 +121,7 @@ class progress_stream {
     return event;
   }
 
-  /// Says that nothing more comes.
+  /// Declares the end of the stream.
   /// \throws error{errc::provider_lost}: it ended inside an object.
   void finish() const {
     if (size_ > 0)
@@ -178,9 +179,9 @@ class progress_stream {
 
   boost::json::stream_parser parser_;
   std::size_t most_;
-  std::size_t size_ = 0;  // of the object that is being read
+  std::size_t size_ = 0;  // size of the object that is being read
   bool failed_ = false;
   std::deque<progress_event> events_;
 };
 
-}  // namespace cofferdam::inline v0::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker

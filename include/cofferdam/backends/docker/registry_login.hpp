@@ -23,15 +23,15 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::docker {
+namespace cofferdam::inline COFFERDAM_ABI::docker {
 
-/// Who to be at a registry. Nothing prints it; its parts leave it only in the headers it makes.
+/// The credentials for a registry. Never printed; they leave this object only in the headers it makes.
 class registry_credentials {
  public:
-  /// Nobody: for what everybody may read.
+  /// No credentials: for public images.
   registry_credentials() = default;
 
-  /// \param server  the registry as Docker's configuration calls it; see `registry_server`.
+  /// \param server  the registry's name in Docker's configuration; see `registry_server`.
   static registry_credentials password(std::string server, std::string user, std::string secret) {
     registry_credentials made;
     made.server_ = std::move(server);
@@ -40,7 +40,7 @@ class registry_credentials {
     return made;
   }
 
-  /// \param token  what the registry gave for a login before (an OAuth2 refresh token).
+  /// \param token  from an earlier login at the registry (an OAuth2 refresh token).
   static registry_credentials identity_token(std::string server, std::string token) {
     registry_credentials made;
     made.server_ = std::move(server);
@@ -54,17 +54,18 @@ class registry_credentials {
   const std::string& server() const noexcept { return server_; }
   const std::string& user() const noexcept { return user_; }
 
-  /// The value of X-Registry-Auth. The header is sent with every pull; for nobody it is `e30=`, an empty object.
+  /// Returns the value of X-Registry-Auth. The header is sent with every pull; without credentials it is `e30=`, an
+  /// empty object.
   ///
-  /// Base64 of the URL alphabet, with padding: the daemon takes the other alphabet for nobody, and says nothing.
+  /// Base64 of the URL alphabet, with padding: the daemon silently ignores credentials in the other alphabet.
   /// \throws error{errc::invalid_argument} for a name or secret that is not UTF-8: JSON cannot carry it.
   std::string header() const { return encoded(object(true)); }
 
-  /// The value of X-Registry-Config, with which the classic builder pulls what a Dockerfile starts from.
+  /// Returns the value of X-Registry-Config, with which the classic builder pulls the base images of a Dockerfile.
   static std::string build_header(const std::vector<registry_credentials>& all) {
     boost::json::object servers;
     for (const registry_credentials& one : all)
-      if (!one.is_anonymous()) servers[detail::json_key(one.server_)] = one.object(false);
+      if (!one.is_anonymous()) servers[detail::json_view(one.server_)] = one.object(false);
     return encoded(servers);
   }
 
@@ -95,25 +96,25 @@ class registry_credentials {
   bool is_token_ = false;
 };
 
-/// What Docker's configuration and its helpers call a registry: the hub has a name of its own there.
+/// Returns the name of a registry in Docker's configuration and for its helpers: Docker Hub has a special name there.
 inline std::string registry_server(std::string_view registry) {
   if (registry == image_name::hub) return "https://index.docker.io/v1/";
   return std::string(registry);
 }
 
-/// How to come by the credentials for a registry: they are at hand, or a helper program has them.
+/// The source of the credentials for a registry: they are known, or a helper program has them.
 class registry_login {
  public:
   explicit registry_login(registry_credentials credentials) : credentials_(std::move(credentials)) {}
   registry_login(std::string helper, std::string server) : helper_(std::move(helper)), server_(std::move(server)) {}
 
   bool needs_helper() const noexcept { return !helper_.empty(); }
-  /// The credentials, where no helper is needed; else nobody.
+  /// Returns the credentials, if no helper is needed; otherwise none.
   const registry_credentials& credentials() const noexcept { return credentials_; }
 
-  /// The program to run, with the one argument `get`: `docker-credential-pass`. Looked for in PATH.
+  /// Returns the program to run, with the one argument `get`: `docker-credential-pass`. Searched in PATH.
   const std::string& helper() const noexcept { return helper_; }
-  /// What it reads on its standard input, without a line's end. Then its input is closed.
+  /// Returns the helper's standard input, without a line end. The input is then closed.
   const std::string& helper_input() const noexcept { return server_; }
 
  private:
@@ -137,7 +138,7 @@ inline bool is_helper_name(std::string_view name) {
   });
 }
 
-// The entry under `auths` for a server, or nobody.
+// Returns the entry under `auths` for a server, or no credentials.
 inline registry_credentials stored_credentials(const boost::json::object& config, const std::string& server) {
   const boost::json::object* const auths = object_at(config, "auths");
   if (auths == nullptr) return registry_credentials();
@@ -170,10 +171,10 @@ inline registry_credentials stored_credentials(const boost::json::object& config
 
 }  // namespace detail
 
-/// Finds out how to come by the credentials for a registry, from Docker's own `config.json`: `credHelpers` of the
-/// registry, else `credsStore`, else `auths`. Without a configuration, or an entry: nobody.
-/// \param registry  as `image_name::registry()` has it.
-/// \throws          error{errc::provider_failed} for a configuration that cannot be used, without a word of its
+/// Finds the source of the credentials for a registry in Docker's `config.json`: `credHelpers` of the registry, else
+/// `credsStore`, else `auths`. Without a configuration or an entry: no credentials.
+/// \param registry  from `image_name::registry()`.
+/// \throws          error{errc::provider_failed} for an unusable configuration; the sentence has nothing of its
 ///                  content.
 /// \par Source      docker/cli `cli/config/configfile`.
 inline registry_login find_registry_login(const host_view& host, std::string_view registry) {
@@ -195,13 +196,14 @@ inline registry_login find_registry_login(const host_view& host, std::string_vie
   return registry_login("docker-credential-" + helper, server);
 }
 
-/// Reads what a helper answered to `get`.
+/// Parses a helper's answer to `get`.
 ///
-/// A helper that is missing is nobody, too, as for the docker command: then do not ask this.
+/// If the helper does not exist, there are no credentials, as for the docker command; do not call this then.
 /// \param exit_code  of the helper.
-/// \param output     its standard output, all of it; ask for no more than 64 KiB.
-/// \return           nobody, where the helper has nothing for this registry.
-/// \throws           error{errc::provider_failed}: it failed, or answered something else. Holds nothing of its answer.
+/// \param output     its whole standard output; keep at most 64 KiB.
+/// \return           no credentials, if the helper has none for this registry.
+/// \throws           error{errc::provider_failed}: it failed, or its answer is invalid. The sentence has nothing of the
+///                   answer.
 /// \par Source       docker/docker-credential-helpers, "Development".
 inline registry_credentials read_helper_answer(const registry_login& login, int exit_code, std::string_view output) {
   const std::string what = "docker: the credential helper \"" + one_line(login.helper(), 100) +
@@ -220,4 +222,4 @@ inline registry_credentials read_helper_answer(const registry_login& login, int 
   return registry_credentials::password(login.helper_input(), std::move(user), std::move(secret));
 }
 
-}  // namespace cofferdam::inline v0::docker
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker

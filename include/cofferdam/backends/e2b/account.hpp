@@ -16,49 +16,49 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::e2b {
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// Which form of the calls that create and connect is used.
+/// The form of the calls that create and connect.
 enum class dialect {
-  automatic,  ///< the first, and the second where the service does not know the first
+  automatic,  ///< the first form, or the second if the service does not know the first
   v1,         ///< `POST /sandboxes`
   v2,         ///< `POST /v2/sandboxes`
 };
 
-/// Who asks which service: an option wins over its environment variable, which wins over the default; an empty variable is
-/// none. A value.
+/// The account and the service. An option overrides its environment variable, which overrides the default. An empty
+/// variable counts as not set. A value.
 /// \par Source  E2B's SDKs, ConnectionConfig.
 class account_options {
  public:
   account_options() = default;
 
-  /// E2B_API_KEY. Of any form: other services have other ones.
+  /// E2B_API_KEY. Any form is accepted, because other services have other forms.
   secret api_key;
   /// E2B_DOMAIN; default `e2b.app`.
   std::string domain;
   /// E2B_API_URL; default `https://api.DOMAIN`.
   std::string api_url;
-  /// E2B_SANDBOX_URL: one base URL for all sandboxes, in which `{port}`, `{id}` and `{domain}` are replaced. Default: each
-  /// sandbox has its own, `https://PORT-ID.DOMAIN`.
+  /// E2B_SANDBOX_URL: one base URL for all sandboxes, in which `{port}`, `{id}` and `{domain}` are replaced. Default:
+  /// each sandbox has its own, `https://PORT-ID.DOMAIN`.
   std::string sandbox_url;
   /// A PEM file of certificates to trust instead of the system's.
   std::string ca_file;
   dialect form = dialect::automatic;
-  /// For one call, from its begin to the end of its answer, repetitions included.
+  /// The time limit of one call, from its beginning to the end of its response, including retries.
   std::chrono::milliseconds request_timeout{std::chrono::seconds(60)};
-  /// Before a call is repeated the first time; doubled each time, with jitter.
+  /// The pause before the first retry; doubled each time, with jitter.
   std::chrono::milliseconds first_pause{250};
-  /// Allows `http://` to other machines: whoever sits on the way reads the key.
+  /// Allows `http://` to other machines: an attacker on the network can read the key.
   bool allow_plain_http = false;
-  /// How often sandboxes may be created.
+  /// Limits how often sandboxes may be created.
   std::optional<create_gate> gate;
 };
 
-/// The service and the key, as the options and the variables make them.
+/// The service and the key, from the options and the variables.
 class account {
  public:
-  /// \throws error{errc::invalid_argument}: no key, which says where one may come from; a URL that is none, or that is not
-  ///         protected.
+  /// \throws error{errc::invalid_argument} if there is no key (the sentence explains where to get one), or for a URL
+  ///     that is invalid or not protected.
   static account resolve(const account_options& options, const surroundings& from) {
     account made;
     const auto chosen = [&](const std::string& option, std::string_view variable, std::string_view otherwise) {
@@ -86,15 +86,16 @@ class account {
   }
 
   const secret& key() const noexcept { return key_; }
-  /// E2B_DEBUG=true: a daemon on this machine stands for every sandbox, and nobody creates any.
+  /// Returns true for E2B_DEBUG=true: a daemon on this machine replaces every sandbox, and none is created.
   bool is_debug() const noexcept { return debug_; }
   const std::string& domain() const noexcept { return domain_; }
   const endpoint& api() const noexcept { return api_; }
   const account_options& options() const noexcept { return options_; }
   const tls_settings& tls() const noexcept { return tls_; }
 
-  /// Where a port of a sandbox is. \param domain  what the service says of that sandbox; empty: the account's.
-  /// \throws error{errc::invalid_argument} as `sandbox_endpoint`, or where that is not protected.
+  /// Returns the address of a port of a sandbox.
+  /// \param domain  from the service's information about that sandbox; empty: the account's.
+  /// \throws error{errc::invalid_argument} as `sandbox_endpoint`, or if the address is not protected.
   endpoint sandbox(std::uint16_t port, const std::string& id, const std::string& domain) const {
     endpoint there = sandbox_endpoint(sandbox_url_, port, id, domain.empty() ? domain_ : domain);
     require_protected(there, "sandbox_url (E2B_SANDBOX_URL)");
@@ -119,4 +120,4 @@ class account {
   bool debug_ = false;
 };
 
-}  // namespace cofferdam::inline v0::e2b
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b

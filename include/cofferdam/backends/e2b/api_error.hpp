@@ -2,10 +2,11 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/detail/json_members.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/worded_category.hpp>
 #include <cofferdam/net/connect_error.hpp>
+#include <cofferdam/net/json_object_view.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
@@ -16,44 +17,86 @@
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline v0::e2b {
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
 namespace detail {
 
-class status_names final : public std::error_category {
+class status_words {
  public:
-  const char* name() const noexcept override { return "cofferdam.e2b"; }
-  std::string message(int value) const override { return "HTTP status " + std::to_string(value); }
+  static constexpr const char* name = "cofferdam.e2b";
+  static std::string message(int value) { return "HTTP status " + std::to_string(value); }
 };
 
 }  // namespace detail
 
-/// The category of the HTTP statuses that are the `cause()` of the errors of this backend.
+/// Returns the category of the HTTP statuses that are the `cause()` of this backend's errors.
 inline const std::error_category& status_category() noexcept {
-  static const detail::status_names category;
-  return category;
+  return cofferdam::detail::category_of<detail::status_words>();
 }
 
-/// Whether a call that failed may have been done all the same: there was no answer, or one of somebody on the way.
+/// The reason of a failure while the sandbox still exists: the `cause()` of an error{errc::unavailable}.
+enum class sandbox_errc {
+  not_reached = 1,  ///< the connection to the sandbox failed before anything was done: try again
+  paused,           ///< the sandbox is paused; call `environment::resume()`
+};
+
+namespace detail {
+
+class sandbox_words {
+ public:
+  static constexpr const char* name = "cofferdam.e2b.sandbox";
+  static constexpr std::string_view message(int value) {
+    return static_cast<sandbox_errc>(value) == sandbox_errc::paused ? "the sandbox is paused"
+                                                                    : "the sandbox was not reached";
+  }
+};
+
+}  // namespace detail
+
+/// The category of `sandbox_errc`.
+inline const std::error_category& sandbox_category() noexcept {
+  return cofferdam::detail::category_of<detail::sandbox_words>();
+}
+
+/// Makes `sandbox_errc` usable wherever an error code is; found by argument-dependent lookup.
+inline std::error_code make_error_code(sandbox_errc value) noexcept {
+  return {static_cast<int>(value), sandbox_category()};
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b
+
+template <>
+struct std::is_error_code_enum<cofferdam::e2b::sandbox_errc> : std::true_type {};
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
+
+/// Returns true if a failed call may have been executed: there was no response, or one of a proxy.
 inline bool leaves_in_doubt(const error& failure) noexcept {
+  if (failure.cause() == make_error_code(sandbox_errc::not_reached)) return false;
   if (failure.cause().category() != status_category()) return true;
   const int status = failure.cause().value();
   return status >= 500 && status != 501 && status != 503;
 }
 
-/// What the body of an answer that failed says: `message` of a JSON object, else its first 400 bytes.
+/// Returns the message of a failed answer: `error_code` and `message` of a JSON object, else the body's first 400
+/// bytes.
 inline std::string said_message(std::string_view body) {
   std::error_code broken;
   const boost::json::value value = boost::json::parse(boost::json::string_view(body.data(), body.size()), broken);
   const boost::json::object* const object = broken ? nullptr : value.if_object();
   if (object == nullptr) return std::string(body.substr(0, 400));
-  return std::string(cofferdam::detail::text_at(*object, "message"));
+  const std::string_view code = cofferdam::detail::text_at(*object, "error_code");
+  const std::string_view message = cofferdam::detail::text_at(*object, "message");
+  std::string all(code.substr(0, 100));
+  if (!all.empty() && !message.empty()) all += ": ";
+  all += message;
+  return all;
 }
 
-/// The error for a call that the service refused.
+/// Makes the error for a call that the service refused.
 /// \param doing   `create a sandbox`.
 /// \param status  the HTTP status.
-/// \param said    the service's words, free of secrets; shown in part, escaped.
+/// \param said    the service's message, without secrets; shown in part, escaped.
 /// \par Source    E2B's API, openapi.yml.
 inline error refused_error(std::string_view doing, int status, std::string_view said) {
   errc code = errc::provider_failed;
@@ -100,9 +143,9 @@ inline error refused_error(std::string_view doing, int status, std::string_view 
   return error(code, text + "; " + advice, std::error_code(status, status_category()));
 }
 
-/// The error for a call that the sandbox's daemon refused.
+/// Makes the error for a call that the sandbox's daemon refused.
 /// \param doing   `start a command`.
-/// \param said    as `refused_error` has it.
+/// \param said    as for `refused_error`.
 inline error failed_call_error(std::string_view doing, connect_code which, std::string_view said) {
   errc code = errc::io_error;
   switch (which) {
@@ -114,11 +157,13 @@ inline error failed_call_error(std::string_view doing, connect_code which, std::
     case connect_code::unauthenticated: code = errc::permission_denied; break;
     case connect_code::unimplemented: code = errc::unsupported; break;
     case connect_code::resource_exhausted: code = errc::provider_failed; break;
+    case connect_code::unavailable: code = errc::unavailable; break;
     default: break;
   }
   std::string text = "e2b: cannot " + std::string(doing) + ": the sandbox answers " + std::string(to_string(which));
   if (!said.empty()) text += ", \"" + one_line(said, 400) + "\"";
+  if (code == errc::unavailable) text += "; the sandbox is still there: try again";
   return error(code, text, std::error_code(static_cast<int>(connect_status(which)), status_category()));
 }
 
-}  // namespace cofferdam::inline v0::e2b
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b

@@ -10,17 +10,17 @@
 #include <memory>
 #include <mutex>
 
-namespace cofferdam::inline v0::e2b {
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// How often sandboxes may be created: a bucket of tokens. Copies share it, so that one gate serves several providers, as
-/// E2B counts by account (5 in a second for most).
+/// A rate limit for the creation of sandboxes: a token bucket. Copies share it, so one gate can serve several
+/// providers, because E2B counts by account (5 per second for most accounts).
 /// \par Threads  any.
 class create_gate {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// \param burst     how many may come at once after a rest; at least 1.
-  /// \param interval  how long one more takes; zero or more.
+  /// \param burst     number of creations that may follow each other without a pause; at least 1.
+  /// \param interval  time for one more creation; zero or more.
   /// \throws error{errc::invalid_argument} for another number or interval.
   create_gate(std::size_t burst, std::chrono::milliseconds interval) {
     if (burst == 0) throw error(errc::invalid_argument, "e2b: a create_gate lets at least one through");
@@ -31,7 +31,8 @@ class create_gate {
     state_->room = interval * static_cast<std::chrono::milliseconds::rep>(burst - 1);
   }
 
-  /// Takes a token. \return  when it may be used: now, or later.
+  /// Takes a token.
+  /// \return  the time from which it may be used: now, or later.
   clock::time_point reserve(clock::time_point now = clock::now()) const {
     const std::lock_guard lock(state_->mutex);
     const clock::time_point mine = std::max(state_->next, now - state_->room);
@@ -49,4 +50,4 @@ class create_gate {
   std::shared_ptr<state> state_;
 };
 
-}  // namespace cofferdam::inline v0::e2b
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b

@@ -18,22 +18,22 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::e2b {
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// What a sandbox may connect to, and who may connect to it.
+/// The network access of a sandbox: outgoing connections, and access to its ports.
 /// \par Source  E2B's API, openapi.yml.
 class network_rules {
  public:
   network_rules() = default;
-  /// Addresses, ranges, or names (`*.example.com`) that it may reach, whatever is denied.
+  /// Addresses, ranges, or names (`*.example.com`) that are always reachable, even if they are denied below.
   std::vector<std::string> allow_out;
-  /// Addresses or ranges that it may not reach; `0.0.0.0/0` is all. Needed where `allow_out` has a name.
+  /// Addresses or ranges that are not reachable; `0.0.0.0/0` is all. Needed if `allow_out` has a name.
   std::vector<std::string> deny_out;
-  /// Whether anybody may reach its ports; false needs a token for each request.
+  /// False: each request to its ports needs a token.
   std::optional<bool> allow_public_traffic;
 };
 
-/// What a sandbox is created as. A value.
+/// The settings of a new sandbox. A value.
 /// \par Source  E2B's API, openapi.yml, NewSandbox.
 class create_options {
  public:
@@ -41,26 +41,26 @@ class create_options {
 
   /// A template's id or name; default `base`.
   std::string template_id = "base";
-  /// How long it lives when nobody prolongs it; whole seconds, rounded up; at least one.
+  /// The lifetime, unless it is extended; whole seconds, rounded up; at least one.
   std::chrono::milliseconds lifetime{std::chrono::seconds(300)};
   std::map<std::string, std::string> metadata;
-  /// For all its processes.
+  /// Environment variables of all its processes.
   std::map<std::string, std::string> variables;
   std::optional<bool> allow_internet;
   std::optional<network_rules> network;
-  /// Its daemon wants a token from whoever talks to it. Services that imitate E2B may know only `false`.
+  /// The daemon requires a token in each request. Services that imitate E2B may support only `false`.
   bool secure = true;
-  /// At the end of its life it is paused and not killed.
+  /// Pauses the sandbox at the end of its lifetime, instead of killing it.
   bool auto_pause = false;
-  /// Set over all of the above in the request.
+  /// Overrides all of the above in the request.
   boost::json::object extra;
 
-  /// Seconds, as the service counts.
+  /// Returns the lifetime in seconds, as in the service's API.
   std::int64_t seconds() const { return std::chrono::ceil<std::chrono::seconds>(lifetime).count(); }
 
-  /// The request's body.
+  /// Returns the body of the request.
   /// \param form  v1 or v2; automatic is v1.
-  /// \throws error{errc::invalid_argument} for text that is not UTF-8, which JSON cannot hold.
+  /// \throws error{errc::invalid_argument} for text that is not UTF-8, which JSON cannot contain.
   boost::json::object body(dialect form) const {
     boost::json::object all;
     all["templateID"] = text(template_id);
@@ -99,4 +99,4 @@ class create_options {
   }
 };
 
-}  // namespace cofferdam::inline v0::e2b
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b

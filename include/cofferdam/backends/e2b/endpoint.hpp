@@ -19,22 +19,22 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::e2b {
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// Where a service is: what a base URL says, taken apart.
+/// The address of a service: a parsed base URL.
 class endpoint {
  public:
   endpoint() = default;
 
   /// \param url      `https://api.example.com`, `http://localhost:3000/prefix`. No query, fragment, user or password.
-  /// \param setting  which option or variable it comes from, for the sentence.
-  /// \throws error{errc::invalid_argument} for anything else. The sentence does not show the URL: somebody may have put a
-  ///         password into it.
+  /// \param setting  the option or variable that it comes from, for the error message.
+  /// \throws error{errc::invalid_argument} for anything else. The sentence does not show the URL, which may contain a
+  ///     password.
   static endpoint parse(std::string_view url, std::string_view setting) {
     const auto wrong = [&](const char* why) {
       return error(errc::invalid_argument, "e2b: " + std::string(setting) + " is no base URL that can be used: " + why);
     };
-    const auto parsed = boost::urls::parse_uri(boost::urls::string_view(url.data(), url.size()));
+    const auto parsed = boost::urls::parse_uri(boost::core::string_view(url.data(), url.size()));
     if (!parsed) throw wrong("write it as https://HOST[:PORT][/PATH]");
     const boost::urls::url_view& all = *parsed;
     endpoint made;
@@ -61,17 +61,17 @@ class endpoint {
   }
 
   bool is_tls() const noexcept { return tls_; }
-  /// A name or an address, without brackets.
+  /// Returns a name or an address, without brackets.
   const std::string& host() const noexcept { return host_; }
   std::uint16_t port() const noexcept { return port_; }
-  /// What stands before every path; empty or `/something`.
+  /// Returns the prefix of every path; empty or `/something`.
   const std::string& prefix() const noexcept { return prefix_; }
-  /// Whether only this machine is meant.
+  /// Returns true if the address is this machine.
   bool is_loopback() const {
     return host_ == "localhost" || host_ == "::1" || host_.starts_with("127.") || host_.ends_with(".localhost");
   }
 
-  /// `https://host:port/prefix`, as sentences and signed URLs have it.
+  /// Returns `https://host:port/prefix`, for error messages and signed URLs.
   std::string text() const {
     std::string all = tls_ ? "https://" : "http://";
     all += host_.find(':') == std::string::npos ? host_ : "[" + host_ + "]";
@@ -79,7 +79,8 @@ class endpoint {
     return all + prefix_;
   }
 
-  /// How to get there. \param settings  not used without TLS.
+  /// Returns a connector to the service.
+  /// \param settings  not used without TLS.
   connector reach(const tls_settings& settings) const {
     if (tls_) return tls_connector(host_, port_, settings);
     return tcp_connector(host_, port_);
@@ -92,8 +93,8 @@ class endpoint {
   bool tls_ = true;
 };
 
-/// The id of a sandbox, as it may stand in a host name and in a path.
-/// \throws error{errc::invalid_argument} for what is none: letters, digits, `-` and `_`, 1 to 100.
+/// Checks the id of a sandbox, which becomes a part of a host name and a path.
+/// \throws error{errc::invalid_argument} unless it has 1 to 100 letters, digits, `-` and `_`.
 inline void check_sandbox_id(std::string_view id) {
   const bool fine = !id.empty() && id.size() <= 100 && std::all_of(id.begin(), id.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
@@ -101,10 +102,10 @@ inline void check_sandbox_id(std::string_view id) {
   if (!fine) throw error(errc::invalid_argument, "e2b: \"" + one_line(id, 100) + "\" is no id of a sandbox");
 }
 
-/// Where a port of a sandbox is reached.
-/// \param pattern  what `sandbox_url` says; `{port}`, `{id}` and `{domain}` in it are replaced. Empty: by the service's own
-///                 rule, `https://PORT-ID.DOMAIN`.
-/// \param domain   a host name, with a port where it has one.
+/// Returns the address of a port of a sandbox.
+/// \param pattern  the setting `sandbox_url`; `{port}`, `{id}` and `{domain}` in it are replaced. Empty: the service's
+///                 own rule, `https://PORT-ID.DOMAIN`.
+/// \param domain   a host name, with an optional port.
 /// \throws error{errc::invalid_argument} as `check_sandbox_id` and `endpoint::parse`.
 /// \par Source  E2B's SDKs, ConnectionConfig.
 inline endpoint sandbox_endpoint(std::string_view pattern, std::uint16_t port, const std::string& id,
@@ -121,4 +122,4 @@ inline endpoint sandbox_endpoint(std::string_view pattern, std::uint16_t port, c
   return endpoint::parse(url, pattern.empty() ? "domain" : "sandbox_url (E2B_SANDBOX_URL)");
 }
 
-}  // namespace cofferdam::inline v0::e2b
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b

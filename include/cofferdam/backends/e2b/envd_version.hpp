@@ -11,14 +11,14 @@
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline v0::e2b {
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// The version of the daemon in a sandbox, which decides what can be asked of it.
+/// The version of the daemon in a sandbox, which determines the available calls.
 class envd_version {
  public:
   constexpr envd_version(unsigned major, unsigned minor, unsigned patch) noexcept : parts_{major, minor, patch} {}
 
-  /// `0.5.7`, `v0.5.7`, `0.5`; what follows the numbers (`-rc1`) is ignored. Nothing for what is no version.
+  /// Parses `0.5.7`, `v0.5.7`, `0.5`; text after the numbers (`-rc1`) is ignored. No value for anything else.
   static constexpr std::optional<envd_version> parse(std::string_view text) noexcept {
     if (text.starts_with('v')) text.remove_prefix(1);
     std::array<unsigned, 3> parts{};
@@ -48,8 +48,8 @@ class envd_version {
   std::array<unsigned, 3> parts_;
 };
 
-/// What a daemon can do. One whose version is not known (services that imitate E2B) is taken for a fairly new one, but
-/// uploads take the form that every version knows.
+/// The features of a daemon. A daemon of unknown version (of a service that imitates E2B) counts as fairly new, but
+/// uploads use the form that every version supports.
 /// \par Source  E2B's SDKs, where they compare envdVersion.
 class envd_abilities {
  public:
@@ -70,4 +70,4 @@ class envd_abilities {
   std::optional<envd_version> version_;
 };
 
-}  // namespace cofferdam::inline v0::e2b
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b

@@ -2,12 +2,13 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/detail/json_members.hpp>
+#include <cofferdam/backends/detail/parse_object.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/captured.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/output_collector.hpp>
+#include <cofferdam/net/json_object_view.hpp>
 #include <cofferdam/net/net_error.hpp>
 
 #include <boost/json/object.hpp>
@@ -25,16 +26,16 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::e2b {
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// How much of a run is kept.
+/// The limits on the kept output of a run.
 class execution_limits {
  public:
   execution_limits() = default;
   execution_limits(std::size_t output, std::size_t results) noexcept : output_(output), results_(results) {}
-  /// Bytes of each output.
+  /// Returns the maximum bytes of each output.
   std::size_t output() const noexcept { return output_; }
-  /// Bytes of all results together; what comes beyond is counted.
+  /// Returns the maximum bytes of all results together; further results are only counted.
   std::size_t results() const noexcept { return results_; }
 
  private:
@@ -42,7 +43,7 @@ class execution_limits {
   std::size_t results_ = std::size_t{64} * 1024 * 1024;
 };
 
-/// Something that code has shown: the value of its last expression, a chart, a table; in as many forms as it has.
+/// A value that code has displayed: the value of its last expression, a chart, a table; in all its forms.
 class rich_output {
  public:
   rich_output() = default;
@@ -59,12 +60,12 @@ class rich_output {
     }
   }
 
-  /// Whether it is the value of the last expression, and not something that was shown on the way.
+  /// Returns true if it is the value of the last expression, and false if it was displayed before.
   bool is_value() const noexcept { return is_value_; }
-  /// The forms by their names: `text`, `html`, `markdown`, `svg`, `png`, `jpeg`, `pdf` (these three in base64), `latex`,
-  /// `json`, `javascript`, `data`, `chart`; what is not a text is JSON.
+  /// Returns the forms by name: `text`, `html`, `markdown`, `svg`, `png`, `jpeg`, `pdf` (the last three in base64),
+  /// `latex`, `json`, `javascript`, `data`, `chart`. A form that is not a text is JSON.
   const std::map<std::string, std::string>& forms() const noexcept { return forms_; }
-  /// One of them; empty where it has none of that name.
+  /// Returns one form; empty if there is none of that name.
   std::string_view form(const std::string& name) const noexcept {
     const auto found = forms_.find(name);
     return found == forms_.end() ? std::string_view() : std::string_view(found->second);
@@ -75,17 +76,17 @@ class rich_output {
   bool is_value_ = false;
 };
 
-/// An exception that code did not catch.
+/// An uncaught exception of the code.
 class code_error {
  public:
   code_error() = default;
 
   std::string name;       ///< `ValueError`
   std::string value;      ///< its message
-  std::string traceback;  ///< lines, perhaps coloured for a terminal
+  std::string traceback;  ///< lines, possibly with terminal colours
 };
 
-/// What a run of code did. A value.
+/// The outcome of a run of code. A value.
 class execution {
  public:
   execution() = default;
@@ -93,17 +94,17 @@ class execution {
   captured out;
   captured err;
   std::vector<rich_output> results;
-  /// Results that did not fit.
+  /// The number of results that did not fit.
   std::size_t dropped = 0;
   std::optional<code_error> error;
-  /// It was interrupted by its time limit.
+  /// True if it was interrupted at its time limit.
   bool timed_out = false;
-  /// How many runs its context has seen; 0 where the service does not say.
+  /// The number of runs in its context so far; 0 if the service does not send it.
   std::int64_t number = 0;
   std::chrono::nanoseconds duration{};
 
   bool ok() const noexcept { return !error && !timed_out; }
-  /// The value of the last expression as text; empty where there is none.
+  /// Returns the value of the last expression as text; empty if there is none.
   std::string_view value() const noexcept {
     for (const rich_output& one : results)
       if (one.is_value()) return one.form("text");
@@ -111,15 +112,16 @@ class execution {
   }
 };
 
-/// Reads what the code interpreter says of a run: JSON, one object a line. Sans-I/O; cut anywhere.
+/// A parser of the code interpreter's report of a run: JSON, one object per line. Sans-I/O; the input may be cut
+/// anywhere.
 /// \par Source  E2B's code interpreter SDK.
 class execution_reader {
  public:
   explicit execution_reader(const execution_limits& limits = execution_limits())
       : limits_(limits), out_(limits.output()), err_(limits.output()) {}
 
-  /// \throws error{errc::io_error} with net_errc::malformed for a line that is no JSON object; error{errc::too_large} for
-  ///         one longer than all results may be, and a mebibyte.
+  /// \throws error{errc::io_error} with net_errc::malformed for a line that is not a JSON object;
+  ///     error{errc::too_large} for a line that is longer than the limit of all results plus one mebibyte.
   void feed(std::string_view text) {
     while (!text.empty()) {
       const std::size_t end = std::min(text.find('\n'), text.size());
@@ -134,9 +136,9 @@ class execution_reader {
     }
   }
 
-  /// Whether the run is over.
+  /// Returns true if the run is over.
   bool ended() const noexcept { return ended_; }
-  /// Its time was over.
+  /// Ends the run at its time limit.
   void time_out() noexcept { ended_ = made_.timed_out = true; }
 
   execution take(std::chrono::nanoseconds took) {
@@ -186,4 +188,4 @@ class execution_reader {
   bool ended_ = false;
 };
 
-}  // namespace cofferdam::inline v0::e2b
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b

@@ -2,10 +2,11 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/detail/json_members.hpp>
+#include <cofferdam/backends/detail/parse_object.hpp>
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/net/json_object_view.hpp>
 #include <cofferdam/net/net_error.hpp>
 
 #include <boost/json/object.hpp>
@@ -21,15 +22,15 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::e2b {
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// How a process ended, as the daemon says it.
+/// The end of a process, as reported by the daemon.
 class process_end {
  public:
   process_end() = default;
 
-  int exit_code = -1;  ///< 0 to 255; -1 where a signal ended it
-  int signal = 0;      ///< 0 where none did; -1 for one whose name is not known
+  int exit_code = -1;  ///< 0 to 255; -1 if a signal ended it
+  int signal = 0;      ///< 0 if no signal ended it; -1 if its name is not known
 };
 
 /// One message of a process's stream.
@@ -43,8 +44,8 @@ class process_event {
   bytes data;            ///< of `out`, `err` and `terminal`
   process_end end;       ///< of `end`
 
-  /// \param text  the message: `{"event":{...}}`. What it does not know is `other`.
-  /// \throws error{errc::io_error} with net_errc::malformed for what is no JSON object, or data that is no base64.
+  /// \param text  the message: `{"event":{...}}`. An unknown event is `other`.
+  /// \throws error{errc::io_error} with net_errc::malformed if it is not a JSON object, or if its data is not base64.
   /// \par Source  envd's process.proto, in proto3's JSON.
   static process_event parse(std::string_view text) {
     namespace json = cofferdam::detail;
@@ -74,8 +75,8 @@ class process_event {
   static constexpr std::array<std::pair<std::string_view, kind>, 3> outputs{
       {{"stdout", kind::out}, {"stderr", kind::err}, {"pty", kind::terminal}}};
 
-  /// Output in the form in which the daemon writes it, which is nearly all that ever comes: base64 has nothing in it that
-  /// JSON would write another way, so the text is its own value. Nothing for any other form.
+  /// Parses output in the exact form of the daemon, which is the most frequent message. Base64 needs no JSON escapes,
+  /// so the text can be used directly. No value for any other form.
   static std::optional<process_event> plain_output(std::string_view text) {
     constexpr std::string_view before = R"({"event":{"data":{")";
     constexpr std::string_view between = R"(":")";
@@ -97,7 +98,7 @@ class process_event {
     return std::nullopt;
   }
 
-  /// Either alphabet, with or without padding: the mapping of protobuf to JSON allows all of that to be read.
+  /// Decodes either alphabet, with or without padding: protobuf's JSON mapping requires this.
   static bytes decoded(std::string_view text) {
     std::optional<bytes> plain = base64_decode(text);
     if (!plain) {
@@ -129,7 +130,7 @@ class process_event {
     return made;
   }
 
-  /// By the words that the daemon's language has for them.
+  /// Returns the signal for its name in the daemon's language (Go).
   static int signal_named(std::string_view words) {
     constexpr std::array<std::pair<std::string_view, int>, 31> names{{{"hangup", SIGHUP},
                                                                       {"interrupt", SIGINT},
@@ -175,4 +176,4 @@ class process_event {
   }
 };
 
-}  // namespace cofferdam::inline v0::e2b
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/detail/json_members.hpp>
+#include <cofferdam/net/json_object_view.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::e2b {
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// A process that the daemon of a sandbox has started, for whomever.
+/// A process that the daemon of a sandbox has started for any client.
 class running_process {
  public:
   running_process() = default;
@@ -32,11 +32,11 @@ class running_process {
         if (const boost::json::string* const text = each.if_string()) words_.emplace_back(text->data(), text->size());
   }
 
-  /// Its number in the sandbox.
+  /// Returns its process number in the sandbox.
   std::int64_t pid() const noexcept { return pid_; }
-  /// What whoever started it calls it; often empty.
+  /// Returns the tag that the starting client gave it; often empty.
   const std::string& tag() const noexcept { return tag_; }
-  /// The program and its arguments. Commands of this library have a script of its own around them.
+  /// Returns the program and its arguments. Commands of this library are inside a script.
   const std::vector<std::string>& words() const noexcept { return words_; }
 
  private:
@@ -45,4 +45,4 @@ class running_process {
   std::vector<std::string> words_;
 };
 
-}  // namespace cofferdam::inline v0::e2b
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b

@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/detail/json_members.hpp>
 #include <cofferdam/backends/e2b/secret.hpp>
+#include <cofferdam/net/json_object_view.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -15,14 +15,14 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::e2b {
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// A sandbox as the service tells of it. What it leaves out is empty or 0.
+/// The service's information about a sandbox. Missing fields are empty or 0.
 /// \par Source  E2B's API, openapi.yml: Sandbox, SandboxDetail, ListedSandbox.
 class sandbox_info {
  public:
   sandbox_info() = default;
-  /// Takes any object; `id()` is empty for one that is no sandbox.
+  /// Accepts any object; `id()` is empty if it is not a sandbox.
   explicit sandbox_info(const boost::json::object& said) {
     using cofferdam::detail::text_at;
     id_ = text_at(said, "sandboxID");
@@ -49,19 +49,19 @@ class sandbox_info {
   const std::string& alias() const noexcept { return alias_; }
   const std::string& envd_version() const noexcept { return envd_version_; }
   const std::string& domain() const noexcept { return domain_; }
-  /// `running` or `paused`; empty in the answer to a create.
+  /// Returns `running` or `paused`; empty in the response to a create.
   const std::string& state() const noexcept { return state_; }
-  /// RFC 3339, as the service writes it.
+  /// Returns the time in RFC 3339, as the service writes it.
   const std::string& started_at() const noexcept { return started_at_; }
-  /// When it ends if nobody prolongs it; of a paused one, when it was paused.
+  /// Returns the time when it ends, unless its lifetime is extended; for a paused sandbox, the time of the pause.
   const std::string& end_at() const noexcept { return end_at_; }
   const std::map<std::string, std::string>& metadata() const noexcept { return metadata_; }
   std::int64_t cpus() const noexcept { return cpus_; }
   std::int64_t memory_mib() const noexcept { return memory_mib_; }
   std::int64_t disk_mib() const noexcept { return disk_mib_; }
-  /// For the sandbox's own daemon; empty where it takes anybody.
+  /// Returns the token for the sandbox's own daemon; empty if the daemon requires none.
   const secret& access_token() const noexcept { return access_token_; }
-  /// For the other ports of one that is not public.
+  /// Returns the token for its other ports, if they are not public.
   const secret& traffic_token() const noexcept { return traffic_token_; }
 
  private:
@@ -81,7 +81,7 @@ class sandbox_info {
   std::int64_t disk_mib_ = 0;
 };
 
-/// How busy a sandbox is, at one time.
+/// The load of a sandbox at one time.
 class sandbox_metrics {
  public:
   sandbox_metrics() = default;
@@ -126,4 +126,4 @@ class sandbox_log_line {
   std::string message;
 };
 
-}  // namespace cofferdam::inline v0::e2b
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b

@@ -10,37 +10,36 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::e2b {
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// A key or a token. Cannot be printed, compared by accident, or turned into a text without saying so: `reveal()`.
+/// A key or a token. It cannot be printed or compared by accident. Only `reveal()` returns its text.
 ///
-/// Core dumps do not hold it, nor the requests that carry it, as far as that is this library's doing: what you have made
-/// it from is yours. The tokens of a sandbox, which come in answers of the service, may be in one all the same. Copies
-/// share it.
+/// This library keeps it, and requests that contain it, out of core dumps. It cannot do that for the text from which
+/// the caller made it, nor for the tokens of a sandbox in the responses of the service. Copies share the text.
 class secret {
  public:
   secret() = default;
-  /// \param value  is wiped where it was moved in.
+  /// \param value  is wiped if it was moved in.
   explicit secret(std::string value) : value_(std::move(value)) {}
   bool empty() const noexcept { return value_.empty(); }
-  /// The text itself: for nothing that anybody reads, and for no copy that stays.
+  /// Returns the text. Do not show it, and keep no copy.
   std::string_view reveal() const noexcept { return value_.view(); }
-  /// The same for the field of a request: `http_request::secret_field`.
+  /// Returns the text for a field of a request: `http_request::secret_field`.
   const undumped_text& text() const noexcept { return value_; }
 
  private:
   undumped_text value_;
 };
 
-/// Takes secrets out of what a peer says, before anything else is done with it: a service may quote the key that it refuses.
+/// Removes secrets from a peer's messages, before any other use: a service may quote the key that it refuses.
 class redactor {
  public:
-  /// Secrets of fewer than 4 bytes are not looked for; no service hands such out.
+  /// Adds a secret. Secrets of fewer than 4 bytes are ignored; no service issues such short ones.
   void hide(const secret& one) {
     if (one.reveal().size() >= 4) hidden_.push_back(one);
   }
 
-  /// The text, with `[redacted]` for each secret in it.
+  /// Returns the text, with `[redacted]` in place of each secret.
   std::string clean(std::string_view text) const {
     std::string safe(text);
     for (const secret& one : hidden_) {
@@ -57,4 +56,4 @@ class redactor {
   std::vector<secret> hidden_;
 };
 
-}  // namespace cofferdam::inline v0::e2b
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b

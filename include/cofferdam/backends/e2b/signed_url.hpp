@@ -17,15 +17,15 @@
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline v0::e2b {
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// What a signed URL allows.
+/// The access that a signed URL allows.
 enum class file_access { read, write };
 
-/// The signature over a file's address, which lets whoever has it read or write that one file without a token.
-/// \param path        as the URL says it, decoded.
-/// \param user        as the URL says it; empty where it says none.
-/// \param expiration  seconds since 1970; nothing: as long as the sandbox lives.
+/// Returns the signature of a file's address. With it, any client can read or write that one file without a token.
+/// \param path        as in the URL, decoded.
+/// \param user        as in the URL; empty if there is none.
+/// \param expiration  seconds since 1970; no value: as long as the sandbox lives.
 /// \par Source        E2B's SDKs, signature.
 inline std::string file_signature(std::string_view path, file_access access, std::string_view user, const secret& token,
                                   std::optional<std::int64_t> expiration) {
@@ -43,8 +43,8 @@ inline std::string file_signature(std::string_view path, file_access access, std
   return "v1_" + text;
 }
 
-/// A URL by which anybody who has it can read (GET) or write (POST) one file of a sandbox. With a token that is signed;
-/// without one the sandbox takes anybody.
+/// Returns a URL with which any client can read (GET) or write (POST) one file of a sandbox. With a token the URL is
+/// signed; without a token the sandbox accepts unsigned URLs.
 /// \param base  the sandbox's daemon.
 inline std::string file_url(const endpoint& base, std::string_view path, file_access access, std::string_view user,
                             const secret& token, std::optional<std::int64_t> expiration) {
@@ -57,4 +57,4 @@ inline std::string file_url(const endpoint& base, std::string_view path, file_ac
   return url;
 }
 
-}  // namespace cofferdam::inline v0::e2b
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b

@@ -14,9 +14,9 @@
 
 #include <unistd.h>
 
-namespace cofferdam::inline v0::e2b {
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// The environment variables that the E2B backend looks at. A value, so that tests can make one up.
+/// The environment variables that the E2B backend reads. A value, so that tests can provide their own.
 class surroundings {
  public:
   using variable_map = std::map<std::string, std::string, std::less<>>;
@@ -31,8 +31,8 @@ class surroundings {
     variables_.erase(found);
   }
 
-  /// This process's own, copied now. Core dumps of the process are without the part of its memory where the key lies
-  /// from then on; it stays among the variables.
+  /// Returns copies of this process's variables. Core dumps leave out the memory of the copied key from then on; the
+  /// key is still among the variables.
   static surroundings of_this_process() {
     surroundings made;
     for (char** one = ::environ; one != nullptr && *one != nullptr; ++one) {
@@ -50,8 +50,9 @@ class surroundings {
     return made;
   }
 
-  /// What HTTPS_PROXY and NO_PROXY say, in small letters or in large ones; the small ones win, as with other programs.
-  /// \throws error{errc::invalid_argument} for a proxy that is none.
+  /// Returns the rules in HTTPS_PROXY and NO_PROXY, in lower or upper case; lower case takes precedence, as in other
+  /// programs.
+  /// \throws error{errc::invalid_argument} for an invalid proxy.
   proxy_rules proxies() const {
     const auto either = [this](std::string_view small, std::string_view large) {
       const std::string value = said(small);
@@ -60,9 +61,9 @@ class surroundings {
     return proxy_rules(either("https_proxy", "HTTPS_PROXY"), either("no_proxy", "NO_PROXY"));
   }
 
-  /// E2B_API_KEY; none where it is not set or empty.
+  /// Returns E2B_API_KEY; empty if it is not set.
   const secret& key() const noexcept { return key_; }
-  /// The value of any other variable; empty where it is not set, which means the same to E2B.
+  /// Returns the value of any other variable; empty if it is not set, which E2B treats alike.
   std::string said(std::string_view name) const {
     const auto found = variables_.find(name);
     return found == variables_.end() ? std::string() : found->second;
@@ -79,4 +80,4 @@ class surroundings {
   secret key_;
 };
 
-}  // namespace cofferdam::inline v0::e2b
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b

@@ -4,15 +4,19 @@
 
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/code/code_result.hpp>
+#include <cofferdam/code/detail/call_chain.hpp>
+#include <cofferdam/code/detail/driver_calls.hpp>
 #include <cofferdam/code/detail/driver_link.hpp>
-#include <cofferdam/core/allotment.hpp>
+#include <cofferdam/core/async_semaphore.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/home_strand.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/shielded.hpp>
-#include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/core/utf8.hpp>
+#include <cofferdam/core/with_cleanup.hpp>
+#include <cofferdam/net/json_object_view.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/this_coro.hpp>
@@ -33,22 +37,27 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// What a runner is but for its environment: the driver, and how runs go through it.
+/// A runner without its environment: the driver and its runs.
 ///
 /// `Settings` has `timeout`, `start_timeout`, `interrupt_grace`, `kept_output`, `most_files`, `limits`; `name` and
-/// `interpreter`, for sentences; `driver_command()`, and `driver_input()`, what the driver reads first. Where it has them,
-/// `version_command()` is run after a driver did not start, and `require_version(result)` throws if that is why.
+/// `interpreter`, for error messages; `driver_command()`, and `driver_input()`, the first input of the driver. If
+/// `Settings` has them, `version_command()` is run after a failed start, and `require_version(result)` throws if a
+/// wrong version is the cause.
 template <class Settings>
 class driver_core {
  public:
   using clock = std::chrono::steady_clock;
 
+  /// \param executor  a strand of the driver, or of the driver and its environment.
   driver_core(asio::any_io_executor executor, std::shared_ptr<const Settings> all)
-      : settings(std::move(all)), executor_(std::move(executor)), turn_(executor_, 1) {}
+      : settings(std::move(all)), home_(executor), executor_(std::move(executor)), turn_(executor_, 1) {}
 
   const std::shared_ptr<const Settings> settings;
+
+  /// Returns the strand. Everything except the settings is used on it.
+  const home_strand& home() const noexcept { return home_; }
 
   bool closed() const noexcept { return closed_; }
   const std::shared_ptr<driver_link>& link() const noexcept { return link_; }
@@ -59,41 +68,47 @@ class driver_core {
     if (link_) link_->abandon();
   }
 
-  /// Starts a driver where none works.
-  /// \throws error{errc::provider_failed}, error{errc::cancelled}, error{errc::environment_closed}; what `start` and
-  ///         `require_version` throw.
-  template <streaming_environment E>
-  static awaitable<void> ensure(std::shared_ptr<driver_core> self, E& environment) {
-    co_await self->turn_.take(1, "run_code");
-    const allotted mine(self->turn_, 1);
+  /// Starts a driver if none works.
+  /// \throws error{errc::provider_failed}, error{errc::cancelled}, error{errc::environment_closed}; the exceptions of
+  ///     `start` and `require_version`.
+  static awaitable<void> ensure(std::shared_ptr<driver_core> self, driver_place& environment) {
+    co_await self->turn_.acquire(1, "run_code");
+    const held_permits mine(self->turn_, 1);
     self->require_open();
     if (self->works()) co_return;
     if (self->link_) {
       const std::shared_ptr<driver_link> old = std::exchange(self->link_, nullptr);
       co_await shielded([&old] { return driver_link::end(old, std::chrono::milliseconds(0)); });
     }
-    process running = co_await environment.start(self->settings->driver_command());
-    const auto started = std::make_shared<driver_link>(self->executor_, std::move(running));
-    started->start(to_bytes(self->settings->driver_input()));
-    const clock::time_point limit = clock::now() + self->settings->start_timeout;
+    std::shared_ptr<driver_link> started;
     bool cancelled = false;
-    while (!started->ready() && !started->over() && started->complaint().empty() && !cancelled &&
-           clock::now() < limit) {
-      const bool seen = co_await started->changed(limit);
-      cancelled = seen;
-    }
-    if (started->ready() && !cancelled && !self->closed_) {
+    bool works = false;
+    bool silent = false;
+    const auto starts = [&]() -> awaitable<void> {
+      process running = co_await environment.start(self->settings->driver_command());
+      started = std::make_shared<driver_link>(self->executor_, std::move(running));
+      started->start(to_bytes(self->settings->driver_input()));
+      const clock::time_point limit = clock::now() + self->settings->start_timeout;
+      while (!started->ready() && !started->over() && started->complaint().empty() && !cancelled &&
+             clock::now() < limit) {
+        const wait_result ended = co_await started->changed(limit);
+        cancelled = ended == wait_result::cancelled;
+      }
+      works = started->ready() && !cancelled && !self->closed_;
+    };
+    const auto ends = [&]() -> awaitable<void> {
+      if (works || !started) return {};
+      const bool complains = !started->complaint().empty();
+      silent = !started->over() && !complains;
+      return driver_link::end(started, std::chrono::milliseconds(complains ? 1000 : 0));
+    };
+    co_await with_cleanup(starts, ends);
+    if (works) {
       self->link_ = started;
       self->walls_ = self->settings->walls(started->walls());
       self->restarted_ = std::exchange(self->has_started_, true);
       co_return;
     }
-    const bool throws = co_await asio::this_coro::throw_if_cancelled();
-    co_await asio::this_coro::throw_if_cancelled(false);
-    const bool silent = !started->over() && started->complaint().empty();
-    const auto grace = std::chrono::milliseconds(started->complaint().empty() ? 0 : 1000);
-    co_await shielded([&started, &grace] { return driver_link::end(started, grace); });
-    co_await asio::this_coro::throw_if_cancelled(throws);
     if (cancelled)
       throw error(errc::cancelled, self->settings->name + ": cancelled while the interpreter was starting");
     self->require_open();
@@ -108,45 +123,79 @@ class driver_core {
                 self->settings->name + ": " + why_not_started(*started, silent, self->settings->interpreter));
   }
 
+  /// Runs a piece of code on the driver's strand. Starts a driver if none works.
+  /// \param environment  the place where the driver is started; it outlives the run.
+  /// \param listens      the caller's strand, for the request's host functions and listeners.
+  /// \param waiting      the runs that wait for the caller; may be null.
+  static awaitable<code_result> run_in(std::shared_ptr<driver_core> self, driver_place& environment,
+                                       asio::any_io_executor listens, std::shared_ptr<const waiting_run> waiting,
+                                       code_request request) {
+    self->require_open();
+    if (!self->works()) co_await ensure(self, environment);
+    code_result result = co_await run(self, std::move(listens), std::move(waiting), std::move(request));
+    co_return result;
+  }
+
+  /// Runs a piece of code from any executor.
+  static awaitable<code_result> run_anywhere(std::shared_ptr<driver_core> self, driver_place& environment,
+                                             code_request request) {
+    const asio::any_io_executor caller = co_await asio::this_coro::executor;
+    std::shared_ptr<const waiting_run> waiting = runs_waiting_for(caller);
+    asio::any_io_executor listens = strand_of(plain_executor(caller));
+    const home_strand home = self->home_;
+    const auto work = [&self, &environment, &listens, &waiting, &request] {
+      return run_in(std::move(self), environment, std::move(listens), std::move(waiting), std::move(request));
+    };
+    code_result result = co_await home.run(work);
+    co_return result;
+  }
+
   /// Runs a piece of code by a driver that works.
-  static awaitable<code_result> run(std::shared_ptr<driver_core> self, code_request request) {
+  static awaitable<code_result> run(std::shared_ptr<driver_core> self, asio::any_io_executor listens,
+                                    std::shared_ptr<const waiting_run> waiting, code_request request) {
     const std::shared_ptr<driver_link> link = self->link_;
     std::shared_ptr<const protections> walls = self->walls_;
     const Settings& settings = *self->settings;
     const std::size_t keep = std::min(request.kept_output().value_or(settings.kept_output), most_kept);
     const auto limit = request.timeout().value_or(settings.timeout);
     const bool in_context = request.context().has_value();
-    const auto one = std::make_shared<driven_run>(self->executor_, std::move(request), keep);
+    self->require_no_deadlock(waiting.get(), request.context());
+    const auto one = std::make_shared<driven_run>(self->executor_, std::move(listens), std::move(request), keep);
+    one->waits = std::make_shared<const waiting_run>(self.get(), one->request.context(), waiting);
     const std::string body = body_of(one->request, settings);
     if (!is_valid_utf8(body) || !is_valid_utf8(one->request.context().value_or("")))
       co_return code_result::refused(error_kind::invalid_argument,
                                      "The code, a variable or a name in it is not UTF-8.");
-    link->begin(one, header_of(*one, settings, limit), body);
-    const bool restarted = std::exchange(self->restarted_, false);
+    bool begun = false;
+    bool restarted = false;
     bool cancelled = false;
     bool silent = false;
-    std::shared_ptr<driver_question> sign;  // of life, where it waits in a queue
-    while (!one->result && !cancelled && !silent && !one->listener_failure) {
-      link->serve_calls(one);
-      const clock::time_point patience = patience_with(*one, in_context, limit, settings.interrupt_grace);
-      const bool seen = co_await one->changed.wait(patience);
-      cancelled = seen;
-      if (clock::now() < patience) continue;
-      silent = one->turn != run_turn::queued || (sign && !sign->answer);
-      if (silent) break;
-      sign = std::make_shared<driver_question>(self->executor_);
-      boost::json::object question;
-      question["op"] = "contexts";
-      link->ask(sign, std::move(question));
-    }
-    one->cancelled = cancelled || one->listener_failure;
-    if (one->cancelled || silent || one->calling) {
-      const bool throws = co_await asio::this_coro::throw_if_cancelled();
-      co_await asio::this_coro::throw_if_cancelled(false);
-      co_await shielded(
-          [&link, &one, &silent, &settings] { return finish(link, one, silent, settings.interrupt_grace); });
-      co_await asio::this_coro::throw_if_cancelled(throws);
-    }
+    const auto runs = [&]() -> awaitable<void> {
+      link->begin(one, header_of(*one, settings, limit), body);
+      begun = true;
+      restarted = std::exchange(self->restarted_, false);
+      std::shared_ptr<driver_question> sign;  // pings the driver while the run waits in a queue
+      while (!one->result && !cancelled && !silent && !one->listener_failure) {
+        link->serve_calls(one);
+        const clock::time_point patience = patience_with(*one, in_context, limit, settings.interrupt_grace);
+        const wait_result ended = co_await one->changed.wait(patience);
+        cancelled = ended == wait_result::cancelled;
+        if (clock::now() < patience) continue;
+        silent = one->turn != run_turn::queued || (sign && !sign->answer);
+        if (silent) break;
+        sign = std::make_shared<driver_question>(self->executor_);
+        boost::json::object question;
+        question["op"] = "contexts";
+        link->ask(sign, std::move(question));
+      }
+    };
+    const auto finishes = [&]() -> awaitable<void> {
+      if (!begun) return {};  // the driver has not received it
+      one->cancelled = cancelled || one->listener_failure;
+      if (one->result && !one->calling && !one->told) return {};
+      return finish(link, one, silent, settings.interrupt_grace);
+    };
+    co_await with_cleanup(runs, finishes);
     code_result result = std::move(*one->result);
     if (cancelled)
       throw error(errc::cancelled, "run_code: cancelled; the code was ended").with_partial(partial_of(result));
@@ -156,7 +205,7 @@ class driver_core {
     co_return result;
   }
 
-  /// Asks the driver something that it answers at once; nothing where there is no driver.
+  /// Sends a question that the driver answers at once. Returns no value if there is no driver.
   static awaitable<std::optional<boost::json::object>> ask(std::shared_ptr<driver_core> self,
                                                            boost::json::object header) {
     self->require_open();
@@ -167,8 +216,8 @@ class driver_core {
     const clock::time_point limit = clock::now() + std::chrono::seconds(30);
     bool cancelled = false;
     while (!question->answer && !link->over() && !cancelled && clock::now() < limit) {
-      const bool seen = co_await question->changed.wait(limit);
-      cancelled = seen;
+      const wait_result ended = co_await question->changed.wait(limit);
+      cancelled = ended == wait_result::cancelled;
     }
     link->forget(number);
     if (cancelled)
@@ -193,14 +242,14 @@ class driver_core {
     question["op"] = "drop";
     question["context"] = name;
     std::optional<boost::json::object> answer = co_await ask(self, std::move(question));
-    co_return answer&& true_member(*answer, "found");
+    co_return answer&& is_true_at(*answer, "found");
   }
 
-  /// Ends the driver. Not to be cancelled.
+  /// Ends the driver. Must not be cancelled.
   static awaitable<void> close(std::shared_ptr<driver_core> self) {
     self->closed_ = true;
-    co_await self->turn_.take(1, "close");
-    const allotted mine(self->turn_, 1);
+    co_await self->turn_.acquire(1, "close");
+    const held_permits mine(self->turn_, 1);
     const std::shared_ptr<driver_link> link = std::exchange(self->link_, nullptr);
     if (link) co_await driver_link::end(link, std::chrono::seconds(2));
   }
@@ -210,10 +259,25 @@ class driver_core {
   }
 
  private:
-  /// The driver ends runs in time. One that is silent for longer was stopped, or has no processor to run on.
+  /// The driver ends runs in time. A driver that is silent for longer was stopped, or gets no processor time.
   static constexpr std::chrono::seconds driver_slack{10};
-  /// Of one stream: more does not fit into a frame.
+  /// Maximum bytes of one stream: more does not fit into a frame.
   static constexpr std::size_t most_kept = 512U * 1024 * 1024;
+
+  /// \param waiting  the runs that wait for the caller; may be null.
+  void require_no_deadlock(const waiting_run* waiting, const std::optional<std::string>& context) const {
+    if (waiting == nullptr) return;
+    if (context && waiting->holds(this, *context))
+      throw error(errc::deadlock, "run_code: the context '" + one_line(*context, 100) +
+                                      "' runs the code that waits for this host function, so this run would wait for "
+                                      "itself; run the code in another context, or without one");
+    if constexpr (requires { settings->interpreters(); }) {
+      if (!context && waiting->without_context(this) >= settings->interpreters())
+        throw error(errc::deadlock, "run_code: each of the " + std::to_string(settings->interpreters()) +
+                                        " interpreters for runs without a context runs code that waits for this host "
+                                        "function; raise at_once, or run the code in a context");
+    }
+  }
 
   static clock::time_point patience_with(const driven_run& one, bool in_context, std::chrono::milliseconds limit,
                                          std::chrono::milliseconds grace) {
@@ -223,7 +287,8 @@ class driver_core {
     return one.began + limit + grace + driver_slack;
   }
 
-  /// Ends what is left of a run: its call of a host function, and itself; a silent driver, too.
+  /// Ends the rest of a run: its call of a host function, and the run itself; also a silent driver. Waits for its
+  /// listeners.
   static awaitable<void> finish(std::shared_ptr<driver_link> link, std::shared_ptr<driven_run> one, bool silent,
                                 std::chrono::milliseconds grace) {
     if (one->calling) one->cancel_call.emit(asio::cancellation_type::terminal);
@@ -238,7 +303,8 @@ class driver_core {
       while (!one->result && clock::now() < limit) co_await one->changed.wait(limit);
     }
     if (!one->result) link->abandon();
-    while (!one->result || one->calling) co_await one->changed.wait(clock::time_point::max());
+    while (!one->result || one->calling) co_await one->changed.wait();
+    if (one->told) co_await driven_run::until_told(one);
   }
 
   void explain_loss(const driver_link& link, bool silent, code_result& result) const {
@@ -299,6 +365,7 @@ class driver_core {
     header["grace"] = settings.interrupt_grace.count();
     header["timeout"] = nullptr;
     if (limit < std::chrono::hours(24 * 365)) header["timeout"] = limit.count();
+    header["keep_files"] = std::min(one.request.kept_files(), most_kept);
     header["context"] = nullptr;
     if (one.request.context()) header["context"] = *one.request.context();
     return header;
@@ -324,6 +391,7 @@ class driver_core {
       body["final"] = std::move(final_function);
     }
     body["limits"] = settings.limits;
+    if (request.kept_files() > 0) body["keep_files"] = std::min(request.kept_files(), most_kept);
     body["environment"] = request.environment();
     body["quiet"] = request.is_quiet_failure();
     body["most_value"] = 4 * 1024 * 1024;
@@ -346,8 +414,9 @@ class driver_core {
     return about;
   }
 
+  home_strand home_;
   asio::any_io_executor executor_;
-  allotment turn_;
+  async_semaphore turn_;
   std::shared_ptr<driver_link> link_;
   std::shared_ptr<const protections> walls_;
   bool has_started_ = false;
@@ -355,4 +424,67 @@ class driver_core {
   bool closed_ = false;
 };
 
-}  // namespace cofferdam::inline v0::detail
+template <class Settings>
+std::shared_ptr<driver_core<Settings>> make_core(asio::any_io_executor strand,
+                                                 std::shared_ptr<const Settings> settings) {
+  return std::make_shared<driver_core<Settings>>(std::move(strand), std::move(settings));
+}
+
+template <class Settings>
+const home_strand& home_of(const driver_core<Settings>& core) {
+  return core.home();
+}
+
+template <class Settings>
+const Settings& settings_of(const driver_core<Settings>& core) {
+  return *core.settings;
+}
+
+template <class Settings>
+std::string version_of(const driver_core<Settings>& core) {
+  return core.home().look([&core] { return core.link() ? core.link()->version() : std::string(); });
+}
+
+template <class Settings>
+awaitable<void> ensure_driver(std::shared_ptr<driver_core<Settings>> core, driver_place& place) {
+  return driver_core<Settings>::ensure(std::move(core), place);
+}
+
+template <class Settings>
+awaitable<code_result> run_by_driver(std::shared_ptr<driver_core<Settings>> core, driver_place& place,
+                                     code_request request) {
+  return driver_core<Settings>::run_anywhere(std::move(core), place, std::move(request));
+}
+
+template <class Settings>
+awaitable<std::vector<std::string>> contexts_of(std::shared_ptr<driver_core<Settings>> core) {
+  const home_strand home = core->home();
+  return home.run([core = std::move(core)] { return driver_core<Settings>::contexts(core); });
+}
+
+template <class Settings>
+awaitable<bool> end_context_of(std::shared_ptr<driver_core<Settings>> core, std::string name) {
+  const home_strand home = core->home();
+  return home.run([core = std::move(core), name = std::move(name)]() mutable {
+    return driver_core<Settings>::end_context(core, std::move(name));
+  });
+}
+
+template <class Settings>
+awaitable<void> close_driver(std::shared_ptr<driver_core<Settings>> core) {
+  return driver_core<Settings>::close(std::move(core));
+}
+
+template <class Settings>
+void abandon_driver(std::shared_ptr<driver_core<Settings>> core, std::unique_ptr<driver_place> place) noexcept {
+  if (!core) return;
+  const home_strand home = core->home();
+  home.run_soon([place = std::move(place), core = std::move(core)] {
+    try {
+      core->abandon();
+    } catch (const std::exception&) {  // out of memory: the environment ends next, and the driver with it
+    }
+  });
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -18,13 +18,13 @@
 #include <string_view>
 #include <utility>
 
-// The driver's frames (python_driver.py): length of the rest, length of the header, both 32 bits and big end first; the
-// header, a JSON object; the body, bytes.
+// The frames of the driver (python_driver/base.py): the length of the rest and the length of the header, both 32 bits,
+// big-endian; the header, a JSON object; the body, bytes.
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline constexpr std::string_view driver_greeting = "\ncofferdam python driver 1\n";
-/// The longest header, and how much may come before the greeting (a start-up file of Python's that prints).
+/// The maximum size of a header, and of output before the greeting (from a start-up file of Python that prints).
 inline constexpr std::size_t longest_driver_header = 16 * 1024 * 1024;
 inline constexpr std::size_t longest_driver_preamble = 64 * 1024;
 
@@ -34,7 +34,7 @@ inline std::string big_endian_32(std::size_t number) {
   return text;
 }
 
-/// \throws error{errc::too_large} where it does not fit.
+/// \throws error{errc::too_large} if it does not fit.
 inline bytes driver_frame_of(const boost::json::object& header, std::string_view body) {
   const std::string text = boost::json::serialize(header);
   const std::size_t rest = 4 + text.size() + body.size();
@@ -59,24 +59,24 @@ class driver_frame {
   bytes body;
 };
 
-/// What a driver says, cut anywhere, as frames. Sans-I/O.
+/// A parser of the driver's output, which may be split anywhere, into frames. Sans-I/O.
 class driver_frames {
  public:
-  /// \param longest  bytes of the longest frame that is taken in.
+  /// \param longest  maximum size of a frame, in bytes.
   explicit driver_frames(std::size_t longest) : longest_(longest) {}
 
-  /// A run keeps more than was thought of before.
+  /// Raises the maximum size of a frame, for a run that keeps more.
   void raise_longest(std::size_t longest) noexcept { longest_ = std::max(longest_, longest); }
 
   void append(bytes_view data) {
-    if (at_ == held_.size() && held_.capacity() > 1024 * 1024) held_ = bytes();  // one large frame was enough
+    if (at_ == held_.size() && held_.capacity() > 1024 * 1024) held_ = bytes();  // frees the buffer after a large frame
     if (at_ > 0 && !held_.empty()) held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(at_));
     at_ = 0;
     held_.insert(held_.end(), data.begin(), data.end());
   }
 
-  /// The next whole frame.
-  /// \throws error{errc::io_error} where this is not a driver's speech; then nothing more can be read.
+  /// Returns the next whole frame.
+  /// \throws error{errc::io_error} if the input is not from a driver; nothing more can be read then.
   std::optional<driver_frame> next() {
     if (!greeted_ && !take_greeting()) return std::nullopt;
     if (held_.size() - at_ < 8) return std::nullopt;
@@ -130,4 +130,4 @@ class driver_frames {
   bool greeted_ = false;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -4,15 +4,19 @@
 
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/code/code_result.hpp>
+#include <cofferdam/code/detail/call_chain.hpp>
 #include <cofferdam/code/detail/driver_frames.hpp>
 #include <cofferdam/code/detail/driver_report.hpp>
 #include <cofferdam/code/tagged_value.hpp>
+#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/home_strand.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/utf8.hpp>
+#include <cofferdam/net/json_object_view.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/bind_cancellation_slot.hpp>
@@ -21,8 +25,6 @@
 #include <asio/cancellation_type.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/post.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
 
@@ -47,73 +49,67 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Waits that others end: `wake` ends all that are under way.
-class wakeable {
- public:
-  explicit wakeable(const asio::any_io_executor& executor)
-      : timer_(executor, std::chrono::steady_clock::time_point::max()) {}
-  void wake() { timer_.cancel(); }
-  /// Until `wake`, or `until`; true where the awaiting coroutine was cancelled.
-  awaitable<bool> wait(std::chrono::steady_clock::time_point until) {
-    if (timer_.expiry() != until) timer_.expires_at(until);
-    std::error_code woken;
-    co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-    const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-    co_return state.cancelled() != asio::cancellation_type::none;
-  }
-
- private:
-  asio::steady_timer timer_;
-};
-
-/// What a run keeps of its output, at most, in a frame; and what else a frame may hold.
+/// The maximum size of a report, in a frame besides the kept output.
 inline constexpr std::size_t longest_report = 32 * 1024 * 1024;
 inline constexpr std::size_t most_displayed = 64 * 1024 * 1024;
 inline constexpr std::size_t most_waiting_calls = 64;
 inline constexpr std::size_t most_waiting_bytes = 32 * 1024 * 1024;
-/// What a display costs besides its bytes.
+/// The cost of a display besides its bytes.
 inline constexpr std::size_t display_overhead = 1024;
 
-/// Where a run of a context stands in its queue.
+/// The state of a context's run in the queue of that context.
 enum class run_turn { unknown, queued, began };
 
-/// A run as the host sees it. One coroutine awaits it.
+/// A run, seen from the host. One coroutine awaits it.
 class driven_run {
  public:
-  driven_run(const asio::any_io_executor& executor, code_request what, std::size_t keeps)
-      : request(std::move(what)), keep(keeps), changed(executor) {}
+  /// \param where  the caller's strand, on which host functions and listeners are called.
+  driven_run(const asio::any_io_executor& executor, asio::any_io_executor where, code_request what, std::size_t keeps)
+      : request(std::move(what)), listens(std::move(where)), keep(keeps), changed(executor) {}
+
+  /// Waits until the caller's listeners have received everything.
+  static awaitable<void> until_told(std::shared_ptr<driven_run> self) {
+    const auto nothing = []() -> awaitable<void> { co_return; };
+    co_await run_on(self->listens, nothing);
+  }
 
   code_request request;
+  const asio::any_io_executor listens;
+  bool is_deaf = false;  // a listener has thrown; used on the listeners' strand
+  bool told = false;     // a piece was on its way to the listeners
   std::uint64_t number = 0;
   std::size_t keep;
-  wakeable changed;
+  async_event changed;
   std::array<bytes, 2> heads;
   std::vector<display_output> displays;
   std::size_t displayed = 0;
-  std::deque<bytes> calls;  // not begun
+  std::size_t kept_files = 0;  // total size in bytes
+  std::unordered_map<std::string, bytes> contents;
+  std::deque<bytes> calls;  // not begun yet
   std::size_t waiting_bytes = 0;
-  std::exception_ptr listener_failure;  // of the request's own
+  std::exception_ptr listener_failure;  // an exception of the request's own listener
   run_turn turn = run_turn::unknown;
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
   bool calling = false;
+  std::shared_ptr<const waiting_run> waits;  // for host functions, and the runs that wait for this run
   asio::cancellation_signal cancel_call;
   bool cancelled = false;
-  std::optional<code_result> result;  // it is over
-  bool lost = false;                  // with its driver
+  std::optional<code_result> result;  // set when the run is over
+  bool lost = false;                  // lost together with its driver
 };
 
 /// A question that the driver answers at once.
 class driver_question {
  public:
   explicit driver_question(const asio::any_io_executor& executor) : changed(executor) {}
-  wakeable changed;
+  async_event changed;
   std::optional<boost::json::object> answer;
 };
 
-/// One driver process and all that goes through its streams. One coroutine reads, one writes; both end with the process,
-/// and are awaited by `end`. Whoever waits for something waits for a timer that they cancel.
+/// One driver process and its streams. One coroutine reads and one writes. Both end with the process, and `end` awaits
+/// them. Other coroutines wait for an event of this object.
 class driver_link : public std::enable_shared_from_this<driver_link> {
  public:
   driver_link(asio::any_io_executor executor, process running)
@@ -123,7 +119,8 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
         writable_(executor_),
         changed_(executor_) {}
 
-  /// Begins to read and write. \param first  what the process reads before any frame.
+  /// Begins to read and write.
+  /// \param first  the input of the process before any frame.
   void start(bytes first) {
     queued_.push_back(std::move(first));
     const auto self = shared_from_this();
@@ -131,37 +128,38 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       self->reading_ = false;
       self->lose(failure);
     };
-    auto write_ended = [self](std::exception_ptr) {  // a process that reads no more is seen by its reader
+    auto write_ended = [self](std::exception_ptr) {  // the reader detects a process that has closed its input
       self->writing_ = false;
-      self->changed_.wake();
+      self->changed_.notify();
     };
     reading_ = writing_ = true;
     asio::co_spawn(executor_, read(self), asio::bind_cancellation_slot(stop_reading_.slot(), std::move(read_ended)));
     asio::co_spawn(executor_, write(self), asio::bind_cancellation_slot(stop_writing_.slot(), std::move(write_ended)));
   }
 
-  /// The driver can run code.
+  /// Returns true if the driver can run code.
   bool ready() const noexcept { return ready_; }
-  /// The driver's end has been seen; every run of it has a result or is lost.
+  /// Returns true if the end of the driver was detected. Then every run has a result or is lost.
   bool over() const noexcept { return over_; }
-  /// What the environment said where it was that which was lost.
+  /// Returns the exception from the environment, if losing the environment ended the driver; otherwise null.
   const std::exception_ptr& failure() const noexcept { return failure_; }
-  /// How the process ended, where it did.
-  /// What stands around the driver and all runs; may be null.
+  /// Returns the isolation of the driver and all runs; may be null.
   std::shared_ptr<const protections> walls() const { return process_.walls(); }
+  /// Returns the result of the process, if it has ended.
   const std::optional<command_result>& ended_as() const noexcept { return ended_as_; }
-  /// Why the driver cannot work, in its own words.
+  /// Returns the driver's message about why it cannot work.
   const std::string& complaint() const noexcept { return complaint_; }
-  /// The last of what stands on its standard error.
+  /// Returns the end of the driver's standard error.
   const std::string& said() const noexcept { return said_; }
-  /// Of the interpreter: "3.12.1".
+  /// Returns the version of the interpreter: "3.12.1".
   const std::string& version() const noexcept { return version_; }
   const asio::any_io_executor& executor() const noexcept { return executor_; }
 
-  /// Until something has changed; true where the awaiting coroutine was cancelled.
-  awaitable<bool> changed(std::chrono::steady_clock::time_point until) { return changed_.wait(until); }
+  /// Waits for the next change, until a time at the latest.
+  awaitable<wait_result> changed(std::chrono::steady_clock::time_point until) { return changed_.wait(until); }
 
-  /// Begins a run. \param body  what the run itself reads.
+  /// Begins a run.
+  /// \param body  the input of the run itself.
   void begin(const std::shared_ptr<driven_run>& run, boost::json::object header, std::string_view body) {
     run->number = ++last_number_;
     header["id"] = run->number;
@@ -171,7 +169,8 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     send(std::move(frame));
   }
 
-  /// The same for a question. The caller keeps it until there is an answer or the link is over, or forgets it.
+  /// Sends a question. The caller keeps the question until there is an answer, the link is over, or `forget` was
+  /// called.
   std::uint64_t ask(const std::shared_ptr<driver_question>& question, boost::json::object header) {
     const std::uint64_t number = ++last_number_;
     header["id"] = number;
@@ -181,7 +180,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   }
   void forget(std::uint64_t question) { questions_.erase(question); }
 
-  /// Asks the driver to end a run; its end comes as always.
+  /// Requests the end of a run. The run ends in the usual way.
   void cancel(const driven_run& run) {
     boost::json::object header;
     header["op"] = "cancel";
@@ -189,47 +188,47 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     send(driver_frame_of(header, {}));
   }
 
-  /// Starts the handler of the next call; answers those before it that have none.
+  /// Starts the handler of the next call, and rejects calls before it that have no handler.
   void serve_calls(const std::shared_ptr<driven_run>& run) {
     while (!run->calling && !run->calls.empty() && !run->result && !run->cancelled) {
       const bytes said = std::move(run->calls.front());
       run->calls.pop_front();
       run->waiting_bytes -= said.size();
       const std::optional<boost::json::object> call = parse_from_run(said);
-      const std::optional<std::int64_t> number = call ? number_member(*call, "call") : std::nullopt;
+      const std::optional<std::int64_t> number = call ? number_at(*call, "call") : std::nullopt;
       if (number) serve_call(run, *number, *call);
     }
   }
 
-  /// Ends the driver, and with it all that runs: asks it first. Not to be cancelled.
+  /// Ends the driver and all runs: first by a request. Must not be cancelled.
   static awaitable<void> end(std::shared_ptr<driver_link> self, std::chrono::milliseconds grace) {
     self->ending_ = true;
-    self->writable_.wake();
+    self->writable_.notify();
     const auto limit = std::chrono::steady_clock::now() + grace;
     while (self->reading_ && std::chrono::steady_clock::now() < limit) co_await self->changed_.wait(limit);
     if (self->reading_) co_await kill(self);
     const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     while (self->reading_ && std::chrono::steady_clock::now() < last) co_await self->changed_.wait(last);
     self->abandon();
-    const auto never = std::chrono::steady_clock::time_point::max();
-    while (self->reading_ || self->writing_) co_await self->changed_.wait(never);
+    while (self->reading_ || self->writing_) co_await self->changed_.wait();
     self->process_ = process();
   }
 
-  /// SIGKILL for a driver that does not answer.
+  /// Sends SIGKILL to a driver that does not answer.
   static awaitable<void> kill(std::shared_ptr<driver_link> self) {
     try {
       co_await self->process_.signal(9);
-    } catch (const error&) {  // it has ended, or was lost: the reader sees that
+    } catch (const error&) {  // it has ended or was lost: the reader detects this
     }
   }
 
-  /// For destructors: both coroutines end, and the process with them.
+  /// Ends both coroutines and the process, for destructors.
   void abandon() {
     ending_ = true;
     if (reading_) stop_reading_.emit(asio::cancellation_type::terminal);
     if (writing_) stop_writing_.emit(asio::cancellation_type::terminal);
-    if (reading_ || writing_) asio::post(executor_, [self = shared_from_this()] {});  // outlives what was just posted
+    // outlives the functions posted above
+    if (reading_ || writing_) asio::post(executor_, [self = shared_from_this()] {});
   }
 
  private:
@@ -244,7 +243,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     auto ended = [self, run, number](std::exception_ptr failure, boost::json::value value) {
       run->calling = false;
       if (!run->result) self->answer_call(run->number, number, failure, std::move(value));
-      run->changed.wake();
+      run->changed.notify();
     };
     asio::co_spawn(executor_, handle(run, wanted, std::move(arguments)),
                    asio::bind_cancellation_slot(run->cancel_call.slot(), std::move(ended)));
@@ -263,8 +262,8 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   static awaitable<void> write(std::shared_ptr<driver_link> self) {
     for (;;) {
       while (self->queued_.empty() && !self->ending_ && !self->over_) {
-        const bool cancelled = co_await self->writable_.wait(std::chrono::steady_clock::time_point::max());
-        if (cancelled) co_return;
+        const wait_result result = co_await self->writable_.wait();
+        if (result == wait_result::cancelled) co_return;
       }
       if (self->over_) co_return;
       if (self->queued_.empty()) break;
@@ -278,10 +277,10 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   void send(bytes frame) {
     if (over_ || ending_) return;
     queued_.push_back(std::move(frame));
-    writable_.wake();
+    writable_.notify();
   }
 
-  /// False where what comes is no driver's speech.
+  /// Returns false if the input is not from a driver.
   bool take(const chunk& piece) {
     if (piece.stream() == output_stream::err) {
       said_ += as_text(piece.data());
@@ -299,86 +298,124 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   }
 
   void hear(driver_frame& frame) {
-    const std::string what = text_member(frame.header, "t");
+    const std::string what(text_at(frame.header, "t"));
     if (what == "ready" || what == "failed") {
       ready_ = what == "ready";
-      version_ = text_member(frame.header, "version");
-      complaint_ = text_member(frame.header, "text");
-      return changed_.wake();
+      version_ = text_at(frame.header, "version");
+      complaint_ = text_at(frame.header, "text");
+      return changed_.notify();
     }
-    const std::int64_t number = number_member(frame.header, "id").value_or(-1);
+    const std::int64_t number = number_at(frame.header, "id").value_or(-1);
     if (what == "answer") {
       const auto asked = questions_.find(static_cast<std::uint64_t>(number));
       if (asked == questions_.end()) return;
       const std::shared_ptr<driver_question> question = asked->second;
       questions_.erase(asked);
       question->answer = std::move(frame.header);
-      return question->changed.wake();
+      return question->changed.notify();
     }
     const auto found = runs_.find(static_cast<std::uint64_t>(number));
     if (found == runs_.end()) return;
     const std::shared_ptr<driven_run> run = found->second;
     if (what == "out") {
-      bytes& head = run->heads[number_member(frame.header, "stream").value_or(0) == 1 ? 1 : 0];
+      bytes& head = run->heads[number_at(frame.header, "stream").value_or(0) == 1 ? 1 : 0];
       const std::size_t room = run->keep > head.size() ? run->keep - head.size() : 0;
       const bytes_view part = bytes_view(frame.body).first(std::min(room, frame.body.size()));
       head.insert(head.end(), part.begin(), part.end());
       const output_stream stream = &head == run->heads.data() ? output_stream::out : output_stream::err;
-      if (run->request.on_output() && !part.empty()) tell(*run, [&] { run->request.on_output()(stream, part); });
+      if (run->request.on_output() && !part.empty())
+        tell(run, [run, stream, said = bytes(part.begin(), part.end())] { run->request.on_output()(stream, said); });
     } else if (what == "display") {
       run->displayed += frame.body.size() + display_overhead;
       if (run->displayed > most_displayed) return;
       std::optional<display_output> shown = read_display(frame.body);
       if (!shown) return;
-      if (run->request.on_display()) return tell(*run, [&] { run->request.on_display()(std::move(*shown)); });
+      if (run->request.on_display())
+        return tell(run, [run, shown = std::move(*shown)]() mutable { run->request.on_display()(std::move(shown)); });
       run->displays.push_back(std::move(*shown));
+    } else if (what == "file") {
+      keep_file(*run, frame.body);
     } else if (what == "call") {
       const std::size_t waiting = run->waiting_bytes + frame.body.size();
       if (run->calls.size() >= most_waiting_calls || waiting > most_waiting_bytes) return;
       run->waiting_bytes = waiting;
       run->calls.push_back(std::move(frame.body));
-      run->changed.wake();
+      run->changed.notify();
     } else if (what == "turn") {
-      run->turn = true_member(frame.header, "began") ? run_turn::began : run_turn::queued;
+      run->turn = is_true_at(frame.header, "began") ? run_turn::began : run_turn::queued;
       run->began = std::chrono::steady_clock::now();
-      run->changed.wake();
+      run->changed.notify();
     } else if (what == "end") {
       runs_.erase(found);
       run->result = read_end(frame.header, frame.body, std::move(run->heads), run->request.context().has_value());
-      run->changed.wake();
+      run->result->contents(std::exchange(run->contents, {}));
+      run->changed.notify();
     }
   }
 
-  /// A listener that throws ends its run, and is not told of more.
+  /// Keeps a file from a frame: a length, a path, and the content.
+  static void keep_file(driven_run& run, bytes_view body) {
+    if (body.size() < 4) return;
+    std::size_t length = 0;
+    for (const std::byte each : body.first(4)) length = length * 256 + std::to_integer<std::size_t>(each);
+    body = body.subspan(4);
+    if (length > body.size()) return;
+    const std::string path(as_text(body.first(length)));
+    const bytes_view content = body.subspan(length);
+    run.kept_files += content.size();
+    if (run.kept_files > run.request.kept_files()) return;
+    run.contents.insert_or_assign(path, bytes(content.begin(), content.end()));
+  }
+
+  /// Calls a listener of a run on the caller's strand. A listener that throws ends its run, and gets nothing more.
   template <class Told>
-  static void tell(driven_run& run, Told told) {
-    if (run.listener_failure) return;
-    try {
-      told();
-    } catch (...) {
-      run.listener_failure = std::current_exception();
-      run.changed.wake();
+  void tell(const std::shared_ptr<driven_run>& run, Told told) {
+    if (run->listener_failure) return;
+    if (run->listens == executor_) {
+      try {
+        told();
+      } catch (...) {
+        fail_listener(*run, std::current_exception());
+      }
+      return;
     }
+    run->told = true;
+    asio::post(run->listens, [run, back = executor_, told = std::move(told)]() mutable {
+      if (run->is_deaf) return;
+      std::exception_ptr failure;
+      try {
+        told();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      if (!failure) return;
+      run->is_deaf = true;
+      asio::post(back, [run, failure] { fail_listener(*run, failure); });
+    });
+  }
+  static void fail_listener(driven_run& run, std::exception_ptr failure) {
+    run.listener_failure = std::move(failure);
+    run.changed.notify();
   }
 
   void lose(const std::exception_ptr& failure) {
     over_ = true;
     failure_ = ending_ ? nullptr : failure;
     queued_.clear();
-    writable_.wake();
+    writable_.notify();
     for (auto& [number, run] : std::exchange(runs_, {})) {
       run->lost = true;
       code_result result;
       result.out(captured(std::move(run->heads[0]), bytes(), 0)).err(captured(std::move(run->heads[1]), bytes(), 0));
       result.context_lost(run->request.context().has_value());
       run->result = std::move(result);
-      run->changed.wake();
+      run->changed.notify();
     }
-    for (auto& [number, question] : std::exchange(questions_, {})) question->changed.wake();
-    changed_.wake();
+    for (auto& [number, question] : std::exchange(questions_, {})) question->changed.notify();
+    changed_.notify();
   }
 
-  /// What Python calls the type of a value, for sentences.
+  /// Returns Python's name for the type of a value, for error messages.
   static std::string type_of(const boost::json::value& value) {
     if (value.is_null()) return "None";
     if (value.is_bool()) return "bool";
@@ -402,10 +439,10 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     return kind == "bytes" || kind == "bytearray";
   }
 
-  /// The function that a run has called, and its arguments; null and why where it cannot be.
+  /// Finds the function that a run has called, and its arguments. Returns null and the reason if the call is not valid.
   static const host_function* find_function(const driven_run& run, const boost::json::object& call,
                                             boost::json::object& arguments, std::string& kind, std::string& complaint) {
-    const std::string name = text_member(call, "name");
+    const std::string name(text_at(call, "name"));
     const auto& all = run.request.functions();
     const auto wanted =
         std::find_if(all.begin(), all.end(), [&name](const host_function& each) { return each.name() == name; });
@@ -432,10 +469,12 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     return &*wanted;
   }
 
-  /// \param run  keeps the function.
-  static awaitable<boost::json::value> handle([[maybe_unused]] std::shared_ptr<driven_run> run,
-                                              const host_function* wanted, boost::json::object arguments) {
-    boost::json::value value = co_await wanted->call(std::move(arguments));
+  /// \param run  keeps the function alive.
+  static awaitable<boost::json::value> handle(std::shared_ptr<driven_run> run, const host_function* wanted,
+                                              boost::json::object arguments) {
+    const auto call = [&wanted, &arguments] { return wanted->call(std::move(arguments)); };
+    asio::any_io_executor executor = calling_executor(run->listens, run->waits);
+    boost::json::value value = co_await run_on(std::move(executor), call);
     co_return value;
   }
 
@@ -458,7 +497,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     answer(run, number, "HostFunctionError", std::move(complaint));
   }
 
-  /// The message is what it was, but for what a terminal would obey.
+  /// Passes the message on, without characters that control a terminal.
   void answer(std::uint64_t run, std::int64_t number, const std::string& kind, std::string complaint) {
     boost::json::object reply;
     reply["call"] = number;
@@ -480,8 +519,8 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   asio::any_io_executor executor_;
   process process_;
   driver_frames frames_;
-  wakeable writable_;
-  wakeable changed_;
+  async_event writable_;
+  async_event changed_;
   std::deque<bytes> queued_;
   std::unordered_map<std::uint64_t, std::shared_ptr<driven_run>> runs_;
   std::unordered_map<std::uint64_t, std::shared_ptr<driver_question>> questions_;
@@ -500,4 +539,4 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   bool over_ = false;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

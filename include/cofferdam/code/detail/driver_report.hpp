@@ -9,6 +9,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/captured.hpp>
 #include <cofferdam/core/utf8.hpp>
+#include <cofferdam/net/json_object_view.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -26,45 +27,28 @@
 #include <utility>
 #include <vector>
 
-// What a run says about itself is the guest's word: every field may be missing or of another type. What the driver says
-// about it (its end, its output, its files) is ours.
+// A run's report about itself comes from the guest: every field may be missing or have another type. The driver's
+// report about the run (its end, its output, its files) is trusted.
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-inline std::string text_member(const boost::json::object& object, std::string_view name) {
-  const boost::json::value* const found = object.if_contains({name.data(), name.size()});
-  return found != nullptr && found->is_string() ? std::string(view_of(found->get_string())) : std::string();
-}
-
-inline std::optional<std::int64_t> number_member(const boost::json::object& object, std::string_view name) {
-  const boost::json::value* const found = object.if_contains({name.data(), name.size()});
-  if (found == nullptr || !found->is_int64()) return std::nullopt;
-  return found->get_int64();
-}
-
-inline bool true_member(const boost::json::object& object, std::string_view name) {
-  const boost::json::value* const found = object.if_contains({name.data(), name.size()});
-  return found != nullptr && found->is_bool() && found->get_bool();
-}
-
-/// A JSON object from a run; nothing where it is none.
+/// Parses a JSON object from a run; no value if it is not one.
 inline std::optional<boost::json::object> parse_from_run(bytes_view body) {
   std::optional<boost::json::value> value = parse_guest_json(as_text(body));
   if (!value || !value->is_object()) return std::nullopt;
   return std::move(value->get_object());
 }
 
-/// What code_result promises of lengths, the driver keeps; whoever speaks in its place may not.
-inline std::string cut_text(std::string text) {
+/// Enforces the length limits of code_result. The driver enforces them too, but a guest could write in its place.
+inline std::string cut_text(std::string_view text) {
   constexpr std::size_t most = 80 * 1024;
-  if (text.size() > most) text.resize(without_cut_end(std::string_view(text).substr(0, most)).size());
-  return text;
+  return std::string(text.size() > most ? without_cut_end(text.substr(0, most)) : text);
 }
 
-/// Of one display.
+/// The maximum number of forms of one display.
 inline constexpr std::size_t most_forms = 32;
 
-/// Nothing where it cannot be read.
+/// Parses a display; no value if it is not valid.
 inline std::optional<display_output> read_display(bytes_view body) {
   const std::optional<boost::json::object> said = parse_from_run(body);
   if (!said) return std::nullopt;
@@ -75,7 +59,7 @@ inline std::optional<display_output> read_display(bytes_view body) {
   for (const auto& each : listed->get_object())
     if (each.value().is_string() && forms.size() < most_forms)
       forms.insert_or_assign(std::string(each.key()), std::string(view_of(each.value().get_string())));
-  return display_output(std::move(forms), true_member(*said, "value"));
+  return display_output(std::move(forms), is_true_at(*said, "value"));
 }
 
 inline std::vector<generated_file> read_files(const boost::json::object& header) {
@@ -85,44 +69,44 @@ inline std::vector<generated_file> read_files(const boost::json::object& header)
   for (const boost::json::value& each : listed->get_array()) {
     if (!each.is_object()) continue;
     const boost::json::object& row = each.get_object();
-    std::string path = text_member(row, "path");
+    std::string path(text_at(row, "path"));
     if (path.empty()) {
-      const std::optional<bytes> raw = base64_decode(text_member(row, "path64"));
+      const std::optional<bytes> raw = base64_decode(text_at(row, "path64"));
       if (raw) path = std::string(as_text(*raw));
     }
-    const std::int64_t size = number_member(row, "size").value_or(0);
-    files.emplace_back(std::move(path), static_cast<std::uint64_t>(size < 0 ? 0 : size), true_member(row, "new"));
+    const std::int64_t size = number_at(row, "size").value_or(0);
+    files.emplace_back(std::move(path), static_cast<std::uint64_t>(size < 0 ? 0 : size), is_true_at(row, "new"));
   }
   return files;
 }
 
-/// What the run says of its value, its failure, its final value. False where it makes no sense.
+/// Reads the run's value, failure and final value. Returns false if the report is not valid.
 inline bool read_report(bytes_view body, code_result& result) {
   std::optional<boost::json::object> said = parse_from_run(body);
   if (!said) return false;
   for (auto& each : *said)
     if (!read_floats(each.value())) return false;
   if (boost::json::value* const value = said->if_contains("value"))
-    result.value(std::move(*value), true_member(*said, "value_exact"), cut_text(text_member(*said, "text")));
+    result.value(std::move(*value), is_true_at(*said, "value_exact"), cut_text(text_at(*said, "text")));
   boost::json::value* const final_value = said->if_contains("final");
   if (final_value != nullptr && final_value->is_object())
-    result.final_value(std::move(final_value->get_object()), true_member(*said, "final_exact"));
+    result.final_value(std::move(final_value->get_object()), is_true_at(*said, "final_exact"));
   const boost::json::value* const failure = said->if_contains("error");
   if (failure != nullptr && failure->is_object()) {
     const boost::json::object& about = failure->get_object();
-    const std::int64_t line = number_member(about, "line").value_or(0);
-    result.failure(code_error(cut_text(text_member(about, "type")), cut_text(text_member(about, "message")),
+    const std::int64_t line = number_at(about, "line").value_or(0);
+    result.failure(code_error(cut_text(text_at(about, "type")), cut_text(text_at(about, "message")),
                               line < 0 || line > 100'000'000 ? 0 : static_cast<int>(line),
-                              cut_text(text_member(about, "traceback"))));
+                              cut_text(text_at(about, "traceback"))));
   }
-  // The process's own exit code, where there is one, says more than what it has said before.
-  result.exit_code(static_cast<int>(number_member(*said, "exit").value_or(1) & 255));
+  // The exit code of the process takes precedence over the report, which was written before.
+  result.exit_code(static_cast<int>(number_at(*said, "exit").value_or(1) & 255));
   return true;
 }
 
-/// Makes the result of what the driver says at the end of a run.
-/// \param heads    what has come before of each output.
-/// \param context  whether it ran in a context.
+/// Makes the result from the driver's report at the end of a run.
+/// \param heads    the earlier output of each stream.
+/// \param context  true if the run was in a context.
 inline code_result read_end(const boost::json::object& header, bytes_view body, std::array<bytes, 2> heads,
                             bool context) {
   code_result result;
@@ -153,18 +137,18 @@ inline code_result read_end(const boost::json::object& header, bytes_view body, 
     else
       result.err(std::move(kept));
   }
-  result.files(read_files(header), true_member(header, "files_whole"));
-  result.duration(std::chrono::microseconds(number_member(header, "us").value_or(0)));
-  result.context_lost(context && !true_member(header, "alive"));
+  result.files(read_files(header), is_true_at(header, "files_whole"));
+  result.duration(std::chrono::microseconds(number_at(header, "us").value_or(0)));
+  result.context_lost(context && !is_true_at(header, "alive"));
   const bool reported = !body.empty() && read_report(body, result);
-  const std::optional<std::int64_t> code = number_member(header, "exit");
+  const std::optional<std::int64_t> code = number_at(header, "exit");
   if (code && !(context && reported)) result.exit_code(static_cast<int>(*code & 255));
-  if (const std::optional<std::int64_t> signal = number_member(header, "signal")) {
+  if (const std::optional<std::int64_t> signal = number_at(header, "signal")) {
     result.term_signal(static_cast<int>(*signal & 127));
     result.exit_code(-1);
   }
-  const std::string why = text_member(header, "reason");
-  const std::string problem = text_member(header, "problem");
+  const std::string why(text_at(header, "reason"));
+  const std::string problem(text_at(header, "problem"));
   if (why == "timeout") {
     result.kind(error_kind::timeout).reason("The code ran longer than its time limit and was ended.");
     result.exit_code(-1);
@@ -172,7 +156,7 @@ inline code_result read_end(const boost::json::object& header, bytes_view body, 
     result.kind(error_kind::execution_error)
         .reason("The context was ended by end_context while the code ran, and the code with it.");
     result.exit_code(-1);
-  } else if (true_member(header, "memory")) {
+  } else if (is_true_at(header, "memory")) {
     result.kind(error_kind::out_of_memory)
         .reason("The code needed more memory than its environment has, and was ended.");
   } else if (!problem.empty()) {
@@ -183,4 +167,4 @@ inline code_result read_end(const boost::json::object& header, bytes_view body, 
   return result;
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

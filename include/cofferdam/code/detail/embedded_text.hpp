@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A program that stands in a header, in pieces no longer than compilers take.
+/// Joins a program that is stored in a header, in pieces short enough for compilers.
 template <class Pieces>
 std::string embedded_text(const Pieces& pieces) {
   std::string text;
@@ -17,4 +17,4 @@ std::string embedded_text(const Pieces& pieces) {
   return text;
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

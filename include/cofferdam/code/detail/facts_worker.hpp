@@ -3,14 +3,16 @@
 #pragma once
 
 #include <cofferdam/code/code_guest.hpp>
+#include <cofferdam/code/detail/call_chain.hpp>
 #include <cofferdam/code/detail/reader_command.hpp>
 #include <cofferdam/code/detail/reader_process.hpp>
 #include <cofferdam/code/python_facts.hpp>
 #include <cofferdam/code/python_reader.hpp>
-#include <cofferdam/core/allotment.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_semaphore.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/home_strand.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/utf8.hpp>
@@ -25,51 +27,84 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Reads code for the guards of one runner: on the host, in the guest, or first there and then here; and knows what it has
-/// read lately.
+/// Reads code for the guards of one runner: on the host, in the guest, or first on the host and then in the guest.
+/// Caches recent results.
 class facts_worker {
  public:
   explicit facts_worker(python_reader settings) : settings_(std::move(settings)) {}
 
-  /// What stands in the code. A text that is no Python, or costs too much to read, is a problem among the facts.
-  /// \param source  the caller keeps it; so with `guest`.
-  /// \throws error{errc::provider_failed} where there is no interpreter; error{errc::cancelled};
-  ///         error{errc::environment_closed}.
+  /// Returns the facts about the code. A text that is not Python, or too costly to read, is a problem in the facts.
+  /// \param source, guest  kept by the caller until the awaitable completes.
+  /// \throws error{errc::provider_failed} if there is no interpreter; error{errc::cancelled};
+  ///     error{errc::environment_closed}.
   static awaitable<std::shared_ptr<const python_facts>> read(std::shared_ptr<facts_worker> self,
                                                              const std::string& source, const code_guest& guest) {
+    const asio::any_io_executor caller = co_await asio::this_coro::executor;
+    const home_strand home = self->home_for(caller);
+    const auto work = [&self, &source, &guest] { return read_here(self, source, guest); };
+    std::shared_ptr<const python_facts> facts = co_await home.run(work);
+    co_return facts;
+  }
+
+  /// Ends the processes. A second call does nothing.
+  static awaitable<void> close(std::shared_ptr<facts_worker> self) {
+    const asio::any_io_executor caller = co_await asio::this_coro::executor;
+    const home_strand home = self->home_for(caller);
+    const auto work = [&self] { return close_here(self); };
+    co_await home.run(work);
+  }
+
+  /// Makes a worker that may be used and dropped on any thread.
+  static std::shared_ptr<facts_worker> make(python_reader settings) {
+    return {new facts_worker(std::move(settings)), [](facts_worker* worker) {
+              const home_strand home = worker->home_.value_or(home_strand());
+              home.run_soon([worker] { delete worker; });
+            }};
+  }
+
+ private:
+  /// Returns the strand on which everything else is used: that of the first caller.
+  home_strand home_for(const asio::any_io_executor& caller) {
+    const std::lock_guard lock(mutex_);
+    if (!home_) home_.emplace(plain_executor(caller));
+    return *home_;
+  }
+
+  static awaitable<std::shared_ptr<const python_facts>> read_here(std::shared_ptr<facts_worker> self,
+                                                                  const std::string& source, const code_guest& guest) {
     self->require_open();
     if (std::shared_ptr<const python_facts> known = self->find(source)) co_return known;
     if (std::optional<code_problem> problem = self->unreadable(source)) co_return self->keep(source, *problem);
     if (!self->turn_) {
       asio::any_io_executor executor = co_await asio::this_coro::executor;
-      self->turn_ = std::make_unique<allotment>(executor, 1);
+      self->turn_ = std::make_unique<async_semaphore>(executor, 1);
       self->executor_ = executor;
       self->host_ = std::make_shared<reader_process>(executor);
       self->guest_ = std::make_shared<reader_process>(executor);
     }
-    co_await self->turn_->take(1, "run_code");
-    const allotted mine(*self->turn_, 1);
+    co_await self->turn_->acquire(1, "run_code");
+    const held_permits mine(*self->turn_, 1);
     self->require_open();
     if (std::shared_ptr<const python_facts> known = self->find(source)) co_return known;
     python_facts facts = co_await read_somewhere(self, source, guest);
     co_return self->keep(std::move(facts));
   }
 
-  /// Ends the processes. A second call does nothing.
-  static awaitable<void> close(std::shared_ptr<facts_worker> self) {
+  static awaitable<void> close_here(std::shared_ptr<facts_worker> self) {
     self->closed_ = true;
     if (!self->turn_) co_return;
     self->host_->stop();
     self->guest_->stop();
-    co_await self->turn_->take(1, "close");
-    const allotted mine(*self->turn_, 1);
+    co_await self->turn_->acquire(1, "close");
+    const held_permits mine(*self->turn_, 1);
     self->host_->end();
     self->guest_->end();
     if (self->children_) {
@@ -78,11 +113,10 @@ class facts_worker {
     }
   }
 
- private:
   static constexpr std::size_t most_kept = 8;
   static constexpr std::size_t most_kept_bytes = 256 * 1024;
 
-  /// What one reader has said, or why it could not be asked.
+  /// The answer of one reader, or the reason why there is none.
   class reading {
    public:
     std::optional<python_facts> facts;
@@ -106,7 +140,7 @@ class facts_worker {
     return code_problem("SyntaxError", "the source holds a NUL character", static_cast<int>(line), 0);
   }
 
-  // ---- what was read lately: the guards of a stack ask for the same ----
+  // ---- recent results: the guards of a stack read the same code ----
   std::shared_ptr<const python_facts> find(const std::string& source) const {
     for (const auto& each : kept_)
       if (each->source() == source) return each;
@@ -114,7 +148,7 @@ class facts_worker {
   }
   std::shared_ptr<const python_facts> keep(python_facts facts) {
     auto one = std::make_shared<const python_facts>(std::move(facts));
-    const bool may_change = one->problem() && !one->problem()->note().empty();  // where the guest can be asked
+    const bool may_change = one->problem() && !one->problem()->note().empty();  // if the guest's reader can be used
     if (one->source().size() <= most_kept_bytes && !may_change) {
       kept_.push_front(one);
       if (kept_.size() > most_kept) kept_.pop_back();
@@ -125,12 +159,12 @@ class facts_worker {
     return keep(python_facts(source, problem));
   }
 
-  // ---- where it is read ----
+  // ---- choice of the reader ----
   static awaitable<python_facts> read_somewhere(std::shared_ptr<facts_worker> self, const std::string& source,
                                                 const code_guest& guest) {
     const reader_place place = self->settings_.place();
     std::string why;
-    // A host that had no Python is asked again when the guest has none that works, either.
+    // A host without Python is tried again if the guest has no working Python either.
     if (place != reader_place::guest && !(self->without_host_ && self->guest_->works())) {
       reading here = co_await ask(self, true, source, guest);
       self->without_host_ = !here.facts;
@@ -159,7 +193,7 @@ class facts_worker {
                                            "); install it, or name it by python_reader().interpreter(...)");
   }
 
-  /// No Python, says one of another version than that which would run it.
+  /// Returns true if the code is not Python in the reader's version, but the guest has another version.
   static bool is_doubtful(const python_facts& facts, const reader_process& reader, const code_guest& guest) {
     const int wanted = minor_of(guest.python);
     return facts.problem() && facts.problem()->is_syntax() && wanted != 0 && wanted != reader.minor();
@@ -177,7 +211,7 @@ class facts_worker {
     return python_facts(facts.source(), std::move(problem));
   }
 
-  /// What goes wrong there is no more than the want of a second opinion.
+  /// A failure here only means that there is no second opinion.
   static awaitable<reading> ask_guest_too(std::shared_ptr<facts_worker> self, const std::string& source,
                                           const code_guest& guest) {
     reading there;
@@ -206,13 +240,13 @@ class facts_worker {
       std::shared_ptr<reader_exchange> exchange =
           co_await reader_process::ask(reader, source, minor_of(guest.python), self->patience());
       if (!exchange->answer.empty()) {
-        reader->distrust();  // unless this is an answer
+        reader->distrust();  // until an answer has arrived
         result.facts.emplace(parse_facts(source, exchange->answer));
         reader->trust();
         co_return result;
       }
       self->require_open();
-      // One that had died before it was asked is no fault of the code.
+      // If the process had died before it got the code, the code is not the cause.
       if (fresh || attempt > 0 || !exchange->ended || reader->ended_by_alarm()) break;
     }
     code_problem problem("TooCostly",
@@ -226,7 +260,7 @@ class facts_worker {
   std::chrono::milliseconds patience() const { return settings_.time_limit() + std::chrono::milliseconds(500); }
 
   // ---- the processes ----
-  /// Returns nothing where a reader has greeted, else what is wrong.
+  /// Returns an empty text if a reader has greeted, else the problem.
   static awaitable<std::string> start(std::shared_ptr<facts_worker> self, bool on_host, const code_guest& guest) {
     process started;
     std::chrono::milliseconds limit = std::chrono::seconds(30);
@@ -251,8 +285,10 @@ class facts_worker {
   static std::vector<std::string> host_variables() { return {"PATH=" + std::string(default_path), "LANG=C.UTF-8"}; }
 
   python_reader settings_;
+  std::mutex mutex_;  // protects home_
+  std::optional<home_strand> home_;
   asio::any_io_executor executor_;
-  std::unique_ptr<allotment> turn_;
+  std::unique_ptr<async_semaphore> turn_;
   std::optional<child_processes> children_;
   std::shared_ptr<reader_process> host_;
   std::shared_ptr<reader_process> guest_;
@@ -261,4 +297,4 @@ class facts_worker {
   std::deque<std::shared_ptr<const python_facts>> kept_;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -16,15 +16,15 @@
 #include <utility>
 #include <vector>
 
-// JSON that a guest has written, and is to be read whatever it is: an object with many members becomes
-// {"$python": "dict", "items": [[key, value], ...]}, as tagged_value.hpp has it.
+// Parses JSON that a guest has written. An object with many members becomes {"$python": "dict", "items": [[key, value],
+// ...]}, as in tagged_value.hpp.
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The driver's encoder ends at 100 levels of Python's, of three each at most.
+/// The driver's encoder stops at 100 levels of Python, each of at most three levels of JSON.
 inline constexpr std::size_t deepest_guest_json = 512;
 
-/// Makes values, and lists of pairs of the objects that are large.
+/// Makes values; a large object becomes a list of pairs.
 class guest_value_maker : public json_silence {
  public:
   explicit guest_value_maker(std::vector<bool> large) : large_(std::move(large)) {}
@@ -104,7 +104,7 @@ class guest_value_maker : public json_silence {
     made_.push_chars(part);
     return true;
   }
-  /// A value stands. In a large object it is one of a pair.
+  /// Completes a value. In a large object it is one half of a pair.
   bool made() {
     if (!open_.empty() && open_.back()) made_.push_array(2);
     return true;
@@ -116,7 +116,7 @@ class guest_value_maker : public json_silence {
   boost::json::value_stack made_;
 };
 
-/// Nothing where it is no JSON, or too deep.
+/// Returns no value if the text is not JSON, or too deep.
 inline std::optional<boost::json::value> parse_guest_json(std::string_view text) {
   boost::json::parse_options options;
   options.max_depth = deepest_guest_json;
@@ -133,4 +133,4 @@ inline std::optional<boost::json::value> parse_guest_json(std::string_view text)
   return value;
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

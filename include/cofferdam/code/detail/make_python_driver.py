@@ -2,15 +2,18 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
 """Writes python_driver.hpp, python_code_reader.hpp, pyodide_driver.hpp and pyodide_reader.hpp from the programs beside
-them, or says whether they are current.
+them, or checks that they are current.
 
     make_python_driver.py [--check]
 """
+import ast
 import pathlib
+import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-PROGRAMS = {"python_driver": "driver", "python_code_reader": "code reader"}  # file: what it is called
+MODULES = ("base", "files", "values", "interpreter", "run", "nursery", "driver")  # of python_driver/, in this order
+IN_PYODIDE = ("files", "values", "interpreter")  # those that Pyodide runs, too
 MARK = "driver_ends"  # no line of the driver holds `)driver_ends"`
 PIECE = 8000  # bytes of one literal; compilers promise no more than 64 KiB
 
@@ -52,16 +55,39 @@ def whole(files, body):
 #include <string_view>
 
 // clang-format off
-namespace cofferdam::inline v0::detail {{
+namespace cofferdam::inline COFFERDAM_ABI::detail {{
 
 {body}
-}}  // namespace cofferdam::inline v0::detail
+}}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 """
 
 
-def header(source, program="python_driver"):
-    names, text = literals(source, program, program + ".py")
-    return whole(program + ".py", text + "\n" + listing(program, names, "The program of the Python " + PROGRAMS[program]))
+def joined(name, source):
+    """A module as a part of one program: without its license and docstring, and its imports of other modules."""
+    if name == MODULES[0]:
+        return source
+    body = ast.parse(source).body
+    source = "".join(source.splitlines(True)[body[0].end_lineno:])
+    return re.sub(rf"^from ({'|'.join(MODULES)}) import .*\n", "", source, flags=re.M).strip("\n") + "\n"
+
+
+def driver_header(sources):
+    """From the modules' sources by name."""
+    text, names = "", {}
+    for name in MODULES:
+        part = joined(name, sources[name])
+        names[name], pieces = literals(part if name == MODULES[0] else "\n\n" + part, "python_driver_" + name, name + ".py")
+        text += pieces
+    return whole("python_driver/*.py", text + "\n" +
+                 listing("python_driver", sum(names.values(), []), "The program of the Python driver") + "\n" +
+                 listing("python_driver_in_pyodide", sum((names[each] for each in IN_PYODIDE), []),
+                         "The part of it that runs in Pyodide, too"))
+
+
+def reader_header(source):
+    names, text = literals(source, "python_code_reader", "python_code_reader.py")
+    return whole("python_code_reader.py", text + "\n" +
+                 listing("python_code_reader", names, "The program of the Python code reader"))
 
 
 def pyodide_header(driver, run):
@@ -69,12 +95,12 @@ def pyodide_header(driver, run):
     run_names, run_text = literals(run, "pyodide_run", "pyodide_run.py")
     return whole("pyodide_driver.js and pyodide_run.py", text + run_text + "\n" +
                  listing("pyodide_driver", names, "The program of the Pyodide driver") + "\n" +
-                 listing("pyodide_run", run_names, "What of it runs in Pyodide, behind parts of python_driver"))
+                 listing("pyodide_run", run_names, "The part of it that runs in Pyodide, after python_driver_in_pyodide"))
 
 
 def pyodide_reader_header(reader):
     names, text = literals(reader, "pyodide_reader", "pyodide_reader.js")
-    return whole("pyodide_reader.js", text + "\n" + listing("pyodide_reader", names, "What runs the code reader in Pyodide"))
+    return whole("pyodide_reader.js", text + "\n" + listing("pyodide_reader", names, "The program that runs the code reader in Pyodide"))
 
 
 def read(name):
@@ -82,7 +108,8 @@ def read(name):
 
 
 def main(arguments):
-    wanted = {program + ".hpp": header(read(program + ".py"), program) for program in PROGRAMS}
+    wanted = {"python_driver.hpp": driver_header({name: read(f"python_driver/{name}.py") for name in MODULES}),
+              "python_code_reader.hpp": reader_header(read("python_code_reader.py"))}
     wanted["pyodide_driver.hpp"] = pyodide_header(read("pyodide_driver.js"), read("pyodide_run.py"))
     wanted["pyodide_reader.hpp"] = pyodide_reader_header(read("pyodide_reader.js"))
     for name, text in wanted.items():

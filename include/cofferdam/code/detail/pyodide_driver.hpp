@@ -9,23 +9,29 @@
 #include <string_view>
 
 // clang-format off
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline constexpr std::string_view pyodide_driver_1 = R"driver_ends(// SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
 // Runs Python code in Pyodide for a host that stands at the other end of standard input and output. Deno 2.
 //
-// The *main* thread talks to the host, in the frames of python_driver.py, and executes nobody's code. Each *place* is a
-// worker with an interpreter of its own: one for every context, some for all other runs. A worker may read Pyodide's own
-// files until it has loaded them, and what the host lets guests have. What it says reaches the main thread as messages
-// of that worker, about the one run in it; it has neither the streams of the process nor the other workers.
+// The *broker* talks to the host, in the frames of python_driver, and executes nobody's code. Each *place* is a process
+// of its own with one interpreter: one for every context, some for all other runs. Deno's `Worker.terminate` does not stop
+// a worker that is busy; a process can be killed, and its memory has limits of its own. In the process of a place, the main
+// thread talks to the broker and executes nobody's code either; the interpreter is in a worker of it. That worker may read
+// Pyodide's own files until it has loaded them, and what the host lets guests have. What it says reaches the broker as
+// messages about the one run in it; it has neither the streams of the process nor the other places.
 //
-// A worker that waits, waits in Atomics.wait on memory that it shares with the main thread: CTL below.
+// A worker that waits, waits in Atomics.wait on memory that it shares with its main thread: CTL below.
 
 const MOST_REPORT = 16 * 1024 * 1024;
 const MOST_DISPLAYED = 64 * 1024 * 1024;
-const MOST_ON_THE_WAY = 4 * 1024 * 1024;  // output that a worker has said and the main thread has not read
+const MOST_ON_THE_WAY = 4 * 1024 * 1024;  // what a worker has said and the main thread has not read
+const MOST_WRITTEN = 1024 * 1024;  // by one call; who writes more writes the rest by the next
+const MESSAGE = 256;  // what a message costs besides its body
+const MOST_FETCHES = 4;  // of one worker, at once
+const WATCH = 50;  // how often the process's memory is looked at, in ms
 const MOST_PATHS = 2 * 1024 * 1024;  // of all files of a run together
 const TIDYING = 5000;  // how long a worker may take from the end of a run until it takes another, in ms
 const MAILBOX = 256 * 1024;
@@ -72,6 +78,8 @@ function requireWheels(names, known, folder, version) {
 async function work(about) {
   const say = globalThis.postMessage.bind(globalThis);
   const wait = Atomics.wait, load = Atomics.load, add = Atomics.add, store = Atomics.store, notify = Atomics.notify;
+  const apply = Reflect.apply, Bytes = Uint8Array, set = Uint8Array.prototype.set;
+  const lengthOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), "length").get;
   const permissions = globalThis.Deno.permissions;
   const ctl = new Int32Array(about.control);
   const mailbox = new Uint8Array(about.mailbox);
@@ -84,10 +92,7 @@ async function work(about) {
   const py = await loadPyodide(options);
   if (!about.snapshot) {
     py.runPython(about.prelude);
-    const image = py.makeMemorySnapshot();
-    const shared = new Uint8Array(new SharedArrayBuffer(image.length));
-    shared.set(image);
-    say({k: "s", image: shared});
+    say({k: "s", body: py.makeMemorySnapshot()});
   }
   py.setInterruptBuffer(interrupt);
   const NODEFS = py.FS.filesystems.NODEFS;
@@ -103,7 +108,18 @@ async function work(about) {
     }
   };
   py.FS.mkdirTree("/code");
-  for (const each of about.mounts) {
+  // Of a folder of which one file is shown, Deno lets nothing else be seen, the folder itself included.
+  const folders = new Set(about.mounts.filter((each) => each.folder !== null).map((each) => each.folder));
+  const modeOf = NODEFS.getMode;
+  NODEFS.getMode = (path) => folders.has(path) ? 0o40555 : modeOf(path);
+  for (const [index, each] of about.mounts.entries()) {
+    if (each.folder !== null) {
+      py.FS.mkdirTree("/.files/" + index);
+      py.FS.mount(NODEFS, {root: each.folder}, "/.files/" + index);
+      py.FS.mkdirTree(each.guest.slice(0, each.guest.lastIndexOf("/")) || "/");
+      py.FS.symlink("/.files/" + index + each.host.slice(each.host.lastIndexOf("/")), each.guest);
+      continue;
+    }
     py.FS.mkdirTree(each.guest);
     py.mountNodeFS(each.guest, each.host);
   }
@@ -114,24 +130,41 @@ async function work(about) {
     await py.loadPackage(about.packages, {messageCallback: () => {}, errorCallback: (what) => problems.push(what)});
     if (problems.length) throw new Error(problems.join("; "));
   }
-  const stream = (index) => ({write: (piece) => {
+  // A message is copied for the main thread, with the whole of the buffer that its body lies in: so the body is copied
+  // here first, once it is known to be small enough, and what has not been read is waited for. Code can reach `host` by
+  // Python's garbage collector, so nothing is asked of the objects themselves.
+  const post = (letter, body, most) => {
+    if (typeof letter !== "string" || letter.length !== 1) throw new TypeError("no message of a run");
+    const size = apply(lengthOf, body, []);
+    if (size > most) throw new RangeError("a run cannot say more than " + most + " bytes at once");
     while (load(ctl, CTL.onTheWay) > MOST_ON_THE_WAY) wait(ctl, CTL.onTheWay, load(ctl, CTL.onTheWay), 1000);
-    add(ctl, CTL.onTheWay, piece.length);
-    say({k: "o", stream: index, body: piece.slice()});
-    return piece.length;
+    const copy = new Bytes(size);
+    apply(set, copy, [body]);
+    add(ctl, CTL.onTheWay, MESSAGE + size);
+    return copy;
+  };
+  const stream = (index) => ({write: (piece) => {
+    const part = piece.length > MOST_WRITTEN ? piece.subarray(0, MOST_WRITTEN) : piece;
+    const body = post("o", part, MOST_WRITTEN);
+    say({k: "o", stream: index, body});
+    return body.length;
   }, isatty: false});
   py.setStdin({stdin: () => null, isatty: false});
   py.setStdout(stream(0));
   py.setStderr(stream(1));
   const host = {
-    send: (letter, body) => say({k: letter, body}),
+    send: (letter, body) => {
+      const copy = post(letter, body, MOST_REPORT);
+      say({k: letter, body: copy});
+    },
     // The next message; nothing where a run is to be interrupted.
     receive: () => {
       const parts = [];
       for (;;) {
         while (load(ctl, CTL.full) === 0) {
           wait(ctl, CTL.full, 0);
-          if (load(ctl, CTL.full) === 0 && interrupt[0] !== 0) return undefined;
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_2 = R"driver_ends(          if (load(ctl, CTL.full) === 0 && interrupt[0] !== 0) return undefined;
         }
         parts.push(mailbox.slice(0, ctl[CTL.size]));
         const last = ctl[CTL.last] === 1;
@@ -151,7 +184,10 @@ async function work(about) {
     pause: (seconds) => {
       wait(ctl, CTL.pause, 0, seconds * 1000);
     },
-    idle: (problem, worn) => say({k: "i", problem: problem ?? null, worn: worn === true}),
+    idle: (problem, worn) => {
+      post("i", new Bytes(0), 0);
+      say({k: "i", problem: typeof problem === "string" ? problem.slice(0, 2000) : null, worn: worn === true});
+    },
     memory: () => py._module.HEAPU8.length,
   };
   py.runPython("import os\nos.urandom(1)\ndel os");  // loads what Pyodide loads late
@@ -177,27 +213,10 @@ async function work(about) {
   }
 }
 
-)driver_ends";
-inline constexpr std::string_view pyodide_driver_2 = R"driver_ends(// ---- the main thread -----------------------------------------------------------------------------------------------
+// ---- streams --------------------------------------------------------------------------------------------------------
 
 function write(bytes) {
   for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
-}
-
-function tell(header, ...body) {
-  const head = text.encode(JSON.stringify(header));
-  const size = 4 + head.length + body.reduce((sum, part) => sum + part.length, 0);
-  const frame = new Uint8Array(4 + size);
-  const view = new DataView(frame.buffer);
-  view.setUint32(0, size);
-  view.setUint32(4, head.length);
-  frame.set(head, 8);
-  let at = 8 + head.length;
-  for (const part of body) {
-    frame.set(part, at);
-    at += part.length;
-  }
-  write(frame);
 }
 
 // One stream of a run: its start goes to the host at once, its end is kept until the run is over.
@@ -209,6 +228,7 @@ class Output {
     this.tail = [];
     this.held = 0;
     this.total = 0;
+    this.small = 0;  // pieces at the tail's end that are to be joined: each costs more than its bytes
   }
   take(piece) {
     this.total += piece.length;
@@ -218,7 +238,16 @@ class Output {
     if (first === piece.length) return;
     this.tail.push(piece.subarray(first));
     this.held += piece.length - first;
-    while (this.tail.length && this.held - this.tail[0].length >= this.room) this.held -= this.tail.shift().length;
+    this.small = piece.length < 4096 ? this.small + 1 : 0;
+    if (this.small === 256) {
+      const joined = join(this.tail.splice(-256));
+      this.tail.push(joined);
+      this.small = 0;
+    }
+    while (this.tail.length && this.held - this.tail[0].length >= this.room) {
+      this.held -= this.tail.shift().length;
+      this.small = Math.min(this.small, this.tail.length);
+    }
   }
   begin() {
     const head = join(this.head);
@@ -241,6 +270,132 @@ function join(parts) {
   return whole;
 }
 
+// The frames of a stream: a length, and so many bytes.
+async function* framesOf(stream) {
+  let parts = [];
+  let size = 0;
+  let wanted = 4;
+  let isHead = true;
+  for await (const piece of stream) {
+    parts.push(piece);
+    size += piece.length;
+    while (size >= wanted) {
+      const whole = parts.length === 1 ? parts[0] : join(parts);
+      const part = whole.subarray(0, wanted);
+      parts = size > wanted ? [whole.subarray(wanted)] : [];
+      size -= wanted;
+      wanted = isHead ? new DataView(part.buffer, part.byteOffset).getUint32(0) : 4;
+      isHead = !isHead;
+      if (isHead) yield part;
+    }
+  }
+}
+
+// What `tell` has made of a header and a body.
+function opened(frame) {
+  const size = new DataView(frame.buffer, frame.byteOffset).getUint32(0);
+  return [JSON.parse(plain.decode(frame.subarray(4, 4 + size))), frame.slice(4 + size)];
+}
+
+function frameOf(header, ...body) {
+  const head = text.encode(JSON.stringify(header));
+  const size = 4 + head.length + body.reduce((sum, part) => sum + part.length, 0);
+  const frame = new Uint8Array(4 + size);
+  const view = new DataView(frame.buffer);
+  view.setUint32(0, size);
+  view.setUint32(4, head.length);
+  frame.set(head, 8);
+  let at = 8 + head.length;
+  for (const part of body) {
+    frame.set(part, at);
+    at += part.length;
+  }
+  return frame;
+}
+
+function tell(header, ...body) {
+  write(frameOf(header, ...body));
+}
+
+// ---- the main thread of a place's process --------------------------------------------------------------------------
+
+class Relay {
+  constructor() {
+    this.control = new Int32Array(new SharedArrayBuffer(64));
+    this.mailbox = new Uint8Array(new SharedArrayBuffer(MAILBOX));
+    this.interrupt = new Uint8Array(new SharedArrayBuffer(8));
+    this.delivering = Promise.resolve();
+  }
+
+  begin(about, snapshot) {
+    const written = about.mounts.filter((each) => each.write).map((each) => each.host);
+    this.worker = new Worker(import.meta.url, {type: "module", deno: {permissions: {
+      read: [...about.own, ...about.mounts.map((each) => each.host)], write: written,
+      net: false, env: false, run: false, sys: false, ffi: false, import: false}}});
+    this.worker.onmessage = (event) => this.hear(event.data);
+    this.worker.onerror = (event) => {
+      event.preventDefault();
+      tell({k: "x", problem: "its interpreter has broken down: " + event.message});
+    };
+    this.worker.postMessage({control: this.control.buffer, mailbox: this.mailbox.buffer, interrupt: this.interrupt.buffer,
+      ...about, snapshot: snapshot.length ? snapshot : null}, snapshot.length ? [snapshot.buffer] : []);
+    const watching = setInterval(() => {
+      if (Deno.memoryUsage().rss <= about.process_memory) return;
+      clearInterval(watching);
+      tell({k: "memory"});
+    }, WATCH);
+  }
+
+  hear(said) {
+    const body = said.body instanceof Uint8Array ? said.body : null;
+    if (said.k !== "x" && said.k !== "s") {
+      Atomics.sub(this.control, CTL.onTheWay, MESSAGE + (body?.length ?? 0));
+      Atomics.notify(this.control, CTL.onTheWay);
+    }
+    const header = {k: said.k, stream: said.stream, problem: said.problem, worn: said.worn, status: said.status};
+    tell(header, body ?? new Uint8Array());
+  }
+
+  deliver(whole) {
+    this.delivering = this.delivering.then(async () => {
+      let at = 0;
+      do {
+        while (Atomics.load(this.control, CTL.full) === 1) {
+          const waiting = Atomics.waitAsync(this.control, CTL.full, 1, 1000);
+          if (waiting.async) await waiting.value;
+        }
+        const part = whole.subarray(at, at + MAILBOX);
+        this.mailbox.set(part);
+        at += part.length;
+        this.control[CTL.size] = part.length;
+        this.control[CTL.last] = at >= whole.length ? 1 : 0;
+        Atomics.store(this.control, CTL.full, 1);
+        Atomics.notify(this.control, CTL.full);
+      } while (at < whole.length);
+    });
+  }
+
+  interrupted(value) {
+    Atomics.store(this.interrupt, 0, value);
+    if (value === 0) return;
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_3 = R"driver_ends(    Atomics.notify(this.control, CTL.full);
+    Atomics.notify(this.control, CTL.pause);
+  }
+
+  async run() {
+    for await (const frame of framesOf(Deno.stdin.readable)) {
+      const [header, body] = opened(frame);
+      if (header.op === "begin") this.begin(header.about, body);
+      else if (header.op === "deliver") this.deliver(body);
+      else if (header.op === "interrupt") this.interrupted(header.value);
+    }
+    Deno.exit(0);  // the broker has closed its end
+  }
+}
+
+// ---- the broker -----------------------------------------------------------------------------------------------------
+
 class Run {
   constructor(header, body) {
     this.header = header;
@@ -250,6 +405,7 @@ class Run {
     this.reason = null;
     this.report = new Uint8Array();
     this.displayed = 0;
+    this.kept = 0;  // bytes of files
     this.started = null;
     this.timer = null;
     this.flushing = null;
@@ -293,54 +449,76 @@ class Place {
     this.due = true;  // to say that it is ready; nobody hears that at another time
     this.tidying = null;
     this.dead = false;
-    this.control = new Int32Array(new SharedArrayBuffer(64));
-    this.mailbox = new Uint8Array(new SharedArrayBuffer(MAILBOX));
-    this.interrupt = new Uint8Array(new SharedArrayBuffer(8));
-    this.delivering = Promise.resolve();
+    this.sending = Promise.resolve();
+    this.fetching = 0;
+    this.complaint = "";  // the last of what its process has said on its standard error
     const config = driver.config;
-    const read = [...config.own, ...config.mounts.map((each) => each.host)];
-    const written = config.mounts.filter((each) => each.write).map((each) => each.host);
-    this.worker = new Worker(import.meta.url, {type: "module", deno: {permissions: {
-      read, write: written, net: false, env: false, run: false, sys: false, ffi: false, import: false}}});
-    this.worker.onmessage = (event) => {
-      if (!this.dead) this.hear(event.data);
-    };
-    this.worker.onerror = (event) => {
-      event.preventDefault();
-      if (!this.dead) this.broken("its interpreter has broken down: " + event.message);
-    };
-    this.worker.postMessage({control: this.control.buffer, mailbox: this.mailbox.buffer, interrupt: this.interrupt.buffer,
-      folder: config.folder, snapshot: driver.snapshot, prelude: config.prelude, mounts: config.mounts,
-      packages: config.packages, forget: config.forget,
+    const [program, ...words] = config.place_command;
+    this.process = new Deno.Command(program, {args: words, stdin: "piped", stdout: "piped", stderr: "piped"}).spawn();
+    this.input = this.process.stdin.getWriter();
+    this.send({op: "begin", about: {folder: config.folder, own: config.own, prelude: config.prelude, mounts: config.mounts,
+      packages: config.packages, forget: config.forget, process_memory: config.process_memory,
       python: {context: name !== null, network: config.network.length > 0, environment: config.environment,
-        preload: config.preload, most_memory: config.isolate ? 0 : config.worn}});
+        preload: config.preload, most_memory: config.isolate ? 0 : config.worn}}}, driver.snapshot ?? new Uint8Array());
+    this.listen();
+  }
+
+  async listen() {
+    const complaining = this.hearComplaints();
+    try {
+      for await (const frame of framesOf(this.process.stdout)) {
+        if (this.dead) break;
+        const [said, body] = opened(frame);
+        this.hear(said, body);
+      }
+    } catch { /* what it says is none of ours: it is ended below */ }
+    if (!this.dead) this.kill();
+    const status = await this.process.status;
+    await complaining;
+    if (this.dead) return;
+    // The kernel's limit ends V8, which says why; who kills it but us is the kernel, for want of memory.
+    if (this.killed !== true && (this.complaint.includes("out of memory") || status.signal === "SIGKILL"))
+      return this.outOfMemory();
+    this.broken("its process has ended" + (this.complaint ? ": " + this.complaint : ""));
+  }
+
+  async hearComplaints() {
+    try {
+      for await (const piece of this.process.stderr) this.complaint = (this.complaint + plain.decode(piece)).slice(-2000);
+    } catch { /* no more of it */ }
+  }
+
+  kill() {
+    this.killed = true;
+    try {
+      this.process.kill("SIGKILL");
+    } catch { /* it has ended */ }
+  }
+
+  send(header, ...body) {
+    const frame = frameOf(header, ...body);
+    this.sending = this.sending.then(() => this.input.write(frame)).catch(() => {});
+    return this.sending;
   }
 
   deliver(...parts) {
-    for (const whole of parts)
-      this.delivering = this.delivering.then(async () => {
-        let at = 0;
-        do {
-          while (!this.dead && Atomics.load(this.control, CTL.full) === 1) {
-            const waiting = Atomics.waitAsync(this.control, CTL.full, 1, 1000);
-            if (waiting.async) await waiting.value;
-          }
-          if (this.dead) return;
-          const part = whole.subarray(at, at + MAILBOX);
-          this.mailbox.set(part);
-          at += part.length;
-          this.control[CTL.size] = part.length;
-          this.control[CTL.last] = at >= whole.length ? 1 : 0;
-          Atomics.store(this.control, CTL.full, 1);
-          Atomics.notify(this.control, CTL.full);
-        } while (at < whole.length);
-      });
+    for (const whole of parts) this.send({op: "deliver"}, whole);
+    return this.sending;
+  }
+
+  interrupt(value) {
+    this.send({op: "interrupt", value});
+  }
+
+  outOfMemory() {
+    if (!this.driver.begun) return this.driver.fail("its memory limit is less than it needs to start");
+    this.end(null, null, true);
   }
 
   begin(run) {
     this.run = run;
     this.ready = false;
-    this.interrupt[0] = 0;
+    this.interrupt(0);
     tell({t: "turn", id: run.id, began: true});
     run.started = performance.now();
     const late = () => {
@@ -362,16 +540,15 @@ class Place {
       if (this.run === run) this.end(null, null);
     };
     run.timer = setTimeout(late, run.header.grace);
-    Atomics.store(this.interrupt, 0, 2);
-    Atomics.notify(this.control, CTL.full);
-    Atomics.notify(this.control, CTL.pause);
+    this.interrupt(2);
   }
 
-  hear(said) {
+  hear(said, body) {
     const run = this.run;
-    const body = said.body instanceof Uint8Array ? said.body : null;
-    if (said.k === "s" && this.driver.snapshot === null && said.image instanceof Uint8Array) {
-      this.driver.keepSnapshot(said.image);
+    if (said.k === "s" && !this.driver.begun) {
+      if (this.driver.snapshot === null) this.driver.keepSnapshot(body);
+    } else if (said.k === "memory") {
+      this.outOfMemory();
     } else if (said.k === "i") {
       if (said.problem) return this.broken(said.problem);
       if (run !== null || !this.due) return this.broken("it has said that it was over before it was");
@@ -383,31 +560,31 @@ class Place {
     } else if (said.k === "x") {
       if (Number.isInteger(said.status)) return this.end(said.status & 255, null);
       this.broken(said.problem);
-    } else if (said.k === "o" && body !== null) {
-      Atomics.sub(this.control, CTL.onTheWay, body.length);
-      Atomics.notify(this.control, CTL.onTheWay);
+    } else if (said.k === "o") {
       if (run === null) return;
       const output = run.outputs[said.stream === 1 ? 1 : 0];
       output.take(body);
       if (output.head.length && run.flushing === null) run.flushing = setTimeout(() => run.flush(), 100);
-    } else if (run === null || body === null || body.length > MOST_REPORT) {
+    } else if (run === null || body.length > MOST_REPORT) {
       return;
     } else if (said.k === "c") {
       run.flush();
-)driver_ends";
-inline constexpr std::string_view pyodide_driver_3 = R"driver_ends(      tell({t: "call", id: run.id}, body);
+      tell({t: "call", id: run.id}, body);
     } else if (said.k === "n") {
       this.fetch(run, body);
     } else if (said.k === "d") {
       run.displayed += body.length;
       run.flush();
       if (run.displayed <= MOST_DISPLAYED) tell({t: "display", id: run.id}, body);
+    } else if (said.k === "f") {
+      run.kept += body.length;
+      if (run.kept <= run.header.keep_files + MOST_PATHS) tell({t: "file", id: run.id}, body);
     } else if (said.k === "r") {
       if (!run.report.length) run.report = body;
     } else if (said.k === "e") {
       const listed = filesOf(body, run.header.files);
       this.run = null;
-      this.interrupt[0] = 0;
+      this.interrupt(0);
       this.driver.report(run, {...listed, alive: this.name !== null});
       // Who runs on has lied. Where no interpreter is used twice, nobody asks it.
       if (this.name === null && this.driver.config.isolate) return this.end(null, null);
@@ -418,20 +595,21 @@ inline constexpr std::string_view pyodide_driver_3 = R"driver_ends(      tell({t
 
   broken(words) {
     const problem = String(words).slice(-2000).toWellFormed();
-    if (!this.driver.begun) return this.driver.fail(problem);
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_4 = R"driver_ends(    if (!this.driver.begun) return this.driver.fail(problem);
     this.end(null, problem);
   }
 
-  // Its end, and that of the run in it. Nothing of an interpreter outlives its worker.
-  end(status, problem) {
+  // Its end, and that of the run in it. Nothing of an interpreter outlives its process.
+  end(status, problem, memory = false) {
     if (this.dead) return;
     this.dead = true;
     clearTimeout(this.tidying);
-    this.worker.terminate();
+    this.kill();
     this.driver.forget(this);
     const run = this.run;
     this.run = null;
-    if (run !== null) this.driver.report(run, {exit: status, problem, alive: false});
+    if (run !== null) this.driver.report(run, {exit: status, problem, memory, alive: false});
     for (const waiting of this.queue.splice(0)) this.driver.begin(waiting);
     this.driver.refill();
   }
@@ -439,7 +617,9 @@ inline constexpr std::string_view pyodide_driver_3 = R"driver_ends(      tell({t
   async fetch(run, body) {
     let answer;
     let wanted = {};
+    this.fetching += 1;
     try {
+      if (this.fetching > MOST_FETCHES) throw new Error("too many requests at once");
       wanted = JSON.parse(plain.decode(body));
       const data = wanted.body64 === null ? undefined : Uint8Array.from(atob(wanted.body64), (c) => c.charCodeAt(0));
       if (!/^https?:/.test(wanted.url)) throw new Error("only http and https");
@@ -463,7 +643,9 @@ inline constexpr std::string_view pyodide_driver_3 = R"driver_ends(      tell({t
       if (host) words = "there is no permission to reach " + host[1] + ", which pyodide's allow_network does not name";
       answer = {error: words.slice(0, 500)};
     }
-    if (!this.dead && this.run === run) this.deliver(text.encode(JSON.stringify({fetched: wanted.number, ...answer})));
+    if (!this.dead && this.run === run)
+      await this.deliver(text.encode(JSON.stringify({fetched: wanted.number, ...answer})));
+    this.fetching -= 1;
   }
 }
 
@@ -482,9 +664,7 @@ class Driver {
     const path = this.config.snapshot_file;
     if (path) {
       try {
-        const image = Deno.readFileSync(path);
-        this.snapshot = new Uint8Array(new SharedArrayBuffer(image.length));
-        this.snapshot.set(image);
+        this.snapshot = Deno.readFileSync(path);
       } catch { /* there is none yet */ }
     }
     this.add(null);
@@ -495,7 +675,7 @@ class Driver {
     const path = this.config.snapshot_file;
     if (!path) return;
     try {
-      Deno.writeFileSync(path + ".new", image.slice(), {mode: 0o600});
+      Deno.writeFileSync(path + ".new", image, {mode: 0o600});
       Deno.renameSync(path + ".new", path);
     } catch { /* then the next start makes its own */ }
   }
@@ -537,6 +717,9 @@ class Driver {
   begin(run) {
     const name = run.header.context;
     if (name !== null) {
+      if (!this.contexts.has(name) && this.contexts.size >= this.config.most_contexts)
+        return this.report(run, {problem: "there are " + this.contexts.size + " contexts, as many as contexts_at_once " +
+          "allows; end one first", alive: false});
       const place = this.contexts.get(name) ?? this.add(name);
       place.queue.push(run);
       if (place.ready && place.run === null) this.next(place);
@@ -588,34 +771,23 @@ class Driver {
 
 async function main() {
   write(text.encode("\ncofferdam python driver 1\n"));
-  let held = new Uint8Array();
   let driver = null;
-  for await (const piece of Deno.stdin.readable) {
-    held = held.length ? join([held, piece]) : piece;
-    for (;;) {
-      if (held.length < 4) break;
-      const view = new DataView(held.buffer, held.byteOffset, held.length);
-      const size = view.getUint32(0);
-      if (held.length < 4 + size) break;
-      const frame = held.subarray(4, 4 + size);
-      if (driver === null) {
-        const config = JSON.parse(plain.decode(frame));
-        const [major, minor] = Deno.version.deno.split(".").map(Number);
-        if (major !== 2 || minor < config.deno_minor) {
-          tell({t: "failed", text: "Deno " + Deno.version.deno + " is another version than is needed"});
-)driver_ends";
-inline constexpr std::string_view pyodide_driver_4 = R"driver_ends(          Deno.exit(1);
-        }
-        driver = new Driver(config);
-        driver.start();
-      } else {
-        const head = view.getUint32(4);
-        driver.hear(JSON.parse(plain.decode(frame.subarray(4, 4 + head))), frame.slice(4 + head));
-      }
-      held = held.slice(4 + size);
+  for await (const frame of framesOf(Deno.stdin.readable)) {
+    if (driver !== null) {
+      driver.hear(...opened(frame));
+      continue;
     }
+    const config = JSON.parse(plain.decode(frame));
+    const [major, minor] = Deno.version.deno.split(".").map(Number);
+    if (major !== 2 || minor < config.deno_minor) {
+      tell({t: "failed", text: "Deno " + Deno.version.deno + " is another version than is needed"});
+      Deno.exit(1);
+    }
+    driver = new Driver(config);
+    driver.start();
   }
-  Deno.exit(0);  // the host has closed its end: that of all workers
+  for (const place of [...(driver?.places ?? []), ...(driver?.contexts.values() ?? [])]) place.kill();
+  Deno.exit(0);  // the host has closed its end: that of all places
 }
 
 if (typeof globalThis.WorkerGlobalScope === "function") {
@@ -625,12 +797,13 @@ if (typeof globalThis.WorkerGlobalScope === "function") {
   };
 } else {
   globalThis.addEventListener("unhandledrejection", (event) => event.preventDefault());
-  await main();
+  if (Deno.args[0] === "place") await new Relay().run();
+  else await main();
 }
 )driver_ends";
 inline constexpr std::string_view pyodide_run_1 = R"driver_ends(# SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""What stands around code in Pyodide, behind the parts of python_driver.py that are about a run and about files.
+"""What stands around code in Pyodide, behind the modules of python_driver that make_python_driver.py names.
 
 One interpreter executes one piece of code after another. A context keeps what it knows; between other runs everything
 is put back that can be at little cost: see `Before`. What a run has changed deeper inside of objects (registries of
@@ -1085,6 +1258,7 @@ def serve(host, config):
         open_streams()
         signal.signal(signal.SIGINT, one.on_interrupt)
         there, whole = scan_files(most) if most else ({}, False)
+        request_keeps = request.get("keep_files", 0)
         around.run(one.run, request)
         request = None
         if not is_context:
@@ -1100,6 +1274,7 @@ def serve(host, config):
             after, still_whole = scan_files(most)
             changed, are_all = changed_files(there, after)
             files = {"files": changed, "whole": whole and still_whole and are_all}
+            send_contents(changed, request_keeps)
         CHANNEL.send(b"e", files)
         good = True
         if not is_context:
@@ -1109,6 +1284,21 @@ def serve(host, config):
             except BaseException:
                 good = False
         host.idle(None, not good or memory() > config["most_memory"])
+
+
+def send_contents(rows, room):
+    """The contents of files, in their order, as long as there is room: a length, a path, and the bytes."""
+    for row in rows:
+        if row["size"] > min(room, MOST_REPORT - 8192):
+            continue
+        path = row["path"].encode("utf-8") if "path" in row else base64.b64decode(row["path64"])
+        try:
+            with open(path, "rb") as file:
+                content = file.read(row["size"])
+        except OSError:
+            continue
+        room -= len(content)
+        CHANNEL.host.send("f", TO_JS(len(path).to_bytes(4, "big") + path + content))
 
 
 def prepare():
@@ -1132,8 +1322,8 @@ prepare()
 inline constexpr std::array<std::string_view, 4> pyodide_driver = {
     pyodide_driver_1, pyodide_driver_2, pyodide_driver_3, pyodide_driver_4};
 
-/// What of it runs in Pyodide, behind parts of python_driver, in pieces that follow one another.
+/// The part of it that runs in Pyodide, after python_driver_in_pyodide, in pieces that follow one another.
 inline constexpr std::array<std::string_view, 3> pyodide_run = {
     pyodide_run_1, pyodide_run_2, pyodide_run_3};
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -9,7 +9,7 @@
 #include <string_view>
 
 // clang-format off
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline constexpr std::string_view pyodide_reader_1 = R"driver_ends(// SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
@@ -62,8 +62,8 @@ for (;;) {
 }
 )driver_ends";
 
-/// What runs the code reader in Pyodide, in pieces that follow one another.
+/// The program that runs the code reader in Pyodide, in pieces that follow one another.
 inline constexpr std::array<std::string_view, 1> pyodide_reader = {
     pyodide_reader_1};
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

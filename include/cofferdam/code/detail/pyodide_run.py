@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""What stands around code in Pyodide, behind the parts of python_driver.py that are about a run and about files.
+"""What stands around code in Pyodide, behind the modules of python_driver that make_python_driver.py names.
 
 One interpreter executes one piece of code after another. A context keeps what it knows; between other runs everything
 is put back that can be at little cost: see `Before`. What a run has changed deeper inside of objects (registries of
@@ -453,6 +453,7 @@ def serve(host, config):
         open_streams()
         signal.signal(signal.SIGINT, one.on_interrupt)
         there, whole = scan_files(most) if most else ({}, False)
+        request_keeps = request.get("keep_files", 0)
         around.run(one.run, request)
         request = None
         if not is_context:
@@ -468,6 +469,7 @@ def serve(host, config):
             after, still_whole = scan_files(most)
             changed, are_all = changed_files(there, after)
             files = {"files": changed, "whole": whole and still_whole and are_all}
+            send_contents(changed, request_keeps)
         CHANNEL.send(b"e", files)
         good = True
         if not is_context:
@@ -477,6 +479,21 @@ def serve(host, config):
             except BaseException:
                 good = False
         host.idle(None, not good or memory() > config["most_memory"])
+
+
+def send_contents(rows, room):
+    """The contents of files, in their order, as long as there is room: a length, a path, and the bytes."""
+    for row in rows:
+        if row["size"] > min(room, MOST_REPORT - 8192):
+            continue
+        path = row["path"].encode("utf-8") if "path" in row else base64.b64decode(row["path64"])
+        try:
+            with open(path, "rb") as file:
+                content = file.read(row["size"])
+        except OSError:
+            continue
+        room -= len(content)
+        CHANNEL.host.send("f", TO_JS(len(path).to_bytes(4, "big") + path + content))
 
 
 def prepare():

@@ -16,6 +16,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/protections.hpp>
+#include <cofferdam/net/json_object_view.hpp>
 #include <cofferdam/net/percent_encoding.hpp>
 
 #include <boost/json/array.hpp>
@@ -42,28 +43,30 @@
 
 #include <unistd.h>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline constexpr std::string_view how_to_get_pyodide =
     "; to get both: npm install deno@2.9.6 pyodide@314.0.6, then name node_modules/.bin/deno and node_modules/pyodide, "
     "by options or as COFFERDAM_DENO and COFFERDAM_PYODIDE";
 
-/// Of Deno 2. Up to 2.7.1 workers do not start, or runs hang; 2.7.14, 2.8.0 and 2.9.6 work.
+/// The minimum minor version of Deno 2. Up to 2.7.1 workers do not start, or runs hang; 2.7.14, 2.8.0 and 2.9.6 work.
 inline constexpr int oldest_deno_minor = 8;
 
-/// A directory of the host that guests see.
+/// A directory or a file of the host that guests see.
 class pyodide_mount {
  public:
   std::string host;
   std::string guest;
   bool writable = false;
+  bool is_file = false;
 };
 
-/// What `pyodide` was told.
+/// The settings of `pyodide`.
 class pyodide_settings {
  public:
   static constexpr std::uint64_t least_memory = 64U * 1024 * 1024;
   static constexpr std::uint64_t most_memory = 4096ULL * 1024 * 1024;
+  static constexpr std::uint64_t least_process_memory = 384U * 1024 * 1024;
 
   std::string name = "pyodide";
   std::string interpreter = "deno";
@@ -81,11 +84,27 @@ class pyodide_settings {
   std::size_t kept_output = command::default_kept_output;
   std::size_t most_files = 10'000;
   std::uint64_t memory = 512U * 1024 * 1024;
+  std::uint64_t process_memory = 0;  // 0: chosen from the number of interpreters
   std::size_t at_once = 2;
+  std::size_t contexts = 16;
   bool isolated = false;
-  boost::json::object limits;  // none that Pyodide knows
+  boost::json::object limits;  // no limits that Pyodide supports
 
-  /// With the programs found and everything checked.
+  /// Returns the maximum number of interpreters for runs without a context.
+  std::size_t interpreters() const noexcept { return std::max<std::size_t>(at_once, isolated ? 2 : 1); }
+
+  /// Returns the bytes that an interpreter's process may hold in memory, for WebAssembly and the JavaScript around it.
+  std::uint64_t resident_limit() const noexcept {
+    const std::uint64_t around = packages.empty() ? 320 : 640;
+    return process_memory != 0 ? process_memory : memory + around * 1024 * 1024;
+  }
+
+  /// Returns the limit on private writable memory of each process (RLIMIT_DATA), in KiB. The kernel counts memory that
+  /// V8 reserves, used or not: 1.3 GiB with one interpreter (Deno 2.9). This limit holds even if the process does not
+  /// check its size in time.
+  std::uint64_t data_limit() const noexcept { return (resident_limit() + std::uint64_t{1536} * 1024 * 1024) / 1024; }
+
+  /// Returns the settings with the programs found and everything checked.
   /// \throws error{errc::not_found, unsupported, invalid_argument}
   pyodide_settings found() const {
     pyodide_settings all = *this;
@@ -93,6 +112,7 @@ class pyodide_settings {
     all.folder = find_folder(all.interpreter);
     all.version = version_in(all.folder);
     require_listable(all.folder);
+    require_listable(all.interpreter);
     for (pyodide_mount& each : all.mounts) all.check(each);
     if (!all.snapshots.empty()) {
       std::error_code failed;
@@ -103,47 +123,57 @@ class pyodide_settings {
     return all;
   }
 
-  /// What stands around a run: what Deno's own process has, and what Deno and WebAssembly keep within it.
+  /// Returns the isolation of a run: that of Deno's process, and that by Deno and WebAssembly inside it.
   std::shared_ptr<const protections> walls(const std::shared_ptr<const protections>& outer) const {
     auto made = outer ? std::make_shared<protections>(*outer) : std::make_shared<protections>();
     std::string hosts;
     for (const std::string& each : network) hosts += (hosts.empty() ? "" : ", ") + each;
     std::size_t writable = 0;
     for (const pyodide_mount& each : mounts) writable += each.writable ? 1 : 0;
-    made->set(protection::files, mounts.empty() ? "Deno's permissions: none of the host's"
-                                                : "Deno's permissions: " + std::to_string(mounts.size()) +
-                                                      " directories, " + std::to_string(writable) + " to write to");
+    made->set(protection::files, mounts.empty()
+                                     ? "Deno's permissions: none of the host's"
+                                     : "Deno's permissions: " + std::to_string(mounts.size()) +
+                                           " directories or files, " + std::to_string(writable) + " to write to");
     made->set(protection::network, "Deno's permissions: " + (hosts.empty() ? "nothing" : hosts));
     made->set(protection::signals, "WebAssembly has no processes to signal");
     made->set(protection::system_calls, "WebAssembly makes none; Deno's process is not held by the system");
-    made->set(protection::memory, "limit of " + std::to_string(memory) + " bytes for each interpreter");
+    made->set(protection::memory, "limit of " + std::to_string(memory) + " bytes for each interpreter, and of " +
+                                      std::to_string(resident_limit()) + " bytes for its process");
     made->set(protection::process_count, "WebAssembly has no processes");
     return made;
   }
 
+  /// Returns the command of the broker, which may start the processes of interpreters and write the snapshot.
   command driver_command() const {
     std::vector<std::string> words = deno_words(memory);
-    std::string read = folder;
-    std::string written;
-    const auto add = [](std::string& list, const std::string& one) { list += (list.empty() ? "" : ",") + one; };
-    for (const pyodide_mount& each : mounts) {
-      add(read, each.host);
-      if (each.writable) add(written, each.host);
-    }
-    for (const std::string& each : snapshot_files()) {
-      add(read, each);
-      add(written, each);
-    }
-    words.push_back("--allow-read=" + read);
-    if (!written.empty()) words.push_back("--allow-write=" + written);
+    words.push_back("--allow-run=" + interpreter);
+    std::string kept;
+    for (const std::string& each : snapshot_files()) add(kept, each);
+    if (!kept.empty()) words.insert(words.end(), {"--allow-read=" + kept, "--allow-write=" + kept});
     std::string net;
     for (const std::string& each : network) add(net, each);
     if (!net.empty()) words.push_back("--allow-net=" + net);
     words.push_back(script(pyodide_driver));
-    return deno_command(std::move(words));
+    return deno_command(within_data_limit(std::move(words)));
   }
 
-  /// A reader for guards, by Pyodide's Python: a Deno of its own, which may read Pyodide's files and runs no code.
+  /// Returns the command of one interpreter's process.
+  std::vector<std::string> place_command() const {
+    std::vector<std::string> words = deno_words(memory);
+    std::string read = folder;
+    std::string written;
+    for (const pyodide_mount& each : mounts) {
+      add(read, each.host);
+      if (each.writable) add(written, each.host);
+    }
+    words.push_back("--allow-read=" + read);
+    if (!written.empty()) words.push_back("--allow-write=" + written);
+    words.insert(words.end(), {script(pyodide_driver), "place"});
+    return words;
+  }
+
+  /// Returns the command of a reader for guards: Pyodide's Python in its own Deno process, which may read Pyodide's
+  /// files and runs no code.
   command reader_command(const python_reader& reader) const {
     std::vector<std::string> words = deno_words(std::clamp<std::uint64_t>(reader.memory(), least_memory, most_memory));
     words.push_back("--allow-read=" + folder);
@@ -153,7 +183,7 @@ class pyodide_settings {
     return deno_command(std::move(words));
   }
 
-  /// The version of Python that is in a Pyodide: "3.14" of "314.0.6".
+  /// Returns the version of Python in a Pyodide: "3.14" for "314.0.6".
   static std::string python_of(const std::string& version) {
     return version.rfind("314.", 0) == 0 ? "3.14" : std::string();
   }
@@ -162,26 +192,26 @@ class pyodide_settings {
     return argv(interpreter, "--version").timeout(std::chrono::seconds(10)).keep_output(4096);
   }
 
-  /// \param about  what Deno has said of itself, which did not start.
-  /// \throws error{errc::unsupported} where that is another version than is needed, or no Deno.
+  /// \param about  the result of the version command of a Deno that did not start.
+  /// \throws error{errc::unsupported} if it has the wrong version, or is not Deno.
   void require_version(const command_result& about) const {
-    const std::string name = "'" + one_line(interpreter) + "'";
+    const std::string program = "'" + one_line(interpreter) + "'";
     const std::string needed = "; Deno 2." + std::to_string(oldest_deno_minor) + " or newer is needed";
     if (about.kind() == error_kind::execution_error)
       throw error(errc::unsupported,
-                  "pyodide: " + name + " is no Deno: " + about.reason() + needed + std::string(how_to_get_pyodide));
+                  "pyodide: " + program + " is no Deno: " + about.reason() + needed + std::string(how_to_get_pyodide));
     if (about.kind() != error_kind::none) return;
     const std::string said = about.out().text().substr(0, about.out().text().find('\n'));
     int major = 0;
     int minor = 0;
     if (std::sscanf(said.c_str(), "deno %9d.%9d", &major, &minor) != 2) {
       std::string answer = said.empty() ? "nothing" : "'" + one_line(said, 100) + "'";
-      throw error(errc::unsupported, "pyodide: " + name + " is no Deno: asked for its version it said " + answer +
+      throw error(errc::unsupported, "pyodide: " + program + " is no Deno: asked for its version it said " + answer +
                                          needed + std::string(how_to_get_pyodide));
     }
     if (major != 2 || minor < oldest_deno_minor)
-      throw error(errc::unsupported,
-                  "pyodide: " + name + " is '" + one_line(said, 100) + "'" + needed + std::string(how_to_get_pyodide));
+      throw error(errc::unsupported, "pyodide: " + program + " is '" + one_line(said, 100) + "'" + needed +
+                                         std::string(how_to_get_pyodide));
   }
 
   std::string driver_input() const {
@@ -200,6 +230,8 @@ class pyodide_settings {
       row["host"] = each.host;
       row["guest"] = each.guest;
       row["write"] = each.writable;
+      row["folder"] = nullptr;
+      if (each.is_file) row["folder"] = std::filesystem::path(each.host).parent_path().string();
       shown.push_back(std::move(row));
     }
     config["mounts"] = std::move(shown);
@@ -209,20 +241,20 @@ class pyodide_settings {
     boost::json::object environment;
     for (const auto& [key, value] : variables) environment[key] = value;
     config["environment"] = std::move(environment);
-    config["at_once"] = std::max<std::size_t>(at_once, isolated ? 2 : 1);
+    config["at_once"] = interpreters();
     config["isolate"] = isolated;
+    config["most_contexts"] = contexts;
+    config["process_memory"] = resident_limit();
+    config["place_command"] = list_of(place_command());
     config["worn"] = std::min<std::uint64_t>(memory / 2 + 1, 192U * 1024 * 1024);
     const std::string text = boost::json::serialize(config);
     return big_endian_32(text.size()) + text;
   }
 
-  /// What Pyodide runs when it starts: the parts of python_driver that are about files and about a run, and its own.
+  /// Returns the program that Pyodide runs when it starts.
   static std::string prelude() {
-    const std::string shared = embedded_text(python_driver);
-    std::string source = part(shared, "# ---- files: what a run has made", "# ---- the nursery");
-    source += part(shared, "def remember_source(", "def begin_run(");
-    source += embedded_text(pyodide_run);
-    // JSON's literal of ASCII text is Python's too.
+    const std::string source = embedded_text(python_driver_in_pyodide) + embedded_text(pyodide_run);
+    // A JSON literal of ASCII text is also a Python literal.
     return "import builtins\n"
            "def cofferdam_begin(source):\n"
            "    names = {'__name__': 'cofferdam_driver', '__builtins__': dict(vars(builtins))}\n"
@@ -243,6 +275,16 @@ class pyodide_settings {
     return words;
   }
 
+  static void add(std::string& list, const std::string& one) { list += (list.empty() ? "" : ",") + one; }
+
+  /// Keeps a lower limit. The processes of interpreters inherit the limit; it applies to each of them.
+  std::vector<std::string> within_data_limit(std::vector<std::string> words) const {
+    std::vector<std::string> limited{"/bin/sh", "-c", "ulimit -d \"$0\" 2>/dev/null; exec \"$@\"",
+                                     std::to_string(data_limit())};
+    limited.insert(limited.end(), std::make_move_iterator(words.begin()), std::make_move_iterator(words.end()));
+    return limited;
+  }
+
   template <class Pieces>
   static std::string script(const Pieces& pieces) {
     const std::string text = embedded_text(pieces);
@@ -258,13 +300,6 @@ class pyodide_settings {
         .variable("NO_COLOR", "1")
         .keep_output(4096)
         .open_input();
-  }
-
-  static std::string part(const std::string& text, std::string_view from, std::string_view to) {
-    const std::size_t begin = text.find(from);
-    const std::size_t end = begin == std::string::npos ? begin : text.find(to, begin);
-    if (end == std::string::npos) throw error(errc::provider_failed, "pyodide: the driver's text is not what it was");
-    return text.substr(begin, end - begin);
   }
 
   static boost::json::array list_of(const std::vector<std::string>& words) {
@@ -303,7 +338,7 @@ class pyodide_settings {
                 "pyodide: there is no program '" + one_line(wanted) + "'" + std::string(how_to_get_pyodide));
   }
 
-  /// Beside Deno, where npm has put both.
+  /// Finds Pyodide beside Deno, where npm installs both.
   std::string find_folder(const std::string& deno) const {
     std::string wanted = folder.empty() ? variable_of_host("COFFERDAM_PYODIDE") : folder;
     std::error_code failed;
@@ -325,9 +360,7 @@ class pyodide_settings {
     const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
     boost::system::error_code failed;
     const boost::json::value about = boost::json::parse(text, failed);
-    const boost::json::object* const object = failed ? nullptr : about.if_object();
-    const boost::json::value* const found = object == nullptr ? nullptr : object->if_contains("version");
-    const std::string is = found != nullptr && found->is_string() ? std::string(found->get_string()) : "unknown";
+    const std::string is(if_text_at(failed ? nullptr : about.if_object(), "version").value_or("unknown"));
     if (is.rfind("314.", 0) != 0)
       throw error(errc::unsupported, "pyodide: version 314 is needed, and '" + one_line(is, 100) + "' is there" +
                                          std::string(how_to_get_pyodide));
@@ -347,8 +380,10 @@ class pyodide_settings {
   void check(pyodide_mount& one) const {
     std::error_code failed;
     const std::filesystem::path real = std::filesystem::canonical(one.host, failed);
-    if (failed || !std::filesystem::is_directory(real, failed))
-      throw error(errc::not_a_directory, "pyodide: '" + one_line(one.host) + "' is no directory that can be shown");
+    one.is_file = !failed && std::filesystem::is_regular_file(real, failed);
+    if (failed || (!one.is_file && !std::filesystem::is_directory(real, failed)))
+      throw error(errc::not_a_directory,
+                  "pyodide: '" + one_line(one.host) + "' is neither a directory nor a file that can be shown");
     one.host = real.string();
     require_listable(one.host);
     std::error_code unknown;
@@ -358,17 +393,18 @@ class pyodide_settings {
                   "pyodide: code must not write to where Deno or Pyodide are: '" + one_line(one.host) + "'");
     for (const pyodide_mount& other : mounts)
       if (&other != &one && other.guest == one.guest)
-        throw error(errc::collision, "pyodide: two directories are to be seen as '" + one_line(one.guest) + "'");
+        throw error(errc::collision,
+                    "pyodide: two directories or files are to be seen as '" + one_line(one.guest) + "'");
   }
 
-  /// One for this version of Pyodide and of the driver; and what it is written to first.
+  /// Returns the file for this version of Pyodide and of the driver, and the temporary file that is written first.
   std::vector<std::string> snapshot_files() const {
     if (snapshots.empty()) return {};
-    std::uint64_t hash = 14695981039346656037U;  // FNV-1a: a name, not a proof
+    std::uint64_t hash = 14695981039346656037U;  // FNV-1a: makes a name, proves nothing
     for (const char c : prelude() + folder) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
     const std::string path = snapshots + "/pyodide-" + version + "-" + std::to_string(hash) + ".snapshot";
     return {path, path + ".new"};
   }
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -9,7 +9,7 @@
 #include <string_view>
 
 // clang-format off
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline constexpr std::string_view python_code_reader_1 = R"driver_ends(# SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
@@ -44,7 +44,7 @@ MOST_BITS = 65536   # and of a number
 MOST_WEIGHT = 1 << 25  # letters of all that is put together, and bytes of numbers
 MOST_STEPS = 100000    # through circles of names
 
-# What no module of others offers under such a name but the module itself.
+# No module has other attributes under these names than the modules themselves.
 LEAKS = frozenset("os sys subprocess builtins importlib ctypes posix pty shutil socket threading multiprocessing "
                   "_os _sys _thread runpy pickle marshal".split())
 # Attributes of a module that give any of its others.
@@ -53,11 +53,11 @@ INSIDES = frozenset("__dict__ __getattribute__ __getattr__".split())
 LEAVES = frozenset("math cmath time itertools".split())
 # Builtins that may be given a module.
 TAKE_MODULES = frozenset("dir help hasattr isinstance print repr str id type getattr callable format".split())
-# What `site` puts among the builtins: three of them read files whose names they keep in attributes.
+# `site` adds these builtins. Three of them read files whose names are in their attributes.
 PRINTERS = frozenset("license credits copyright".split())
 OF_SITE = PRINTERS | frozenset("exit quit help".split())
 NAMESPACES = frozenset("globals locals vars".split())
-# What may be given globals() as a whole: these take its names, not what they stand for, or are judged themselves.
+# These may get globals() as a whole: they use only its names and not its values, or are checked themselves.
 TAKE_NAMESPACES = frozenset("len list tuple set frozenset sorted iter enumerate any all max min bool print repr str "
                             "type id isinstance exec eval".split())
 OF_NAMESPACES = frozenset("get keys update clear __contains__ __setitem__ __len__".split())
@@ -65,6 +65,9 @@ OF_NAMESPACES = frozenset("get keys update clear __contains__ __setitem__ __len_
 RUN_TEXT = {"timeit.timeit", "timeit.repeat", "timeit.Timer", "cProfile.run", "cProfile.runctx", "profile.run",
             "profile.runctx", "pdb.run", "pdb.runeval", "trace.Trace.run", "bdb.Bdb.run",
             "doctest.run_docstring_examples"}
+# A field of a text that `format` reads, when it looks into its argument.
+FIELD = re.compile(r"\{([^{}\[.!:]*)((?:\.[^{}\[.!:]+|\[[^{}\]]*\])+)")
+FIELD_PART = re.compile(r"\.([^{}\[.!:]+)|\[([^{}\]]*)\]")
 # Calls after which a loop goes on.
 GO_ON = frozenset("print len range str int abs min max sum .append .add .sleep .write time.sleep".split())
 BUILTINS = frozenset(dir(builtins)) | frozenset("__builtins__ help exit quit copyright credits license".split())
@@ -173,11 +176,11 @@ def read_module(found, name, tree):
                 if isinstance(target, ast.Name):
                     if target.id == "__all__":
                         texts = [n.value for n in ast.walk(node.value) if isinstance(n, ast.Constant)]
-                        found.public = (found.public or frozenset()) | frozenset(t for t in texts if isinstance(t, str))
+)driver_ends";
+inline constexpr std::string_view python_code_reader_2 = R"driver_ends(                        found.public = (found.public or frozenset()) | frozenset(t for t in texts if isinstance(t, str))
                     elif isinstance(node.value, ast.Name) and node.value.id in found.imports:
                         found.imports[target.id] = found.imports[node.value.id]
-)driver_ends";
-inline constexpr std::string_view python_code_reader_2 = R"driver_ends(                    else:
+                    else:
                         found.imports.pop(target.id, None)
         elif isinstance(node, FUNCTIONS[:2] + (ast.ClassDef,)):
             found.imports.pop(node.name, None)
@@ -350,15 +353,15 @@ class Reader:
     def collect_global(self, scope, tree):
         """What functions bind in the module by `global`, and which names are bound by more than one body."""
         nodes = list(ast.walk(tree)) if self.has_outer else []
-        for each in nodes:
+)driver_ends";
+inline constexpr std::string_view python_code_reader_3 = R"driver_ends(        for each in nodes:
             if isinstance(each, ast.Nonlocal):
                 self.shared.update(each.names)
         if not any(isinstance(each, ast.Global) for each in nodes):
             return
         for each in nodes:
             if isinstance(each, FUNCTIONS[:2] + (ast.ClassDef,)):
-)driver_ends";
-inline constexpr std::string_view python_code_reader_3 = R"driver_ends(                names = [name for n in own_nodes(each.body) if isinstance(n, ast.Global) for name in n.names]
+                names = [name for n in own_nodes(each.body) if isinstance(n, ast.Global) for name in n.names]
                 if names:
                     inner = Scope("function")
                     self.collect(inner, each.body)
@@ -528,12 +531,12 @@ inline constexpr std::string_view python_code_reader_3 = R"driver_ends(         
                 key = self.fold(node.args[0])
                 if isinstance(key, str):
                     return ("m", key.partition(".")[0])
-            return None
+)driver_ends";
+inline constexpr std::string_view python_code_reader_4 = R"driver_ends(            return None
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("__getattribute__", "__getattr__") and node.args:
             key = self.fold(node.args[0])
             if isinstance(key, str) and self.resolve(node.func.value):
-)driver_ends";
-inline constexpr std::string_view python_code_reader_4 = R"driver_ends(                return self.resolve(ast.Attribute(value=node.func.value, attr=key, ctx=ast.Load(), lineno=node.lineno))
+                return self.resolve(ast.Attribute(value=node.func.value, attr=key, ctx=ast.Load(), lineno=node.lineno))
         called = self.resolve(node.func)
         if called and called[1] in ("importlib.import_module", "importlib.__import__") and node.args:
             key = self.fold(node.args[0])
@@ -704,10 +707,10 @@ inline constexpr std::string_view python_code_reader_4 = R"driver_ends(         
             return UNKNOWN
         if type(index) is ast.Slice:
             ends = list(ends)
-            part = slice(*[ends.pop(0) if e else None for e in (index.lower, index.upper, index.step)])
-            return value[part] if len(range(*part.indices(len(value)))) <= MOST_TAKEN else UNKNOWN
 )driver_ends";
-inline constexpr std::string_view python_code_reader_5 = R"driver_ends(        return value[ends[0]] if isinstance(ends[0], int) else UNKNOWN
+inline constexpr std::string_view python_code_reader_5 = R"driver_ends(            part = slice(*[ends.pop(0) if e else None for e in (index.lower, index.upper, index.step)])
+            return value[part] if len(range(*part.indices(len(value)))) <= MOST_TAKEN else UNKNOWN
+        return value[ends[0]] if isinstance(ends[0], int) else UNKNOWN
 
     def fold_call(self, node, values):
         if isinstance(node.func, ast.Name):
@@ -867,6 +870,8 @@ inline constexpr std::string_view python_code_reader_5 = R"driver_ends(        r
                 self.add("dynamic", node, "", "help")
             else:
                 self.add("getattr", node, node.id)
+        if is_value and node.id in ("getattr", "vars") and self.is_builtin(node):
+            self.add("getattr", node, node.id, "value")
         if self.is_builtin(node) or (node.id.startswith("__") and node.id.endswith("__")):
             self.add("name", node, node.id)
         got = self.resolve(node)
@@ -885,9 +890,12 @@ inline constexpr std::string_view python_code_reader_5 = R"driver_ends(        r
             own = (isinstance(node.value, ast.Name) and self.lookup(node.value.id)[0] is not None and
                    node.value.id in self.found.classes)
             self.add("attribute", node, node.attr, "own" if own else "")
+            if is_value and node.attr == "__getattribute__":
+                self.add("getattr", node, node.attr, "value")
             if node.attr in LEAKS or (node.attr.startswith("_") and not node.attr.endswith("__")):
                 self.attribute_of_stranger(node)
-            return self.visit(node.value)
+)driver_ends";
+inline constexpr std::string_view python_code_reader_6 = R"driver_ends(            return self.visit(node.value)
         self.add("value" if got[0] == "m" and is_value else "use", node, got[1])
         if node.attr == "__code__" and not isinstance(node.ctx, ast.Load):
             self.add("getattr", node, "__code__")
@@ -895,8 +903,7 @@ inline constexpr std::string_view python_code_reader_5 = R"driver_ends(        r
         while isinstance(below, ast.Attribute):
             if below.attr in INSIDES and below not in self.fine:
                 base = self.resolve(below.value)
-)driver_ends";
-inline constexpr std::string_view python_code_reader_6 = R"driver_ends(                if base and base[0] == "m" and base[1] not in LEAVES:
+                if base and base[0] == "m" and base[1] not in LEAVES:
                     self.add("getattr", below, base[1])
             below = below.value
         if not isinstance(below, ast.Name):
@@ -993,6 +1000,15 @@ inline constexpr std::string_view python_code_reader_6 = R"driver_ends(         
                 self.add("dynamic", node, first, name)
             elif not node.args or (first is UNKNOWN and self.may_be_text(node.args[0])):
                 self.add("dynamic", node, "", name)
+        elif builtin and name == "vars" and len(node.args) == 1:
+            if node not in self.fine:
+                self.whole_module(node, node.args[0])
+        elif name in ("inspect.getmembers", "inspect.getmembers_static") and node.args:
+            self.whole_module(node, node.args[0])
+        elif name in (".__getattribute__", ".__getattr__") and len(node.args) > 1:
+            self.visit_getattribute(node)
+        elif isinstance(node.func, ast.Attribute) and node.func.attr in ("format", "format_map", "vformat"):
+            self.visit_format(node)
         elif name in RUN_TEXT:
             self.visit_runner(node, name)
         elif name in ("operator.attrgetter", "operator.methodcaller"):
@@ -1029,7 +1045,8 @@ inline constexpr std::string_view python_code_reader_6 = R"driver_ends(         
             self.fine.add(func.value)
         for each in node.keywords:
             if each.arg in ("globals", "globs", "locals") or (each.arg is None and name == ".format"):
-                self.fine.add(each.value)
+)driver_ends";
+inline constexpr std::string_view python_code_reader_7 = R"driver_ends(                self.fine.add(each.value)
         if node not in self.fine and self.is_namespace(node):
             self.add("getattr", node, func.id)
         of_code = any(each.arg and each.arg.startswith("co_") for each in node.keywords)
@@ -1046,8 +1063,7 @@ inline constexpr std::string_view python_code_reader_6 = R"driver_ends(         
         if of_code:
             self.add("getattr", node, "__code__")
         asked = func if isinstance(func, ast.Call) else node if builtin and name == "vars" else None
-)driver_ends";
-inline constexpr std::string_view python_code_reader_7 = R"driver_ends(        if asked and isinstance(asked.func, ast.Name) and asked.func.id in ("type", "vars") and len(asked.args) == 1:
+        if asked and isinstance(asked.func, ast.Name) and asked.func.id in ("type", "vars") and len(asked.args) == 1:
             who = asked.args[0]
             if isinstance(who, ast.Name) and who.id in PRINTERS and self.is_builtin(who):
                 self.add("private", node, asked.func.id + "(" + who.id + ")")
@@ -1105,7 +1121,56 @@ inline constexpr std::string_view python_code_reader_7 = R"driver_ends(        i
                 self.add("value" if got[0] == "m" else "use", node, got[1])
         elif not isinstance(node.args[1], (ast.Name, ast.Attribute, ast.Subscript)) and self.may_hide(node.args[1]):
             self.add("getattr", node, "")
+        elif base is None and name == "getattr":
+            self.add("getattr", node, "", "plain")
         return (0,) if is_module else ()
+
+    def whole_module(self, node, holder):
+        """The names of a module with what they stand for, as a whole."""
+        base = self.resolve(holder)
+        if base and base[0] == "m" and base[1] not in LEAVES:
+            self.add("value", node, base[1], "names")
+
+    def visit_getattribute(self, node):
+        """`object.__getattribute__(module, name)`."""
+        base, key = self.resolve(node.args[0]), self.fold(node.args[1])
+        if base is None or base[0] != "m" or base[1] in LEAVES:
+            return
+        if not isinstance(key, str):
+            self.add("value", node, base[1], "names")
+            return
+        got = self.attribute(node, base, key)
+        self.add("value" if got[0] == "m" else "use", node, got[1])
+
+    def visit_format(self, node):
+        """What the fields of a format text take from the arguments."""
+        texts = [node.func.value] + node.args[:1]  # '...'.format(x), and str.format('...', x)
+        for place, each in enumerate(texts):
+            text = self.fold(each)
+            if isinstance(text, str) and len(text) <= MOST_FOLDED:
+                self.format_fields(node, text, node.args[place:])
+
+    def format_fields(self, node, text, given):
+        position = 0
+        for start, parts in FIELD.findall(text):
+            start = start.strip()
+            if not start:
+                start, position = str(position), position + 1
+            subject = None
+            if start.isdigit():
+                subject = given[int(start)] if len(start) < 4 and int(start) < len(given) else None
+            else:
+                subject = next((each.value for each in node.keywords if each.arg == start), None)
+            got = self.resolve(subject) if subject is not None else None
+            for attribute, _ in FIELD_PART.findall(parts):
+                if not attribute:
+                    got = None
+                    continue
+                got = self.attribute(node, got, attribute)
+                if got:
+                    self.add("value" if got[0] == "m" else "use", node, got[1])
+                else:
+                    self.add("attribute", node, attribute)
 
     def names_of_loop(self, node):
         """What a name stands for that is bound by one loop over constant names, and by nothing else."""
@@ -1136,7 +1201,8 @@ inline constexpr std::string_view python_code_reader_7 = R"driver_ends(        i
     def visit_runner(self, node, name):
         given = list(node.args) + [k.value for k in node.keywords if k.arg in ("stmt", "setup", "statement", "cmd")]
         for each in given:
-            text = self.fold(each)
+)driver_ends";
+inline constexpr std::string_view python_code_reader_8 = R"driver_ends(            text = self.fold(each)
             if isinstance(text, str):
                 self.text_is_code(text, each, "exec")
             elif text is UNKNOWN and not isinstance(each, (ast.Lambda, ast.Dict)):
@@ -1205,8 +1271,7 @@ inline constexpr std::string_view python_code_reader_7 = R"driver_ends(        i
             if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add):
                 part = self.fold(each)
                 if isinstance(part, (str, bytes)):
-)driver_ends";
-inline constexpr std::string_view python_code_reader_8 = R"driver_ends(                    self.string(each, part if isinstance(part, str) else part.decode("latin-1"))
+                    self.string(each, part if isinstance(part, str) else part.decode("latin-1"))
                 below += [each.left, each.right]
             else:
                 self.visit(each)
@@ -1312,7 +1377,8 @@ inline constexpr std::string_view python_code_reader_8 = R"driver_ends(         
                 self.grown.add((self.found, node.target.id))
                 self.grow(bound)
         for child in children_and_constants(node):
-            self.visit(child)
+)driver_ends";
+inline constexpr std::string_view python_code_reader_9 = R"driver_ends(            self.visit(child)
 
     def grow(self, bound):
         """The texts that `+=` makes, as if each stood behind the other and ran once. No more is made of them than
@@ -1328,6 +1394,31 @@ inline constexpr std::string_view python_code_reader_8 = R"driver_ends(         
                     break
                 text += part
                 self.string(each, text if isinstance(text, str) else text.decode("latin-1"))
+
+    def visit_Match(self, node):
+        base = self.resolve(node.subject)
+        for each in node.cases:
+            self.match_pattern(each.pattern, base)
+        for child in children_and_constants(node):
+            self.visit(child)
+
+    def match_pattern(self, node, base):
+        """What the keywords of class patterns take from a subject that is known."""
+        kind = type(node).__name__
+        if kind == "MatchClass":
+            for name, inner in zip(node.kwd_attrs, node.kwd_patterns):
+                got = self.attribute(inner, base, name)
+                if got:
+                    self.add("value" if got[0] == "m" else "use", inner, got[1])
+                self.match_pattern(inner, got)
+        elif kind == "MatchOr":
+            for each in node.patterns:
+                self.match_pattern(each, base)
+        elif kind == "MatchAs" and node.pattern is not None:
+            self.match_pattern(node.pattern, base)
+        elif kind in ("MatchSequence", "MatchMapping"):
+            for each in node.patterns:
+                self.match_pattern(each, None)
 
     def visit_MatchClass(self, node):
         for each in node.kwd_attrs:
@@ -1380,8 +1471,7 @@ def limit():
     """What a hostile text may cost. The host has limits of its own, for where these are not to be had."""
     try:
         import resource
-)driver_ends";
-inline constexpr std::string_view python_code_reader_9 = R"driver_ends(        for what, size in ((resource.RLIMIT_AS, int(sys.argv[2])), (resource.RLIMIT_CORE, 0)):
+        for what, size in ((resource.RLIMIT_AS, int(sys.argv[2])), (resource.RLIMIT_CORE, 0)):
             hard = resource.getrlimit(what)[1]
             if hard != resource.RLIM_INFINITY:
                 size = min(size, hard)
@@ -1440,4 +1530,4 @@ if __name__ == "__main__":
 inline constexpr std::array<std::string_view, 9> python_code_reader = {
     python_code_reader_1, python_code_reader_2, python_code_reader_3, python_code_reader_4, python_code_reader_5, python_code_reader_6, python_code_reader_7, python_code_reader_8, python_code_reader_9};
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -31,7 +31,7 @@ MOST_BITS = 65536   # and of a number
 MOST_WEIGHT = 1 << 25  # letters of all that is put together, and bytes of numbers
 MOST_STEPS = 100000    # through circles of names
 
-# What no module of others offers under such a name but the module itself.
+# No module has other attributes under these names than the modules themselves.
 LEAKS = frozenset("os sys subprocess builtins importlib ctypes posix pty shutil socket threading multiprocessing "
                   "_os _sys _thread runpy pickle marshal".split())
 # Attributes of a module that give any of its others.
@@ -40,11 +40,11 @@ INSIDES = frozenset("__dict__ __getattribute__ __getattr__".split())
 LEAVES = frozenset("math cmath time itertools".split())
 # Builtins that may be given a module.
 TAKE_MODULES = frozenset("dir help hasattr isinstance print repr str id type getattr callable format".split())
-# What `site` puts among the builtins: three of them read files whose names they keep in attributes.
+# `site` adds these builtins. Three of them read files whose names are in their attributes.
 PRINTERS = frozenset("license credits copyright".split())
 OF_SITE = PRINTERS | frozenset("exit quit help".split())
 NAMESPACES = frozenset("globals locals vars".split())
-# What may be given globals() as a whole: these take its names, not what they stand for, or are judged themselves.
+# These may get globals() as a whole: they use only its names and not its values, or are checked themselves.
 TAKE_NAMESPACES = frozenset("len list tuple set frozenset sorted iter enumerate any all max min bool print repr str "
                             "type id isinstance exec eval".split())
 OF_NAMESPACES = frozenset("get keys update clear __contains__ __setitem__ __len__".split())
@@ -52,6 +52,9 @@ OF_NAMESPACES = frozenset("get keys update clear __contains__ __setitem__ __len_
 RUN_TEXT = {"timeit.timeit", "timeit.repeat", "timeit.Timer", "cProfile.run", "cProfile.runctx", "profile.run",
             "profile.runctx", "pdb.run", "pdb.runeval", "trace.Trace.run", "bdb.Bdb.run",
             "doctest.run_docstring_examples"}
+# A field of a text that `format` reads, when it looks into its argument.
+FIELD = re.compile(r"\{([^{}\[.!:]*)((?:\.[^{}\[.!:]+|\[[^{}\]]*\])+)")
+FIELD_PART = re.compile(r"\.([^{}\[.!:]+)|\[([^{}\]]*)\]")
 # Calls after which a loop goes on.
 GO_ON = frozenset("print len range str int abs min max sum .append .add .sleep .write time.sleep".split())
 BUILTINS = frozenset(dir(builtins)) | frozenset("__builtins__ help exit quit copyright credits license".split())
@@ -850,6 +853,8 @@ class Reader:
                 self.add("dynamic", node, "", "help")
             else:
                 self.add("getattr", node, node.id)
+        if is_value and node.id in ("getattr", "vars") and self.is_builtin(node):
+            self.add("getattr", node, node.id, "value")
         if self.is_builtin(node) or (node.id.startswith("__") and node.id.endswith("__")):
             self.add("name", node, node.id)
         got = self.resolve(node)
@@ -868,6 +873,8 @@ class Reader:
             own = (isinstance(node.value, ast.Name) and self.lookup(node.value.id)[0] is not None and
                    node.value.id in self.found.classes)
             self.add("attribute", node, node.attr, "own" if own else "")
+            if is_value and node.attr == "__getattribute__":
+                self.add("getattr", node, node.attr, "value")
             if node.attr in LEAKS or (node.attr.startswith("_") and not node.attr.endswith("__")):
                 self.attribute_of_stranger(node)
             return self.visit(node.value)
@@ -975,6 +982,15 @@ class Reader:
                 self.add("dynamic", node, first, name)
             elif not node.args or (first is UNKNOWN and self.may_be_text(node.args[0])):
                 self.add("dynamic", node, "", name)
+        elif builtin and name == "vars" and len(node.args) == 1:
+            if node not in self.fine:
+                self.whole_module(node, node.args[0])
+        elif name in ("inspect.getmembers", "inspect.getmembers_static") and node.args:
+            self.whole_module(node, node.args[0])
+        elif name in (".__getattribute__", ".__getattr__") and len(node.args) > 1:
+            self.visit_getattribute(node)
+        elif isinstance(node.func, ast.Attribute) and node.func.attr in ("format", "format_map", "vformat"):
+            self.visit_format(node)
         elif name in RUN_TEXT:
             self.visit_runner(node, name)
         elif name in ("operator.attrgetter", "operator.methodcaller"):
@@ -1086,7 +1102,56 @@ class Reader:
                 self.add("value" if got[0] == "m" else "use", node, got[1])
         elif not isinstance(node.args[1], (ast.Name, ast.Attribute, ast.Subscript)) and self.may_hide(node.args[1]):
             self.add("getattr", node, "")
+        elif base is None and name == "getattr":
+            self.add("getattr", node, "", "plain")
         return (0,) if is_module else ()
+
+    def whole_module(self, node, holder):
+        """The names of a module with what they stand for, as a whole."""
+        base = self.resolve(holder)
+        if base and base[0] == "m" and base[1] not in LEAVES:
+            self.add("value", node, base[1], "names")
+
+    def visit_getattribute(self, node):
+        """`object.__getattribute__(module, name)`."""
+        base, key = self.resolve(node.args[0]), self.fold(node.args[1])
+        if base is None or base[0] != "m" or base[1] in LEAVES:
+            return
+        if not isinstance(key, str):
+            self.add("value", node, base[1], "names")
+            return
+        got = self.attribute(node, base, key)
+        self.add("value" if got[0] == "m" else "use", node, got[1])
+
+    def visit_format(self, node):
+        """What the fields of a format text take from the arguments."""
+        texts = [node.func.value] + node.args[:1]  # '...'.format(x), and str.format('...', x)
+        for place, each in enumerate(texts):
+            text = self.fold(each)
+            if isinstance(text, str) and len(text) <= MOST_FOLDED:
+                self.format_fields(node, text, node.args[place:])
+
+    def format_fields(self, node, text, given):
+        position = 0
+        for start, parts in FIELD.findall(text):
+            start = start.strip()
+            if not start:
+                start, position = str(position), position + 1
+            subject = None
+            if start.isdigit():
+                subject = given[int(start)] if len(start) < 4 and int(start) < len(given) else None
+            else:
+                subject = next((each.value for each in node.keywords if each.arg == start), None)
+            got = self.resolve(subject) if subject is not None else None
+            for attribute, _ in FIELD_PART.findall(parts):
+                if not attribute:
+                    got = None
+                    continue
+                got = self.attribute(node, got, attribute)
+                if got:
+                    self.add("value" if got[0] == "m" else "use", node, got[1])
+                else:
+                    self.add("attribute", node, attribute)
 
     def names_of_loop(self, node):
         """What a name stands for that is bound by one loop over constant names, and by nothing else."""
@@ -1308,6 +1373,31 @@ class Reader:
                     break
                 text += part
                 self.string(each, text if isinstance(text, str) else text.decode("latin-1"))
+
+    def visit_Match(self, node):
+        base = self.resolve(node.subject)
+        for each in node.cases:
+            self.match_pattern(each.pattern, base)
+        for child in children_and_constants(node):
+            self.visit(child)
+
+    def match_pattern(self, node, base):
+        """What the keywords of class patterns take from a subject that is known."""
+        kind = type(node).__name__
+        if kind == "MatchClass":
+            for name, inner in zip(node.kwd_attrs, node.kwd_patterns):
+                got = self.attribute(inner, base, name)
+                if got:
+                    self.add("value" if got[0] == "m" else "use", inner, got[1])
+                self.match_pattern(inner, got)
+        elif kind == "MatchOr":
+            for each in node.patterns:
+                self.match_pattern(each, base)
+        elif kind == "MatchAs" and node.pattern is not None:
+            self.match_pattern(node.pattern, base)
+        elif kind in ("MatchSequence", "MatchMapping"):
+            for each in node.patterns:
+                self.match_pattern(each, None)
 
     def visit_MatchClass(self, node):
         for each in node.kwd_attrs:

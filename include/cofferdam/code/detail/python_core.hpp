@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/code/detail/driver_core.hpp>
+#include <cofferdam/code/detail/driver_calls.hpp>
 #include <cofferdam/code/detail/python_settings.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
@@ -12,18 +12,19 @@
 #include <memory>
 #include <string>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 using python_core = driver_core<python_settings>;
 
-/// Installs the packages, unless that was done in this workspace before.
+/// Installs the packages, unless they were installed in this workspace before.
 template <streaming_environment E>
-awaitable<void> install_packages(std::shared_ptr<python_core> self, E& environment) {
-  if (self->settings->packages.empty()) co_return;
-  const std::string mark = self->settings->packages_folder() + "/.complete";
+awaitable<void> install_packages(std::shared_ptr<python_core> core, E& environment) {
+  const python_settings& settings = settings_of(*core);
+  if (settings.packages.empty()) co_return;
+  const std::string mark = settings.packages_folder() + "/.complete";
   const bool done = co_await exists(environment, mark);
   if (done) co_return;
-  command_result result = co_await environment.run_command(self->settings->pip_command());
+  command_result result = co_await environment.run_command(settings.pip_command());
   if (!result.ok()) {
     std::string said = result.err().text();
     if (said.find_first_not_of(" \n") == std::string::npos) said = result.out().text();
@@ -35,4 +36,4 @@ awaitable<void> install_packages(std::shared_ptr<python_core> self, E& environme
   co_await write_text(environment, mark, "");
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Written by ./dev driver from python_driver.py.
+// Written by ./dev driver from python_driver/*.py.
 #pragma once
 
 #include <cofferdam/version.hpp>
@@ -9,9 +9,9 @@
 #include <string_view>
 
 // clang-format off
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-inline constexpr std::string_view python_driver_1 = R"driver_ends(# SPDX-License-Identifier: BSL-1.0
+inline constexpr std::string_view python_driver_base_1 = R"driver_ends(# SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
 """Runs Python code for a host that stands at the other end of standard input and output. Python 3.8 or newer, Linux.
 
@@ -30,18 +30,7 @@ its keepers. One run is forked before it is asked for.
 Frames, both ways between host and driver: length of the rest, length of the header (32 bits, big end first), header
 (a JSON object), body (bytes). On a channel: length, one letter that says what it is, bytes.
 """
-import array
-import base64
-import collections
-import fcntl
-import json
 import os
-import selectors
-import signal
-import socket
-import struct
-import sys
-import time
 
 DRIVER = "cofferdam_driver"  # what this file is called in tracebacks, from which it is left out
 GREETING = b"\ncofferdam python driver 1\n"
@@ -112,9 +101,11 @@ def read_exactly(fd, count):
         parts.append(part)
         count -= len(part)
     return b"".join(parts)
+)driver_ends";
+inline constexpr std::string_view python_driver_files_1 = R"driver_ends(
 
-
-# ---- files: what a run has made ----------------------------------------------------------------------------------
+import base64
+import os
 
 
 MOST_PATHS = 2 * 1024 * 1024  # bytes of the names of all files of a run together
@@ -168,336 +159,11 @@ def changed_files(before, after):
                 row["path64"] = base64.b64encode(path).decode()
             rows.append(row)
     return rows, True
-
-
-# ---- the nursery -------------------------------------------------------------------------------------------------
-
-
-class Nursery:
-    def __init__(self, link, config):
-        self.link = link
-        self.config = config
-        self.runs = {}  # pid of a keeper -> number
-        self.pids = {}  # number -> that pid
-        self.own = set()  # children of what was preloaded
-        self.patience = None  # until it looks again for what could not be ended
-
-    def say(self, **what):
-        try:
-            self.link.send(json.dumps(what).encode())
-        except OSError:  # the driver is gone, which the next look at the link shows
-            pass
-
-    def main(self):
-        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        prctl(PR_SET_CHILD_SUBREAPER, 1)
-        prctl(PR_SET_DUMPABLE, 0)
-        problem = preload(self.config)
-        self.own = set(self.children())
-        import gc
-        import warnings
-        warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
-        gc.collect()
-        gc.freeze()
-        give_back()
-        wake, woken = os.pipe()
-        os.set_blocking(wake, False)
-        os.set_blocking(woken, False)
-        signal.signal(signal.SIGCHLD, lambda *ignored: None)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
-        self.descriptors = [wake, woken, self.link.fileno()]
-        self.say(ready=True, problem=problem)
-        selector = selectors.DefaultSelector()
-        selector.register(wake, selectors.EVENT_READ)
-        selector.register(self.link, selectors.EVENT_READ)
-        if hasattr(selector, "fileno"):
-            self.descriptors.append(selector.fileno())
-        while True:
-            ready = [key.fd for key, _ in selector.select(self.patience)]
-            if wake in ready:
-                try:
-                    os.read(wake, 4096)
-                except BlockingIOError:
 )driver_ends";
-inline constexpr std::string_view python_driver_2 = R"driver_ends(                    pass
-            self.reap()
-            if self.link.fileno() in ready and not self.hear():
-                limit = time.monotonic() + 5
-                while self.runs and time.monotonic() < limit:
-                    for pid in self.runs:
-                        self.kill(pid)
-                    self.reap()
-                    time.sleep(0.001)
-                self.end_strays()
-                os._exit(0)
+inline constexpr std::string_view python_driver_values_1 = R"driver_ends(
 
-    def hear(self):
-        room = array.array("i", [0, 0, 0])
-        text, extra, _, _ = self.link.recvmsg(65536, socket.CMSG_SPACE(3 * room.itemsize))
-        if not text:
-            return False
-        order = json.loads(text)
-        if "fork" in order:
-            for level, kind, data in extra:
-                if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-                    room = array.array("i", data[:3 * room.itemsize])
-            self.fork(order["fork"], list(room), order["context"])
-        else:
-            pid = self.pids.get(order.get("kill", order.get("interrupt")))
-            if "kill" in order:
-                if pid is not None:
-                    self.kill(pid)
-            elif pid is not None:
-                os.kill(pid, signal.SIGINT)  # the keeper passes it on, and says so
-            else:
-                self.say(interrupted=order["interrupt"])
-        return True
-
-    def fork(self, number, descriptors, is_context):
-        try:
-            pid = os.fork()
-        except OSError as failure:
-            for fd in descriptors:
-                os.close(fd)
-            self.say(ended=number, status=None, problem="fork: " + os.strerror(failure.errno))
-            return
-        if pid == 0:
-            code = 70
-            try:
-                code = self.keep(number, descriptors, is_context)
-            finally:
-                os._exit(code)
-        for fd in descriptors:
-            os.close(fd)
-        self.runs[pid] = number
-        self.pids[number] = pid
-
-    def keep(self, number, descriptors, is_context):
-        """The life of a keeper. It ends well only where it has told how its run has ended."""
-        os.setsid()
-        signal.set_wakeup_fd(-1)
-        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        prctl(PR_SET_CHILD_SUBREAPER, 1)
-        self.runs, self.pids, self.own = {}, {}, set()
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-        run = os.fork()
-        if run == 0:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-            code = 70
-            try:
-                code = begin_run(self, descriptors, is_context)
-            finally:
-                os._exit(code)
-
-        def interrupt(*ignored):
-            os.kill(run, signal.SIGINT)
-            self.say(interrupted=number)
-
-        signal.signal(signal.SIGINT, interrupt)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-        for fd in descriptors:
-            os.close(fd)
-        # What it will do at the end, once before: see Interpreter.rehearse.
-        json.dumps({"ended": number, "status": 0, "left": False}).encode()
-        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        signal.pthread_sigmask(signal.SIG_BLOCK, [])
-        time.monotonic()
-        while True:  # what the run has left may end before it, and is reaped
-            about = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
-            if about.si_pid == run:
-                signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-                self.kill(run)  # what is left of its group
-                _, status = os.waitpid(run, 0)
-                break
-            os.waitpid(about.si_pid, 0)
-        left = self.end_strays()
-        self.say(ended=number, status=status, left=left)
-        return LEFT if left else 0
-
-    @staticmethod
-    def kill(pid):
-        """A pid of ours is not given to another process before we have reaped it; its group is its own."""
-        for send in (os.kill, os.killpg):
-            try:
-                send(pid, signal.SIGKILL)
-            except OSError:
-                pass
-
-    def reap(self):
-        """Not all of those that die all the time: others wait meanwhile."""
-        ended, left, more = [], self.patience is not None, True
-        for _ in range(256):
-            try:
-                about = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            except ChildProcessError:
-                about = None
-            if about is None:
-                more = False
-                break
-            _, status = os.waitpid(about.si_pid, 0)
-            self.own.discard(about.si_pid)
-            number = self.runs.pop(about.si_pid, None)
-            if number is not None:
-                del self.pids[number]
-                if status == LEFT << 8:
-                    left = True
-                elif status != 0:  # else it has said all
-                    ended.append((number, status))
-        if ended or left:
-            left = self.end_strays(1 if ended else 0.1)
-            for number, status in ended:
-                if os.WIFSIGNALED(status):  # the keeper was killed, and its run with it
-                    self.say(ended=number, status=signal.SIGKILL, left=left)
-                else:
-                    self.say(ended=number, status=None, problem="its process could not be made or kept")
-        self.patience = 0 if more else 0.05 if left else None
-
-    def end_strays(self, longest=5):
-        """Kills what dead runs have left. True where something could not be ended."""
-        limit = time.monotonic() + longest
-        pause = 0.0
-        while True:
-            if not self.runs and not self.own:
-                try:
-                    os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-                except ChildProcessError:
-                    return False  # the short way: there is no child at all
-            strays = [pid for pid in self.children() if pid not in self.runs and pid not in self.own]
-            if not strays:
-                return False
-            spared = {self.group_of(pid) for pid in [os.getpid(), *self.runs, *self.own]}
-            for group in {self.group_of(pid) for pid in strays} - spared:
-                try:  # whole, and at one moment: those that fork all the time would be gone before their turn
-                    if group > 1:
-                        os.killpg(group, signal.SIGKILL)
-                except OSError:
-                    pass
-            for pid in strays:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                    os.waitpid(pid, os.WNOHANG)
-                except OSError:
-                    pass
-            if time.monotonic() > limit:
-                return True
-            time.sleep(pause)
-            pause = 0.002
-
-    @staticmethod
-    def group_of(pid):
-        """0 where there is no such process any more."""
-        try:
-            return os.getpgid(pid)
-        except OSError:
-            return 0
-
-    @staticmethod
-    def children():
-        me = os.getpid()
-        try:
-            with open("/proc/self/task/%d/children" % me) as stream:
-                return [int(word) for word in stream.read().split()]
-        except OSError:
-            pass
-        found = []
-        try:
-            names = os.listdir("/proc")
-        except OSError:
-            return found
-        for name in names:
-            if name.isdigit():
-                try:
-                    with open("/proc/%s/stat" % name, "rb") as stream:
-                        text = stream.read()
-                    if int(text[text.rindex(b")") + 2:].split()[1]) == me:
-                        found.append(int(name))
-                except (OSError, ValueError):
-                    pass
-        return found
-
-
-class HelperFinder:
-    """Imports the modules that the host gave, from memory."""
-
-    def __init__(self, sources):
-        self.sources = sources
-
-    def find_spec(self, name, path=None, target=None):
-)driver_ends";
-inline constexpr std::string_view python_driver_3 = R"driver_ends(        if name not in self.sources:
-            return None
-        import importlib.machinery
-        return importlib.machinery.ModuleSpec(name, self, origin="<%s>" % name)
-
-    def create_module(self, spec):
-        return None
-
-    def exec_module(self, module):
-        name = module.__name__
-        remember_source("<%s>" % name, self.sources[name])
-        exec(compile(self.sources[name], "<%s>" % name, "exec"), module.__dict__)
-
-
-def end_of_library():
-    """Where in sys.path the standard library is over: what guests can write stands behind it, so that it stays what it
-    is."""
-    for index, path in enumerate(sys.path):
-        if os.path.basename(path) in ("site-packages", "dist-packages"):
-            return index
-    return len(sys.path)
-
-
-class ForkByDefault:
-    """Since Python 3.14 multiprocessing has its processes forked by an interpreter of its own, which cannot import a
-    __main__ that is no file: a pool waits for it without end. In runs the default stays what it was."""
-
-    def find_spec(self, name, path=None, target=None):
-        if name != "multiprocessing.context":
-            return None
-        import importlib.machinery
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.loader is not None:
-            execute = spec.loader.exec_module
-
-            def exec_module(module):
-                execute(module)
-                fork_by_default(module)
-
-            spec.loader.exec_module = exec_module
-        return spec
-
-
-def fork_by_default(context):
-    try:
-        context._default_context._default_context = context._concrete_contexts["fork"]
-    except (AttributeError, KeyError):  # a Python that does this otherwise: code can still ask for "fork"
-        pass
-
-
-def preload(config):
-    """What went wrong, or None."""
-    import traceback
-    import types
-    sys.modules["__main__"] = types.ModuleType("__main__")
-    sys.dont_write_bytecode = True
-    sys.argv = [""]
-    if config["packages"]:
-        sys.path.insert(end_of_library(), os.path.abspath(config["packages"]))
-    if config["helpers"]:
-        sys.meta_path.insert(0, HelperFinder(config["helpers"]))
-    own = ["_ast", "atexit", "io", "keyword", "linecache", "reprlib", "resource", "threading", "traceback"]
-    for name in own + config["preload"]:
-        try:
-            __import__(name)
-        except BaseException as failure:
-            text = "".join(traceback.format_exception_only(type(failure), failure)).strip()
-            return "the module %r cannot be preloaded: %s" % (name, text[-2000:])
-    if "multiprocessing.context" in sys.modules:
-        fork_by_default(sys.modules["multiprocessing.context"])
-    else:
-        sys.meta_path.insert(0, ForkByDefault())
-    return None
+import base64
+import sys
 
 
 def remember_source(filename, text):
@@ -505,7 +171,6 @@ def remember_source(filename, text):
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
 
 
-# ---- a run: values as JSON, exactly --------------------------------------------------------------------------------
 
 
 class TooLarge(Exception):
@@ -634,8 +299,7 @@ def clean(text):
 
 
 def is_large(value, budget):
-)driver_ends";
-inline constexpr std::string_view python_driver_4 = R"driver_ends(    """Whether writing a collection down would take more steps than that. One that holds another many times, and that
+    """Whether writing a collection down would take more steps than that. One that holds another many times, and that
     again, may never end."""
     todo = [value]
     while todo:
@@ -716,7 +380,8 @@ def text_of(value, most):
             reason = str(failure)[:200]
         except Exception:
             reason = ""
-        text = "<%s whose repr fails: %s>" % (
+)driver_ends";
+inline constexpr std::string_view python_driver_values_2 = R"driver_ends(        text = "<%s whose repr fails: %s>" % (
             type(value).__qualname__, type(failure).__qualname__ + (": " + reason if reason else ""))
     if len(text) > most:
         text = text[:most] + "... (%d characters)" % len(text)
@@ -771,9 +436,15 @@ def decoded(value):
         import decimal
         return decimal.Decimal(value["text"])
     raise ValueError("there is no kind %r" % (kind,))
+)driver_ends";
+inline constexpr std::string_view python_driver_interpreter_1 = R"driver_ends(
 
+import base64
+import json
+import os
+import struct
+import sys
 
-# ---- a run: what stands around the code --------------------------------------------------------------------------
 
 
 class HostFunctionError(RuntimeError):
@@ -836,8 +507,7 @@ class Channel:
                     break
         if reply.get("ok"):
             return decode(reply.get("value"))
-)driver_ends";
-inline constexpr std::string_view python_driver_5 = R"driver_ends(        kind = {"TypeError": TypeError, "NameError": NameError}.get(reply.get("type"), HostFunctionError)
+        kind = {"TypeError": TypeError, "NameError": NameError}.get(reply.get("type"), HostFunctionError)
         raise kind(reply.get("message", "the host's function failed"))
 
 
@@ -969,7 +639,8 @@ class Interpreter:
         if self.running:
             raise KeyboardInterrupt
 
-    def limit(self, limits):
+)driver_ends";
+inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(    def limit(self, limits):
         for name, value in limits.items():
             import resource
             number = getattr(resource, "RLIMIT_" + name)
@@ -1024,8 +695,7 @@ class Interpreter:
             if fields:
                 if len(args) > len(fields):
                     raise TypeError("%s takes the values %s" % (name, ", ".join(fields)))
-)driver_ends";
-inline constexpr std::string_view python_driver_6 = R"driver_ends(                values = dict(zip(fields, args))
+                values = dict(zip(fields, args))
                 for key, value in kwargs.items():
                     if key in values or key not in fields:
                         raise TypeError("%s: %r is unknown or given twice" % (name, key))
@@ -1145,7 +815,8 @@ inline constexpr std::string_view python_driver_6 = R"driver_ends(              
                 report["final"] = {key: encoder.encode(value) for key, value in self.final.items()}
                 report["final_exact"] = encoder.exact
         except BaseException as worse:  # out of memory, most likely
-            report["error"] = {"type": type(failure or worse).__name__, "message": "(it cannot be described)"}
+)driver_ends";
+inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(            report["error"] = {"type": type(failure or worse).__name__, "message": "(it cannot be described)"}
         failure = None
         flush()
         try:
@@ -1222,8 +893,7 @@ def describe(failure, filename, quiet=False):
     import traceback
     line, step = 0, failure.__traceback__
     while step is not None:
-)driver_ends";
-inline constexpr std::string_view python_driver_7 = R"driver_ends(        if step.tb_frame.f_code.co_filename == filename:
+        if step.tb_frame.f_code.co_filename == filename:
             line = step.tb_lineno
         step = step.tb_next
     if isinstance(failure, SyntaxError) and failure.filename == filename and line == 0:
@@ -1252,6 +922,14 @@ inline constexpr std::string_view python_driver_7 = R"driver_ends(        if ste
         except OSError:
             pass
     return {"type": type(failure).__name__, "message": message[:65536], "line": line, "traceback": text}
+)driver_ends";
+inline constexpr std::string_view python_driver_run_1 = R"driver_ends(
+
+import fcntl
+import os
+import signal
+import sys
+
 
 
 def begin_run(nursery, descriptors, is_context):
@@ -1326,9 +1004,359 @@ def leave():
             import traceback
             traceback.print_exc()
     flush()
+)driver_ends";
+inline constexpr std::string_view python_driver_nursery_1 = R"driver_ends(
+
+import array
+import json
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
 
 
-# ---- the driver --------------------------------------------------------------------------------------------------
+
+class Nursery:
+    def __init__(self, link, config):
+        self.link = link
+        self.config = config
+        self.runs = {}  # pid of a keeper -> number
+        self.pids = {}  # number -> that pid
+        self.own = set()  # children of what was preloaded
+        self.patience = None  # until it looks again for what could not be ended
+
+    def say(self, **what):
+        try:
+            self.link.send(json.dumps(what).encode())
+        except OSError:  # the driver is gone, which the next look at the link shows
+            pass
+
+    def main(self):
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
+        prctl(PR_SET_DUMPABLE, 0)
+        problem = preload(self.config)
+        self.own = set(self.children())
+        import gc
+        import warnings
+        warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+        gc.collect()
+        gc.freeze()
+        give_back()
+        wake, woken = os.pipe()
+        os.set_blocking(wake, False)
+        os.set_blocking(woken, False)
+        signal.signal(signal.SIGCHLD, lambda *ignored: None)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+        self.descriptors = [wake, woken, self.link.fileno()]
+        self.say(ready=True, problem=problem)
+        selector = selectors.DefaultSelector()
+        selector.register(wake, selectors.EVENT_READ)
+        selector.register(self.link, selectors.EVENT_READ)
+        if hasattr(selector, "fileno"):
+            self.descriptors.append(selector.fileno())
+        while True:
+            ready = [key.fd for key, _ in selector.select(self.patience)]
+            if wake in ready:
+                try:
+                    os.read(wake, 4096)
+                except BlockingIOError:
+                    pass
+            self.reap()
+            if self.link.fileno() in ready and not self.hear():
+                limit = time.monotonic() + 5
+                while self.runs and time.monotonic() < limit:
+                    for pid in self.runs:
+                        self.kill(pid)
+                    self.reap()
+                    time.sleep(0.001)
+                self.end_strays()
+                os._exit(0)
+
+    def hear(self):
+        room = array.array("i", [0, 0, 0])
+        text, extra, _, _ = self.link.recvmsg(65536, socket.CMSG_SPACE(3 * room.itemsize))
+        if not text:
+            return False
+        order = json.loads(text)
+        if "fork" in order:
+            for level, kind, data in extra:
+                if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                    room = array.array("i", data[:3 * room.itemsize])
+            self.fork(order["fork"], list(room), order["context"])
+        else:
+            pid = self.pids.get(order.get("kill", order.get("interrupt")))
+            if "kill" in order:
+                if pid is not None:
+                    self.kill(pid)
+            elif pid is not None:
+                os.kill(pid, signal.SIGINT)  # the keeper passes it on, and says so
+            else:
+                self.say(interrupted=order["interrupt"])
+        return True
+
+    def fork(self, number, descriptors, is_context):
+        try:
+            pid = os.fork()
+        except OSError as failure:
+            for fd in descriptors:
+                os.close(fd)
+            self.say(ended=number, status=None, problem="fork: " + os.strerror(failure.errno))
+            return
+        if pid == 0:
+            code = 70
+            try:
+                code = self.keep(number, descriptors, is_context)
+            finally:
+                os._exit(code)
+        for fd in descriptors:
+            os.close(fd)
+        self.runs[pid] = number
+        self.pids[number] = pid
+
+    def keep(self, number, descriptors, is_context):
+        """The life of a keeper. It ends well only where it has told how its run has ended."""
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
+        self.runs, self.pids, self.own = {}, {}, set()
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        run = os.fork()
+        if run == 0:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+            code = 70
+            try:
+                code = begin_run(self, descriptors, is_context)
+            finally:
+                os._exit(code)
+
+        def interrupt(*ignored):
+            os.kill(run, signal.SIGINT)
+            self.say(interrupted=number)
+
+        signal.signal(signal.SIGINT, interrupt)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+        for fd in descriptors:
+            os.close(fd)
+        # Does once now what it will do at the end: see Interpreter.rehearse.
+        json.dumps({"ended": number, "status": 0, "left": False}).encode()
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        signal.pthread_sigmask(signal.SIG_BLOCK, [])
+        time.monotonic()
+        while True:  # what the run has left may end before it, and is reaped
+            about = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+            if about.si_pid == run:
+                signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+                self.kill(run)  # what is left of its group
+                _, status = os.waitpid(run, 0)
+                break
+            os.waitpid(about.si_pid, 0)
+        left = self.end_strays()
+        self.say(ended=number, status=status, left=left)
+        return LEFT if left else 0
+
+    @staticmethod
+    def kill(pid):
+        """A pid of ours is not given to another process before we have reaped it; its group is its own."""
+        for send in (os.kill, os.killpg):
+            try:
+                send(pid, signal.SIGKILL)
+            except OSError:
+                pass
+
+    def reap(self):
+        """Not all of those that die all the time: others wait meanwhile."""
+        ended, left, more = [], self.patience is not None, True
+        for _ in range(256):
+            try:
+                about = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                about = None
+            if about is None:
+                more = False
+                break
+            _, status = os.waitpid(about.si_pid, 0)
+            self.own.discard(about.si_pid)
+            number = self.runs.pop(about.si_pid, None)
+            if number is not None:
+                del self.pids[number]
+                if status == LEFT << 8:
+                    left = True
+                elif status != 0:  # else it has said all
+                    ended.append((number, status))
+        if ended or left:
+            left = self.end_strays(1 if ended else 0.1)
+            for number, status in ended:
+                if os.WIFSIGNALED(status):  # the keeper was killed, and its run with it
+                    self.say(ended=number, status=signal.SIGKILL, left=left)
+                else:
+                    self.say(ended=number, status=None, problem="its process could not be made or kept")
+        self.patience = 0 if more else 0.05 if left else None
+
+    def end_strays(self, longest=5):
+        """Kills what dead runs have left. True where something could not be ended."""
+        limit = time.monotonic() + longest
+        pause = 0.0
+        while True:
+            if not self.runs and not self.own:
+                try:
+                    os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                except ChildProcessError:
+                    return False  # the short way: there is no child at all
+            strays = [pid for pid in self.children() if pid not in self.runs and pid not in self.own]
+            if not strays:
+                return False
+)driver_ends";
+inline constexpr std::string_view python_driver_nursery_2 = R"driver_ends(            spared = {self.group_of(pid) for pid in [os.getpid(), *self.runs, *self.own]}
+            for group in {self.group_of(pid) for pid in strays} - spared:
+                try:  # whole, and at one moment: those that fork all the time would be gone before their turn
+                    if group > 1:
+                        os.killpg(group, signal.SIGKILL)
+                except OSError:
+                    pass
+            for pid in strays:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                    os.waitpid(pid, os.WNOHANG)
+                except OSError:
+                    pass
+            if time.monotonic() > limit:
+                return True
+            time.sleep(pause)
+            pause = 0.002
+
+    @staticmethod
+    def group_of(pid):
+        """0 where there is no such process any more."""
+        try:
+            return os.getpgid(pid)
+        except OSError:
+            return 0
+
+    @staticmethod
+    def children():
+        me = os.getpid()
+        try:
+            with open("/proc/self/task/%d/children" % me) as stream:
+                return [int(word) for word in stream.read().split()]
+        except OSError:
+            pass
+        found = []
+        try:
+            names = os.listdir("/proc")
+        except OSError:
+            return found
+        for name in names:
+            if name.isdigit():
+                try:
+                    with open("/proc/%s/stat" % name, "rb") as stream:
+                        text = stream.read()
+                    if int(text[text.rindex(b")") + 2:].split()[1]) == me:
+                        found.append(int(name))
+                except (OSError, ValueError):
+                    pass
+        return found
+
+
+class HelperFinder:
+    """Imports the modules that the host gave, from memory."""
+
+    def __init__(self, sources):
+        self.sources = sources
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in self.sources:
+            return None
+        import importlib.machinery
+        return importlib.machinery.ModuleSpec(name, self, origin="<%s>" % name)
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        name = module.__name__
+        remember_source("<%s>" % name, self.sources[name])
+        exec(compile(self.sources[name], "<%s>" % name, "exec"), module.__dict__)
+
+
+def end_of_library():
+    """Where in sys.path the standard library is over: what guests can write stands behind it, so that it stays what it
+    is."""
+    for index, path in enumerate(sys.path):
+        if os.path.basename(path) in ("site-packages", "dist-packages"):
+            return index
+    return len(sys.path)
+
+
+class ForkByDefault:
+    """Since Python 3.14 multiprocessing has its processes forked by an interpreter of its own, which cannot import a
+    __main__ that is no file: a pool waits for it without end. In runs the default stays what it was."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "multiprocessing.context":
+            return None
+        import importlib.machinery
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def exec_module(module):
+                execute(module)
+                fork_by_default(module)
+
+            spec.loader.exec_module = exec_module
+        return spec
+
+
+def fork_by_default(context):
+    try:
+        context._default_context._default_context = context._concrete_contexts["fork"]
+    except (AttributeError, KeyError):  # a Python that does this otherwise: code can still ask for "fork"
+        pass
+
+
+def preload(config):
+    """What went wrong, or None."""
+    import traceback
+    import types
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    sys.dont_write_bytecode = True
+    sys.argv = [""]
+    if config["packages"]:
+        sys.path.insert(end_of_library(), os.path.abspath(config["packages"]))
+    if config["helpers"]:
+        sys.meta_path.insert(0, HelperFinder(config["helpers"]))
+    own = ["_ast", "atexit", "io", "keyword", "linecache", "reprlib", "resource", "threading", "traceback"]
+    for name in own + config["preload"]:
+        try:
+            __import__(name)
+        except BaseException as failure:
+            text = "".join(traceback.format_exception_only(type(failure), failure)).strip()
+            return "the module %r cannot be preloaded: %s" % (name, text[-2000:])
+    if "multiprocessing.context" in sys.modules:
+        fork_by_default(sys.modules["multiprocessing.context"])
+    else:
+        sys.meta_path.insert(0, ForkByDefault())
+    return None
+)driver_ends";
+inline constexpr std::string_view python_driver_driver_1 = R"driver_ends(
+
+import array
+import collections
+import fcntl
+import json
+import os
+import selectors
+import signal
+import socket
+import struct
+import sys
+import time
+
 
 
 class Output:
@@ -1450,8 +1478,7 @@ class Driver:
         give_back()  # what compiling this took
         if not self.start():
             return 1
-)driver_ends";
-inline constexpr std::string_view python_driver_8 = R"driver_ends(        self.selector.register(self.host_in, selectors.EVENT_READ, (self.from_host, None))
+        self.selector.register(self.host_in, selectors.EVENT_READ, (self.from_host, None))
         self.selector.register(self.nursery, selectors.EVENT_READ, (self.from_nursery, None))
         self.over = False
         self.get_ready()
@@ -1544,7 +1571,8 @@ inline constexpr std::string_view python_driver_8 = R"driver_ends(        self.s
             if len(self.arrived) < 4 + size:
                 break
             header = json.loads(bytes(self.arrived[8:8 + header_size]))
-            body = bytes(self.arrived[8 + header_size:4 + size])
+)driver_ends";
+inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(            body = bytes(self.arrived[8 + header_size:4 + size])
             del self.arrived[:4 + size]
             getattr(self, "do_" + header["op"])(header, body)
 
@@ -1651,8 +1679,7 @@ inline constexpr std::string_view python_driver_8 = R"driver_ends(        self.s
         if child.link is None:
             return
         try:
-)driver_ends";
-inline constexpr std::string_view python_driver_9 = R"driver_ends(            while child.outgoing:
+            while child.outgoing:
                 del child.outgoing[:child.link.send(memoryview(child.outgoing)[:1 << 20].tobytes())]
         except BlockingIOError:
             pass
@@ -1747,7 +1774,8 @@ inline constexpr std::string_view python_driver_9 = R"driver_ends(            wh
             if run.displayed <= MOST_DISPLAYED:
                 if child.ended is None:
                     self.drain(child)
-                self.send_heads(run)  # what was printed before comes before
+)driver_ends";
+inline constexpr std::string_view python_driver_driver_3 = R"driver_ends(                self.send_heads(run)  # what was printed before comes before
                 if child.incoming[4:5] == b"r":  # the report is here as well, and the host is woken once
                     run.said_last += self.frame({"t": "display", "id": run.number}, body)
                 else:
@@ -1839,8 +1867,7 @@ inline constexpr std::string_view python_driver_9 = R"driver_ends(            wh
         if name is not None:
             child = self.contexts.get(name)
             header["alive"] = child is not None and child.ended is None and not child.killed
-)driver_ends";
-inline constexpr std::string_view python_driver_10 = R"driver_ends(        pieces = []
+        pieces = []
         for output in run.outputs:
             output.trim()
             pieces += [bytes(output.head), bytes(output.tail)]
@@ -1875,7 +1902,11 @@ if __name__ == "__main__":
 )driver_ends";
 
 /// The program of the Python driver, in pieces that follow one another.
-inline constexpr std::array<std::string_view, 10> python_driver = {
-    python_driver_1, python_driver_2, python_driver_3, python_driver_4, python_driver_5, python_driver_6, python_driver_7, python_driver_8, python_driver_9, python_driver_10};
+inline constexpr std::array<std::string_view, 13> python_driver = {
+    python_driver_base_1, python_driver_files_1, python_driver_values_1, python_driver_values_2, python_driver_interpreter_1, python_driver_interpreter_2, python_driver_interpreter_3, python_driver_run_1, python_driver_nursery_1, python_driver_nursery_2, python_driver_driver_1, python_driver_driver_2, python_driver_driver_3};
 
-}  // namespace cofferdam::inline v0::detail
+/// The part of it that runs in Pyodide, too, in pieces that follow one another.
+inline constexpr std::array<std::string_view, 6> python_driver_in_pyodide = {
+    python_driver_files_1, python_driver_values_1, python_driver_values_2, python_driver_interpreter_1, python_driver_interpreter_2, python_driver_interpreter_3};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

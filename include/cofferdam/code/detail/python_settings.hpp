@@ -25,9 +25,9 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// What `python` was told.
+/// The settings of `python`.
 class python_settings {
  public:
   std::string name = "python";
@@ -46,7 +46,7 @@ class python_settings {
   std::size_t most_files = 10'000;
   boost::json::object limits;
 
-  /// What stands around a run: the environment's walls, and the runs' own limit.
+  /// Returns the isolation of a run: that of the environment, and the limits of the runs.
   std::shared_ptr<const protections> walls(std::shared_ptr<const protections> outer) const {
     const boost::json::value* const most = limits.if_contains("AS");
     if (most == nullptr || (outer && outer->of(protection::memory) != "none")) return outer;
@@ -56,9 +56,10 @@ class python_settings {
     return made;
   }
 
-  /// Where packages are put, from the workspace: one folder for one list, so that another list finds nothing of it.
+  /// Returns the folder of the packages, relative to the workspace. Each list has its own folder, so that other lists
+  /// do not see its packages.
   std::string packages_folder() const {
-    std::uint64_t hash = 14695981039346656037U;  // FNV-1a: a name, not a proof
+    std::uint64_t hash = 14695981039346656037U;  // FNV-1a: makes a name, proves nothing
     const auto add = [&hash](std::string_view text) {
       for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
       hash = (hash ^ 0xFFU) * 1099511628211U;
@@ -67,12 +68,12 @@ class python_settings {
     for (const std::string& each : pip_options) add(each);
     add("--");
     for (const std::string& each : packages) add(each);
-    std::string name = ".cofferdam/packages-";
-    for (int shift = 60; shift >= 0; shift -= 4) name += "0123456789abcdef"[hash >> shift & 15U];
-    return name;
+    std::string folder = ".cofferdam/packages-";
+    for (int shift = 60; shift >= 0; shift -= 4) folder += "0123456789abcdef"[hash >> shift & 15U];
+    return folder;
   }
 
-  /// The same from the work directory, which lies so many folders below.
+  /// Returns the same folder, relative to the work directory.
   std::string packages_from_work_directory() const {
     std::string up;
     std::string_view rest = working_directory;
@@ -92,12 +93,12 @@ class python_settings {
     words.emplace_back("--");
     words.insert(words.end(), packages.begin(), packages.end());
     command made = argv(std::move(words)).timeout(pip_timeout).keep_output(64 * 1024);
-    for (const auto& [name, value] : variables) made.variable(name, value);
+    for (const auto& [variable, value] : variables) made.variable(variable, value);
     return made;
   }
 
-  /// The interpreter, which reads the driver's text from its standard input: no file of ours stands where a guest could
-  /// change it before the next start.
+  /// Returns the command of the interpreter, which reads the driver from its standard input. So there is no file of the
+  /// driver that a guest could change before the next start.
   command driver_command() const {
     const std::size_t program_size = embedded_text(python_driver).size();
     const std::string first =
@@ -111,7 +112,8 @@ class python_settings {
         "        sys.exit(3)\n"
         "    left, text = left - len(part), text + part\n"
         "exec(compile(text, 'cofferdam_driver', 'exec'), {'__name__': '__main__',\n"
-        "     '__builtins__': dict(vars(builtins))})\n";  // its own: what code does to those of others is not its end
+        // the driver's own builtins: code that changes the builtins of other modules does not break it
+        "     '__builtins__': dict(vars(builtins))})\n";
     std::vector<std::string> words{interpreter, "-I", "-X", "utf8", "-c", first, std::to_string(program_size)};
     command made = argv(std::move(words))
                        .timeout(no_timeout)
@@ -119,20 +121,20 @@ class python_settings {
                        .variable("MPLBACKEND", "Agg")
                        .keep_output(4096)
                        .open_input();
-    for (const auto& [name, value] : variables) made.variable(name, value);
+    for (const auto& [variable, value] : variables) made.variable(variable, value);
     return made;
   }
 
-  /// A reader for guards, by the interpreter that runs the code.
+  /// Returns the command of a reader for guards, by the interpreter that runs the code.
   command reader_command(const python_reader& reader) const {
     const bool other = reader.place() == reader_place::guest && reader.interpreter() != python_reader().interpreter();
     command made = detail::reader_command(reader, other ? reader.interpreter() : interpreter);
     made.working_directory(working_directory);
-    for (const auto& [name, value] : variables) made.variable(name, value);
+    for (const auto& [variable, value] : variables) made.variable(variable, value);
     return made;
   }
 
-  /// What the interpreter reads first: the driver, its settings.
+  /// Returns the first input of the interpreter: the driver and its settings.
   std::string driver_input() const {
     const std::string config = driver_config();
     return embedded_text(python_driver) + big_endian_32(config.size()) + config;
@@ -144,7 +146,7 @@ class python_settings {
     boost::json::array modules;
     for (const std::string& each : preload) modules.emplace_back(each);
     boost::json::object sources;
-    for (const auto& [name, source] : helpers) sources[name] = source;
+    for (const auto& [module, source] : helpers) sources[module] = source;
     config["preload"] = std::move(modules);
     config["helpers"] = std::move(sources);
     config["packages"] = nullptr;
@@ -153,4 +155,4 @@ class python_settings {
   }
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -9,11 +9,11 @@
 
 #include <string>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline std::string reader_program() { return embedded_text(python_code_reader); }
 
-/// The process that reads code, by this interpreter.
+/// Returns the command of a reader's process, by this interpreter.
 inline command reader_command(const python_reader& settings, const std::string& interpreter) {
   const std::string limit = std::to_string(settings.time_limit().count());
   const std::string memory = std::to_string(settings.memory());
@@ -23,4 +23,4 @@ inline command reader_command(const python_reader& settings, const std::string& 
       .open_input();
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -5,11 +5,12 @@
 #include <cofferdam/code/detail/driver_frames.hpp>
 #include <cofferdam/code/detail/driver_link.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/core/shielded.hpp>
+#include <cofferdam/core/with_cleanup.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/bind_cancellation_slot.hpp>
@@ -27,12 +28,12 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// What a reader says first, before the minor version of its Python 3 and the end of the line.
+/// The first output of a reader, before the minor version of its Python 3 and the end of the line.
 inline constexpr std::string_view reader_greeting = "\ncofferdam python reader 2 3.";
 
-/// Of a version of Python 3: 13 of "3.13.0"; 0 where that is none.
+/// Returns the minor version of a Python 3: 13 for "3.13.0"; 0 if this is no such version.
 inline int minor_of(std::string_view version) {
   int minor = 0;
   if (!version.starts_with("3.")) return 0;
@@ -40,45 +41,45 @@ inline int minor_of(std::string_view version) {
   return minor > 0 && minor < 256 ? minor : 0;
 }
 
-/// One exchange with a reader's process, so that it can be given up when its time is over.
+/// One exchange with a reader's process. It can be abandoned at its time limit.
 class reader_exchange {
  public:
   reader_exchange(const asio::any_io_executor& executor, bytes question)
       : changed(executor), sent(std::move(question)) {}
-  wakeable changed;
+  async_event changed;
   asio::cancellation_signal stop;
   bytes sent;
   std::string answer;
-  bool ended = false;  // the process has
+  bool ended = false;  // true if the process has ended
   bool done = false;
   std::exception_ptr failure;
 };
 
-/// A process that reads code, and how one talks with it. One exchange at a time.
+/// A process that reads code. One exchange at a time.
 class reader_process {
  public:
   explicit reader_process(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
-  /// It has greeted, and has answered whatever it was asked.
+  /// Returns true if the process has greeted and has answered every request.
   bool works() const noexcept { return works_; }
-  /// Of its Python 3.
+  /// Returns the minor version of its Python 3.
   int minor() const noexcept { return minor_; }
-  /// By its own limit of time.
+  /// Returns true if the process was ended by its own time limit.
   bool ended_by_alarm() const noexcept { return ended_by_alarm_; }
 
-  /// Whether it is to be asked again.
+  /// Marks the process as not working, so that it is not used again.
   void distrust() noexcept { works_ = false; }
   void trust() noexcept { works_ = true; }
   void end() {
     works_ = false;
     process_ = process();
   }
-  /// Gives up the exchange that is under way.
+  /// Abandons the exchange that is under way.
   void stop() {
     if (current_) current_->stop.emit(asio::cancellation_type::terminal);
   }
 
-  /// Waits for the greeting of one that was started just now; returns nothing where it came, else what is wrong.
+  /// Waits for the greeting of a new process. Returns an empty text if it arrives, else the problem.
   static awaitable<std::string> greet(std::shared_ptr<reader_process> self, process started,
                                       std::chrono::milliseconds limit) {
     self->process_ = std::move(started);
@@ -94,8 +95,8 @@ class reader_process {
     co_return self->said_.empty() ? std::string("it did not answer") : "it said '" + one_line(self->said_) + "'";
   }
 
-  /// Asks for the facts of a piece of code. Where no answer comes within the limit, the process is ended.
-  /// \param minor  of the Python 3 that would run the code; 0: not known.
+  /// Requests the facts about a piece of code. If there is no answer within the limit, the process is ended.
+  /// \param minor  the minor version of the Python 3 that would run the code; 0: not known.
   static awaitable<std::shared_ptr<reader_exchange>> ask(std::shared_ptr<reader_process> self,
                                                          const std::string& source, int minor,
                                                          std::chrono::milliseconds limit) {
@@ -109,39 +110,44 @@ class reader_process {
  private:
   static constexpr std::size_t most_answer = 64U * 1024 * 1024;
 
-  /// Sends, and takes one answer, or gives up at the limit: then the process is ended.
+  /// Sends a request and receives one answer, or ends the process at the limit.
   static awaitable<void> converse(std::shared_ptr<reader_process> self, std::shared_ptr<reader_exchange> exchange,
                                   std::chrono::milliseconds limit) {
     const auto until = std::chrono::steady_clock::now() + limit;
     self->ended_by_alarm_ = false;
     self->refusal_.clear();
-    self->current_ = exchange;
-    auto ended = [exchange](std::exception_ptr failure) {
-      exchange->failure = std::move(failure);
-      exchange->done = true;
-      exchange->changed.wake();
-    };
-    asio::co_spawn(self->executor_, talk(self, exchange),
-                   asio::bind_cancellation_slot(exchange->stop.slot(), std::move(ended)));
     bool cancelled = false;
-    while (!exchange->done && !cancelled && std::chrono::steady_clock::now() < until) {
-      const bool seen = co_await exchange->changed.wait(until);
-      cancelled = seen;
-    }
-    self->current_ = nullptr;
-    if (!exchange->done) {
-      const bool throws = co_await asio::this_coro::throw_if_cancelled();
-      co_await asio::this_coro::throw_if_cancelled(false);
+    bool is_asked = false;
+    bool in_time = false;
+    const auto asks = [&]() -> awaitable<void> {
+      self->current_ = exchange;
+      auto ended = [exchange](std::exception_ptr failure) {
+        exchange->failure = std::move(failure);
+        exchange->done = true;
+        exchange->changed.notify();
+      };
+      asio::co_spawn(self->executor_, talk(self, exchange),
+                     asio::bind_cancellation_slot(exchange->stop.slot(), std::move(ended)));
+      is_asked = true;
+      while (!exchange->done && !cancelled && std::chrono::steady_clock::now() < until) {
+        const wait_result result = co_await exchange->changed.wait(until);
+        cancelled = result == wait_result::cancelled;
+      }
+    };
+    const auto ends = [&]() -> awaitable<void> {
+      self->current_ = nullptr;
+      in_time = exchange->done;
+      if (in_time || !is_asked) return {};
       exchange->stop.emit(asio::cancellation_type::terminal);
-      co_await shielded([&exchange] { return until_done(exchange); });
-      co_await asio::this_coro::throw_if_cancelled(throws);
-      if (exchange->answer.empty()) self->end();
-    }
+      return until_done(exchange);
+    };
+    co_await with_cleanup(asks, ends);
+    if (!in_time && exchange->answer.empty()) self->end();
     if (cancelled) throw error(errc::cancelled, "run_code: cancelled while the code was read; nothing has run");
   }
 
   static awaitable<void> until_done(std::shared_ptr<reader_exchange> exchange) {
-    while (!exchange->done) co_await exchange->changed.wait(std::chrono::steady_clock::time_point::max());
+    while (!exchange->done) co_await exchange->changed.wait();
   }
 
   static awaitable<void> talk(std::shared_ptr<reader_process> self, std::shared_ptr<reader_exchange> exchange) {
@@ -149,7 +155,7 @@ class reader_process {
     try {
       if (!greets) co_await self->process_.write_input(exchange->sent);
     } catch (const error& reason) {
-      if (reason.code() == errc::cancelled) throw;  // else it has ended, and the reading says how
+      if (reason.code() == errc::cancelled) throw;  // otherwise it has ended, and the reading reports how
     }
     for (;;) {
       if (greets ? self->take_greeting() : self->take_answer(exchange->answer)) co_return;
@@ -201,4 +207,4 @@ class reader_process {
   bool ended_by_alarm_ = false;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -11,9 +11,9 @@
 #include <string>
 #include <string_view>
 
-// What is told of a text constant by looking at it. Each is linear in the text.
+// Checks of a text constant. Each is linear in the text.
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline std::string lower_case(std::string_view text) {
   std::string lower(text);
@@ -26,7 +26,7 @@ inline bool is_word_letter(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/// The next word behind blanks, and moves behind it.
+/// Returns the next word after blanks, and moves behind it.
 inline std::string_view next_word(std::string_view& rest) {
   rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
   const std::size_t end = std::min(rest.find_first_of(" \t\n;&|\"'`)"), rest.size());
@@ -35,7 +35,8 @@ inline std::string_view next_word(std::string_view& rest) {
   return word;
 }
 
-/// `rm`, recursively and by force, of the root, a home, or a system's folder as a whole; however the options are written.
+/// Returns true for `rm`, recursively and by force, of the root, a home, or a whole system folder, in any spelling of
+/// the options.
 inline bool removes_everything(std::string_view text) {
   for (std::size_t at = text.find("rm"); at != std::string_view::npos; at = text.find("rm", at + 2)) {
     if (at > 0 && is_word_letter(text[at - 1])) continue;
@@ -58,7 +59,7 @@ inline bool removes_everything(std::string_view text) {
   return false;
 }
 
-/// What else destroys a disk or a system.
+/// Returns true for other commands that destroy a disk or a system.
 inline bool destroys(std::string_view lower) {
   if (lower.find("mkfs.") != std::string_view::npos || lower.find(":(){ :|:& };:") != std::string_view::npos)
     return true;
@@ -72,7 +73,8 @@ inline bool destroys(std::string_view lower) {
   return false;
 }
 
-/// How often in a row the text steps to the parent folder, at most, and whether that leads to a system's folder.
+/// Counts how many times in a row the text steps to the parent folder, at most, and detects if that leads to a system
+/// folder.
 class climb {
  public:
   explicit climb(std::string_view text) {
@@ -93,7 +95,8 @@ class climb {
   bool to_system = false;
 };
 
-/// The text is a path (or a file URL) to what no program of this kind has to touch: accounts, keys, processes, devices.
+/// Returns true if the text is a path (or a file URL) that code of this kind never needs: accounts, keys, processes,
+/// devices.
 inline bool is_sensitive_path(std::string_view text) {
   if (text.starts_with("file:")) {
     text.remove_prefix(5);
@@ -117,7 +120,7 @@ inline bool is_sensitive_path(std::string_view text) {
   return false;
 }
 
-/// Names that lead from any object to everything: as texts they have one use.
+/// Names that lead from any object to all others. As texts they have only this use.
 inline constexpr std::array<std::string_view, 15> telling_names{
     "__builtins__", "__globals__", "__subclasses__", "__import__", "__loader__",
     "f_globals",    "f_builtins",  "f_locals",       "tb_frame",   "gi_frame",
@@ -130,7 +133,7 @@ inline bool is_telling_text(std::string_view text) {
   return false;
 }
 
-/// A format text that looks into what it formats, further than its name and documentation.
+/// Returns true for a format text that reads attributes of its argument other than its name and documentation.
 inline bool formats_insides(std::string_view text) {
   for (std::size_t at = text.find('{'); at != std::string_view::npos; at = text.find('{', at + 1)) {
     const std::size_t end = text.find_first_of("{}:!\n", at + 1);
@@ -144,8 +147,15 @@ inline bool formats_insides(std::string_view text) {
       const std::string_view start = field.substr(0, dot);
       if (std::all_of(start.begin(), start.end(), is_word_letter)) return true;
     }
+    for (std::size_t dot = field.find_first_of(".["); dot != std::string_view::npos;
+         dot = field.find_first_of(".[", dot + 1)) {
+      const std::string_view part = field.substr(dot + 1, field.find_first_of(".[]", dot + 1) - dot - 1);
+      for (const std::string_view each :
+           {"os", "sys", "builtins", "subprocess", "importlib", "environ", "environb", "modules"})
+        if (part == each) return true;
+    }
   }
   return false;
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

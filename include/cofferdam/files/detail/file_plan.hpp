@@ -2,9 +2,10 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/core/ends_everything.hpp>
+#include <cofferdam/core/entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_transfer.hpp>
-#include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/core/utf8.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/files/file_set.hpp>
@@ -21,9 +22,9 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// One file or directory that is to be moved, or the reason why it cannot be.
+/// One file or directory to transfer, or the reason why it cannot be transferred.
 class planned_file {
  public:
   planned_file(std::string source, std::string destination, file_type type, std::uint64_t size, unsigned mode)
@@ -38,7 +39,7 @@ class planned_file {
   unsigned mode() const noexcept { return mode_; }
   const std::optional<error>& failure() const noexcept { return failure_; }
 
-  /// How the source is opened: beneath a held directory, or, where there is none, by its path as it is.
+  /// Sets how the source is opened: beneath an open directory, or, if there is none, by its path.
   planned_file& opened_as(std::string path, std::shared_ptr<const directory> beneath = nullptr) {
     path_ = std::move(path);
     beneath_ = std::move(beneath);
@@ -58,7 +59,8 @@ class planned_file {
   std::shared_ptr<const directory> beneath_;
 };
 
-/// A path as a file system sees it that does not tell upper from lower case: the letters of Latin, Greek and Cyrillic.
+/// Returns a path in the form in which a case-insensitive file system compares it, for Latin, Greek and Cyrillic
+/// letters.
 inline std::string folded(std::string_view path) {
   std::string out;
   out.reserve(path.size());
@@ -83,18 +85,18 @@ inline std::string folded(std::string_view path) {
   return out;
 }
 
-/// Everything that is to be moved, known before anything is.
+/// The list of everything to transfer, complete before the transfer begins.
 class file_plan {
  public:
-  /// Whether two sources of different spelling are one file; null where spellings are unique.
+  /// Returns true if two differently spelled sources are the same file. Null if each source has only one spelling.
   using same_source = bool (*)(const std::string&, const std::string&);
 
   explicit file_plan(const file_set& set, same_source same = nullptr)
       : same_(same), most_bytes_(set.most_bytes()), most_files_(set.most_files()) {}
 
-  /// Takes what is to be moved; what is there already is left out.
-  /// \throws error{errc::too_large} when the set is larger than it may be; error{errc::collision} where two files would
-  ///         have one destination.
+  /// Adds a file. Leaves it out if it is already in the plan.
+  /// \throws error{errc::too_large} if the plan exceeds the limits of the set; error{errc::collision} if two files
+  ///     would have one destination.
   void add(planned_file file) {
     if (!file.failure()) {
       try {
@@ -124,8 +126,8 @@ class file_plan {
   }
   void add_failure(std::string source, error reason) { add(planned_file(std::move(source), std::move(reason))); }
 
-  /// Drops directories that come by themselves with what they hold. The last step.
-  /// \throws error{errc::collision} where a file would stand where another needs a directory.
+  /// Removes directories that are made anyway because they contain planned files. The last step.
+  /// \throws error{errc::collision} if one destination would be both a file and a directory.
   void settle() {
     std::unordered_set<std::string_view> filled;
     for (const auto& [path, index] : taken_) {
@@ -139,7 +141,7 @@ class file_plan {
         if (!filled.insert(above).second) break;
       }
     }
-    constexpr unsigned default_mode = 0755;  // what a receiver gives the folders above a file
+    constexpr unsigned default_mode = 0755;  // the mode that a receiver gives to the folders above a file
     std::erase_if(files_, [&](const planned_file& file) {
       return !file.failure() && file.is_directory() && file.mode() == default_mode &&
              filled.contains(file.destination());
@@ -148,9 +150,10 @@ class file_plan {
     failed_.clear();
   }
 
-  /// The first two destinations that differ only in case; nothing where all are told apart without it.
+  /// Returns an error for the first two destinations that differ only in case; no value if there are none.
   std::optional<error> case_collision() const {
-    std::unordered_map<std::string, std::string> taken;  // folded path, one folder or file, to its first spelling
+    // from a folded path (a folder or a file) to its first spelling
+    std::unordered_map<std::string, std::string> taken;
     for (const planned_file& file : files_) {
       if (file.failure()) continue;
       const std::string& path = file.destination();
@@ -167,10 +170,10 @@ class file_plan {
     return std::nullopt;
   }
 
-  /// Whether a failure while planning is that of the whole transfer rather than of one file.
+  /// Returns true if a failure during planning ends the whole transfer, and not only one file.
   static bool ends_all(const error& reason) noexcept {
     if (reason.code() == errc::too_large) return !reason.cause();  // a limit of ours, not the system's
-    return reason.code() == errc::collision || ends_transfer(reason);
+    return reason.code() == errc::collision || ends_everything(reason);
   }
 
   const std::vector<planned_file>& files() const noexcept { return files_; }
@@ -199,25 +202,25 @@ class file_plan {
   std::uint64_t bytes_ = 0;
 };
 
-/// The last name in a path, however it is written; empty for a root.
+/// Returns the last name in a path, in any spelling; empty for a root.
 inline std::string last_name(std::string_view path) {
   const std::vector<std::string_view> parts = path_components(path);
   return parts.empty() ? std::string() : std::string(parts.back());
 }
 
-/// Where a directory's contents go: what `into` says, else a directory of its own name.
+/// Returns the destination of a directory's contents: `into` if given, else a directory of the same name.
 inline std::string directory_target(const std::optional<std::string>& into, std::string_view name) {
   return into ? *into : std::string(name);
 }
 
-/// Where a file or a match goes.
+/// Returns the destination of a file or a match.
 inline std::string file_target(const std::optional<std::string>& into, std::string_view path) {
   return joined_path(into.value_or("."), path);
 }
 
-/// Plans all that a `file_set` names: an item that fails is in the plan as a failure.
+/// Plans everything that a `file_set` names. An item that fails is in the plan as a failure.
 /// \param set, plan  kept by the caller until the awaitable completes.
-/// \param add_item   `awaitable<void>(file_item)`: adds what one item names to the plan.
+/// \param add_item   `awaitable<void>(file_item)`: adds the files of one item to the plan.
 template <class AddItem>
 awaitable<void> plan_items(const file_set& set, file_plan& plan, AddItem add_item) {
   for (const file_item& item : set.items()) {
@@ -233,4 +236,4 @@ awaitable<void> plan_items(const file_set& set, file_plan& plan, AddItem add_ite
   plan.settle();
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

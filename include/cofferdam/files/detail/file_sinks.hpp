@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/bulk_file_environment.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/file_transfer.hpp>
 #include <cofferdam/core/transfer.hpp>
 #include <cofferdam/core/workspace_path.hpp>
@@ -24,9 +24,9 @@
 
 #include <unistd.h>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The lowest directory of a path that is there.
+/// Returns the lowest existing directory of a path.
 inline std::filesystem::path existing_above(std::filesystem::path path) {
   std::error_code ignored;
   path = std::filesystem::absolute(path);
@@ -34,7 +34,7 @@ inline std::filesystem::path existing_above(std::filesystem::path path) {
   return path;
 }
 
-/// Whether a directory's file system takes `a` and `A` for one name. Makes a file for it and removes it.
+/// Returns true if a directory's file system treats `a` and `A` as one name. To test this, makes a file and removes it.
 inline bool ignores_case(const std::filesystem::path& folder) {
   const directory there = directory::open(folder);
   const std::string lower = ".cofferdam-case-" + std::to_string(::getpid());
@@ -71,7 +71,7 @@ inline awaitable<transferred_file> put_one_on_host(const directory& there, const
   co_return transferred_file(header.source(), (shown / path).string(), size);
 }
 
-/// Writes everything a source has beneath a host directory.
+/// Writes all files of a source beneath a host directory.
 /// \param there, shown, source  kept by the caller until the awaitable completes.
 inline awaitable<transfer> put_on_host(const directory& there, const std::filesystem::path& shown,
                                        file_source& source) {
@@ -80,4 +80,4 @@ inline awaitable<transfer> put_on_host(const directory& there, const std::filesy
   });
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -3,12 +3,13 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/bulk_file_environment.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/ends_everything.hpp>
+#include <cofferdam/core/entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/file_transfer.hpp>
-#include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/files/detail/file_plan.hpp>
 #include <cofferdam/files/file_set.hpp>
@@ -25,22 +26,22 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Which part of a path in the workspace a file keeps.
+/// The part of a workspace path that a file keeps.
 enum class kept_path {
-  name,   ///< as `upload` has it: a file its name, a directory also what is beneath, a match what is below the prefix
-  whole,  ///< as `download` has it: all of it
+  name,   ///< for `upload`: the name of a file, a directory with its contents, a match below the prefix
+  whole,  ///< for `download`: the whole path
 };
 
-/// Finds what a `file_set` names in a workspace.
+/// Finds the files of a `file_set` in a workspace.
 template <code_exec_environment E>
 class guest_planner {
  public:
   guest_planner(E& environment, const file_set& set, kept_path kept)
       : environment_(environment), set_(set), kept_(kept), plan_(set) {}
 
-  /// The whole plan. This object stays until it is there.
+  /// Makes the whole plan. This object must live until then.
   awaitable<void> plan() {
     co_await plan_items(set_, plan_, [this](const file_item& item) { return add_item(item); });
     lists_.clear();
@@ -71,10 +72,10 @@ class guest_planner {
   }
 
   awaitable<void> add_named(entry found) {
-    // Whatever the environment calls it: from here on it is a path in the workspace.
+    // The environment may spell the path differently; this is its normalized form in the workspace.
     const std::string path = workspace_path_or_root(found.path());
     const std::string name = last_name(path);
-    if (found.type() == file_type::symlink) {  // named itself: followed, whatever it leads to
+    if (found.type() == file_type::symlink) {  // a link that is named directly is followed
       bool leads_to_directory = true;
       try {
         co_await load_list(path);
@@ -138,7 +139,8 @@ class guest_planner {
       add_entry(found, joined_path(path, found.path()), joined_path(target, found.path()), false);
   }
 
-  // One listing a directory, whatever is asked of it. The order is made sure of: it comes from elsewhere.
+  // Each directory is listed once, however many items need it. The list is sorted here, because its order comes from
+  // the environment.
   awaitable<void> load_list(std::string path) {
     if (lists_.contains(path)) co_return;
     const list_options options = list_options().entries(std::max(set_.most_files(), file_set::default_files));
@@ -148,7 +150,7 @@ class guest_planner {
     lists_.emplace(std::move(path), std::move(entries));
   }
 
-  // A listing is a guest's word: its names must not lead anywhere.
+  // The guest controls the names in a listing, so they are checked: they must not lead out of the directory.
   static const entry& checked(const entry& found) {
     if (path_components(found.path()).empty() || found.path().front() == '/')
       throw error(errc::io_error, "the environment listed " + shown_path(found.path()) + ", which is no name");
@@ -180,7 +182,7 @@ class guest_planner {
   }
 
   void add_directory(const std::string& source, const std::string& target, unsigned mode) {
-    constexpr unsigned needed = 0700;  // or nothing could be written into it
+    constexpr unsigned needed = 0700;  // without these, nothing could be written into it
     plan_.add(planned_file(source, target, file_type::directory, 0, (mode & 0777U) | needed));
   }
 
@@ -191,7 +193,7 @@ class guest_planner {
   std::map<std::string, std::vector<entry>> lists_;
 };
 
-/// The files of a plan, out of a workspace, one after another.
+/// The planned files of a workspace, one after another.
 template <code_exec_environment E>
 class guest_source final : public file_source {
  public:
@@ -212,7 +214,7 @@ class guest_source final : public file_source {
       try {
         co_await open(header);
       } catch (const error& failure) {
-        if (ends_transfer(failure)) throw;
+        if (ends_everything(failure)) throw;
         header.emplace(file.source(), failure);
       }
     }
@@ -266,4 +268,4 @@ class guest_source final : public file_source {
   bool is_open_ = false;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/bulk_file_environment.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/entry.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/listing_environment.hpp>
+#include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/files/detail/file_plan.hpp>
 #include <cofferdam/files/file_set.hpp>
@@ -31,17 +31,17 @@
 
 #include <sys/stat.h>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The most that is read of a host file before others have a turn.
+/// The maximum number of bytes read from a host file before other work gets a turn.
 inline constexpr std::size_t host_piece = 256 * 1024;
 
-/// Finds what a `file_set` names on the host. Coroutines, as trees may be large.
+/// Finds the files of a `file_set` on the host. Coroutines, because directory trees may be large.
 class host_planner {
  public:
   explicit host_planner(const file_set& set) : set_(set), plan_(set, is_one_file) {}
 
-  /// The whole plan. This object stays until it is there.
+  /// Makes the whole plan. This object must live until then.
   awaitable<void> plan() {
     return plan_items(set_, plan_, [this](const file_item& item) { return add_item(item); });
   }
@@ -80,13 +80,13 @@ class host_planner {
     co_await add_matches(text);
   }
 
-  // Without slashes at the end: `link/` would be the link's target, and a name is a name.
+  // Removes slashes at the end: `link/` would name the target of the link.
   static std::string plain(std::string path) {
     while (path.size() > 1 && path.back() == '/') path.pop_back();
     return path;
   }
 
-  // What the caller named: links in and at the end of the path are his own, and followed.
+  // A path that the caller named. Links in it and at its end are trusted and followed.
   awaitable<void> add_named(std::string path, std::string shown) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) throw name_error(errno, "upload", shown);
@@ -203,7 +203,7 @@ class host_planner {
   }
 
   void add_directory(const std::string& source, const std::string& target, unsigned mode) {
-    constexpr unsigned needed = 0700;  // or nothing could be written into it
+    constexpr unsigned needed = 0700;  // without these, nothing could be written into it
     plan_.add(planned_file(source, target, file_type::directory, 0, mode | needed));
   }
 
@@ -215,14 +215,15 @@ class host_planner {
     return error(errc::not_a_file, "upload " + shown_path(path) + ": a FIFO, socket or device");
   }
 
-  // ---- with links followed: by names, as there is no tree to stay in. Circles are found by what is above.
+  // ---- with links followed: by path, because links may leave the tree. A cycle is found by comparing with the
+  // directories above.
 
   struct level {
     std::string path;
     std::string target;
     dev_t device;
     ino_t inode;
-    std::vector<std::string> names;  // still to do, the next one last
+    std::vector<std::string> names;  // still to do; the last element is next
   };
 
   awaitable<void> add_followed(std::string path, std::string target) {
@@ -283,8 +284,8 @@ class host_planner {
   file_plan plan_;
 };
 
-/// The host's files of a plan, one after another. Looks again at each when it is opened: nothing that was put in a
-/// file's place meanwhile is followed, blocks, or is read past the limit.
+/// The planned files of the host, one after another. Each file is checked again when it is opened. If it was replaced
+/// meanwhile, the replacement is not followed as a link, cannot block, and is not read past the limit.
 class host_source final : public file_source {
  public:
   explicit host_source(const file_plan& plan) : plan_(plan), left_(plan.most_bytes()) {}
@@ -342,4 +343,4 @@ class host_source final : public file_source {
   std::optional<file_reader> reader_;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

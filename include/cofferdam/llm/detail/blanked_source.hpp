@@ -9,10 +9,11 @@
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Python without what can talk to whoever reads it: comments are gone, and texts are `"<str N bytes>"`. Lines stay lines.
-/// What is no Python comes out as something; it is for reading, not for running. Linear.
+/// Returns Python code without text that could contain instructions to a reviewer: comments are removed, and texts
+/// become `"<str N bytes>"`. The line structure stays. Input that is not Python gives some output; it is only for
+/// reading, not for running. Linear.
 inline std::string blanked_source(std::string_view code) {
   std::string blanked;
   blanked.reserve(code.size());
@@ -28,7 +29,7 @@ inline std::string blanked_source(std::string_view code) {
       ++at;
       continue;
     }
-    std::size_t letters = 0;  // of the prefix, which is in `blanked` already
+    std::size_t letters = 0;  // length of the prefix, which is in `blanked` already
     bool raw = false;
     while (letters < 3 && letters < blanked.size()) {
       const char p = blanked[blanked.size() - 1 - letters];
@@ -48,7 +49,7 @@ inline std::string blanked_source(std::string_view code) {
       if (code[end] == '\\' && end + 1 < code.size()) {
         ++end;
       } else if (code[end] == '\n' && quote.size() == 1) {
-        break;  // no text ends so
+        break;  // no text ends like this
       }
       if (code[end] == '\n') ++lines;
       ++end;
@@ -60,4 +61,4 @@ inline std::string blanked_source(std::string_view code) {
   return blanked;
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -4,10 +4,12 @@
 
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/llm/chat_error.hpp>
-#include <cofferdam/llm/detail/json_fields.hpp>
+#include <cofferdam/llm/detail/read_json.hpp>
 #include <cofferdam/net/http_message.hpp>
+#include <cofferdam/net/json_object_view.hpp>
 
 #include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
 #include <algorithm>
@@ -23,18 +25,18 @@
 #include <string_view>
 #include <utility>
 
-// What an answer that is none means, and whether and when to ask again. OpenAI's API reference, "Error codes".
+// Classifies failed responses, and decides on retries. OpenAI's API reference, "Error codes".
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// What a service says about a failure.
+/// The service's description of a failure.
 class service_complaint {
  public:
   std::string message;
   std::string code;
   std::string type;
 
-  /// \param text  the answer's body, secrets already taken out.
+  /// \param text  the answer's body, with secrets removed.
   static service_complaint read(std::string_view text) {
     service_complaint made;
     const std::optional<boost::json::value> value = read_json(text);
@@ -47,20 +49,21 @@ class service_complaint {
     return made;
   }
 
-  /// From an object that has, or is, an `error`.
+  /// Reads an object that has, or is, an `error`.
   void take(const boost::json::object& object) {
-    const boost::json::value* const inside = field(object, "error");
+    const boost::json::value* const inside = member(object, "error");
     if (inside != nullptr && inside->is_string()) {
-      message = text_view(inside->get_string()).substr(0, most_text);
+      message = view_of(inside->get_string()).substr(0, most_text);
       return;
     }
     const boost::json::object* const error = inside != nullptr && inside->is_object() ? inside->if_object() : &object;
-    message = text_field(*error, "message").substr(0, most_text);
-    if (message.empty()) message = text_field(*error, "detail").substr(0, most_text);
-    type = text_field(*error, "type").substr(0, 200);
-    const boost::json::value* const number = field(*error, "code");
+    message = text_at(*error, "message").substr(0, most_text);
+    if (message.empty()) message = text_at(*error, "detail").substr(0, most_text);
+    type = text_at(*error, "type").substr(0, 200);
+    const boost::json::value* const number = member(*error, "code");
     if (number != nullptr && !number->is_null())
-      code = number->is_string() ? std::string(text_view(number->get_string()).substr(0, 200)) : json_text(*number);
+      code = number->is_string() ? std::string(view_of(number->get_string()).substr(0, 200))
+                                 : boost::json::serialize(*number);
   }
 
  private:
@@ -72,7 +75,7 @@ inline bool says(std::string_view text, std::string_view words) noexcept {
   return std::search(text.begin(), text.end(), words.begin(), words.end(), same) != text.end();
 }
 
-/// Whether a complaint is that the conversation is too long. Only OpenAI has a code for it.
+/// Returns true if the failure is a conversation that is too long. Only OpenAI has a code for it.
 inline bool complains_of_length(const service_complaint& what) noexcept {
   if (what.code == "context_length_exceeded" || what.code == "string_above_max_length") return true;
   if (what.type == "exceed_context_size_error") return true;
@@ -93,7 +96,7 @@ inline bool complains_of_length(const service_complaint& what) noexcept {
   return says(what.message, "input length") && says(what.message, "exceeds");
 }
 
-/// What a status and a complaint come to.
+/// Classifies a status and a description.
 inline chat_errc classify(int status, const service_complaint& what) noexcept {
   if ((status == 400 || status == 413 || status == 422 || status == 500) && complains_of_length(what))
     return chat_errc::context_overflow;
@@ -114,7 +117,7 @@ inline chat_errc classify(int status, const service_complaint& what) noexcept {
   return chat_errc::bad_answer;
 }
 
-/// Whether the same request may do better a little later.
+/// Returns true if the same request may succeed a little later.
 inline bool worth_a_retry(int status, chat_errc why, const http_fields& fields) noexcept {
   if (why == chat_errc::no_quota || why == chat_errc::request_too_large || why == chat_errc::context_overflow)
     return false;
@@ -124,7 +127,7 @@ inline bool worth_a_retry(int status, chat_errc why, const http_fields& fields) 
   return status == 408 || status == 409 || status == 429 || status >= 500;
 }
 
-/// A number of seconds or milliseconds that is more than zero.
+/// Parses a positive number of seconds or milliseconds.
 inline std::optional<double> positive_number(std::string_view text) noexcept {
   double number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -133,7 +136,7 @@ inline std::optional<double> positive_number(std::string_view text) noexcept {
   return number;
 }
 
-/// How long the service asks to wait; nothing where it does not, or not sensibly.
+/// Returns the wait that the service requests; no value if it requests none, or an invalid one.
 /// \param now  seconds since 1970.
 inline std::optional<std::chrono::milliseconds> asked_wait(const http_fields& fields, std::time_t now) {
   constexpr double longest = 1e9;
@@ -153,7 +156,8 @@ inline std::optional<std::chrono::milliseconds> asked_wait(const http_fields& fi
   return std::chrono::milliseconds(std::min<std::int64_t>(due - now, 1'000'000) * 1000);
 }
 
-/// The sentence for a failed request. \param peer  where it went.
+/// Returns the error message for a failed request.
+/// \param peer  its destination.
 inline std::string complaint_sentence(const std::string& peer, int status, chat_errc why,
                                       const service_complaint& what) {
   std::string text = peer + ": ";
@@ -175,4 +179,4 @@ inline std::string complaint_sentence(const std::string& peer, int status, chat_
   return text;
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -7,7 +7,9 @@
 #include <cofferdam/llm/chat_error.hpp>
 #include <cofferdam/llm/chat_message.hpp>
 #include <cofferdam/llm/chat_model.hpp>
-#include <cofferdam/llm/detail/json_fields.hpp>
+#include <cofferdam/llm/detail/read_json.hpp>
+#include <cofferdam/net/json_object_view.hpp>
+#include <cofferdam/net/readable_json.hpp>
 #include <cofferdam/os/random_text.hpp>
 
 #include <boost/json/array.hpp>
@@ -25,55 +27,55 @@
 
 // An answer of POST /chat/completions, whole or in pieces. OpenAI's API reference, "Chat Completions", "Streaming".
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline chat_usage read_usage(const boost::json::object& usage) {
   chat_usage read;
-  read.input = count_field(usage, "prompt_tokens").value_or(0);
-  read.output = count_field(usage, "completion_tokens").value_or(0);
-  if (const auto* const more = object_field(usage, "prompt_tokens_details"))
-    read.cached = count_field(*more, "cached_tokens").value_or(0);
-  if (const auto* const more = object_field(usage, "completion_tokens_details"))
-    read.reasoning = count_field(*more, "reasoning_tokens").value_or(0);
+  read.input = count_at(usage, "prompt_tokens").value_or(0);
+  read.output = count_at(usage, "completion_tokens").value_or(0);
+  if (const auto* const more = object_at(usage, "prompt_tokens_details"))
+    read.cached = count_at(*more, "cached_tokens").value_or(0);
+  if (const auto* const more = object_at(usage, "completion_tokens_details"))
+    read.reasoning = count_at(*more, "reasoning_tokens").value_or(0);
   return read;
 }
 
-/// An id for a call that came without one.
+/// Returns an id for a call without one.
 inline std::string made_up_id() { return "call_" + random_digits(); }
 
-/// Puts an answer together: from the chunks of a stream, or from one whole message, which is one chunk in effect.
+/// Assembles an answer from the chunks of a stream, or from one whole message, which is treated as one chunk.
 class completion_assembly {
  public:
-  /// \param most  bytes of all texts together.
+  /// \param most  maximum bytes of all texts together.
   explicit completion_assembly(std::size_t most) : most_(most) {}
 
-  /// Takes a `chat.completion.chunk`, or a `chat.completion`, of which every part may be missing.
-  /// \param hears  told the pieces; may be empty.
+  /// Adds a `chat.completion.chunk`, or a `chat.completion`. Every part may be missing.
+  /// \param hears  receives the pieces; may be empty.
   void add(const boost::json::object& chunk, const chat_request::delta_listener& hears) {
-    if (const std::string_view model = text_field(chunk, "model"); !model.empty() && model_.empty())
-      keep(model_, model);
-    if (const auto* const usage = object_field(chunk, "usage")) usage_ = read_usage(*usage);
-    const boost::json::array* const choices = array_field(chunk, "choices");
+    if (const std::string_view model = text_at(chunk, "model"); !model.empty() && model_.empty()) keep(model_, model);
+    if (const auto* const usage = object_at(chunk, "usage")) usage_ = read_usage(*usage);
+    const boost::json::array* const choices = array_at(chunk, "choices");
     if (choices == nullptr || choices->empty()) return;
     const boost::json::object* const choice = choices->front().if_object();
     if (choice == nullptr) return;
     has_choice_ = true;
-    if (const std::string_view why = text_field(*choice, "finish_reason"); !why.empty()) {
+    if (const std::string_view why = text_at(*choice, "finish_reason"); !why.empty()) {
       finish_.clear();
       keep(finish_, why);
     }
-    if (const auto* const piece = object_field(*choice, "delta")) {
+    if (const auto* const piece = object_at(*choice, "delta")) {
       add_piece(*piece, hears);
-    } else if (const auto* const message = object_field(*choice, "message")) {
+    } else if (const auto* const message = object_at(*choice, "message")) {
       whole_ = true;
       add_piece(*message, hears);
     }
   }
 
-  /// Whether the service has said why the answer ends.
+  /// Returns true if the service has sent the reason for the end of the answer.
   bool ended() const noexcept { return !finish_.empty(); }
 
-  /// The answer. \throws chat_failure: output_limit, filtered, bad_answer.
+  /// Returns the answer.
+  /// \throws chat_failure: output_limit, filtered, bad_answer.
   chat_reply finish(const std::string& peer) {
     if (!has_choice_) throw chat_failure(chat_errc::bad_answer, peer + ": the answer has no choice in it");
     if (finish_ == "length" || finish_ == "max_tokens")
@@ -122,44 +124,45 @@ class completion_assembly {
   }
 
   void add_piece(const boost::json::object& piece, const chat_request::delta_listener& hears) {
-    std::string_view thought = text_field(piece, "reasoning_content");
-    if (thought.empty()) thought = text_field(piece, "reasoning");
+    std::string_view thought = text_at(piece, "reasoning_content");
+    if (thought.empty()) thought = text_at(piece, "reasoning");
     say(reasoning_, thought, chat_delta_kind::reasoning, hears);
-    say(refusal_, text_field(piece, "refusal"), chat_delta_kind::text, hears);
-    say(text_, text_field(piece, "content"), chat_delta_kind::text, hears);
-    if (const auto* const parts = array_field(piece, "content"))
+    say(refusal_, text_at(piece, "refusal"), chat_delta_kind::text, hears);
+    say(text_, text_at(piece, "content"), chat_delta_kind::text, hears);
+    if (const auto* const parts = array_at(piece, "content"))
       for (const boost::json::value& each : *parts)
         if (const boost::json::object* const part = each.if_object())
-          say(text_, text_field(*part, "text"), chat_delta_kind::text, hears);
-    if (const auto* const calls = array_field(piece, "tool_calls"))
+          say(text_, text_at(*part, "text"), chat_delta_kind::text, hears);
+    if (const auto* const calls = array_at(piece, "tool_calls"))
       for (const boost::json::value& each : *calls)
         if (const boost::json::object* const call = each.if_object()) add_call(*call, hears);
   }
 
   void add_call(const boost::json::object& call, const chat_request::delta_listener& hears) {
-    const boost::json::object* function = object_field(call, "function");
+    const boost::json::object* function = object_at(call, "function");
     if (function == nullptr) function = &call;
-    const std::string_view id = text_field(call, "id");
-    slot& to = slot_for(count_field(call, "index"), id, text_field(*function, "name"));
+    const std::string_view id = text_at(call, "id");
+    slot& to = slot_for(count_at(call, "index"), id, text_at(*function, "name"));
     if (to.id.empty()) keep(to.id, id);
-    const std::string_view name = text_field(*function, "name");
+    const std::string_view name = text_at(*function, "name");
     if (!name.empty() && name != to.name) {
       const bool begins = to.name.empty();
-      // A name that comes in pieces, or again and longer.
+      // A name may arrive in pieces, or repeated with more text.
       if (!begins && name.starts_with(to.name)) to.name.clear();
       keep(to.name, name);
       if (begins && hears) hears(chat_delta(chat_delta_kind::tool_call, name));
     }
-    const boost::json::value* const arguments = field(*function, "arguments");
+    const boost::json::value* const arguments = member(*function, "arguments");
     if (arguments == nullptr || arguments->is_null()) return;
     if (const boost::json::string* const text = arguments->if_string()) {
-      keep(to.arguments, text_view(*text));
+      keep(to.arguments, view_of(*text));
     } else {
-      keep(to.arguments, json_text(*arguments));  // an object where its text should be
+      keep(to.arguments, readable_json(*arguments));  // an object in place of its text
     }
   }
 
-  /// Which call a piece belongs to. Servers differ: indexes that are all 0, no indexes, an id in every piece.
+  /// Finds the call to which a piece belongs. Servers differ: some send only index 0, some send no indexes, some send
+  /// an id in every piece.
   slot& slot_for(std::optional<std::uint64_t> index, std::string_view id, std::string_view name) {
     if (whole_) return new_slot(calls_.size());
     if (!id.empty())
@@ -185,7 +188,7 @@ class completion_assembly {
   std::size_t most_;
   std::size_t kept_ = 0;
   bool has_choice_ = false;
-  bool whole_ = false;  // a message and not pieces of one: each of its calls is one of its own
+  bool whole_ = false;  // true for a whole message: each of its calls is separate
   std::string text_;
   std::string reasoning_;
   std::string refusal_;
@@ -195,4 +198,4 @@ class completion_assembly {
   chat_usage usage_;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

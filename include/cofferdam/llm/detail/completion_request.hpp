@@ -6,7 +6,8 @@
 #include <cofferdam/core/utf8.hpp>
 #include <cofferdam/llm/chat_message.hpp>
 #include <cofferdam/llm/chat_model.hpp>
-#include <cofferdam/llm/detail/json_fields.hpp>
+#include <cofferdam/llm/detail/read_json.hpp>
+#include <cofferdam/net/json_object_view.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -18,11 +19,11 @@
 #include <utility>
 #include <vector>
 
-// A conversation as POST /chat/completions takes it. OpenAI's API reference, "Create chat completion".
+// Formats a conversation for POST /chat/completions. OpenAI's API reference, "Create chat completion".
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Text that is UTF-8 whatever it was.
+/// Returns the text as valid UTF-8.
 inline std::string wire_text(std::string_view raw) {
   if (is_valid_utf8(raw)) return std::string(raw);
   std::string repaired;
@@ -48,7 +49,7 @@ inline boost::json::object image_part_json(const chat_part& image) {
 
 inline boost::json::object wire_message(std::string_view role, std::string_view text) {
   boost::json::object made;
-  made["role"] = as_json_text(role);
+  made["role"] = json_view(role);
   made["content"] = wire_text(text);
   return made;
 }
@@ -59,8 +60,8 @@ inline bool has_images(const chat_message& message) {
   return false;
 }
 
-/// Appends messages as the service wants them: every call is answered exactly once and before anything else, and images
-/// stand in messages of the user.
+/// Appends messages in the required form: every call is answered exactly once, before any other message, and images are
+/// in messages of the user.
 class wire_messages {
  public:
   wire_messages(bool sends_reasoning, const std::string& system_role)
@@ -73,7 +74,7 @@ class wire_messages {
         case chat_role::system: list_.push_back(wire_message(system_role_, one.text())); break;
         case chat_role::user: list_.push_back(user(one)); break;
         case chat_role::assistant: list_.push_back(assistant(one)); break;
-        case chat_role::tool: break;  // an answer that nobody has asked for
+        case chat_role::tool: break;  // an answer without a call
       }
       ++at;
       if (one.role() == chat_role::assistant && !one.tool_calls().empty()) at = answers(messages, at, one);
@@ -120,7 +121,7 @@ class wire_messages {
     return made;
   }
 
-  /// The answers to the calls of one message, in the calls' order; returns where the conversation goes on.
+  /// Appends the answers to the calls of one message, in the calls' order. Returns the position after them.
   std::size_t answers(const std::vector<chat_message>& messages, std::size_t at, const chat_message& asked) {
     std::vector<const chat_message*> given;
     for (; at < messages.size() && messages[at].role() == chat_role::tool; ++at) given.push_back(&messages[at]);
@@ -170,4 +171,4 @@ inline boost::json::object wire_tool(const chat_tool& one) {
   return made;
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

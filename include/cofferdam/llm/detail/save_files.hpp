@@ -4,10 +4,11 @@
 
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/ends_everything.hpp>
+#include <cofferdam/core/entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_transfer.hpp>
-#include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/transfer.hpp>
 #include <cofferdam/files/download.hpp>
@@ -23,11 +24,12 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Tries files one by one; of those that a file system without case takes for one, the first has the name.
-inline awaitable<transfer> save_each_file(any_environment& environment, std::vector<std::string> paths,
-                                          std::filesystem::path output, std::uint64_t most_bytes) {
+/// Saves files one by one. If a case-insensitive file system treats several names as one, the first file gets the name.
+template <class = void>
+awaitable<transfer> save_each_file(any_environment& environment, std::vector<std::string> paths,
+                                   std::filesystem::path output, std::uint64_t most_bytes) {
   transfer saved;
   std::set<std::string> taken;
   for (const std::string& path : paths) {
@@ -46,7 +48,7 @@ inline awaitable<transfer> save_each_file(any_environment& environment, std::vec
         }
         for (const failed_file& each : report.failed()) saved.add(each);
       } catch (const error& reason) {
-        if (ends_transfer(reason)) throw;
+        if (ends_everything(reason)) throw;
         failure = reason;
       }
     }
@@ -55,11 +57,11 @@ inline awaitable<transfer> save_each_file(any_environment& environment, std::vec
   co_return saved;
 }
 
-/// Copies files of the workspace to a directory of the host; what fails is in the report.
+/// Copies files of the workspace to a directory of the host; failures are in the report.
 /// \throws error{errc::cancelled}, error{errc::provider_lost}, error{errc::environment_closed}.
-inline awaitable<transfer> save_files(any_environment& environment, std::vector<std::string> paths,
-                                      std::filesystem::path output,
-                                      std::uint64_t most_bytes = file_set::default_bytes) {
+template <class = void>
+awaitable<transfer> save_files(any_environment& environment, std::vector<std::string> paths,
+                               std::filesystem::path output, std::uint64_t most_bytes = file_set::default_bytes) {
   file_set all;
   for (const std::string& each : paths) all.exactly(each);
   all.at_most(most_bytes);
@@ -67,18 +69,20 @@ inline awaitable<transfer> save_files(any_environment& environment, std::vector<
     transfer saved = co_await download(environment, std::move(all), output);
     co_return saved;
   } catch (const error& failure) {
-    if (ends_transfer(failure)) throw;
+    if (ends_everything(failure)) throw;
   }
-  // What fails as a whole (two names that this file system takes for one) is tried one by one.
+  // If the transfer fails as a whole (because this file system treats two names as one), the files are saved one by
+  // one.
   transfer saved = co_await save_each_file(environment, std::move(paths), std::move(output), most_bytes);
   co_return saved;
 }
 
-/// The same for every regular file of the workspace but those in places that begin with a dot at its top, which are
-/// programs' own: caches, settings, packages. More than `most_bytes` of them, or than 100,000 files, are a failure, and none
-/// is copied.
-inline awaitable<transfer> save_workspace(any_environment& environment, std::filesystem::path output,
-                                          std::uint64_t most_bytes) {
+/// Copies every regular file of the workspace, except those at or below top-level names that begin with a dot, which
+/// usually belong to programs: caches, settings, packages. More than `most_bytes` of them, or than 100,000 files, are a
+/// failure, and none is copied.
+template <class = void>
+awaitable<transfer> save_workspace(any_environment& environment, std::filesystem::path output,
+                                   std::uint64_t most_bytes) {
   std::optional<error> failure;
   std::vector<std::string> paths;
   try {
@@ -87,7 +91,7 @@ inline awaitable<transfer> save_workspace(any_environment& environment, std::fil
     for (const entry& each : standing) {
       if (!each.is_regular() || each.path().starts_with('.')) continue;
       paths.push_back(each.path());
-      sum += std::min(each.size(), ~sum);  // a guest's sparse files say what they like
+      sum += std::min(each.size(), ~sum);  // a guest's sparse files may claim any size
     }
     constexpr std::size_t most_files = 100'000;
     if (sum > most_bytes || paths.size() > most_files)
@@ -95,7 +99,7 @@ inline awaitable<transfer> save_workspace(any_environment& environment, std::fil
                                            std::to_string(paths.size()) + " files, and at most " +
                                            std::to_string(most_bytes) + " in 100000 are copied out");
   } catch (const error& reason) {
-    if (ends_transfer(reason)) throw;
+    if (ends_everything(reason)) throw;
     failure = reason;
   }
   transfer saved;
@@ -105,4 +109,4 @@ inline awaitable<transfer> save_workspace(any_environment& environment, std::fil
   co_return saved;
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

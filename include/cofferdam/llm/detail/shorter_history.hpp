@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-// Ways to make a conversation shorter that is longer than its model's context. What comes
-// before `kept` (who the model is, the task, a summary) is never touched.
+// Ways to shorten a conversation that exceeds its model's context. The messages before `kept` (instructions, the task,
+// a summary) are never changed.
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Where the newest `count` turns begin; a turn begins with a message of the assistant.
+/// Returns the start of the newest `count` turns; a turn begins with a message of the assistant.
 inline std::size_t start_of_last_turns(const std::vector<chat_message>& messages, std::size_t kept, std::size_t count) {
   std::size_t at = messages.size();
   while (at > kept && count != 0)
@@ -25,7 +25,7 @@ inline std::size_t start_of_last_turns(const std::vector<chat_message>& messages
   return count == 0 ? at : kept;
 }
 
-/// A copy of an answer with other parts.
+/// Returns a copy of an answer with other parts.
 inline chat_message with_parts(const chat_message& one, std::vector<chat_part> parts) {
   chat_message made(one.role(), std::string());
   if (one.role() == chat_role::tool) made = chat_message::tool(one.call_id(), std::string());
@@ -33,7 +33,7 @@ inline chat_message with_parts(const chat_message& one, std::vector<chat_part> p
   return made;
 }
 
-/// Cuts the tools' answers that are older than the newest `spared` turns. Whether there was anything to cut.
+/// Cuts the tools' answers that are older than the newest `spared` turns. Returns false if there was none to cut.
 inline bool cut_answers(std::vector<chat_message>& messages, std::size_t kept, std::size_t spared) {
   constexpr std::size_t most = 500;
   const std::size_t end = start_of_last_turns(messages, kept, spared);
@@ -57,7 +57,7 @@ inline bool cut_answers(std::vector<chat_message>& messages, std::size_t kept, s
   return changed;
 }
 
-/// Takes images out of what is older than the newest turn. Whether there was one.
+/// Removes images that are older than the newest turn. Returns false if there was none.
 inline bool remove_old_images(std::vector<chat_message>& messages, std::size_t kept) {
   const std::size_t end = start_of_last_turns(messages, kept, 1);
   bool changed = false;
@@ -73,7 +73,7 @@ inline bool remove_old_images(std::vector<chat_message>& messages, std::size_t k
   return changed;
 }
 
-/// Drops the newest turn, with what stands before it as a warning to it. Not the first one. Whether there was one.
+/// Drops the newest turn, and the warning before it, but never the first turn. Returns false if there was none.
 inline bool drop_newest_turn(std::vector<chat_message>& messages, std::size_t kept) {
   const std::size_t from = start_of_last_turns(messages, kept, 1);
   if (from <= kept) return false;
@@ -84,4 +84,4 @@ inline bool drop_newest_turn(std::vector<chat_message>& messages, std::size_t ke
   return true;
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

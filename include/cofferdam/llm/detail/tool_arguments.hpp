@@ -3,7 +3,8 @@
 #pragma once
 
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/llm/detail/json_fields.hpp>
+#include <cofferdam/llm/detail/read_json.hpp>
+#include <cofferdam/net/json_object_view.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/parse_options.hpp>
@@ -18,9 +19,9 @@
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Where JSON stops to be any, for a model: "line 1 column 17".
+/// Returns the position of the first JSON error, for a model: "line 1 column 17".
 inline std::string json_fault(std::string_view text) {
   boost::json::parse_options options;
   options.max_depth = 64;
@@ -35,9 +36,9 @@ inline std::string json_fault(std::string_view text) {
   return "line " + std::to_string(line) + " column " + std::to_string(column);
 }
 
-/// The arguments of a call, as far as they can be told. Mends two things that models do: a fence of Markdown around the
-/// object, and the object's text as a JSON string.
-/// \param complaint  is given what is wrong, for the model, where nothing is returned.
+/// Parses the arguments of a call. Repairs two common mistakes of models: a Markdown fence around the object, and the
+/// object's text as a JSON string.
+/// \param complaint  receives an error message for the model, if no value is returned.
 inline std::optional<boost::json::value> read_tool_arguments(std::string_view text, const std::string& name,
                                                              std::string& complaint) {
   constexpr std::string_view blanks = " \t\r\n";
@@ -55,7 +56,7 @@ inline std::optional<boost::json::value> read_tool_arguments(std::string_view te
   if (text.empty() || text == "null") return boost::json::value(boost::json::object());
   std::optional<boost::json::value> value = read_json(text);
   if (value && value->is_string()) {
-    const std::string inner(text_view(value->get_string()));
+    const std::string inner(view_of(value->get_string()));
     std::optional<boost::json::value> unwrapped = read_json(inner);
     if (unwrapped && unwrapped->is_object()) value = std::move(unwrapped);
   }
@@ -70,4 +71,4 @@ inline std::optional<boost::json::value> read_tool_arguments(std::string_view te
   return std::nullopt;
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

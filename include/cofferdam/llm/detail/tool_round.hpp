@@ -4,6 +4,7 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/ends_everything.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/llm/agent_event.hpp>
@@ -29,22 +30,22 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// One call of a turn, and its answer once there is one.
+/// One call of a turn, and its answer if there is one.
 class round_call {
  public:
   std::string id;
   std::string name;
-  std::string text;  ///< the arguments as they came
+  std::string text;  ///< the arguments as received
   tools::any_tool* tool = nullptr;
   boost::json::value arguments;
   std::optional<tools::tool_result> answer;
-  bool invalid = false;  ///< no such tool, or arguments that are none
+  bool invalid = false;  ///< an unknown tool, or invalid arguments
 };
 
-/// Carries out the calls of one turn. Everything that goes wrong is an answer, except what ends the session: cancellation,
-/// and an environment that is lost or closed.
+/// Executes the calls of one turn. Every failure is an answer, except those that end the session: cancellation, and an
+/// environment that is lost or closed.
 class tool_round {
  public:
   tool_round(std::vector<tools::any_tool>& tools, const agent_listener& listener, agent_result& result,
@@ -53,10 +54,10 @@ class tool_round {
 
   std::vector<round_call>& calls() noexcept { return calls_; }
 
-  /// The call that has ended the work; null where none has.
+  /// Returns the call that has ended the work; null if none has.
   const round_call* ended_by() const noexcept { return ended_by_; }
 
-  /// \param message  the model's; its calls are taken.
+  /// \param message  of the model; its calls are taken.
   void take(const chat_message& message) {
     for (const chat_tool_call& each : message.tool_calls()) {
       round_call& one = calls_.emplace_back();
@@ -79,7 +80,8 @@ class tool_round {
     }
   }
 
-  /// Ordinary calls in their order, or at once where they only read; then the one that ends the work.
+  /// Executes ordinary calls in order, or in parallel if they only read; then the call that ends the work.
+  template <class = void>
   awaitable<void> run() {
     std::vector<round_call*> ordinary;
     std::vector<round_call*> ending;
@@ -135,7 +137,7 @@ class tool_round {
     tell(begun);
   }
 
-  /// A call that reached no tool is an event like another, and a failure of the tool that it names.
+  /// Reports an invalid call as an event and as a failure of the named tool.
   void tell_refused(const round_call& one) {
     if (one.tool != nullptr) {
       tool_account& account = result_.tools[one.name];
@@ -148,7 +150,7 @@ class tool_round {
     tell(ended);
   }
 
-  /// Whether a tool answers that it cannot be called so.
+  /// Returns true if a tool reports wrong arguments.
   static bool is_complaint(const tools::tool_result& answer) {
     if (answer.success()) return false;
     for (const std::string_view start : {"Error: Wrong arguments", "Error: The arguments must be",
@@ -157,6 +159,7 @@ class tool_round {
     return false;
   }
 
+  template <class = void>
   awaitable<void> call(round_call& one) {
     tell_begun(one);
     tools::tool_output_listener hears;
@@ -189,12 +192,12 @@ class tool_round {
     tell(ended);
   }
 
-  /// What a tool threw, as an answer, or thrown on where nobody is there to be answered.
+  /// Converts a tool's exception to an answer, or rethrows it if the session cannot continue.
   static tools::tool_result answer_to(const std::exception_ptr& failure, bool cancelled) {
     try {
       std::rethrow_exception(failure);
     } catch (const error& known) {
-      if (known.code() == errc::provider_lost || known.code() == errc::environment_closed) throw;
+      if (is_environment_gone(known)) throw;
       if (cancelled) throw error(errc::cancelled, "the session was cancelled while a tool worked", known.cause());
       return tools::tool_result("Error: " + std::string(known.what()), false);
     } catch (const std::exception& other) {
@@ -214,4 +217,4 @@ class tool_round {
   const round_call* ended_by_ = nullptr;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

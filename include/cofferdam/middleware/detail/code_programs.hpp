@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-// Variables that make a program load, run or trust something else. A `*` at the end stands for anything.
+// Variables that make a program load, run or trust other code. A `*` at the end matches any characters.
 inline bool is_code_variable(std::string_view name) noexcept {
   static constexpr std::string_view harmless[] = {"PYTHONUNBUFFERED",   "PYTHONHASHSEED",          "PYTHONIOENCODING",
                                                   "PYTHONUTF8",         "PYTHONDONTWRITEBYTECODE", "PYTHONOPTIMIZE",
@@ -25,7 +25,7 @@ inline bool is_code_variable(std::string_view name) noexcept {
       "BASH_ENV", "ENV", "ZDOTDIR", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS4", "SHELLOPTS", "BASHOPTS",
       "BASH_FUNC_*", "BASH_LOADABLES_PATH", "BASH_XTRACEFD", "CDPATH", "FPATH", "GLOBIGNORE", "HISTFILE", "IFS",
       "INPUTRC", "MAILPATH", "PATH", "SHELL",
-      // where programs look for their settings
+      // search paths for settings
       "HOME", "XDG_*", "TERMINFO", "TERMINFO_DIRS", "TERMCAP", "TERMPATH",
       // interpreters
       "PYTHON*", "NODE_*", "NPM_*", "npm_*", "DENO_*", "BUN_*", "PERL*", "RUBY*", "GEM_*", "BUNDLE_*", "LUA_*", "PHP*",
@@ -48,8 +48,8 @@ inline bool is_code_variable(std::string_view name) noexcept {
   });
 }
 
-// A program that runs what it is told to. Without `tails` every use of it does, but for the question of its version;
-// with them, a use that has room for one of them.
+// A program that can run other code given in its arguments. Without `tails`, every use except printing its version can
+// run code; with `tails`, only a use with room for one of them.
 class code_program {
  public:
   constexpr code_program(std::string_view name, std::span<const std::string_view> names,
@@ -249,4 +249,4 @@ inline std::vector<code_program> code_programs() {
   return all;
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

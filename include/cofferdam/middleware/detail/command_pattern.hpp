@@ -16,16 +16,16 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-// Thrown by a counted_iterator out of the middle of a match.
+// Thrown by a counted_iterator during a match.
 class match_too_costly : public std::runtime_error {
  public:
   match_too_costly() : std::runtime_error("the match took too many steps") {}
 };
 
-// Walks over a text and pays for each look and each step from a shared purse, so that no pattern can run for long.
-// Deterministic, unlike a clock: the same command and policy always have the same answer.
+// Iterates over a text and counts every read and every step against a shared limit, so that no pattern can run for
+// long. Unlike a clock, this is deterministic: the same command and policy always have the same result.
 class counted_iterator {
  public:
   using iterator_category = std::bidirectional_iterator_tag;
@@ -76,15 +76,15 @@ class counted_iterator {
   std::size_t* steps_ = nullptr;
 };
 
-// How a text stands to a pattern.
+// The result of matching a text against a pattern.
 enum class match_state {
-  none,        // it does not match, whatever follows
-  open,        // it does not match, but could if something followed
+  none,        // no match, whatever text follows
+  open,        // no match, but a match is possible if more text follows
   complete,    // it matches
-  too_costly,  // that could not be found out in the steps there were
+  too_costly,  // not known: the step limit was reached
 };
 
-// A pattern as it was written, and compiled.
+// A pattern as it was written, and its compiled form.
 class command_pattern {
  public:
   explicit command_pattern(std::string source) : source_(std::move(source)) {
@@ -95,8 +95,11 @@ class command_pattern {
     try {
       expression_.assign(source_, boost::regex_constants::perl);
     } catch (const std::exception& failure) {
-      throw error(errc::invalid_argument, "allow_commands: the pattern \"" + one_line(source_) +
-                                              "\" is not a regular expression: " + one_line(failure.what()));
+      std::string why = one_line(failure.what());
+      if (source_.find("(?P<") != std::string::npos)
+        why += ". A named group is written (?<name>...) here, not (?P<name>...) as in Python";
+      throw error(errc::invalid_argument,
+                  "allow_commands: the pattern \"" + one_line(source_) + "\" is not a regular expression: " + why);
     }
   }
 
@@ -107,6 +110,19 @@ class command_pattern {
     namespace flags = boost::regex_constants;
     flags::match_flag_type how = flags::match_default | flags::match_single_line | flags::match_not_dot_newline;
     if (accept_open) how |= flags::match_partial;
+    return match_with(text, as_prefix, steps, how);
+  }
+
+  // The same, with a `.` that matches line breaks too, as if the pattern began with (?s).
+  match_state match_across_lines(std::string_view text, bool as_prefix, std::size_t& steps) const {
+    namespace flags = boost::regex_constants;
+    return match_with(text, as_prefix, steps, flags::match_default | flags::match_single_line);
+  }
+
+ private:
+  match_state match_with(std::string_view text, bool as_prefix, std::size_t& steps,
+                         boost::regex_constants::match_flag_type how) const {
+    namespace flags = boost::regex_constants;
     const counted_iterator begin(text.data(), &steps);
     const counted_iterator end(text.data() + text.size(), &steps);
     boost::match_results<counted_iterator> found;
@@ -116,13 +132,12 @@ class command_pattern {
                                : boost::regex_match(begin, end, found, expression_, how);
       if (!matches) return match_state::none;
       return found[0].matched ? match_state::complete : match_state::open;
-    } catch (const std::runtime_error&) {  // ours, or the matcher's own limits on states and memory
+    } catch (const std::runtime_error&) {  // from counted_iterator, or a limit of the matcher on states and memory
       return match_state::too_costly;
     }
   }
 
- private:
-  // (?R), (?1), (?-1), (?+1), (?&name), (?P>name): the matcher copies all groups at each call, which nothing counts.
+  // (?R), (?1), (?-1), (?+1), (?&name), (?P>name): the matcher copies all groups at each call, which is not counted.
   static bool is_recursive(std::string_view source) {
     bool in_set = false;
     for (std::size_t i = 0; i < source.size(); ++i) {
@@ -148,4 +163,4 @@ class command_pattern {
   boost::regex expression_;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

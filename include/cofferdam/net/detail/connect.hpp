@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/net/byte_stream.hpp>
@@ -35,9 +36,9 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// When connecting has to be over.
+/// The time limit of a connection attempt.
 using due_time = std::chrono::steady_clock::time_point;
 
 inline std::string connect_advice(std::error_code cause) {
@@ -70,7 +71,7 @@ inline void check_host(std::string_view host, std::uint16_t port) {
                                             ", is no host: it takes a name or an address, and a port that is not 0");
 }
 
-/// \param usual  a port that is left out.
+/// \param usual  the default port, which is left out.
 inline std::string host_and_port(std::string_view host, std::uint16_t port, std::uint16_t usual) {
   std::string text(host);
   if (host.find(':') != std::string_view::npos) text = "[" + text.substr(0, text.find('%')) + "]";
@@ -78,7 +79,8 @@ inline std::string host_and_port(std::string_view host, std::uint16_t port, std:
   return text;
 }
 
-/// connect(2) by hand: a Unix socket whose server is busy answers EAGAIN, which Asio takes for success.
+/// Calls connect(2) directly: if the server of a Unix socket is busy, it fails with EAGAIN, which Asio takes for
+/// success.
 inline awaitable<byte_stream> connect_unix(std::string path, std::string name, asio::any_io_executor executor,
                                            std::chrono::milliseconds limit) {
   const due_time due = std::chrono::steady_clock::now() + limit;
@@ -105,11 +107,11 @@ inline awaitable<byte_stream> connect_unix(std::string path, std::string name, a
   co_return byte_stream(std::make_unique<stream>(std::move(socket), std::move(name)));
 }
 
-/// A name that the system is asked for: the answer may come when nobody wants it any more.
+/// A name lookup. Its result may arrive after the caller has given up.
 struct resolving {
-  explicit resolving(const asio::any_io_executor& executor) : resolver(executor), done(executor, due_time::max()) {}
+  explicit resolving(const asio::any_io_executor& executor) : resolver(executor), done(executor) {}
   asio::ip::tcp::resolver resolver;
-  asio::steady_timer done;
+  async_event done;
   std::vector<asio::ip::tcp::endpoint> found;
   std::error_code failure;
   bool ended = false;
@@ -121,7 +123,7 @@ inline void begin_resolving(const std::shared_ptr<resolving>& work, const std::s
                                  work->failure = failure;
                                  for (const auto& one : found) work->found.push_back(one.endpoint());
                                  work->ended = true;
-                                 work->done.cancel();
+                                 work->done.notify();
                                });
 }
 
@@ -135,13 +137,11 @@ inline awaitable<std::vector<asio::ip::tcp::endpoint>> resolve(std::string host,
     co_return found;
   }
   const std::shared_ptr<resolving> work = std::make_shared<resolving>(executor);
-  work->done.expires_at(due);
   begin_resolving(work, host, port);
-  failure.clear();
-  co_await work->done.async_wait(asio::redirect_error(asio::use_awaitable, failure));
+  const wait_result result = co_await work->done.wait(due);
   if (!work->ended) {
     work->resolver.cancel();
-    if (failure) throw connect_cancelled(name);
+    if (result == wait_result::cancelled) throw connect_cancelled(name);
     throw connect_timed_out(name, " (its name was not resolved)");
   }
   if (work->failure)
@@ -153,7 +153,7 @@ inline awaitable<std::vector<asio::ip::tcp::endpoint>> resolve(std::string host,
 }
 
 inline void set_tcp_options(asio::ip::tcp::socket& socket) {
-  std::error_code ignored;  // a connection without them works too
+  std::error_code ignored;  // works without these options too
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
   socket.set_option(asio::socket_base::keep_alive(true), ignored);
   const int idle = 30;
@@ -178,7 +178,7 @@ inline awaitable<asio::ip::tcp::socket> connect_tcp_socket(std::string host, std
     asio::ip::tcp::socket socket(executor);
     std::error_code failure;
     time_limit limit(executor, [&socket] {
-      std::error_code ignored;  // it is closed all the same
+      std::error_code ignored;  // closed in any case
       socket.close(ignored);
     });
     limit.arm_until(now + share);
@@ -203,7 +203,7 @@ inline awaitable<byte_stream> connect_tcp(std::string host, std::uint16_t port, 
   co_return byte_stream(std::make_unique<stream>(std::move(socket), std::move(name)));
 }
 
-/// What a connector to a Unix socket holds.
+/// The settings of a connector to a Unix socket.
 class unix_recipe {
  public:
   unix_recipe(std::string path, std::string name) : path_(std::move(path)), name_(std::move(name)) {}
@@ -216,7 +216,7 @@ class unix_recipe {
   std::string name_;
 };
 
-/// What a connector by TCP holds.
+/// The settings of a connector by TCP.
 class tcp_recipe {
  public:
   tcp_recipe(std::string host, std::uint16_t port, std::string name)
@@ -231,4 +231,4 @@ class tcp_recipe {
   std::uint16_t port_;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
-// What a server makes of a head before a handler sees it: RFC 9112, 3.2 (targets, Host), RFC 9110, 10.1.1 (Expect).
+// Checks the head of a request before a handler gets it: RFC 9112, 3.2 (targets, Host), RFC 9110, 10.1.1 (Expect).
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// `host[:port]`, taken apart; the host in small letters.
+/// A parsed `host[:port]`, with the host in lower case.
 class http_authority {
  public:
   std::string host;
@@ -53,7 +53,7 @@ inline std::optional<http_authority> parse_authority(std::string_view text) {
   return found;
 }
 
-/// The authority of an origin, `https://host:port`; nothing for `null` and for what is none.
+/// Returns the authority of an origin, `https://host:port`; no value for `null` and for an invalid origin.
 inline std::optional<http_authority> parse_origin(std::string_view text) {
   for (const std::string_view scheme : {"http://", "https://"}) {
     if (!same_ignoring_case(text.substr(0, scheme.size()), scheme)) continue;
@@ -66,7 +66,7 @@ inline std::optional<http_authority> parse_origin(std::string_view text) {
 
 inline bool is_everything(const std::vector<std::string>& list) { return list.size() == 1 && list.front() == "*"; }
 
-/// \throws error{errc::invalid_argument} for what could never be equal to a host or an origin.
+/// \throws error{errc::invalid_argument} for an entry that could never be equal to a host or an origin.
 inline void check_lists(const http_server_settings& settings) {
   if (const auto& hosts = settings.allowed_hosts(); hosts && !is_everything(*hosts)) {
     for (const std::string& one : *hosts) {
@@ -85,7 +85,7 @@ inline void check_lists(const http_server_settings& settings) {
   }
 }
 
-/// Whether the host is one of `allowed`, with any port where that names none.
+/// Returns true if the host is one of `allowed`; an entry without a port allows any port.
 inline bool is_allowed_host(const http_authority& asked, const std::vector<std::string>& allowed, bool any_port) {
   return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& one) {
     const std::optional<http_authority> each = parse_authority(one);
@@ -94,7 +94,7 @@ inline bool is_allowed_host(const http_authority& asked, const std::vector<std::
   });
 }
 
-/// The hosts that are believed; nothing where every host is.
+/// Returns the allowed hosts; no value if every host is allowed.
 inline std::optional<std::vector<std::string>> believed_hosts(const http_server_settings& settings, bool loopback) {
   if (settings.allowed_hosts()) {
     if (is_everything(*settings.allowed_hosts())) return std::nullopt;
@@ -117,7 +117,8 @@ inline bool is_allowed_origin(std::string_view text, const http_authority& host,
   return origin->host == host.host || (hosts && is_allowed_host(*origin, *hosts, true));
 }
 
-/// Makes `http://host/path` into `/path`. \return 0, or the status for a target that is none.
+/// Turns `http://host/path` into `/path`.
+/// \return 0, or the status for an invalid target.
 inline int normalise_target(http_request_head& head) {
   if (head.method == "CONNECT") return 501;
   if (head.target == "*") return head.method == "OPTIONS" ? 0 : 400;
@@ -126,7 +127,7 @@ inline int normalise_target(http_request_head& head) {
     if (!same_ignoring_case(std::string_view(head.target).substr(0, scheme.size()), scheme)) continue;
     const std::string_view rest = std::string_view(head.target).substr(scheme.size());
     const std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
-    // Whoever looks at the one and whoever looks at the other must see the same host.
+    // Both must be the same host, because a handler may use either of them.
     if (const auto host = head.fields.find("Host"); !host || !same_ignoring_case(*host, rest.substr(0, end)))
       return 400;
     std::string path(rest.substr(end));
@@ -137,8 +138,8 @@ inline int normalise_target(http_request_head& head) {
   return 400;
 }
 
-/// \param loopback  whether only this machine reaches the listener, by TCP.
-/// \return          0 where a handler may see the request; else the status to refuse it with.
+/// \param loopback  true if only this machine can reach the listener, by TCP.
+/// \return          0 if a handler may get the request; otherwise the status of the refusal.
 inline int admit(http_request_head& head, const http_server_settings& settings, bool loopback) {
   if (const int status = normalise_target(head); status != 0) return status;
   for (const http_field& one : head.fields)
@@ -155,4 +156,4 @@ inline int admit(http_request_head& head, const http_server_settings& settings, 
   return 0;
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

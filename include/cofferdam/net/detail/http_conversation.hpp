@@ -30,13 +30,13 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The server's side of one connection: one request and its reply after the other. Knows nothing of handlers.
+/// The server's side of one connection: requests and their replies, one after another. Does not depend on handlers.
 class http_conversation {
  public:
   using clock = std::chrono::steady_clock;
-  /// How far the reply is.
+  /// The progress of the reply.
   enum class progress { none, begun, whole };
 
   http_conversation(const asio::any_io_executor& executor, byte_stream stream, const http_server_settings& settings)
@@ -46,19 +46,19 @@ class http_conversation {
 
   http_input& input() noexcept { return input_; }
   const http_input& input() const noexcept { return input_; }
-  /// Whether a write has failed, or was cut off.
+  /// Returns true if a write has failed or was aborted.
   bool broken() const noexcept { return broken_; }
   http_request_parser& parser() noexcept { return parser_; }
   progress replied() const noexcept { return replied_; }
-  /// The status that what went wrong with the request's body asks for; 0 where nothing did.
+  /// Returns the status for an error in the request's body; 0 if there was no error.
   int verdict() const noexcept { return verdict_; }
   void body_limit(std::uint64_t most) noexcept { body_limit_ = most; }
-  /// The next reply is the last one.
+  /// Makes the next reply the last one.
   void last() noexcept { last_ = true; }
 
   /// Reads the next head.
-  /// \param first  whether the connection is new.
-  /// \return       200 where there is one, the status to refuse it with, or 0 where there is nobody to be answered.
+  /// \param first  true if the connection is new.
+  /// \return       200 for a valid head, the status of a refusal, or 0 if there is no client to answer.
   awaitable<int> next_head(bool first) {
     begin_request();
     const clock::time_point start = clock::now();
@@ -157,7 +157,7 @@ class http_conversation {
     replied_ = progress::whole;
   }
 
-  /// Whether another request may follow: the reply was whole, and what is left of the body could be thrown away.
+  /// Returns true if another request may follow: the reply was complete, and the rest of the body could be discarded.
   awaitable<bool> ready_for_more() {
     if (last_ || broken_ || verdict_ != 0 || replied_ != progress::whole || unanswered_invitation()) co_return false;
     body_limit_ = body_read_ + settings_.drained();
@@ -169,13 +169,14 @@ class http_conversation {
         const std::size_t got = co_await read_some(scratch);
         count = got;
       }
-    } catch (const error&) {  // its framing is lost, which is all that matters now
+    } catch (const error&) {  // the framing is lost, and the connection must close
       co_return false;
     }
     co_return true;
   }
 
-  /// Lets the client read what was sent: closing with something unread would take it away from it (RFC 9112, 9.6).
+  /// Waits until the client can have read the reply: closing a socket with unread data could discard the reply (RFC
+  /// 9112, 9.6).
   awaitable<void> linger() {
     if (broken_ || replied_ == progress::begun || input_.ended()) co_return;
     co_await input_.end_sending();
@@ -188,7 +189,7 @@ class http_conversation {
     }
   }
 
-  /// Ends what is under way; nothing can be read or written any more.
+  /// Ends the operations under way. After this, reads and writes fail.
   void close() noexcept {
     write_limit_.stop();
     input_.close();
@@ -213,7 +214,7 @@ class http_conversation {
     body_ended_ = chunked_ = bodiless_ = invited_ = false;
   }
 
-  /// \return whether `status` has the outcome.
+  /// \return true if `status` has the result.
   bool parse_head(int& status) {
     try {
       const http_step step = parser_.parse(input_.pending());
@@ -231,7 +232,7 @@ class http_conversation {
     if (cause == net_errc::head_too_large) return in_first_line ? 414 : 431;
     if (cause == net_errc::too_many_fields) return 431;
     if (cause == net_errc::unsupported_coding) return 501;
-    // The version is looked at last, once both of these stand there.
+    // The version is checked last, when target and fields are known.
     const http_request_head& head = parser_.head();
     if (in_first_line && is_token(head.method) && !head.target.empty() && head.target.front() == '/' &&
         is_target(head.target))
@@ -256,7 +257,7 @@ class http_conversation {
                  "the body of the request is longer than the limit of " + std::to_string(body_limit_) + " bytes");
   }
 
-  /// Whether the client may still wait for a word before it sends the body.
+  /// Returns true if the client may still wait for a "100 Continue" before it sends the body.
   bool unanswered_invitation() const {
     return !body_ended_ && !invited_ && body_read_ == 0 && parser_.expects_continue();
   }
@@ -296,7 +297,7 @@ class http_conversation {
     return text;
   }
 
-  /// What is known to be left of the request's body; of one whose head was taken.
+  /// Returns the known rest of the request's body, after its head was accepted.
   std::uint64_t announced_left() const {
     const std::uint64_t all = content_length(parser_.head().fields).value_or(0);
     return all > body_read_ ? all - body_read_ : 0;
@@ -307,7 +308,7 @@ class http_conversation {
       const bytes_view part = data.first(std::min(data.size(), slice));
       data = data.subspan(part.size());
       const bool was_broken =
-          std::exchange(broken_, true) || input_.closed();  // until it is known to be well, wherever this ends
+          std::exchange(broken_, true) || input_.closed();  // assumes a failure until the write succeeds
       if (was_broken)
         throw error(errc::io_error, "the client cannot be written to: an earlier write had failed",
                     net_errc::connection_lost);
@@ -343,4 +344,4 @@ class http_conversation {
   bool broken_ = false;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

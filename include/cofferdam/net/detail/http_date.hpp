@@ -10,9 +10,9 @@
 #include <ctime>
 #include <string>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// `Sun, 06 Nov 1994 08:49:37 GMT`, whatever the locale (RFC 9110, 5.6.7).
+/// Returns `Sun, 06 Nov 1994 08:49:37 GMT`, in any locale (RFC 9110, 5.6.7).
 inline std::string http_date(std::time_t when) {
   constexpr std::array<const char*, 7> days{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
   constexpr std::array<const char*, 12> months{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -28,4 +28,4 @@ inline std::string http_date(std::time_t when) {
 }
 inline std::string http_date_now() { return http_date(std::time(nullptr)); }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -38,9 +38,9 @@
 #include <tuple>
 #include <utility>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A request that has been checked and is ready to be sent, once or twice.
+/// A checked request, ready to be sent once or twice.
 class http_outgoing {
  public:
   http_outgoing(http_request request, const connector& peer, bool upgrade) : request_(std::move(request)) {
@@ -59,8 +59,7 @@ class http_outgoing {
       if (given.count("Upgrade") == 0) head.fields.append("Upgrade", "tcp");
     }
     const http_body& body = request_.body();
-    const bool has_size = body.size().has_value();
-    chunked_ = body.present() && !has_size;
+    chunked_ = body.is_chunked();
     if (chunked_) {
       head.fields.append("Transfer-Encoding", "chunked");
     } else if (body.present() || is_expected_to_have_a_body()) {
@@ -77,7 +76,9 @@ class http_outgoing {
     }
     add("\r\n");
     if (!body.pieces() && !body.file() && body.content().size() <= longest_inline) {
+      if (chunked_) add(chunks_begin());
       add(as_text(body.content()));
+      if (chunked_) add(chunks_end());
       whole_ = true;
       begins_body_ = !body.content().empty();
     }
@@ -85,12 +86,23 @@ class http_outgoing {
   }
 
   const http_request& request() const noexcept { return request_; }
-  /// The head, and the body where that is short.
+  /// Returns the head, and the body if it is short.
   std::string_view text() const noexcept { return std::string_view(text_.data(), text_.size()); }
   bool whole() const noexcept { return whole_; }
   bool begins_body() const noexcept { return begins_body_; }
   bool chunked() const noexcept { return chunked_; }
-  /// Whether the caller asked for the connection's end.
+  /// Returns the text before a body of known length that is sent as one chunk; `chunks_end` returns the text after it.
+  std::string chunks_begin() const {
+    const std::uint64_t size = request_.body().size().value_or(0);
+    return size == 0 ? std::string() : http_chunk_head(size);
+  }
+  std::string chunks_end() const {
+    std::string text;
+    if (request_.body().size().value_or(0) != 0) text += http_chunk_end;
+    text += http_last_chunk;
+    return text;
+  }
+  /// Returns true if the caller requested that the connection ends.
   bool closes() const noexcept { return closes_; }
 
  private:
@@ -111,8 +123,8 @@ class http_outgoing {
   bool closes_ = false;
 };
 
-/// Ends a group of the coroutine that reads the head (yields bool: whether it is a refusal) and the one that sends the
-/// body (yields int) once the first has failed or been refused, or the second has failed.
+/// Ends a group of two coroutines: one reads the head (and returns true for a refusal), the other sends the body (and
+/// returns an int). The group ends once the first has failed or was refused, or the second has failed.
 struct until_refused {
   asio::cancellation_type_t operator()(const std::exception_ptr& failure, bool refused) const noexcept {
     return failure || refused ? asio::cancellation_type::terminal : asio::cancellation_type::none;
@@ -152,8 +164,8 @@ class http_exchange_state {
     closes_ = request.closes() || !parser_.keeps_alive();
   }
 
-  /// Whether what has just failed may be tried again: a pooled connection that was dead, and nothing that could be done
-  /// twice by mistake.
+  /// Returns true if the failed request may be repeated: the pooled connection was dead, and the request cannot be
+  /// executed twice.
   bool may_retry(const http_outgoing& request) const noexcept {
     if (!retryable_) return false;
     if (request.request().is_idempotent()) return !request.request().body().pieces() || !body_begun_;
@@ -177,7 +189,7 @@ class http_exchange_state {
     co_return count;
   }
 
-  /// Finds the end of a body that needs no more bytes, so that the connection is free as soon as may be.
+  /// Detects the end of a body that needs no more bytes, so that the connection is free as soon as possible.
   void settle() {
     if (ended_ || upgraded_ || !lease_) return;
     std::exception_ptr failure;
@@ -189,7 +201,7 @@ class http_exchange_state {
     if (failure) fail(failure);
   }
 
-  /// The stream behind an upgrade, with what has come already.
+  /// Returns the stream after an upgrade, with the bytes that have already arrived.
   byte_stream take_stream() {
     const bytes_view early = lease_->pending();
     bytes first(early.begin(), early.end());
@@ -200,7 +212,7 @@ class http_exchange_state {
   }
 
  private:
-  static constexpr std::size_t slice = 256 * 1024;  // each has a time limit of its own
+  static constexpr std::size_t slice = 256 * 1024;  // each slice has its own time limit
   static constexpr std::size_t worth_reading_in_place = 16 * 1024;
 
   awaitable<void> exchange(const http_outgoing& request) {
@@ -230,7 +242,7 @@ class http_exchange_state {
 
   awaitable<bool> send(bytes_view data) { return is_taken(lease_->stream.write(data)); }
 
-  /// \return whether it was taken; if not, there may be an answer that says why.
+  /// \return true if all was written; if not, there may be an answer with the reason.
   awaitable<bool> is_taken(awaitable<void> writing) {
     bool taken = true;
     try {
@@ -242,15 +254,11 @@ class http_exchange_state {
     co_return taken;
   }
 
-  /// \return 1 where all of it was sent.
+  /// \return 1 if all of it was sent.
   awaitable<int> send_body(const http_outgoing& request) {
     const http_body& body = request.request().body();
-    if (body.file()) {
-      const bool sent = co_await send_file(*body.file());
-      co_return sent ? 1 : 0;
-    }
     if (!body.pieces()) {
-      const bool sent = co_await send_sliced(body.content());
+      const bool sent = co_await send_whole(request);
       co_return sent ? 1 : 0;
     }
     std::uint64_t total = 0;
@@ -268,6 +276,22 @@ class http_exchange_state {
       if (!sent) co_return 0;
     }
     co_return 1;
+  }
+
+  /// Sends a body of known length: directly, or as one chunk.
+  awaitable<bool> send_whole(const http_outgoing& request) {
+    const http_body& body = request.request().body();
+    const std::string begin = request.chunked() ? request.chunks_begin() : std::string();
+    const std::string end = request.chunked() ? request.chunks_end() : std::string();
+    bool sent = co_await send_sliced(as_bytes(begin));
+    if (!sent) co_return false;
+    if (body.file())
+      sent = co_await send_file(*body.file());
+    else
+      sent = co_await send_sliced(body.content());
+    if (!sent) co_return false;
+    sent = co_await send_sliced(as_bytes(end));
+    co_return sent;
   }
 
   awaitable<bool> send_sliced(bytes_view data) {
@@ -394,7 +418,7 @@ class http_exchange_state {
     }
   }
 
-  /// Closes the connection and says what has happened.
+  /// Closes the connection and throws the failure with a description.
   [[noreturn]] void fail(const std::exception_ptr& failure) {
     const bool expired = lease_->limit.expired();
     const bool closed = lease_->client_closed;
@@ -431,4 +455,4 @@ class http_exchange_state {
   bool ended_ = false;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

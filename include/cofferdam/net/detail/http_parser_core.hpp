@@ -17,23 +17,24 @@
 #include <string_view>
 #include <utility>
 
-// What requests and responses have in common. Strict where two readers could disagree (RFC 9112, 2.2, 5.1, 6.3, 11.2):
-// lines end in CR LF, no folded lines, no blank before the colon, one length and no other.
+// The common part of requests and responses. Strict where two readers could disagree (RFC 9112, 2.2, 5.1, 6.3, 11.2):
+// lines end in CR LF, no folded lines, no blank before the colon, exactly one length.
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline error http_violation(net_errc cause, const std::string& what) {
   return error(errc::io_error, "the peer's HTTP cannot be taken: " + what, cause);
 }
 inline std::string in_quotes(std::string_view text) { return "\"" + one_line(text, 60) + "\""; }
 
-/// Puts lines together, wherever they were cut, within a sum.
+/// Joins lines that were cut anywhere, up to a total limit.
 class http_lines {
  public:
   http_lines() = default;
   http_lines(std::size_t longest, std::size_t sum) : longest_(longest), left_(sum) {}
 
-  /// Takes bytes up to the end of the line. \return how many.
+  /// Takes bytes up to the end of the line.
+  /// \return their number.
   std::size_t take(std::string_view input) {
     if (whole_) {
       line_.clear();
@@ -83,7 +84,7 @@ inline void add_field(http_fields& fields, const std::string& line, std::size_t 
   fields.append(parse_field(line));
 }
 
-/// The value of `Content-Length`; nothing where there is none. More than one is refused, also where they agree.
+/// Returns the value of `Content-Length`; no value if there is none. More than one is refused, even if they are equal.
 inline std::optional<std::uint64_t> content_length(const http_fields& fields) {
   const std::size_t count = fields.count("Content-Length");
   if (count == 0) return std::nullopt;
@@ -97,7 +98,8 @@ inline std::optional<std::uint64_t> content_length(const http_fields& fields) {
   return value;
 }
 
-/// Whether the fields say that the body is chunked. \throws for every other coding, and next to a length.
+/// Returns true if the body is chunked.
+/// \throws for every other coding, and for a coding together with a length.
 inline bool is_chunked(const http_fields& fields, int minor_version) {
   const std::size_t count = fields.count("Transfer-Encoding");
   if (count == 0) return false;
@@ -113,14 +115,14 @@ inline bool is_chunked(const http_fields& fields, int minor_version) {
 
 enum class body_kind { none, length, chunked, until_close };
 
-/// What one call found.
+/// The result of one call.
 struct body_step {
   bool end = false;
   std::size_t consumed = 0;
   std::string_view data;
 };
 
-/// Takes the body of a message apart.
+/// A parser of the body of a message.
 class http_body_reader {
  public:
   http_body_reader() = default;
@@ -129,13 +131,13 @@ class http_body_reader {
 
   body_kind kind() const noexcept { return kind_; }
   const http_fields& trailers() const noexcept { return trailers_; }
-  /// How many of the next bytes are data, whatever they are.
+  /// Returns the number of next bytes that are certain to be data.
   std::uint64_t certain_data() const noexcept {
     const bool inside = kind_ == body_kind::length || (kind_ == body_kind::chunked && part_ == part::data);
     return inside ? left_ : 0;
   }
 
-  /// The next data, the end, or neither: then all of `input` is consumed.
+  /// Returns the next data or the end. If it returns neither, all of `input` is consumed.
   body_step next(std::string_view input) {
     switch (kind_) {
       case body_kind::none: return {true, 0, {}};
@@ -231,4 +233,4 @@ class http_body_reader {
   http_fields trailers_;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/net/byte_stream.hpp>
@@ -12,9 +13,6 @@
 
 #include <asio/any_io_executor.hpp>
 #include <asio/error.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -22,13 +20,12 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A stream and what has come over it too early.
+/// A stream, and the bytes that were read before they were needed.
 class http_connection {
  public:
   http_connection(byte_stream open, const asio::any_io_executor& executor)
@@ -38,7 +35,8 @@ class http_connection {
 
   bytes_view pending() const noexcept { return bytes_view(buffer_).subspan(begin_, end_ - begin_); }
   void consume(std::size_t count) noexcept { begin_ += count; }
-  /// Reads more; only while nothing is pending. \return 0 at the end of the stream.
+  /// Reads more; only while nothing is pending.
+  /// \return 0 at the end of the stream.
   awaitable<std::size_t> fill() {
     if (buffer_.empty()) buffer_.resize(buffer_size);
     begin_ = 0;
@@ -75,16 +73,17 @@ class http_pool {
   const asio::any_io_executor& executor() const noexcept { return executor_; }
   std::size_t idle() const noexcept { return idle_.size(); }
 
-  /// A connection to use. \param fresh  a new one, whatever is idle.
+  /// Returns a connection to use.
+  /// \param fresh  true: a new connection, even if there are idle ones.
   static awaitable<http_lease> lease(std::shared_ptr<http_pool> self, std::chrono::milliseconds limit, bool fresh);
 
-  /// Nothing more is lent; idle connections are closed.
+  /// Lends no more connections, and closes idle ones.
   void retire() noexcept {
     closed_ = true;
     idle_.clear();
     for (waiter* each : waiters_) each->wake();
   }
-  /// The same, and what is lent fails.
+  /// Does the same, and makes lent connections fail.
   void close() noexcept {
     retire();
     for (http_connection* each : lent_) {
@@ -100,12 +99,10 @@ class http_pool {
  private:
   friend class http_lease;
 
-  /// Somebody who waits until fewer connections are lent; its place may be given to it at any time.
+  /// A request that waits for a free slot. The slot may be granted at any time.
   class waiter {
    public:
-    explicit waiter(http_pool& pool) : pool_(pool), changed_(pool.executor_, time_limit::clock::time_point::max()) {
-      pool_.waiters_.push_back(this);
-    }
+    explicit waiter(http_pool& pool) : pool_(pool), changed_(pool.executor_) { pool_.waiters_.push_back(this); }
     waiter(const waiter&) = delete;
     waiter& operator=(const waiter&) = delete;
     ~waiter() {
@@ -116,20 +113,15 @@ class http_pool {
       granted_ = true;
       wake();
     }
-    void wake() noexcept {
-      try {
-        changed_.cancel();
-      } catch (const std::system_error&) {  // cancelling a timer needs nothing that could be missing
-      }
-    }
+    void wake() noexcept { changed_.notify(); }
     bool granted() const noexcept { return granted_; }
-    /// The place is the lease's now.
+    /// Hands the slot over to the lease.
     void taken() noexcept { granted_ = false; }
-    asio::steady_timer& changed() noexcept { return changed_; }
+    async_event& changed() noexcept { return changed_; }
 
    private:
     http_pool& pool_;
-    asio::steady_timer changed_;
+    async_event changed_;
     bool granted_ = false;
   };
 
@@ -145,8 +137,7 @@ class http_pool {
   static awaitable<void> wait_for_place(std::shared_ptr<http_pool> self) {
     waiter mine(*self);
     while (!mine.granted() && !self->closed_) {
-      std::error_code failure;
-      co_await mine.changed().async_wait(asio::redirect_error(asio::use_awaitable, failure));
+      co_await mine.changed().wait();
       if (!mine.granted() && !self->closed_)
         throw error(errc::cancelled, "cancelled while waiting for a free connection to " + self->peer_.name(),
                     asio::error::operation_aborted);
@@ -155,7 +146,7 @@ class http_pool {
     mine.taken();
   }
 
-  /// An idle connection that still seems to be good; the one that was used last.
+  /// Returns the idle connection that was used last and still seems to be good.
   std::unique_ptr<http_connection> take_idle() {
     const auto now = std::chrono::steady_clock::now();
     while (!idle_.empty()) {
@@ -183,7 +174,7 @@ class http_pool {
   bool closed_ = false;
 };
 
-/// A connection that is lent, and the place that it takes. Gone without `give_back`, it is closed.
+/// A lent connection and its slot. The destructor closes the connection, unless `give_back` was called.
 class http_lease {
  public:
   http_lease() = default;
@@ -200,7 +191,7 @@ class http_lease {
 
   explicit operator bool() const noexcept { return connection_ != nullptr; }
   http_connection* operator->() const noexcept { return connection_.get(); }
-  /// Whether another request has gone over it before.
+  /// Returns true if another request has used it before.
   bool reused() const noexcept { return reused_; }
 
   void drop() noexcept {
@@ -217,7 +208,7 @@ class http_lease {
     one.reset();
     leave();
   }
-  /// The stream, which is the caller's now.
+  /// Returns the stream, which the caller then owns.
   byte_stream take_stream() {
     const std::unique_ptr<http_connection> one = take();
     one->limit.stop();
@@ -266,4 +257,4 @@ inline awaitable<http_lease> http_pool::lease(std::shared_ptr<http_pool> self, s
   co_return lent;
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -28,13 +28,13 @@
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 using http_handler = std::function<awaitable<void>(http_call&)>;
 
 /// One connection of a server: its requests, one after the other, each with a handler that can be cancelled alone.
 ///
-/// Two coroutines hold it: `serve`, and the pump of its input, which notices that the client has gone.
+/// Two coroutines hold it: `serve`, and the pump of its input, which detects the end of the connection.
 class http_served_connection {
  public:
   using clock = std::chrono::steady_clock;
@@ -52,15 +52,16 @@ class http_served_connection {
   http_served_connection(const http_served_connection&) = delete;
   http_served_connection& operator=(const http_served_connection&) = delete;
 
-  /// Since when it has waited for a request, and may be closed for another; never, where it does not.
+  /// Returns the time since which it has waited for a request, and may be closed for another connection; `never` if it
+  /// does not wait.
   clock::time_point idle_since() const noexcept { return idle_since_; }
 
-  /// Ends all of it: cancels the handler, closes the stream.
+  /// Cancels the handler and closes the stream.
   void abort() noexcept {
     aborted_ = true;
     talk_.close();
   }
-  /// No request after the one that a handler has.
+  /// Accepts no request after the current one.
   void stop() noexcept {
     stopping_ = true;
     talk_.last();
@@ -80,7 +81,7 @@ class http_served_connection {
       bool more = true;
       bool answered = false;
       while (more) {
-        // A new one has a moment for its first request.
+        // A new connection has a moment for its first request.
         one.idle_since_ = clock::now() + (first ? std::chrono::seconds(1) : std::chrono::seconds(0));
         one.became_idle_();
         const int status = co_await one.talk_.next_head(first);
@@ -97,14 +98,14 @@ class http_served_connection {
         one.replying_ = !more;
       }
       if (answered) co_await one.talk_.linger();
-    } catch (...) {  // the connection is lost, or was cut off on purpose, which has been reported
+    } catch (...) {  // the connection is lost or was aborted on purpose, which has been reported
     }
     one.request_limit_.stop();
     one.talk_.close();
   }
 
  private:
-  /// \return whether another request may follow.
+  /// \return true if another request may follow.
   awaitable<bool> answer(std::shared_ptr<http_served_connection> self, int status) {
     if (status == 200) status = admit(talk_.parser().head(), settings_, loopback_);
     if (status != 0) {
@@ -124,13 +125,13 @@ class http_served_connection {
     co_return more;
   }
 
-  /// Runs the handler; throws nothing.
+  /// Runs the handler. Does not throw.
   static awaitable<void> handle(std::shared_ptr<http_served_connection> self) {
     http_served_connection& one = *self;
     http_call call(one.talk_);
     one.call_ = &call;
     try {
-      // The client may have left before there was a handler to be cancelled.
+      // The client may have disconnected before there was a handler to cancel.
       if (one.talk_.input().ended()) throw error(errc::cancelled, "the client has gone");
       co_await one.handler_(call);
     } catch (...) {
@@ -139,7 +140,7 @@ class http_served_connection {
     one.call_ = nullptr;
   }
 
-  /// Makes a whole reply of what the handler has left.
+  /// Completes the reply that the handler has left incomplete.
   awaitable<void> settle() {
     using progress = http_conversation::progress;
     const bool none = talk_.replied() == progress::none;
@@ -171,7 +172,7 @@ class http_served_connection {
     co_await talk_.reply(std::move(what));
   }
 
-  /// Whether it comes of the client, or of our own limit: nobody has to be told.
+  /// Returns true if the failure comes from the client or from a time limit, and need not be reported.
   bool is_known(const std::exception_ptr& failure) const {
     if (!overdue_ && talk_.verdict() == 0 && !talk_.input().ended() && !talk_.broken()) return false;
     try {
@@ -191,7 +192,7 @@ class http_served_connection {
     overdue_ = true;
     cancel_.emit(asio::cancellation_type::terminal);
   }
-  /// The one place, beside the time limit, that cancels a handler: never inside one.
+  /// The only place, beside the time limit, that cancels a handler. Never called inside a handler.
   void client_left() {
     if (call_ == nullptr || (call_->ignores_departure_ && !aborted_)) return;
     cancel_.emit(asio::cancellation_type::terminal);
@@ -208,10 +209,11 @@ class http_served_connection {
   std::exception_ptr failure_;
   clock::time_point idle_since_ = clock::time_point::max();
   bool loopback_;
-  bool replying_ = false;  // or running a handler, or draining, or lingering: not waiting for a head
+  // true while running a handler, replying, draining or lingering; false while waiting for a head
+  bool replying_ = false;
   bool stopping_ = false;
   bool overdue_ = false;
   bool aborted_ = false;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

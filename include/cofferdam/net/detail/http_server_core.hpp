@@ -3,20 +3,16 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/shielded.hpp>
+#include <cofferdam/core/with_cleanup.hpp>
 #include <cofferdam/net/detail/http_served_connection.hpp>
 #include <cofferdam/net/http_server_settings.hpp>
 #include <cofferdam/net/listener.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/cancellation_type.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/error.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -29,15 +25,18 @@
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// What the coroutines of a server share: its listeners, its connections, and whether it is over.
+/// The state that the coroutines of a server share: its listeners, its connections, and its end.
 class http_server_core : public std::enable_shared_from_this<http_server_core> {
  public:
   using clock = std::chrono::steady_clock;
 
   http_server_core(asio::any_io_executor executor, http_handler handler, http_server_settings settings)
-      : executor_(std::move(executor)), handler_(std::move(handler)), settings_(std::move(settings)) {
+      : executor_(std::move(executor)),
+        handler_(std::move(handler)),
+        settings_(std::move(settings)),
+        changed_(executor_) {
     if (!handler_) throw error(errc::invalid_argument, "http_server: the handler is empty");
     check_lists(settings_);
   }
@@ -47,18 +46,18 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
   void listen(listener where) {
     if (running_ || stopping_)
       throw error(errc::invalid_argument, "http_server: it takes no listener once it runs or was stopped");
-    static_cast<void>(where.name());  // throws where there is none
+    static_cast<void>(where.name());  // throws if there is no listener
     listeners_.push_back(std::move(where));
   }
 
-  /// Takes no more connections, and no more requests on those there are.
+  /// Accepts no more connections, and no more requests on existing ones.
   void begin_stop() noexcept {
     if (std::exchange(stopping_, true)) return;
     for (listener& each : listeners_) each.close();
     for (const auto& each : connections_) each->stop();
-    wake();
+    changed_.notify();
   }
-  /// Takes nothing from anybody any more; what runs is cancelled, or finds its connection closed.
+  /// Ends all connections at once. Handlers are cancelled, or find their connection closed.
   void abort() noexcept {
     begin_stop();
     for (const auto& each : connections_) each->abort();
@@ -71,12 +70,13 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
     if (!core.stopping_) {
       for (listener& each : core.listeners_) core.spawn_acceptor(each);
     }
-    // A cancelled coroutine could not even begin to wait for the end.
-    const bool throws = co_await asio::this_coro::throw_if_cancelled();
-    co_await asio::this_coro::throw_if_cancelled(false);
-    const bool whole = co_await core.over_by(clock::time_point::max());
-    if (!whole) co_await end_at_once(self);
-    co_await asio::this_coro::throw_if_cancelled(throws);
+    bool whole = false;
+    const auto waits = [&]() -> awaitable<void> { whole = co_await core.over_by(clock::time_point::max()); };
+    const auto ends = [&]() -> awaitable<void> {
+      if (whole) return {};
+      return end_at_once(self);
+    };
+    co_await with_cleanup(waits, ends);
     if (!whole) throw error(errc::cancelled, "the HTTP server was cancelled; everything of it has ended");
     if (core.failure_) std::rethrow_exception(core.failure_);
   }
@@ -85,85 +85,44 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
     http_server_core& core = *self;
     core.begin_stop();
     const clock::time_point due = clock::now() + core.settings_.stop_time();
-    const bool throws = co_await asio::this_coro::throw_if_cancelled();
-    co_await asio::this_coro::throw_if_cancelled(false);
-    bool whole = co_await core.over_by(due);
-    if (whole) {
+    bool whole = false;
+    const auto waits = [&]() -> awaitable<void> {
+      const bool in_time = co_await core.over_by(due);
+      if (!in_time) co_return;
       core.abort();
-      const bool ended = co_await core.over_by(clock::time_point::max());
-      whole = ended;
-    }
-    if (!whole) co_await end_at_once(self);
-    co_await asio::this_coro::throw_if_cancelled(throws);
+      whole = co_await core.over_by(clock::time_point::max());
+    };
+    const auto ends = [&]() -> awaitable<void> {
+      if (whole) return {};
+      return end_at_once(self);
+    };
+    co_await with_cleanup(waits, ends);
     if (!whole)
       throw error(errc::cancelled, "stopping the HTTP server was cancelled; everything of it was ended at once");
   }
 
  private:
-  /// A coroutine that waits for anything to change.
-  class waiter {
-   public:
-    waiter(http_server_core& core, clock::time_point due)
-        : core_(core), at_(core.waiting_.emplace(core.waiting_.end(), core.executor_, due)) {}
-    waiter(const waiter&) = delete;
-    waiter& operator=(const waiter&) = delete;
-    ~waiter() { core_.waiting_.erase(at_); }
-    asio::steady_timer& timer() const noexcept { return *at_; }
-
-   private:
-    http_server_core& core_;
-    std::list<asio::steady_timer>::iterator at_;
-  };
-
-  /// \return false where the coroutine was cancelled.
-  awaitable<bool> changes(clock::time_point due) {
-    const waiter mine(*this, due);
-    std::error_code woken;
-    co_await mine.timer().async_wait(asio::redirect_error(asio::use_awaitable, woken));
-    const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-    co_return state.cancelled() == asio::cancellation_type::none;
-  }
-
-  /// Waits for the end, or for `due`. \return false where the coroutine was cancelled, which throws nothing here.
+  /// Waits for the end, or until `due`.
+  /// \return false if the coroutine was cancelled, which throws nothing here.
   awaitable<bool> over_by(clock::time_point due) {
     bool whole = true;
     while (whole && !over() && clock::now() < due) {
-      const bool more = co_await changes(due);
-      whole = more;
+      const wait_result ended = co_await changed_.wait(due);
+      whole = ended != wait_result::cancelled;
     }
     co_return whole;
   }
 
-  /// What `shielded` wants.
-  class until_over {
-   public:
-    explicit until_over(std::shared_ptr<http_server_core> core) : core_(std::move(core)) {}
-    awaitable<void> operator()() { return wait(core_); }
-
-   private:
-    static awaitable<void> wait(std::shared_ptr<http_server_core> core) {
-      while (!core->over()) {
-        const bool whole = co_await core->changes(clock::time_point::max());
-        static_cast<void>(whole);
-      }
-    }
-    std::shared_ptr<http_server_core> core_;
-  };
-  static awaitable<void> end_at_once(std::shared_ptr<http_server_core> self) {
+  /// Ends everything now, and waits for the end.
+  static awaitable<void> end_at_once(const std::shared_ptr<http_server_core>& self) {
     self->abort();
-    until_over work(std::move(self));
-    co_await detail::shielded(std::move(work));
+    return until_over(self);
+  }
+  static awaitable<void> until_over(std::shared_ptr<http_server_core> self) {
+    while (!self->over()) co_await self->changed_.wait();
   }
 
   bool over() const noexcept { return stopping_ && acceptors_ == 0 && connections_.empty(); }
-  void wake() noexcept {
-    for (asio::steady_timer& each : waiting_) {
-      try {
-        each.cancel();
-      } catch (const std::system_error&) {  // a timer that cannot be cancelled has nobody waiting
-      }
-    }
-  }
 
   void spawn_acceptor(listener& from) {
     ++acceptors_;
@@ -171,7 +130,7 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
       --core->acceptors_;
       if (failure && !core->failure_) core->failure_ = failure;
       if (failure) core->abort();
-      core->wake();
+      core->changed_.notify();
     };
     asio::co_spawn(executor_, accept_from(shared_from_this(), from), ended);
   }
@@ -191,22 +150,18 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
       if (failure) {
         if (!is_passing(failure)) std::rethrow_exception(failure);
         const clock::time_point due = clock::now() + std::chrono::milliseconds(50);
-        while (!core.stopping_ && clock::now() < due) {
-          const bool whole = co_await core.changes(due);
-          static_cast<void>(whole);
-        }
+        while (!core.stopping_ && clock::now() < due) co_await core.changed_.wait(due);
         continue;
       }
       while (core.connections_.size() >= core.settings_.connections() && !core.stopping_) {
         core.close_the_most_idle();
-        const bool whole = co_await core.changes(clock::now() + std::chrono::milliseconds(500));
-        static_cast<void>(whole);
+        co_await core.changed_.wait(clock::now() + std::chrono::milliseconds(500));
       }
       if (!core.stopping_) core.take(std::move(stream), from.is_loopback());
     }
   }
 
-  /// Whether accepting may go well again: a peer that has gone, or something of which the system has too little.
+  /// Returns true if a failure to accept is temporary: the peer has disconnected, or the system lacks resources.
   static bool is_passing(const std::exception_ptr& failure) {
     try {
       std::rethrow_exception(failure);
@@ -232,10 +187,10 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
                                                               became_idle_, loopback);
     connections_.push_back(one.get());
     const auto at = std::prev(connections_.end());
-    // Gone from the list when both coroutines have ended, or were destroyed with their context.
+    // Removed from the list when both coroutines have ended, or were destroyed with their context.
     const std::shared_ptr<void> both(nullptr, [core = shared_from_this(), at](void*) {
       core->connections_.erase(at);
-      core->wake();
+      core->changed_.notify();
     });
     const auto ended = [core = shared_from_this(), one, both](const std::exception_ptr&) {};  // neither throws
     asio::co_spawn(executor_, http_served_connection::pump(one), ended);
@@ -245,17 +200,17 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
   asio::any_io_executor executor_;
   http_handler handler_;
   http_server_settings settings_;
-  // Somebody who waits for room may have it now.
+  // A new connection that waits for room may get it now.
   std::function<void()> became_idle_ = [this] {
-    if (connections_.size() >= settings_.connections()) wake();
+    if (connections_.size() >= settings_.connections()) changed_.notify();
   };
   std::list<listener> listeners_;
   std::list<http_served_connection*> connections_;
-  std::list<asio::steady_timer> waiting_;
+  async_event changed_;
   std::exception_ptr failure_;
   std::size_t acceptors_ = 0;
   bool running_ = false;
   bool stopping_ = false;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

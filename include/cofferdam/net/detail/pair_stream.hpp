@@ -26,9 +26,9 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// One end to read from and one to write to, and what has to live as long as they do.
+/// A stream of a readable and a writable end, and of an object that must live as long as they do.
 template <class Readable, class Writable, class Owner>
 class pair_stream final : public byte_stream::implementation {
  public:
@@ -84,7 +84,7 @@ class pair_stream final : public byte_stream::implementation {
     close_write_end();
     try {
       readable_.close();
-    } catch (const std::system_error&) {  // it is closed all the same
+    } catch (const std::system_error&) {  // closed in any case
     }
   }
 
@@ -102,7 +102,7 @@ class pair_stream final : public byte_stream::implementation {
     if (std::exchange(write_closed_, true)) return;
     try {
       writable_.close();
-    } catch (const std::system_error&) {  // it is closed all the same
+    } catch (const std::system_error&) {  // closed in any case
     }
   }
 
@@ -114,4 +114,4 @@ class pair_stream final : public byte_stream::implementation {
   bool closed_ = false;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

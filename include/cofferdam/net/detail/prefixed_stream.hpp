@@ -12,9 +12,9 @@
 #include <span>
 #include <utility>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A stream of which some bytes were read too early.
+/// A stream of which some bytes were read before they were needed.
 class prefixed_stream final : public byte_stream::implementation {
  public:
   prefixed_stream(bytes first, byte_stream rest) : first_(std::move(first)), rest_(std::move(rest)) {}
@@ -53,4 +53,4 @@ class prefixed_stream final : public byte_stream::implementation {
   byte_stream rest_;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

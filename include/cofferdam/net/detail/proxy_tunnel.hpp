@@ -27,7 +27,7 @@
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline error proxy_error(const http_proxy& proxy, const std::string& name, const std::string& why,
                          std::error_code cause) {
@@ -37,7 +37,8 @@ inline error proxy_error(const http_proxy& proxy, const std::string& name, const
                cause);
 }
 
-/// Whether the proxy has opened the tunnel. \param head  of its answer.
+/// Throws unless the proxy has opened the tunnel.
+/// \param head  of its answer.
 inline void require_tunnel(const http_proxy& proxy, const std::string& name, const http_response_head& head) {
   if (head.ok()) return;
   std::string why = "it refuses: " + std::to_string(head.status) + " " + one_line(head.reason, 100);
@@ -47,7 +48,8 @@ inline void require_tunnel(const http_proxy& proxy, const std::string& name, con
   throw proxy_error(proxy, name, why, make_error_code(net_errc::proxy_refused));
 }
 
-/// Asks a proxy for a tunnel to a host. \return a socket whose other end is that host.
+/// Connects to a host through a proxy.
+/// \return a socket whose other end is that host.
 /// \par Source  RFC 9110, 9.3.6.
 inline awaitable<asio::ip::tcp::socket> connect_by_proxy(http_proxy proxy, std::string host, std::uint16_t port,
                                                          std::string name, asio::any_io_executor executor,
@@ -59,7 +61,7 @@ inline awaitable<asio::ip::tcp::socket> connect_by_proxy(http_proxy proxy, std::
   if (!proxy.authorization().empty()) request += "Proxy-Authorization: " + proxy.authorization() + "\r\n";
   request += "\r\n";
   time_limit limit(executor, [&socket] {
-    std::error_code ignored;  // it is closed all the same
+    std::error_code ignored;  // closed in any case
     socket.close(ignored);
   });
   limit.arm_until(due);
@@ -76,7 +78,7 @@ inline awaitable<asio::ip::tcp::socket> connect_by_proxy(http_proxy proxy, std::
   require(failure);
   http_response_parser parser("CONNECT");
   for (;;) {
-    // A byte at a time: what comes behind the head is the host's.
+    // One byte at a time: the bytes after the head come from the host.
     std::array<std::byte, 1> piece{};
     const asio::mutable_buffer room(piece.data(), piece.size());
     co_await socket.async_read_some(room, asio::redirect_error(asio::use_awaitable, failure));
@@ -94,4 +96,4 @@ inline awaitable<asio::ip::tcp::socket> connect_by_proxy(http_proxy proxy, std::
   co_return std::move(socket);
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

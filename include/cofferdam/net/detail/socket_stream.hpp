@@ -25,7 +25,7 @@
 #include <sys/sendfile.h>
 #include <sys/types.h>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// A connected stream socket of either family.
 template <class Socket>
@@ -44,7 +44,7 @@ class socket_stream final : public byte_stream::implementation {
   }
 
   awaitable<void> write(bytes_view data) override {
-    // asio::async_write takes 64 KiB at a time, and a turn of the loop for each.
+    // asio::async_write sends 64 KiB at a time, and needs a turn of the loop for each.
     constexpr std::size_t at_once = std::size_t{256} * 1024;
     std::error_code failure;
     while (!data.empty()) {
@@ -57,7 +57,7 @@ class socket_stream final : public byte_stream::implementation {
   }
 
   awaitable<void> send_file(int file, std::uint64_t offset, std::uint64_t count) override {
-    constexpr std::uint64_t at_once = std::uint64_t{1024} * 1024;  // then others on this executor have their turn
+    constexpr std::uint64_t at_once = std::uint64_t{1024} * 1024;  // then other work on this executor has its turn
     std::error_code failure;
     socket_.native_non_blocking(true, failure);
     if (failure) throw stream_error(peer_, "writing", failure, closed_);
@@ -71,13 +71,13 @@ class socket_stream final : public byte_stream::implementation {
       if (sent > 0) {
         offset += static_cast<std::uint64_t>(sent);
         count -= static_cast<std::uint64_t>(sent);
-      } else if (number == EINVAL || number == ENOSYS) {  // this file system has no such way
+      } else if (number == EINVAL || number == ENOSYS) {  // not supported by this file system
         co_await send_by_pieces(file, offset, count);
         co_return;
       } else if (number != EAGAIN && number != EINTR) {
         throw stream_error(peer_, "writing", std::error_code(number, std::system_category()), closed_);
       }
-      // Also where all was taken: so that cancellation is seen, and nobody waits for the whole file.
+      // Also if all was sent, so that a cancellation is detected and other work need not wait for the whole file.
       co_await socket_.async_wait(Socket::wait_write, asio::redirect_error(asio::use_awaitable, failure));
       if (failure) throw stream_error(peer_, "writing", failure, closed_);
     }
@@ -93,7 +93,7 @@ class socket_stream final : public byte_stream::implementation {
 
   void close() noexcept override {
     closed_ = true;
-    std::error_code ignored;  // it is closed all the same
+    std::error_code ignored;  // closed in any case
     socket_.close(ignored);
   }
 
@@ -105,4 +105,4 @@ class socket_stream final : public byte_stream::implementation {
   bool closed_ = false;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

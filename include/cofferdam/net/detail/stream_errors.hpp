@@ -11,9 +11,10 @@
 
 #include <poll.h>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// What a stream throws. \param closed  whether this side has closed it: then an aborted operation is no cancellation.
+/// Makes the error of a stream.
+/// \param closed  true if this side has closed the stream: an aborted operation is then not a cancellation.
 inline error stream_error(const std::string& peer, const char* doing, std::error_code cause, bool closed) {
   if (closed)
     return error(errc::io_error, peer + ": closed by this side while " + doing, asio::error::operation_aborted);
@@ -22,7 +23,7 @@ inline error stream_error(const std::string& peer, const char* doing, std::error
   return error(errc::io_error, peer + ": lost while " + doing + ": " + cause.message(), cause);
 }
 
-/// Whether a descriptor has nothing to read, not even an end.
+/// Returns true if a descriptor has nothing to read, and is not at its end.
 inline bool is_quiet_descriptor(int fd) noexcept {
   if (fd < 0) return false;
   pollfd one{};
@@ -31,4 +32,4 @@ inline bool is_quiet_descriptor(int fd) noexcept {
   return ::poll(&one, 1, 0) == 0;
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -14,13 +14,13 @@
 #include <string_view>
 #include <system_error>
 
-// What a block of a tar archive looks like: POSIX pax(1), and GNU tar's manual for base-256 numbers.
+// The layout of a block in a tar archive: POSIX pax(1), and GNU tar's manual for base-256 numbers.
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline constexpr std::size_t tar_block = 512;
 
-/// Where a value stands in a header.
+/// The position of a value in a header.
 struct tar_field {
   std::size_t at;
   std::size_t size;
@@ -39,21 +39,22 @@ inline constexpr tar_field tar_prefix{345, 155};
 
 inline constexpr std::string_view tar_posix_magic{"ustar\0", 6};
 
-/// How many bytes of zeros follow `size` bytes of data.
+/// Returns the number of zero bytes after `size` bytes of data.
 inline constexpr std::size_t tar_padding(std::uint64_t size) noexcept {
-  return static_cast<std::size_t>((tar_block - size % tar_block) % tar_block);
+  return (tar_block - size % tar_block) % tar_block;
 }
 
-/// The text before the first NUL.
+/// Returns the text before the first NUL.
 inline std::string_view until_nul(std::string_view field) noexcept { return field.substr(0, field.find('\0')); }
 
-/// A number as GNU tar writes those that octal digits cannot hold: big-endian two's complement, the top bit set.
+/// Parses a number in GNU tar's form for numbers that octal digits cannot hold: big-endian two's complement, with the
+/// top bit set.
 inline std::optional<std::int64_t> tar_base_256(std::string_view field) noexcept {
   const auto first = static_cast<unsigned char>(field.front());
   const bool negative = (first & 0x40U) != 0;
   const std::uint64_t fill = negative ? 0xff : 0;
   std::uint64_t value = negative ? ~std::uint64_t{0} : 0;
-  // What is shifted out at the top must be nothing but the sign.
+  // The bits that are shifted out at the top must all be sign bits.
   for (std::size_t i = 0; i < field.size(); ++i) {
     const std::uint64_t digit =
         i == 0 ? ((first & 0x7fU) | (negative ? 0x80U : 0U)) : static_cast<unsigned char>(field[i]);
@@ -64,7 +65,7 @@ inline std::optional<std::int64_t> tar_base_256(std::string_view field) noexcept
   return static_cast<std::int64_t>(value);
 }
 
-/// The number in a field of a header; nothing where there is none. A field that is all blank or NUL is 0.
+/// Parses the number in a field of a header; no value if it is not valid. A field of only blanks or NULs is 0.
 inline std::optional<std::int64_t> tar_number(std::string_view field) noexcept {
   if ((static_cast<unsigned char>(field.front()) & 0x80U) != 0) return tar_base_256(field);
   const std::size_t begin = std::min(field.find_first_not_of(' '), field.size());
@@ -75,8 +76,8 @@ inline std::optional<std::int64_t> tar_number(std::string_view field) noexcept {
   return value;
 }
 
-/// What the checksum of a header has to be: the sum of its bytes, the checksum itself taken as blanks. Early writers
-/// summed signed characters.
+/// The checksums of a header: the sum of its bytes, with the checksum field as blanks; also with signed characters, as
+/// early writers computed it.
 struct tar_sums {
   std::int64_t of_unsigned = 0;
   std::int64_t of_signed = 0;
@@ -92,7 +93,7 @@ inline tar_sums tar_sums_of(std::string_view block) noexcept {
   return sums;
 }
 
-/// A decimal number, whole; nothing for anything else.
+/// Parses a whole decimal number; no value for anything else.
 template <class T>
 std::optional<T> decimal(std::string_view text) noexcept {
   T value{};
@@ -107,7 +108,7 @@ struct pax_record {
   std::string_view value;
 };
 
-/// Takes the first record off `rest`; nothing, where it is none.
+/// Takes the first record from `rest`; no value if it is not valid.
 inline std::optional<pax_record> take_pax_record(std::string_view& rest) noexcept {
   const std::size_t blank = rest.substr(0, 12).find(' ');
   if (blank == std::string_view::npos) return std::nullopt;
@@ -120,4 +121,4 @@ inline std::optional<pax_record> take_pax_record(std::string_view& rest) noexcep
   return pax_record{record.substr(0, equals), record.substr(equals + 1, record.size() - equals - 2)};
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

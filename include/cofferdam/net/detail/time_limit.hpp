@@ -14,10 +14,10 @@
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Calls a function when a time is over, as a rule one that closes what is waited for. Moving the time costs a clock's
-/// reading: the timer runs on and looks again when it is due.
+/// Calls a function when a time limit expires, usually to close the object that is awaited. Moving the limit costs only
+/// a reading of the clock: the timer runs on and checks again when it expires.
 class time_limit {
  public:
   using clock = std::chrono::steady_clock;
@@ -33,7 +33,8 @@ class time_limit {
   }
   ~time_limit() { stop(); }
 
-  /// From now on. \param limit  nothing: no limit.
+  /// Sets the limit, counted from now.
+  /// \param limit  no value: no limit.
   void arm(std::optional<std::chrono::milliseconds> limit) {
     if (!limit || *limit > std::chrono::hours(24 * 365)) return disarm();
     arm_until(clock::now() + *limit);
@@ -46,14 +47,14 @@ class time_limit {
   void disarm() noexcept {
     if (state_) state_->due = clock::time_point::max();
   }
-  /// No limit, and no timer that would keep the context running.
+  /// Removes the limit, and the timer, which would keep the context running.
   void rest() noexcept {
     if (!state_) return;
     disarm();
     state_->running = false;
     try {
       state_->timer.cancel();
-    } catch (const std::system_error&) {  // a timer that cannot be cancelled finds nothing to do
+    } catch (const std::system_error&) {  // a timer that was not cancelled has no effect
     }
   }
   /// Never calls the function any more.
@@ -79,7 +80,7 @@ class time_limit {
     self->running = true;
     self->timer.expires_at(self->due);
     self->timer.async_wait([self](std::error_code failure) {
-      if (failure) return;  // stopped, or set to an earlier time
+      if (failure) return;  // stopped, or moved to an earlier time
       self->running = false;
       if (self->due == clock::time_point::max() || !self->expire) return;
       if (clock::now() < self->due) return wait(self);
@@ -91,4 +92,4 @@ class time_limit {
   std::shared_ptr<state> state_;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -4,7 +4,7 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/net/byte_stream.hpp>
-#include <cofferdam/net/detail/listening.hpp>
+#include <cofferdam/net/detail/socket_listening.hpp>
 #include <cofferdam/net/detail/tls_stream.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -15,9 +15,9 @@
 #include <string>
 #include <utility>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// TCP whose streams speak TLS.
+/// A TCP listener whose streams use TLS.
 class tls_listening final : public tcp_listening {
  public:
   tls_listening(const asio::any_io_executor& executor, const std::string& address, std::uint16_t port,
@@ -36,4 +36,4 @@ class tls_listening final : public tcp_listening {
   tls_identity identity_;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -8,6 +8,7 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/detail/connect.hpp>
+#include <cofferdam/net/detail/pem_source.hpp>
 #include <cofferdam/net/detail/proxy_tunnel.hpp>
 #include <cofferdam/net/detail/stream_errors.hpp>
 #include <cofferdam/net/detail/time_limit.hpp>
@@ -43,37 +44,26 @@
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// PEM text, or the file that it is in.
-class pem_source {
- public:
-  pem_source() = default;
-  pem_source(std::string text, bool is_path) : text_(std::move(text)), is_path_(is_path), given_(true) {}
+inline std::string pem_source::name() const {
+  return is_path_ ? "the file \"" + one_line(text_) + "\"" : std::string("the PEM text");
+}
 
-  bool given() const noexcept { return given_; }
-  /// How sentences call it; never the text.
-  std::string name() const { return is_path_ ? "the file \"" + one_line(text_) + "\"" : std::string("the PEM text"); }
-  std::string load(const char* what) const {
-    if (!is_path_) return text_;
-    constexpr std::size_t most = 1024 * 1024;
-    std::ifstream file(text_, std::ios::binary);
-    std::string content(most + 1, '\0');
-    file.read(content.data(), static_cast<std::streamsize>(content.size()));
-    content.resize(static_cast<std::size_t>(file.gcount()));
-    if (content.empty() || content.size() > most || file.bad())
-      throw error(errc::invalid_argument,
-                  std::string("TLS: ") + name() + " for " + what + " cannot be read, is empty or is longer than 1 MiB");
-    return content;
-  }
+inline std::string pem_source::load(const char* what) const {
+  if (!is_path_) return text_;
+  constexpr std::size_t most = 1024 * 1024;
+  std::ifstream file(text_, std::ios::binary);
+  std::string content(most + 1, '\0');
+  file.read(content.data(), static_cast<std::streamsize>(content.size()));
+  content.resize(static_cast<std::size_t>(file.gcount()));
+  if (content.empty() || content.size() > most || file.bad())
+    throw error(errc::invalid_argument,
+                std::string("TLS: ") + name() + " for " + what + " cannot be read, is empty or is longer than 1 MiB");
+  return content;
+}
 
- private:
-  std::string text_;
-  bool is_path_ = false;
-  bool given_ = false;
-};
-
-/// What every connection of one connector shares; never changed once it is made.
+/// The settings that all connections of one connector share; immutable.
 class tls_identity {
  public:
   tls_identity(const pem_source& trusted, const pem_source& chain, const pem_source& key, bool verify)
@@ -84,7 +74,7 @@ class tls_identity {
     if (SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION) != 1)
       throw error(errc::invalid_argument, "TLS: OpenSSL has no TLS 1.2");
     SSL_CTX_set_verify(native, verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
-    // Without this OpenSSL asks the terminal for an encrypted key's password.
+    // Otherwise OpenSSL would prompt on the terminal for an encrypted key's password.
     SSL_CTX_set_default_passwd_cb(native, [](char*, int, int, void*) { return 0; });
     std::error_code failure;
     if (trusted.given()) {
@@ -98,7 +88,7 @@ class tls_identity {
     if (!chain.given()) return;
     load_certificate(chain, key, "client");
   }
-  /// A server's: shows its certificate, and asks for none.
+  /// The settings of a server: it has a certificate, and requires none.
   tls_identity(const pem_source& chain, const pem_source& key)
       : context_(std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server)),
         verifies_(false),
@@ -130,7 +120,7 @@ class tls_identity {
                   "TLS: the key in " + key.name() + " does not belong to the " + whose + " certificate");
   }
 
-  // The text lives until the statement's end, which is when it has been read.
+  // The text lives until the end of the statement, when it has been read.
   static asio::const_buffer buffer(const std::string& text) { return asio::const_buffer(text.data(), text.size()); }
   static void check(std::error_code failure, const pem_source& from, const std::string& what) {
     ERR_clear_error();
@@ -159,7 +149,7 @@ inline net_errc verdict_code(long verdict) noexcept {
   }
 }
 
-/// Whether the peer has sent an alert that says that it misses, or does not like, our certificate.
+/// Returns true if the peer has sent an alert about a missing or refused client certificate.
 inline bool wants_certificate(std::error_code cause) noexcept {
   if (cause.category() != asio::error::get_ssl_category()) return false;
   switch (ERR_GET_REASON(static_cast<unsigned long>(static_cast<unsigned int>(cause.value())))) {
@@ -202,7 +192,7 @@ class tls_stream final : public byte_stream::implementation {
   tls_stream(asio::ip::tcp::socket socket, const tls_identity& identity, std::string peer)
       : identity_(identity), stream_(std::move(socket), identity_.context()), peer_(std::move(peer)) {}
 
-  /// \param expected  the name or address that the certificate has to be for.
+  /// \param expected  the name or address for which the certificate must be.
   void expect(const std::string& expected) {
     SSL* native = stream_.native_handle();
     std::error_code not_an_address;
@@ -220,7 +210,7 @@ class tls_stream final : public byte_stream::implementation {
     if (done != 1) throw error(errc::io_error, peer_ + ": TLS cannot be told whom to expect");
   }
 
-  /// The other side is the client: the first read makes the handshake.
+  /// Makes this the server's side: the first read makes the handshake.
   void expect_client() {
     is_server_ = true;
     SSL_set_accept_state(stream_.native_handle());
@@ -258,8 +248,8 @@ class tls_stream final : public byte_stream::implementation {
     if (failure) throw translated("writing", failure);
   }
 
-  /// Asio's own shutdown waits for the peer's answer, and fails where data comes first; SSL_shutdown alone leaves the
-  /// alert in Asio's buffer. So the alert is made into a buffer of ours and sent from there.
+  /// Asio's own shutdown waits for the peer's answer, and fails if data arrives first. SSL_shutdown alone leaves the
+  /// alert in Asio's buffer. So the alert is written into a separate buffer and sent from there.
   awaitable<void> shutdown_send() override {
     if (closed_) throw translated("ending what is sent", asio::error::operation_aborted);
     if (std::exchange(ended_, true)) co_return;
@@ -283,7 +273,7 @@ class tls_stream final : public byte_stream::implementation {
 
  private:
   void close_socket() noexcept {
-    std::error_code ignored;  // it is closed all the same
+    std::error_code ignored;  // closed in any case
     stream_.next_layer().close(ignored);
   }
 
@@ -328,7 +318,7 @@ class tls_stream final : public byte_stream::implementation {
     return error(errc::io_error, what + "the TLS handshake failed: " + cause.message(), cause);
   }
 
-  /// What TLS 1.2 servers say to a client without a certificate, among other things.
+  /// Returns true for an alert that TLS 1.2 servers send, among other reasons, if the client certificate is missing.
   bool is_handshake_alert(std::error_code cause) noexcept {
     return cause.category() == asio::error::get_ssl_category() &&
            ERR_GET_REASON(static_cast<unsigned long>(static_cast<unsigned int>(cause.value()))) ==
@@ -370,7 +360,7 @@ inline awaitable<byte_stream> connect_tls(std::string host, std::uint16_t port, 
   co_return byte_stream(std::move(stream));
 }
 
-/// What a connector by TLS holds.
+/// The settings of a connector by TLS.
 class tls_recipe {
  public:
   tls_recipe(std::string host, std::uint16_t port, std::string name, std::string expected, tls_identity identity,
@@ -394,4 +384,4 @@ class tls_recipe {
   std::uint16_t port_;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

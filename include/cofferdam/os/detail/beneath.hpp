@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/core/entry.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/os/path_error.hpp>
 #include <cofferdam/os/unique_fd.hpp>
@@ -25,18 +25,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Who keeps a path beneath a directory.
+/// The way in which a path is kept beneath a directory.
 enum class path_resolution {
-  kernel,     ///< `openat2(RESOLVE_BENEATH)`, and `component` where the kernel or a filter does not let us have it
-  component,  ///< name by name from held descriptors, symbolic links read by us: slower, works on every kernel
+  kernel,  ///< `openat2(RESOLVE_BENEATH)`; `component` if the kernel or a filter does not allow this call
+  /// name by name from open descriptors, with symbolic links read by this program: slower, works on every kernel
+  component,
 };
 
-/// What symbolic links in a path do.
+/// The treatment of symbolic links in a path.
 enum class link_policy {
-  follow,  ///< are followed as long as they stay beneath the directory
-  refuse,  ///< are an error, wherever in the path they stand
+  follow,  ///< followed as long as they stay beneath the directory
+  refuse,  ///< an error, anywhere in the path
 };
 
 namespace detail {
@@ -73,7 +74,8 @@ inline int openat2_once(int directory, const char* path, int flags, link_policy 
   return static_cast<int>(::syscall(SYS_openat2, directory, path, &how, sizeof how));
 }
 
-// Reads the link that an O_PATH descriptor stands for, so that nobody can swap it. Empty, with `errno` set, on failure.
+// Reads the link that an O_PATH descriptor refers to, so that it cannot be replaced meanwhile. Empty, with `errno` set,
+// on failure.
 inline std::string read_link(int link) {
   std::array<char, longest_path + 1> target{};
   const ssize_t length = ::readlinkat(link, "", target.data(), target.size());
@@ -81,18 +83,18 @@ inline std::string read_link(int link) {
   return std::string(target.data(), static_cast<std::size_t>(length));
 }
 
-// The walk. Every step opens one single name with O_NOFOLLOW from a descriptor that is known to be beneath the root, so
-// no swap can lead out; `..` in a link goes back to the root and down again, which needs no trust in what `..` is on
-// disk.
+// The walk. Every step opens one name with O_NOFOLLOW from a descriptor that is known to be beneath the root, so a
+// replaced name cannot lead out. A `..` in a link restarts at the root and goes down again, so the `..` on disk need
+// not be trusted.
 class component_walk {
  public:
   component_walk(int root, std::string_view path, link_policy links)
       : root_(root),
-        most_links_(links == link_policy::refuse ? 0 : 40) {  // 40: as the kernel has it, path_resolution(7)
+        most_links_(links == link_policy::refuse ? 0 : 40) {  // 40: the limit of the kernel, path_resolution(7)
     prepend(path);
   }
 
-  // A descriptor, or -1 with `errno` set.
+  // Returns a descriptor, or -1 with `errno` set.
   int open(int flags) {
     flags |= O_CLOEXEC;
     while (!pending_.empty()) {
@@ -124,7 +126,7 @@ class component_walk {
   }
 
  private:
-  static constexpr std::size_t most_steps = 65536;  // what 40 long links full of `..` could cost otherwise
+  static constexpr std::size_t most_steps = 65536;  // a bound for 40 long links full of `..`
 
   int here() const noexcept { return at_ ? at_.get() : root_; }
 
@@ -141,7 +143,7 @@ class component_walk {
   int open_last(const std::string& name, int flags, const struct stat& expected) {
     unique_fd fd(open_retried(here(), name.c_str(), flags | O_NOFOLLOW));
     if (!fd) {
-      if (errno == ELOOP && !S_ISLNK(expected.st_mode)) errno = EAGAIN;  // swapped for a link just now
+      if (errno == ELOOP && !S_ISLNK(expected.st_mode)) errno = EAGAIN;  // just replaced by a link
       return -1;
     }
     struct stat status {};
@@ -164,7 +166,7 @@ class component_walk {
       }
       unique_fd next(open_retried(here(), name.c_str(), O_PATH | O_NOFOLLOW | O_DIRECTORY));
       if (!next) {
-        if (errno == ENOTDIR || errno == ELOOP) errno = EAGAIN;  // swapped for a link just now
+        if (errno == ENOTDIR || errno == ELOOP) errno = EAGAIN;  // just replaced by a link
         return false;
       }
       at_ = std::move(next);
@@ -191,8 +193,8 @@ inline unique_fd walk_beneath(int root, std::string_view path, int flags, link_p
   return {};
 }
 
-// Opens what `path` names beneath `root`, following symbolic links that stay beneath it. Creates nothing.
-// Empty, with `errno` set, where that is not possible.
+// Opens `path` beneath `root`, following symbolic links that stay beneath it. Creates nothing. Empty, with `errno` set,
+// on failure.
 inline unique_fd open_beneath(int root, const std::string& path, int flags, path_resolution how,
                               link_policy links = link_policy::follow) {
   if (how == path_resolution::kernel) {
@@ -203,19 +205,20 @@ inline unique_fd open_beneath(int root, const std::string& path, int flags, path
       if (fd >= 0 || (errno != EAGAIN && errno != EINTR)) break;
     }
     if (fd >= 0) return unique_fd(fd);
-    // EPERM may be a filter that does not know the call; the walk then gives the true answer.
+    // EPERM may come from a filter that does not know the call; the walk then gives the right result.
     if (errno != ENOSYS && errno != EPERM && errno != EAGAIN && errno != EINTR) return {};
   }
   return walk_beneath(root, path, flags, links);
 }
 
-// Which of the two ways this system has.
+// Returns the better way that this system supports.
 inline path_resolution available_resolution(int root) noexcept {
   const unique_fd probe(openat2_once(root, ".", O_PATH | O_DIRECTORY, link_policy::follow));
   return probe ? path_resolution::kernel : path_resolution::component;
 }
 
-// chmod of what a descriptor stands for, O_PATH or not, never of a name. False with `errno` set.
+// Changes the mode of the file of a descriptor, O_PATH or not, never of a name. Returns false with `errno` set on
+// failure.
 inline bool change_mode(int fd, mode_t mode) noexcept {
   if (::fchmod(fd, mode) == 0) return true;
   if (errno != EBADF) return false;
@@ -233,4 +236,4 @@ inline std::pair<std::string, std::string> split_path(const std::string& path) {
 }
 
 }  // namespace detail
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI

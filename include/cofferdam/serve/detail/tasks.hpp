@@ -3,15 +3,15 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_event.hpp>
+#include <cofferdam/core/error.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/cancellation_type.hpp>
 #include <asio/co_spawn.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
+#include <asio/error.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -21,37 +21,30 @@
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Something that happens again and again, and coroutines of one executor that wait for it. Outlives them.
-class recurring_event {
- public:
-  explicit recurring_event(const asio::any_io_executor& executor)
-      : timer_(executor, std::chrono::steady_clock::time_point::max()) {}
-
-  /// Until the next `happened`, or cancellation, which throws at the coroutine's next step.
-  awaitable<void> next() {
-    std::error_code woken;
-    co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+/// Selects the failure to report at the end of a server: that of closing, unless an earlier failure was not a
+/// cancellation.
+inline std::exception_ptr failure_to_report(std::exception_ptr before, std::exception_ptr of_closing) {
+  if (!before || !of_closing) return before ? before : of_closing;
+  try {
+    std::rethrow_exception(before);
+  } catch (const error& failure) {
+    return failure.code() == errc::cancelled ? of_closing : before;
+  } catch (const std::system_error& failure) {
+    return failure.code() == asio::error::operation_aborted ? of_closing : before;
+  } catch (...) {
+    return before;
   }
-  void happened() noexcept {
-    try {
-      timer_.cancel();
-    } catch (const std::system_error&) {  // then nobody waits
-    }
-  }
+}
 
- private:
-  asio::steady_timer timer_;
-};
-
-/// Coroutines that run beside others and have one end: `join`. Held by shared pointers, since they may end later than
-/// who has begun them.
+/// Coroutines that run in the background and end together: `join`. Held by shared pointers, because they may outlive
+/// the coroutine that has started them.
 class joined_tasks : public std::enable_shared_from_this<joined_tasks> {
  public:
   explicit joined_tasks(asio::any_io_executor executor) : executor_(std::move(executor)), ended_(executor_) {}
 
-  /// \param work  keeps alive what it needs.
+  /// \param work  keeps its objects alive.
   void spawn(awaitable<void> work) {
     std::erase_if(tasks_, [](const std::shared_ptr<task>& one) { return one->ended; });
     const auto mine = std::make_shared<task>();
@@ -61,7 +54,7 @@ class joined_tasks : public std::enable_shared_from_this<joined_tasks> {
       mine->ended = true;
       --self->running_;
       if (failure && !self->cancelled_ && !self->failure_) self->failure_ = failure;
-      self->ended_.happened();
+      self->ended_.notify();
     };
     asio::co_spawn(executor_, std::move(work), asio::bind_cancellation_slot(mine->cancel.slot(), std::move(done)));
   }
@@ -73,9 +66,15 @@ class joined_tasks : public std::enable_shared_from_this<joined_tasks> {
       if (!one->ended) one->cancel.emit(asio::cancellation_type::terminal);
   }
 
-  /// Waits for all. What the first of them threw before `cancel` is thrown. Not to be cancelled.
+  /// Waits for all, at most for that time.
+  static awaitable<void> wait(std::shared_ptr<joined_tasks> self, std::chrono::milliseconds most) {
+    const auto until = async_event::clock::now() + most;
+    while (self->running_ != 0 && async_event::clock::now() < until) co_await self->ended_.wait(until);
+  }
+
+  /// Waits for all. Rethrows the first exception from before `cancel`. Must not be cancelled.
   static awaitable<void> join(std::shared_ptr<joined_tasks> self) {
-    while (self->running_ != 0) co_await self->ended_.next();
+    while (self->running_ != 0) co_await self->ended_.wait();
     self->tasks_.clear();
     if (const std::exception_ptr failure = std::exchange(self->failure_, nullptr)) std::rethrow_exception(failure);
   }
@@ -86,11 +85,11 @@ class joined_tasks : public std::enable_shared_from_this<joined_tasks> {
     bool ended = false;
   };
   asio::any_io_executor executor_;
-  recurring_event ended_;
+  async_event ended_;
   std::list<std::shared_ptr<task>> tasks_;
   std::size_t running_ = 0;
   std::exception_ptr failure_;
   bool cancelled_ = false;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

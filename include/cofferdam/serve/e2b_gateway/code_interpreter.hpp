@@ -16,63 +16,67 @@
 #include <string>
 #include <utility>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
 
-/// E2B's code interpreter for an `e2b_gateway`, over our Python runner: what `@e2b/code-interpreter` and
-/// `e2b_code_interpreter` talk to.
+/// E2B's code interpreter for an `e2b_gateway`, implemented by our Python runner. For clients such as
+/// `@e2b/code-interpreter` and `e2b::code_interpreter`.
 ///
-///     e2b_gateway_options().port(e2b_code_interpreter::usual_port, e2b_code_interpreter())
+///     e2b_gateway::options().port(e2b_gateway::code_interpreter::usual_port, e2b_gateway::code_interpreter())
 ///
-/// Each sandbox has one runner, started in its environment at the first execution and closed with it. Contexts are the
-/// runner's: what code has defined stays, one execution at a time in each; others wait. Without a context's id code runs
-/// in the sandbox's usual one. Output and displays are told while the code runs: of each output half of what `output`
-/// allows, and the rest at the end. A client that goes away has its code interrupted, and waits in no queue any more.
+/// Each sandbox has one runner, started in its environment at the first execution and closed with it. Contexts are
+/// those of the runner: definitions stay, and each runs one execution at a time; others wait. Without a context id,
+/// code runs in the sandbox's default context. Output and displays are sent while the code runs: of each output half of
+/// the bytes that `output` allows, and the rest at the end. If a client disconnects, its code is interrupted, or
+/// removed from the queue.
 ///
-/// Python only: other languages are refused as E2B refuses those it does not know. Charts' own data (`chart`) and tables'
-/// (`data`) are told where the code shows them itself under E2B's mime types.
+/// Python only: other languages are refused as E2B refuses unknown ones. Data of charts (`chart`) and tables (`data`)
+/// is sent if the code displays it under E2B's MIME types.
 ///
 /// \par Errors    an environment without Python: 500; one that cannot `start` commands: 501. Limits: 413, 429, 503.
-/// \par Security  contexts of a sandbox are no walls between each other: see `python`. Where a sandbox is secured, its
-///                access token or its traffic token is demanded.
+/// \par Security  contexts of a sandbox are not isolated from each other: see `python`. A secured sandbox requires its
+///                access token or its traffic token.
 /// \par Lifetime  copies are one and the same: they share `memory`.
-/// \par Threads   the gateway's executor. \par Source  E2B's code interpreter SDK. \par Example  examples/e2b_gateway.cpp
-class e2b_code_interpreter {
+/// \par Threads   the gateway's executor. \par Source  E2B's code interpreter SDK. \par Example
+///                examples/e2b_gateway.cpp
+class code_interpreter {
  public:
-  /// The port that E2B's clients look for it on.
+  /// The port on which E2B's clients expect it.
   static constexpr std::uint16_t usual_port = 49999;
 
-  /// \param runner  which interpreter, with what preloaded, under which limits: `python().preload("numpy")`. Its time
-  ///                limit, its work directory and what it looks at files for are not used.
-  explicit e2b_code_interpreter(python runner = python()) { settings_->runner = std::move(runner); }
+  /// \param runner  interpreter, preloaded modules and limits: `python().preload("numpy")`. Its time limit, work
+  ///                directory and file tracking are ignored.
+  explicit code_interpreter(python runner = python()) { settings_->runner = std::move(runner); }
 
-  /// Contexts of a sandbox, the usual one included: 429. 16 as it is made.
-  e2b_code_interpreter&& contexts(std::size_t most) && { return limit(&detail::interpreter_settings::contexts, most); }
-  /// Executions of a sandbox that run, or wait for their turn, and contexts that are being made: 429. 64 as it is made.
-  e2b_code_interpreter&& executions(std::size_t most) && { return limit(&detail::interpreter_settings::runs, most); }
-  /// Bytes of one request, code and all: 413. 4 MiB as it is made.
-  e2b_code_interpreter&& request(std::size_t most) && { return limit(&detail::interpreter_settings::request, most); }
-  /// How long one may take to arrive: 408. One minute as it is made; at least 10 ms.
-  e2b_code_interpreter&& request_time(std::chrono::milliseconds most) && {
+  /// Sets the maximum number of contexts in a sandbox, including the default one: 429. Default 16.
+  code_interpreter& contexts(std::size_t most) { return limit(&detail::interpreter_settings::contexts, most); }
+  /// Sets the maximum number of executions in a sandbox that run or wait, and of contexts that are being made: 429.
+  /// Default 64.
+  code_interpreter& executions(std::size_t most) { return limit(&detail::interpreter_settings::runs, most); }
+  /// Sets the maximum size of one request in bytes: 413. Default 4 MiB.
+  code_interpreter& request(std::size_t most) { return limit(&detail::interpreter_settings::request, most); }
+  /// Limits the time for the arrival of a request: 408. Default one minute; at least 10 ms.
+  code_interpreter& request_time(std::chrono::milliseconds most) {
     return time(&detail::interpreter_settings::request_time, "the request time", most);
   }
-  /// Bytes of each output of an execution that are told: of more the first and last half. 4 MiB as it is made.
-  e2b_code_interpreter&& output(std::size_t most) && { return limit(&detail::interpreter_settings::output, most); }
-  /// Bytes of all results of an execution, as they are told. 16 MiB as it is made.
-  e2b_code_interpreter&& results(std::size_t most) && { return limit(&detail::interpreter_settings::results, most); }
-  /// Bytes that are held for all clients of all sandboxes: requests (503), and what they have not taken yet (left out,
-  /// and the client is told so). One sandbox has a quarter of it, but room for one request. 256 MiB as it is made.
-  e2b_code_interpreter&& memory(std::size_t most) && {
+  /// Sets the maximum bytes that are sent of each output of an execution; of more, the first and last half. Default 4
+  /// MiB.
+  code_interpreter& output(std::size_t most) { return limit(&detail::interpreter_settings::output, most); }
+  /// Sets the maximum bytes of all results of an execution, as sent. Default 16 MiB.
+  code_interpreter& results(std::size_t most) { return limit(&detail::interpreter_settings::results, most); }
+  /// Sets the maximum bytes that are held for all clients of all sandboxes: requests (503), and unread data (left out,
+  /// with a notice to the client). One sandbox has a quarter of it, but at least room for one request. Default 256 MiB.
+  code_interpreter& memory(std::size_t most) {
     auto changed = copy();
     changed->memory = std::make_shared<detail::interpreter_memory>(most);
     return with(std::move(changed));
   }
-  /// How long a client hears nothing, at most. 5 seconds as it is made; at least 10 ms.
-  e2b_code_interpreter&& keepalive(std::chrono::milliseconds most) && {
+  /// Sets the maximum time between two messages to a client. Default 5 seconds; at least 10 ms.
+  code_interpreter& keepalive(std::chrono::milliseconds most) {
     return time(&detail::interpreter_settings::keepalive, "keepalive", most);
   }
 
-  /// An `e2b_port_factory`.
-  std::unique_ptr<e2b_port_service> operator()(any_environment& environment, const e2b_sandbox_facts& facts) const {
+  /// Makes the service of a sandbox, as an `e2b_gateway::port_factory`.
+  std::unique_ptr<port_service> operator()(any_environment& environment, const sandbox_facts& facts) const {
     return std::make_unique<detail::interpreter_service>(environment, facts, settings_);
   }
 
@@ -80,20 +84,20 @@ class e2b_code_interpreter {
   std::shared_ptr<detail::interpreter_settings> copy() const {
     return std::make_shared<detail::interpreter_settings>(*settings_);
   }
-  e2b_code_interpreter&& with(std::shared_ptr<detail::interpreter_settings> changed) {
+  code_interpreter& with(std::shared_ptr<detail::interpreter_settings> changed) {
     settings_ = std::move(changed);
-    return std::move(*this);
+    return *this;
   }
-  e2b_code_interpreter&& limit(std::size_t detail::interpreter_settings::*which, std::size_t most) {
-    if (most == 0) throw error(errc::invalid_argument, "e2b_code_interpreter: a limit is at least 1");
+  code_interpreter& limit(std::size_t detail::interpreter_settings::*which, std::size_t most) {
+    if (most == 0) throw error(errc::invalid_argument, "code_interpreter: a limit is at least 1");
     auto changed = copy();
     (*changed).*which = most;
     return with(std::move(changed));
   }
-  e2b_code_interpreter&& time(std::chrono::milliseconds detail::interpreter_settings::*which, const char* name,
-                              std::chrono::milliseconds most) {
+  code_interpreter& time(std::chrono::milliseconds detail::interpreter_settings::*which, const char* name,
+                         std::chrono::milliseconds most) {
     if (most < std::chrono::milliseconds(10) || most > std::chrono::hours(1))
-      throw error(errc::invalid_argument, "e2b_code_interpreter: " + std::string(name) + " is 10 ms to an hour");
+      throw error(errc::invalid_argument, "code_interpreter: " + std::string(name) + " is 10 ms to an hour");
     auto changed = copy();
     (*changed).*which = most;
     return with(std::move(changed));
@@ -102,4 +106,4 @@ class e2b_code_interpreter {
   std::shared_ptr<detail::interpreter_settings> settings_ = std::make_shared<detail::interpreter_settings>();
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway

@@ -12,27 +12,27 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
 
-/// What a service on a port of a sandbox may know of it.
-class e2b_sandbox_facts {
+/// The facts about a sandbox for a service on one of its ports.
+class sandbox_facts {
  public:
-  e2b_sandbox_facts(std::string id, std::string template_name, std::string home)
+  sandbox_facts(std::string id, std::string template_name, std::string home)
       : id_(std::move(id)), template_(std::move(template_name)), home_(std::move(home)) {}
   const std::string& id() const noexcept { return id_; }
-  /// The name it was asked for by.
+  /// Returns the name of the requested template.
   const std::string& template_name() const noexcept { return template_; }
-  /// The absolute path that stands for the workspace.
+  /// Returns the absolute path that clients use for the workspace.
   const std::string& home() const noexcept { return home_; }
 
-  /// How commands see the workspace; empty where that is not known.
-  e2b_sandbox_facts& workspace(std::string path) & {
+  /// Sets the workspace's path inside commands; empty if it is not known.
+  sandbox_facts& workspace(std::string path) & {
     workspace_ = std::move(path);
     return *this;
   }
   const std::string& workspace() const noexcept { return workspace_; }
-  /// The variables that all that runs in it has: name, value.
-  e2b_sandbox_facts& variables(std::vector<std::pair<std::string, std::string>> all) & {
+  /// Returns the variables of all processes in the sandbox: name, value.
+  sandbox_facts& variables(std::vector<std::pair<std::string, std::string>> all) & {
     variables_ = std::move(all);
     return *this;
   }
@@ -46,25 +46,27 @@ class e2b_sandbox_facts {
   std::vector<std::pair<std::string, std::string>> variables_;
 };
 
-/// What answers on one more port of a sandbox: E2B's code interpreter on 49999, for example. One for each sandbox, made
-/// at the first request, which the gateway has routed and, where the sandbox is secured, checked.
+/// A service on a further port of a sandbox: E2B's code interpreter on 49999, for example. Each sandbox has its own,
+/// made at the first request. The gateway has routed the request and, if the sandbox is secured, checked its token.
 /// \par Lifetime  destroyed after `close()`, before its environment is closed.
 /// \par Threads   the gateway's executor.
-class e2b_port_service {
+class port_service {
  public:
-  e2b_port_service() = default;
-  e2b_port_service(const e2b_port_service&) = delete;
-  e2b_port_service& operator=(const e2b_port_service&) = delete;
-  virtual ~e2b_port_service() = default;
+  port_service() = default;
+  port_service(const port_service&) = delete;
+  port_service& operator=(const port_service&) = delete;
+  virtual ~port_service() = default;
 
-  /// Answers a request, as an `http_server`'s handler does. Several may run at a time.
+  /// Handles a request, as a handler of `http_server` does. Several may run at a time.
   virtual awaitable<void> serve(http_call& call) = 0;
-  /// Ends what it runs in the environment. After the last `serve` has ended, or been cancelled. Not cancelled itself.
+  /// Ends its processes in the environment. Called after the last `serve` has ended or was cancelled. Cannot be
+  /// cancelled itself.
   virtual awaitable<void> close() = 0;
 };
 
-/// Makes the service of a sandbox. \param environment  outlives the service.
-using e2b_port_factory =
-    std::function<std::unique_ptr<e2b_port_service>(any_environment& environment, const e2b_sandbox_facts& facts)>;
+/// Makes the service of a sandbox.
+/// \param environment  outlives the service.
+using port_factory =
+    std::function<std::unique_ptr<port_service>(any_environment& environment, const sandbox_facts& facts)>;
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway

@@ -19,13 +19,13 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::mcp {
+namespace cofferdam::inline COFFERDAM_ABI::mcp {
 
-/// How grave a message for the client's log is.
+/// The severity of a message for the client's log.
 enum class log_severity { debug, info, notice, warning, error, critical, alert, emergency };
 
-/// Thrown by a handler: the request is answered with a JSON-RPC error. For what a model could mend, `answer::failed` is
-/// better: a client shows that to it.
+/// Thrown by a handler to answer the request with a JSON-RPC error. For mistakes that a model can correct, use
+/// `answer::failed`, which a client shows to the model.
 class failure : public std::exception {
  public:
   /// \param code     -32602 for wrong parameters; own codes lie outside -32768 to -32000.
@@ -33,10 +33,11 @@ class failure : public std::exception {
   failure(int code, std::string message, boost::json::value data = nullptr)
       : code_(code), message_(std::move(message)), data_(std::move(data)) {}
 
-  /// What is asked for needs something that the client has not declared: `missing_capability("sampling")`.
+  /// Makes the failure of a request that needs a capability that the client has not declared:
+  /// `missing_capability("sampling")`.
   static failure missing_capability(std::string_view name) {
     boost::json::object wanted;
-    wanted[detail::view(name)] = boost::json::object();
+    wanted[detail::json_view(name)] = boost::json::object();
     boost::json::object data;
     data["requiredCapabilities"] = std::move(wanted);
     return {detail::missing_capability, "This needs the client capability '" + std::string(name) + "'",
@@ -53,7 +54,8 @@ class failure : public std::exception {
   boost::json::value data_;
 };
 
-/// A request, as the handler of a tool, a resource or a prompt sees it, and what it may say to the client meanwhile.
+/// A request for the handler of a tool, a resource or a prompt, with the messages that the handler may send to the
+/// client meanwhile.
 /// \par Lifetime  the server's; until the handler's coroutine has ended. Not copied, not moved.
 /// \par Threads   the server's executor.
 class call {
@@ -61,33 +63,34 @@ class call {
   call(const call&) = delete;
   call& operator=(const call&) = delete;
 
-  /// Of the tool or the prompt; of a resource its URI.
+  /// Returns the name of the tool or the prompt, or the URI of the resource.
   const std::string& name() const noexcept { return name_; }
-  /// As the client sent them. Of a tool: after the check that `tool_definition::input` says, without nulls that the schema
-  /// does not allow. Of a resource: what the template's variables stand for.
+  /// Returns the arguments. Of a tool: checked against `tool_definition::input`, without nulls that the schema does not
+  /// allow. Of a resource: the values of the template's variables.
   const boost::json::object& arguments() const noexcept { return arguments_; }
 
-  /// "2025-11-25".
+  /// Returns the protocol version: "2025-11-25".
   const std::string& version() const noexcept { return request_->version; }
-  /// Whether the client speaks 2026-07-28 or newer.
+  /// Returns true if the client uses 2026-07-28 or newer.
   bool is_modern() const noexcept { return request_->modern; }
-  /// Whether the client has declared that: "sampling", "elicitation".
-  bool client_can(std::string_view what) const { return request_->capabilities.contains(detail::view(what)); }
-  /// All that it has declared, unchecked.
+  /// Returns true if the client has declared this capability: "sampling", "elicitation".
+  bool client_can(std::string_view what) const { return request_->capabilities.contains(detail::json_view(what)); }
+  /// Returns all declared capabilities, unchecked.
   const boost::json::object& client_capabilities() const noexcept { return request_->capabilities; }
 
-  /// Tells how far the work is; nothing where the client has not asked for it, or `now` has not grown.
+  /// Reports progress. Sends nothing if the client has not requested it, or if `now` has not grown.
   void progress(double now, std::optional<double> total = std::nullopt, std::string_view words = {}) {
     request_->progress(now, total, words);
   }
-  /// Tells the client's log; nothing where the client does not want that severity.
+  /// Sends a message to the client's log, if the client wants that severity.
   void log(log_severity how, boost::json::value data, std::string_view logger = {}) {
     request_->log(static_cast<int>(how), logger, std::move(data));
   }
 
-  /// Asks a legacy client for something, "sampling/createMessage", "elicitation/create" or "roots/list", and waits.
-  /// \throws failure where the client has not declared that it can, and in the modern era (`answer::input_required`);
-  ///         error{errc::io_error} where it refuses.
+  /// Sends a request to a legacy client, "sampling/createMessage", "elicitation/create" or "roots/list", and waits for
+  /// the response.
+  /// \throws failure if the client has not declared this capability, and in the modern era (use
+  ///     `answer::input_required`); error{errc::io_error} if it refuses.
   awaitable<boost::json::object> ask(std::string method, boost::json::object params) {
     const std::string wanted = method.substr(0, method.find('/'));
     if (!client_can(wanted)) throw failure::missing_capability(wanted);
@@ -96,16 +99,17 @@ class call {
                                     std::move(params));
   }
 
-  /// What the client has answered to `answer::input_required`, name -> response; empty the first time.
+  /// Returns the client's responses to `answer::input_required`, by name; empty the first time.
   const boost::json::object& input_responses() const noexcept { return responses_; }
-  /// What the answer's state was; empty the first time.
+  /// Returns the answer's earlier state; empty the first time.
   const std::string& request_state() const noexcept { return state_; }
 
-  /// For a prompt's handler, which has no answer to say it with: what `answer::input_required` made is the answer.
+  /// For a prompt's handler, which does not return an answer: sends the result of `answer::input_required` as the
+  /// answer.
   void require_input(answer wanted) { wanted_ = std::move(wanted); }
   const std::optional<answer>& wanted_input() const noexcept { return wanted_; }
 
-  /// Ends the client's connection for now; it comes back for the answer. Streamable HTTP in the legacy era only.
+  /// Closes the client's connection; the client reconnects for the answer. Streamable HTTP in the legacy era only.
   void interrupt_connection() { request_->out->interrupt(); }
 
   /// For the library's own tools.
@@ -129,10 +133,11 @@ class call {
 };
 
 using tool_handler = std::function<awaitable<answer>(call&)>;
-/// Answers with one `content::resource`.
+/// The handler of a resource; the answer is one `content::resource`.
 using resource_handler = std::function<awaitable<content>(call&)>;
 using prompt_handler = std::function<awaitable<std::vector<prompt_message>>(call&)>;
-/// Answers with what could stand for the argument: `arguments()` has `ref`, `argument` and `context` as the client sent them.
+/// The handler of completions: `arguments()` has `ref`, `argument` and `context` as the client sent them; the answer
+/// has possible values of the argument.
 using completion_handler = std::function<awaitable<std::vector<std::string>>(call&)>;
 
-}  // namespace cofferdam::inline v0::mcp
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp

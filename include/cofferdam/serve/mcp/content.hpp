@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::mcp {
+namespace cofferdam::inline COFFERDAM_ABI::mcp {
 
-/// A block of what a tool or a prompt says, or a resource holds: `content::text("hello")`.
-/// Texts are UTF-8; broken sequences become U+FFFD.
+/// A block in the answer of a tool or a prompt, or in a resource: `content::text("hello")`. Texts are UTF-8; broken
+/// sequences become U+FFFD.
 /// \par Source  MCP, "Tools", "Tool Result".
 class content {
  public:
@@ -32,7 +32,8 @@ class content {
   static content image(bytes_view file, std::string_view mime_type) { return media("image", file, mime_type); }
   /// \param mime_type  "audio/wav".
   static content audio(bytes_view file, std::string_view mime_type) { return media("audio", file, mime_type); }
-  /// A resource with its text. \param uri  "sandbox://workspace/a.txt".
+  /// Makes a resource with text.
+  /// \param uri  "sandbox://workspace/a.txt".
   static content resource(std::string_view uri, std::string_view mime_type, std::string_view words) {
     content made("resource");
     boost::json::object inside = about(uri, mime_type);
@@ -40,7 +41,7 @@ class content {
     made.block_["resource"] = std::move(inside);
     return made;
   }
-  /// A resource with its bytes.
+  /// Makes a resource with bytes.
   static content resource(std::string_view uri, std::string_view mime_type, bytes_view file) {
     content made("resource");
     boost::json::object inside = about(uri, mime_type);
@@ -48,7 +49,7 @@ class content {
     made.block_["resource"] = std::move(inside);
     return made;
   }
-  /// A resource that the client may read.
+  /// Makes a link to a resource that the client may read.
   static content link(std::string_view uri, std::string_view name, std::string_view mime_type) {
     content made("resource_link");
     made.block_["uri"] = shown(uri);
@@ -57,7 +58,7 @@ class content {
     return made;
   }
 
-  /// The block as MCP has it.
+  /// Returns the block in MCP's format.
   const boost::json::object& json() const noexcept { return block_; }
 
  private:
@@ -83,20 +84,20 @@ class content {
   boost::json::object block_;
 };
 
-/// What a tool answers.
+/// The answer of a tool.
 class answer {
  public:
   answer() = default;
   explicit answer(std::string_view words) { blocks_.push_back(content::text(words)); }
   explicit answer(content one) { blocks_.push_back(std::move(one)); }
-  /// The tool could not do what it was asked to: for the model to read, and to do better.
+  /// Makes the answer of a failed tool, with an explanation for the model.
   static answer failed(std::string_view why) {
     answer made(why);
     made.is_error_ = true;
     return made;
   }
-  /// Asks the client for more before the tool can go on, in the modern era: it calls again with the responses, and with
-  /// `state`, which the client can read and cannot change.
+  /// Requests more input from a modern client. The client repeats the call with the responses, and with `state`, which
+  /// the client can read but not change.
   /// \param requests  name -> `{"method": "elicitation/create", "params": {...}}`; may be empty.
   static answer input_required(boost::json::object requests, std::string state = {}) {
     answer made;
@@ -109,7 +110,7 @@ class answer {
     blocks_.push_back(std::move(one));
     return *this;
   }
-  /// The same for programs: what the tool's output schema describes.
+  /// Sets the answer as data for programs, as described by the tool's output schema.
   answer& structured(boost::json::object facts) {
     structured_ = std::move(facts);
     return *this;
@@ -133,7 +134,7 @@ class answer {
   bool is_error_ = false;
 };
 
-/// What a prompt says: whose words they are, and the words.
+/// A message of a prompt: its author and its content.
 class prompt_message {
  public:
   /// \param role  "user" or "assistant".
@@ -146,4 +147,4 @@ class prompt_message {
   content words_;
 };
 
-}  // namespace cofferdam::inline v0::mcp
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp

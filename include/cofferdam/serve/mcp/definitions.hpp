@@ -14,13 +14,14 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::mcp {
+namespace cofferdam::inline COFFERDAM_ABI::mcp {
 
-/// How a server describes a tool: `tool_definition("add", "Adds two numbers.").input(schema)`.
+/// The description of a tool: `tool_definition("add", "Adds two numbers.").input(schema)`.
 /// \par Source  MCP, "Tools".
 class tool_definition {
  public:
-  /// \param name  matches `[A-Za-z0-9_.-]{1,128}`. \throws error{errc::invalid_argument} for another.
+  /// \param name  matches `[A-Za-z0-9_.-]{1,128}`.
+  /// \throws error{errc::invalid_argument} for another name.
   tool_definition(std::string name, std::string description)
       : name_(std::move(name)), description_(std::move(description)) {
     bool good = !name_.empty() && name_.size() <= 128;
@@ -35,40 +36,41 @@ class tool_definition {
     input_["additionalProperties"] = false;
   }
 
-  /// For people.
-  tool_definition&& title(std::string text) && {
+  /// Sets the title, for people.
+  tool_definition& title(std::string text) {
     title_ = std::move(text);
-    return std::move(*this);
+    return *this;
   }
-  /// A JSON schema of type "object". As it is made: no arguments. Its `required`, the `type` of each property, and
-  /// `additionalProperties: false` are checked before the handler is called; the rest is the handler's.
-  /// \throws error{errc::invalid_argument} for one of another type, or of none.
-  tool_definition&& input(boost::json::object schema) && {
+  /// Sets the JSON schema of the arguments, of type "object". Default: no arguments. Its `required`, the `type` of each
+  /// property, and `additionalProperties: false` are checked before the handler is called; the handler must check the
+  /// rest.
+  /// \throws error{errc::invalid_argument} if it is not an object schema.
+  tool_definition& input(boost::json::object schema) {
     const std::string complaint = detail::schema_complaint(schema);
     if (!complaint.empty())
       throw error(errc::invalid_argument, "mcp: the input schema of the tool '" + name_ + "' " + complaint);
     input_ = std::move(schema);
-    return std::move(*this);
+    return *this;
   }
-  /// A JSON schema of what `answer::structured` holds.
-  tool_definition&& output(boost::json::object schema) && {
+  /// Sets the JSON schema of `answer::structured`.
+  tool_definition& output(boost::json::object schema) {
     output_ = std::move(schema);
-    return std::move(*this);
+    return *this;
   }
-  /// What the tool does to the world, as far as clients may guess from it. As it is made: anything.
-  tool_definition&& hints(bool read_only, bool destructive, bool idempotent, bool open_world) && {
+  /// Sets hints for clients about the tool's effects. Default: all effects are possible.
+  tool_definition& hints(bool read_only, bool destructive, bool idempotent, bool open_world) {
     read_only_ = read_only;
     destructive_ = destructive;
     idempotent_ = idempotent;
     open_world_ = open_world;
-    return std::move(*this);
+    return *this;
   }
 
   const std::string& name() const noexcept { return name_; }
   const boost::json::object& input() const noexcept { return input_; }
   bool has_output() const noexcept { return output_.has_value(); }
 
-  /// As `tools/list` has it in that version of the protocol.
+  /// Returns the entry of `tools/list` in that version of the protocol.
   boost::json::object json(std::string_view version) const {
     boost::json::object made;
     made["name"] = name_;
@@ -100,23 +102,23 @@ class tool_definition {
   bool open_world_ = true;
 };
 
-/// How a server describes a resource, or all those of a template: `resource_definition("test://a", "a")`.
+/// The description of a resource, or of all resources of a template: `resource_definition("test://a", "a")`.
 class resource_definition {
  public:
   /// \param uri  of a resource, or a template: `test://{id}/data`, where `{id}` stands for a part without a slash.
   resource_definition(std::string uri, std::string name) : uri_(std::move(uri)), name_(std::move(name)) {}
 
-  resource_definition&& title(std::string text) && {
+  resource_definition& title(std::string text) {
     title_ = std::move(text);
-    return std::move(*this);
+    return *this;
   }
-  resource_definition&& description(std::string text) && {
+  resource_definition& description(std::string text) {
     description_ = std::move(text);
-    return std::move(*this);
+    return *this;
   }
-  resource_definition&& mime_type(std::string text) && {
+  resource_definition& mime_type(std::string text) {
     mime_type_ = std::move(text);
-    return std::move(*this);
+    return *this;
   }
 
   const std::string& uri() const noexcept { return uri_; }
@@ -132,7 +134,7 @@ class resource_definition {
     return made;
   }
 
-  /// What the variables stand for in `uri`; nothing where it is none of this template's.
+  /// Returns the values of the template's variables in `uri`; no value if it does not match.
   std::optional<boost::json::object> match(std::string_view uri) const {
     boost::json::object found;
     std::string_view pattern = uri_;
@@ -154,7 +156,7 @@ class resource_definition {
       if (end == std::string_view::npos || end == 0) return std::nullopt;
       const std::string_view value = uri.substr(0, end);
       if (!with_slashes && value.find('/') != std::string_view::npos) return std::nullopt;
-      found[detail::view(name)] = boost::json::string(detail::view(value));
+      found[detail::json_view(name)] = boost::json::string(detail::json_view(value));
       uri.remove_prefix(end);
     }
     return uri.empty() ? std::optional(found) : std::nullopt;
@@ -168,24 +170,24 @@ class resource_definition {
   std::string mime_type_;
 };
 
-/// How a server describes a prompt.
+/// The description of a prompt.
 class prompt_definition {
  public:
   prompt_definition(std::string name, std::string description)
       : name_(std::move(name)), description_(std::move(description)) {}
 
-  prompt_definition&& title(std::string text) && {
+  prompt_definition& title(std::string text) {
     title_ = std::move(text);
-    return std::move(*this);
+    return *this;
   }
-  prompt_definition&& argument(std::string name, std::string description, bool is_required) && {
+  prompt_definition& argument(std::string name, std::string description, bool is_required) {
     boost::json::object one;
     one["name"] = name;
     one["description"] = description;
     one["required"] = is_required;
     if (is_required) required_.emplace_back(name);
     arguments_.push_back(std::move(one));
-    return std::move(*this);
+    return *this;
   }
 
   const std::string& name() const noexcept { return name_; }
@@ -209,4 +211,4 @@ class prompt_definition {
   boost::json::array required_;
 };
 
-}  // namespace cofferdam::inline v0::mcp
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp

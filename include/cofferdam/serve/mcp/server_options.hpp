@@ -15,14 +15,14 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::mcp {
+namespace cofferdam::inline COFFERDAM_ABI::mcp {
 
-/// What a server says of itself, how much it gives, and to whom.
+/// The settings of a server: its description, its limits and its clients.
 class server_options {
  public:
   server_options() = default;
 
-  /// What clients show: a name for programs, and one for people.
+  /// Sets the server's names: one for programs, and one for people.
   server_options& name(std::string for_programs, std::string for_people = {}) {
     name_ = std::move(for_programs);
     title_ = std::move(for_people);
@@ -32,36 +32,38 @@ class server_options {
     version_ = std::move(text);
     return *this;
   }
-  /// A paragraph for the model. As it is made: what fits the tools.
+  /// Sets a paragraph of instructions for the model. Default: a text that matches the tools.
   server_options& instructions(std::string text) {
     instructions_ = std::move(text);
     return *this;
   }
-  /// Another sentence at the end of the command tools' descriptions: "There is no internet access."
+  /// Adds a sentence to the end of the command tools' descriptions: "There is no internet access."
   server_options& about_environment(std::string text) {
     about_environment_ = std::move(text);
     return *this;
   }
-  /// Whether commands can reach the network, as far as tools say to clients. True as it is made.
+  /// Sets if commands can reach the network, for the hints of tools. Default true.
   server_options& open_world(bool reaches) {
     open_world_ = reaches;
     return *this;
   }
 
-  /// Of a command or a piece of Python that says none: 120 s and 60 s as it is made. \throws error{errc::invalid_argument}
+  /// Sets the time limits of commands and of Python code without one. Default 120 s and 60 s.
+  /// \throws error{errc::invalid_argument}
   server_options& command_time(std::chrono::seconds usual) { return set(command_time_, usual); }
   server_options& python_time(std::chrono::seconds usual) { return set(python_time_, usual); }
-  /// The longest that a call may ask for. One hour as it is made.
+  /// Sets the maximum time limit that a call may request. Default one hour.
   server_options& longest_time(std::chrono::seconds most) { return set(longest_time_, most); }
-  /// Python interpreters that a client may have besides the default one, and how long one lives that it does not use.
-  /// 16 and 30 minutes as it is made.
+  /// Sets how many Python interpreters a client may have besides the default one, and the idle time after which one is
+  /// ended. Default 16 and 30 minutes.
   server_options& python_contexts(std::size_t most, std::chrono::seconds idle = std::chrono::minutes(30)) {
     most_contexts_ = most;
     return set(context_time_, idle);
   }
-  /// A folder of this machine that clients may copy from, by the tool `upload_file`, and one that they may copy to, by
-  /// `download_file`. Neither as it is made. Clients never get out of them, whatever links lie there; what one client
-  /// puts into the output folder all see who can read that. At most 1 GiB a call. Before the server is made.
+  /// Sets a folder of this machine from which clients may copy files by the tool `upload_file`, or one to which they
+  /// may copy by `download_file`. Default: none. Clients cannot leave these folders, even through links in them. All
+  /// clients that can read the output folder see each other's files there. At most 1 GiB per call. Set it before the
+  /// server is made.
   server_options& input_folder(std::string path) {
     input_folder_ = std::move(path);
     return *this;
@@ -70,42 +72,71 @@ class server_options {
     output_folder_ = std::move(path);
     return *this;
   }
-  /// Bytes of each output stream in an answer; of more the middle is left out. 20,000 as it is made.
+  /// Sets the maximum bytes of each output stream in an answer; of more the middle is left out. Default 20,000.
   server_options& kept_output(std::size_t most) {
     kept_output_ = most;
     return *this;
   }
-  /// Calls that run at once in one environment, and how many may wait for their turn. 8 and 64 as it is made.
+  /// Sets how many calls run at once in one environment, and how many may wait. Default 8 and 64.
   server_options& calls(std::size_t at_once, std::size_t waiting) {
     if (at_once == 0) throw error(errc::invalid_argument, "mcp: at least one call must be able to run");
     at_once_ = at_once;
     waiting_ = waiting;
     return *this;
   }
-  /// Requests of one client that are not answered yet. 128 as it is made.
+  /// Sets the maximum number of unanswered requests of one client. Default 128.
   server_options& requests(std::size_t most) {
     requests_ = most;
     return *this;
   }
-  /// Bytes of a message from a client. 16 MiB as it is made.
+  /// Sets the maximum size of a message from a client in bytes. It may have one JSON value for each 40 bytes of this
+  /// limit (at least 1,000), because parsing values delays all other clients. Default 4 MiB; at least 1.
+  /// \throws error{errc::invalid_argument}
   server_options& message(std::size_t most) {
+    if (most == 0) throw error(errc::invalid_argument, "mcp: a message has at least one byte");
     message_ = most;
     return *this;
   }
-  /// Entries of a list in one answer. 100 as it is made.
+  /// Sets the maximum number of entries in one page of a list. Default 100.
   server_options& page(std::size_t most) {
     if (most == 0) throw error(errc::invalid_argument, "mcp: a page has at least one entry");
     page_ = most;
     return *this;
   }
-  /// Says that environments have files before anything has run in them: they are opened to list those.
+  /// Declares that environments contain files before anything has run in them: they are opened to list the files.
   server_options& has_files(bool has) {
     has_files_ = has;
     return *this;
   }
 
-  /// HTTP: who says `Authorization: Bearer TOKEN` is served; each token has sessions and an environment of its own.
-  /// Without any everybody is, who reaches it: on loopback only. At least 16 characters. \throws error{errc::invalid_argument}
+  /// HTTP: limits the memory of all messages of more than 16 KiB that are being received or handled, in bytes; others
+  /// wait. With several tokens, the clients of each have an equal share, but at least a quarter and room for one
+  /// message. Default 64 MiB, and at least one message.
+  /// \throws error{errc::invalid_argument}
+  server_options& memory(std::size_t most) {
+    if (most == 0) throw error(errc::invalid_argument, "mcp: the memory of messages is at least one byte");
+    memory_ = most;
+    return *this;
+  }
+  /// HTTP: limits the time for the arrival of a message, including the wait for memory: 408, or 503 if it waited for
+  /// memory. From 10 ms to an hour; default one minute.
+  /// \throws error{errc::invalid_argument}
+  server_options& message_time(std::chrono::milliseconds most) {
+    if (most < std::chrono::milliseconds(10) || most > std::chrono::hours(1))
+      throw error(errc::invalid_argument, "mcp: the message time is 10 ms to an hour");
+    message_time_ = most;
+    return *this;
+  }
+
+  /// HTTP: serves every client that can connect, without a token: every user of this machine, and every program of such
+  /// a user, can use this server. On loopback only.
+  server_options& without_token() {
+    without_token_ = true;
+    return *this;
+  }
+  /// HTTP: serves clients that send `Authorization: Bearer TOKEN`; each token has its own sessions and environments. At
+  /// least 16 characters.
+  /// \throws error{errc::invalid_argument}
   server_options& token(std::string secret) {
     bool good = secret.size() >= 16;
     for (const char c : secret) good = good && c > ' ' && c < 0x7F;
@@ -113,41 +144,43 @@ class server_options {
     tokens_.push_back(std::move(secret));
     return *this;
   }
-  /// HTTP: where it is served. "/mcp" as it is made.
+  /// HTTP: sets the path of the endpoint. Default "/mcp".
   server_options& path(std::string where) {
     if (!where.starts_with('/')) throw error(errc::invalid_argument, "mcp: the path begins with a slash");
     path_ = std::move(where);
     return *this;
   }
-  /// HTTP: hosts that requests may name besides those of loopback; names without a port, or with one.
+  /// HTTP: adds hosts that requests may name, besides those of loopback; names without a port, or with one.
   server_options& host(std::string name) {
     hosts_.push_back(std::move(name));
     return *this;
   }
-  /// HTTP: web pages that may send requests besides those of this machine: "https://app.example".
+  /// HTTP: adds origins of web pages that may send requests, besides those of this machine: "https://app.example".
   server_options& origin(std::string page) {
     origins_.push_back(std::move(page));
     return *this;
   }
-  /// HTTP: sessions of legacy clients at once, and how long one lives that nobody uses. 256 and 30 minutes as it is made.
-  /// Each of several tokens has the same share of them, at least one; beyond that its clients are refused until one of its
-  /// own sessions ends.
+  /// HTTP: sets the maximum number of sessions of legacy clients and named places of modern ones, and the time after
+  /// which an unused one ends. Default 256 and 30 minutes. With several tokens, each has an equal share, at least one;
+  /// beyond it, new sessions are refused (503) until one of the same token ends. The place without a name, one for each
+  /// token, is not counted.
   server_options& sessions(std::size_t most, std::chrono::seconds idle = std::chrono::minutes(30)) {
     sessions_ = most;
     return set(session_time_, idle);
   }
-  /// HTTP, legacy era: whether an answer that comes alone is sent as JSON. True as it is made; else all are streams, which
-  /// clients can come back to from the first byte on.
+  /// HTTP, legacy era: sets if a single answer is sent as JSON. Default true. If false, all answers are streams, which
+  /// clients can resume from the first byte on.
   server_options& json_answers(bool sends) {
     json_answers_ = sends;
     return *this;
   }
-  /// HTTP: limits of connections; 1024 at once as it is made. Hosts, origins and the body's size are said elsewhere.
+  /// HTTP: sets the limits of connections. Default: 1024 at once. Hosts, origins and the body's size have their own
+  /// settings.
   server_options& http(http_server_settings settings) {
     http_ = std::move(settings);
     return *this;
   }
-  /// Told what went wrong and is none of the client's business; does not throw. Nobody as it is made.
+  /// Receives failures that are not reported to clients; must not throw. Default: none.
   server_options& on_error(std::function<void(const std::string& doing, std::exception_ptr)> told) {
     on_error_ = std::move(told);
     return *this;
@@ -173,7 +206,10 @@ class server_options {
   std::size_t message() const noexcept { return message_; }
   std::size_t page() const noexcept { return page_; }
   bool has_files() const noexcept { return has_files_; }
+  std::size_t memory() const noexcept { return memory_; }
+  std::chrono::milliseconds message_time() const noexcept { return message_time_; }
   const std::vector<std::string>& tokens() const noexcept { return tokens_; }
+  bool needs_token() const noexcept { return !without_token_; }
   const std::string& path() const noexcept { return path_; }
   const std::vector<std::string>& hosts() const noexcept { return hosts_; }
   const std::vector<std::string>& origins() const noexcept { return origins_; }
@@ -199,6 +235,7 @@ class server_options {
   bool open_world_ = true;
   bool has_files_ = false;
   bool json_answers_ = true;
+  bool without_token_ = false;
   std::chrono::seconds command_time_{120};
   std::chrono::seconds python_time_{60};
   std::chrono::seconds longest_time_{3600};
@@ -210,7 +247,9 @@ class server_options {
   std::size_t at_once_ = 8;
   std::size_t waiting_ = 64;
   std::size_t requests_ = 128;
-  std::size_t message_ = std::size_t{16} * 1024 * 1024;
+  std::size_t message_ = std::size_t{4} * 1024 * 1024;
+  std::size_t memory_ = std::size_t{64} * 1024 * 1024;
+  std::chrono::milliseconds message_time_{60'000};
   std::size_t page_ = 100;
   std::size_t sessions_ = 256;
   std::chrono::seconds session_time_{1800};
@@ -222,4 +261,4 @@ class server_options {
   std::function<void(const std::string&, std::exception_ptr)> on_error_;
 };
 
-}  // namespace cofferdam::inline v0::mcp
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp

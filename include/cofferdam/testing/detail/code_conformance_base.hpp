@@ -5,8 +5,8 @@
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/code/code_runner.hpp>
-#include <cofferdam/code/with_runner.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/testing/detail/conformance_base.hpp>
 
 #include <asio/co_spawn.hpp>
@@ -26,9 +26,9 @@
 #include <string>
 #include <utility>
 
-namespace cofferdam::inline v0::testing::detail {
+namespace cofferdam::inline COFFERDAM_ABI::testing::detail {
 
-/// Runs a coroutine to its end on `loop`; a failure of the check where it throws or hangs.
+/// Runs a coroutine to its end on `loop`; fails the check if it throws or hangs.
 template <class Body>
 void run_check_on(asio::io_context& loop, Body body) {
   std::exception_ptr failure;
@@ -49,13 +49,13 @@ void run_check_on(asio::io_context& loop, Body body) {
   expect_nothing_thrown(failure, "the check");
 }
 
-/// For what a check has begun besides itself.
+/// For coroutines that a check has started.
 inline void expect_no_exception(const std::exception_ptr& failure) {
   expect_nothing_thrown(failure, "what the check has begun");
 }
 
-/// What the suites share. A runner may take seconds to start: the checks of one suite have one, which is all the more
-/// reason for it to be as good after a check as before; those that end it have one of their own.
+/// The common base of the suites. A runner may take seconds to start, so the checks of one suite share a runner. Each
+/// check must leave it in good state; checks that end a runner have their own.
 template <class Backend>
 class runner_conformance : public ::testing::Test {
  public:
@@ -82,7 +82,7 @@ class runner_conformance : public ::testing::Test {
   /// With a runner that is opened for this check, and closed.
   template <class Body>
   static void with_own(Body body) {
-    run_check([&]() -> awaitable<void> { co_await with_runner(Backend::provider(), std::ref(body)); });
+    run_check([&]() -> awaitable<void> { co_await cofferdam::with(Backend::provider(), std::ref(body)); });
   }
 
  private:
@@ -101,7 +101,7 @@ class runner_conformance : public ::testing::Test {
   }
 };
 
-/// The value as JSON text; "(none)" where there is none.
+/// The value as JSON text; "(none)" if there is none.
 inline std::string value_text(const code_result& result) {
   return result.value() ? boost::json::serialize(*result.value()) : "(none)";
 }
@@ -123,4 +123,4 @@ inline std::string told(const code_result& result) {
 /// A limit that no honest run of a check reaches on a loaded machine.
 inline constexpr std::chrono::seconds long_limit{100};
 
-}  // namespace cofferdam::inline v0::testing::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::testing::detail

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::testing {
+namespace cofferdam::inline COFFERDAM_ABI::testing {
 
 /// Coroutines of the host that the code calls.
 template <class Backend>
@@ -41,7 +41,7 @@ inline host_function fail_function() {
   return host_function("fail", call);
 }
 
-/// Says what became of a call that waits for long.
+/// Records the outcome of a call that waits for a long time.
 class waiting_calls {
  public:
   int begun = 0;
@@ -213,4 +213,4 @@ REGISTER_TYPED_TEST_SUITE_P(code_function_conformance, is_a_function_with_a_sign
                             may_be_called_often_and_with_much, is_there_for_its_run_only,
                             its_time_counts_and_it_is_cancelled_at_the_limit, works_in_contexts);
 
-}  // namespace cofferdam::inline v0::testing
+}  // namespace cofferdam::inline COFFERDAM_ABI::testing

@@ -17,7 +17,7 @@
 #include <system_error>
 #include <vector>
 
-namespace cofferdam::inline v0::testing {
+namespace cofferdam::inline COFFERDAM_ABI::testing {
 
 /// Named contexts; for runners that have them.
 template <class Backend>
@@ -104,7 +104,7 @@ TYPED_TEST_P(code_context_conformance, one_that_takes_too_long_is_interrupted_an
     EXPECT_EQ(late.kind(), error_kind::timeout) << detail::told(late);
     EXPECT_EQ(late.out().text(), "begun\n");
     code_result after = co_await runner.run_code(code_request("x").context("slow").timeout(detail::long_limit));
-    // A machine that is very busy may not have given it the time to be interrupted: then it says so.
+    // On a very busy machine the context may not have been interrupted in time; it is then lost.
     EXPECT_EQ(detail::value_text(after), late.context_lost() ? "(none)" : "5") << detail::told(after);
     co_await runner.end_context("slow");
   });
@@ -279,7 +279,8 @@ TYPED_TEST_P(code_deadline_conformance, closing_ends_what_runs) {
     const auto begun = std::make_shared<bool>(false);
     auto work = [](auto& with, std::shared_ptr<bool> started, std::shared_ptr<bool> over) -> awaitable<void> {
       code_request endless("print('begun', flush=True)\nwhile True:\n  pass");
-      endless.timeout(detail::long_limit).on_output([started](output_stream, bytes_view) { *started = true; });
+      const auto tell = [started](output_stream, bytes_view) { *started = true; };
+      endless.timeout(detail::long_limit).on_output(tell);
       try {
         code_result result = co_await with.run_code(endless);
         EXPECT_FALSE(result.success());
@@ -482,4 +483,4 @@ REGISTER_TYPED_TEST_SUITE_P(code_process_conformance, an_end_without_ceremony_is
                             pools_of_processes_work, threads_are_waited_for, a_fork_of_the_codes_own_does_not_report,
                             what_a_run_has_left_is_ended_with_it);
 
-}  // namespace cofferdam::inline v0::testing
+}  // namespace cofferdam::inline COFFERDAM_ABI::testing

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-namespace cofferdam::inline v0::testing {
+namespace cofferdam::inline COFFERDAM_ABI::testing {
 
-/// What code prints and shows.
+/// The output and the displays of code.
 template <class Backend>
 class code_output_conformance : public detail::runner_conformance<Backend> {};
 TYPED_TEST_SUITE_P(code_output_conformance);
@@ -120,7 +120,8 @@ TYPED_TEST_P(code_output_conformance, is_told_while_the_code_runs) {
   this->with([](auto& runner) -> awaitable<void> {
     const auto heard = std::make_shared<std::string>();
     code_request request("import time\nfor i in range(5):\n  print(i)\n  time.sleep(0.3)");
-    request.on_output([heard](output_stream, bytes_view piece) { *heard += as_text(piece); });
+    const auto hear = [heard](output_stream, bytes_view piece) { *heard += as_text(piece); };
+    request.on_output(hear);
     code_result result = co_await runner.run_code(request.timeout(detail::long_limit));
     EXPECT_EQ(result.out().text(), "0\n1\n2\n3\n4\n");
     EXPECT_EQ(heard->substr(0, 2), "0\n");
@@ -148,8 +149,10 @@ TYPED_TEST_P(code_output_conformance, what_was_printed_is_told_before_what_is_sh
   this->with([](auto& runner) -> awaitable<void> {
     const auto order = std::make_shared<std::string>();
     code_request request("for i in range(3):\n  print(i, end='')\n  display(i)");
-    request.on_output([order](output_stream, bytes_view piece) { *order += as_text(piece); });
-    request.on_display([order](display_output shown) { *order += "[" + shown.forms().at("text/plain") + "]"; });
+    const auto hear = [order](output_stream, bytes_view piece) { *order += as_text(piece); };
+    request.on_output(hear);
+    const auto show = [order](display_output shown) { *order += "[" + shown.forms().at("text/plain") + "]"; };
+    request.on_display(show);
     code_result result = co_await runner.run_code(request);
     EXPECT_TRUE(result.success()) << detail::told(result);
     for (const char* const number : {"0", "1", "2"}) {
@@ -168,4 +171,4 @@ REGISTER_TYPED_TEST_SUITE_P(code_output_conformance, a_hundred_megabytes_are_cou
                             shows_values_in_every_form_they_have,
                             what_was_printed_is_told_before_what_is_shown_after_it);
 
-}  // namespace cofferdam::inline v0::testing
+}  // namespace cofferdam::inline COFFERDAM_ABI::testing

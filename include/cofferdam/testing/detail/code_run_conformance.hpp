@@ -6,9 +6,9 @@
 
 #include <string>
 
-namespace cofferdam::inline v0::testing {
+namespace cofferdam::inline COFFERDAM_ABI::testing {
 
-/// What a piece of code does is a result, and the next begins afresh.
+/// Every outcome of code is a result, and the next run begins with fresh globals.
 template <class Backend>
 class code_run_conformance : public detail::runner_conformance<Backend> {};
 TYPED_TEST_SUITE_P(code_run_conformance);
@@ -479,4 +479,4 @@ REGISTER_TYPED_TEST_SUITE_P(
     a_prelude_stands_before_the_code_and_lines_are_the_codes_own,
     what_fails_in_a_prelude_is_told_and_no_line_of_the_code_is_blamed);
 
-}  // namespace cofferdam::inline v0::testing
+}  // namespace cofferdam::inline COFFERDAM_ABI::testing

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-namespace cofferdam::inline v0::testing {
+namespace cofferdam::inline COFFERDAM_ABI::testing {
 
-/// What goes in as variables and comes out as values, and how a run hands over a final value.
+/// Values passed as variables, values returned, and final values.
 template <class Backend>
 class code_value_conformance : public detail::runner_conformance<Backend> {};
 TYPED_TEST_SUITE_P(code_value_conformance);
@@ -269,4 +269,4 @@ REGISTER_TYPED_TEST_SUITE_P(code_value_conformance, values_come_out_exactly, val
                             line_numbers_are_those_of_the_code_whatever_variables_there_are, a_final_value_ends_the_run,
                             a_final_value_is_exact, a_final_value_that_is_not_what_was_asked_for_is_a_type_error);
 
-}  // namespace cofferdam::inline v0::testing
+}  // namespace cofferdam::inline COFFERDAM_ABI::testing

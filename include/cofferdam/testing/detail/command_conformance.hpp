@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace cofferdam::inline v0::testing {
+namespace cofferdam::inline COFFERDAM_ABI::testing {
 
 template <class Backend>
 class command_conformance : public detail::conformance<Backend> {};
@@ -511,4 +511,4 @@ REGISTER_TYPED_TEST_SUITE_P(
     a_command_has_descriptors_0_1_and_2_and_no_others, a_command_starts_with_a_clean_signal_state_and_umask,
     a_result_says_how_long_it_took, open_input_needs_start);
 
-}  // namespace cofferdam::inline v0::testing
+}  // namespace cofferdam::inline COFFERDAM_ABI::testing

@@ -5,7 +5,7 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
@@ -24,12 +24,13 @@
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline v0::testing::detail {
+namespace cofferdam::inline COFFERDAM_ABI::testing::detail {
 
-/// How long one check may take before it counts as hanging.
+/// The time after which a check counts as hanging.
 inline constexpr std::chrono::seconds patience{120};
 
-/// A failure of the check where something was thrown. \param by  who has thrown it, for the sentence.
+/// Fails the check if an exception was thrown.
+/// \param by  the thrower, for the message.
 inline void expect_nothing_thrown(const std::exception_ptr& failure, const char* by) {
   if (!failure) return;
   try {
@@ -39,7 +40,7 @@ inline void expect_nothing_thrown(const std::exception_ptr& failure, const char*
   }
 }
 
-/// Runs a coroutine to its end on a loop of its own; a failure of the check where it throws or hangs.
+/// Runs a coroutine to its end on a new loop; fails the check if it throws or hangs.
 template <class Body>
 void run_check(Body body) {
   std::exception_ptr failure;
@@ -59,7 +60,7 @@ void run_check(Body body) {
   expect_nothing_thrown(failure, "the check");
 }
 
-/// What the suites share: each check opens an environment of its own.
+/// The common base of the suites: each check opens its own environment.
 template <class Backend>
 class conformance : public ::testing::Test {
  protected:
@@ -67,7 +68,7 @@ class conformance : public ::testing::Test {
 
   template <class Body>
   static void with(Body body) {
-    run_check([&]() -> awaitable<void> { co_await with_environment(Backend::provider(), std::ref(body)); });
+    run_check([&]() -> awaitable<void> { co_await cofferdam::with(Backend::provider(), std::ref(body)); });
   }
 };
 
@@ -94,4 +95,4 @@ inline std::string all_bytes() {
   return text;
 }
 
-}  // namespace cofferdam::inline v0::testing::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::testing::detail

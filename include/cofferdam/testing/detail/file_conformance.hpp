@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace cofferdam::inline v0::testing {
+namespace cofferdam::inline COFFERDAM_ABI::testing {
 
 template <class Backend>
 class file_conformance : public detail::conformance<Backend> {};
@@ -17,7 +17,7 @@ TYPED_TEST_SUITE_P(file_conformance);
 
 namespace detail {
 
-/// Names that trip whoever pastes them into a shell, takes them for options, or splits at the wrong character.
+/// Names that break code that pastes them into a shell, takes them for options, or splits at the wrong character.
 inline std::vector<std::string> odd_names() {
   return {"plain",
           "two words",
@@ -424,4 +424,4 @@ REGISTER_TYPED_TEST_SUITE_P(file_conformance, what_is_written_is_read_back, an_e
                             removing_takes_files_trees_and_links_but_not_what_links_name, renaming_moves_and_replaces,
                             a_file_that_replaces_another_is_never_seen_in_part);
 
-}  // namespace cofferdam::inline v0::testing
+}  // namespace cofferdam::inline COFFERDAM_ABI::testing

@@ -2,17 +2,23 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/core/command_files.hpp>
+#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/testing/detail/conformance_base.hpp>
 
 #include <asio/bind_cancellation_slot.hpp>
 
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <utility>
+#include <vector>
 
-namespace cofferdam::inline v0::testing {
+namespace cofferdam::inline COFFERDAM_ABI::testing {
 
 template <class Backend>
 class lifetime_conformance : public detail::conformance<Backend> {};
@@ -125,7 +131,7 @@ TYPED_TEST_P(lifetime_conformance, cancelling_ends_the_command_and_the_environme
 
 TYPED_TEST_P(lifetime_conformance, with_environment_returns_what_the_body_returns) {
   detail::run_check([]() -> awaitable<void> {
-    std::string text = co_await with_environment(TypeParam::provider(), [](auto& env) -> awaitable<std::string> {
+    std::string text = co_await with(TypeParam::provider(), [](auto& env) -> awaitable<std::string> {
       command_result result = co_await env.run_command(shell("echo value"));
       co_return result.out().text();
     });
@@ -137,7 +143,7 @@ TYPED_TEST_P(lifetime_conformance, with_environment_closes_when_the_body_throws_
   detail::run_check([]() -> awaitable<void> {
     std::string caught;
     try {
-      co_await with_environment(TypeParam::provider(), [](auto& env) -> awaitable<void> {
+      co_await with(TypeParam::provider(), [](auto& env) -> awaitable<void> {
         command_result result = co_await env.run_command(shell("true"));
         EXPECT_TRUE(result.ok());
         throw std::runtime_error("from the body");
@@ -158,7 +164,7 @@ TYPED_TEST_P(lifetime_conformance, with_environment_closes_when_it_is_cancelled)
     asio::co_spawn(
         co_await asio::this_coro::executor,
         [&]() -> awaitable<void> {
-          co_await with_environment(TypeParam::provider(), [&](auto& env) -> awaitable<void> {
+          co_await with(TypeParam::provider(), [&](auto& env) -> awaitable<void> {
             running = true;
             co_await env.run_command(shell("sleep 60"));
           });
@@ -186,6 +192,44 @@ TYPED_TEST_P(lifetime_conformance, an_idle_environment_can_be_moved) {
     std::string text = co_await read_text(moved, "file");
     EXPECT_EQ(text, "x");
     co_await moved.close();
+  });
+}
+
+TYPED_TEST_P(lifetime_conformance, its_files_are_valid_across_moves_and_closed_with_it) {
+  detail::run_check([]() -> awaitable<void> {
+    auto recipe = TypeParam::provider();
+    auto opened = co_await recipe.open();
+    auto env = cofferdam::detail::completed_t<decltype(opened)>(std::move(opened));
+    const file_system files = env.files();
+    co_await files.make_directory("folder");
+    auto moved = std::move(env);
+    const entry found = co_await files.stat("folder");
+    EXPECT_TRUE(found.is_directory());
+    co_await files.remove("folder");
+    const std::vector<entry> left = co_await files.list(".");
+    for (const entry& each : left) EXPECT_NE(each.path(), "folder");
+    co_await moved.close();
+    std::error_code code;
+    try {
+      co_await files.stat(".");
+    } catch (const error& failure) {
+      code = failure.code();
+    }
+    EXPECT_EQ(code, errc::environment_closed);
+    {
+      auto dropped = co_await recipe.open();
+      auto last = cofferdam::detail::completed_t<decltype(dropped)>(std::move(dropped));
+      moved = std::move(last);
+    }
+    const file_system of_the_last = moved.files();
+    { const auto gone = std::move(moved); }
+    code.clear();
+    try {
+      co_await of_the_last.make_directory("folder");
+    } catch (const error& failure) {
+      code = failure.code();
+    }
+    EXPECT_EQ(code, errc::environment_closed);
   });
 }
 
@@ -218,7 +262,8 @@ REGISTER_TYPED_TEST_SUITE_P(lifetime_conformance, two_environments_of_one_recipe
                             with_environment_returns_what_the_body_returns,
                             with_environment_closes_when_the_body_throws_and_passes_its_exception_on,
                             with_environment_closes_when_it_is_cancelled, an_idle_environment_can_be_moved,
+                            its_files_are_valid_across_moves_and_closed_with_it,
                             an_environment_that_is_dropped_does_not_block,
                             many_commands_leave_nothing_that_slows_the_next);
 
-}  // namespace cofferdam::inline v0::testing
+}  // namespace cofferdam::inline COFFERDAM_ABI::testing

@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace cofferdam::inline v0::testing {
+namespace cofferdam::inline COFFERDAM_ABI::testing {
 
 /// Only for backends that offer `start`: instantiate it for those that do.
 template <class Backend>
@@ -342,4 +342,4 @@ REGISTER_TYPED_TEST_SUITE_P(
 // A backend may have none of this.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(streaming_conformance);
 
-}  // namespace cofferdam::inline v0::testing
+}  // namespace cofferdam::inline COFFERDAM_ABI::testing

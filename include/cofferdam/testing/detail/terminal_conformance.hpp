@@ -9,7 +9,7 @@
 #include <chrono>
 #include <string>
 
-namespace cofferdam::inline v0::testing {
+namespace cofferdam::inline COFFERDAM_ABI::testing {
 
 /// Only for backends that give commands terminals: instantiate it for those that do.
 template <class Backend>
@@ -132,4 +132,4 @@ REGISTER_TYPED_TEST_SUITE_P(terminal_conformance, a_command_gets_a_terminal_of_t
 // A backend may have none of this.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(terminal_conformance);
 
-}  // namespace cofferdam::inline v0::testing
+}  // namespace cofferdam::inline COFFERDAM_ABI::testing

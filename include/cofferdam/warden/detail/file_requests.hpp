@@ -2,19 +2,15 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/allotment.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_event.hpp>
+#include <cofferdam/core/async_semaphore.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/warden/detail/warden_command.hpp>
 #include <cofferdam/warden/protocol.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/cancellation_state.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <cerrno>
 #include <chrono>
@@ -23,12 +19,11 @@
 #include <deque>
 #include <memory>
 #include <optional>
-#include <system_error>
 #include <utility>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Takes what comes before a reply, piece by piece, as the warden sent it. It is kept as long as the request is under way.
+/// Receives the data before a reply, piece by piece. Kept alive as long as the request is under way.
 class reply_data_sink {
  public:
   virtual void take(bytes_view piece) = 0;
@@ -40,7 +35,7 @@ class reply_data_sink {
   ~reply_data_sink() = default;
 };
 
-/// The answer to a file request: the number the kernel gave, what the reply says, and the data before it.
+/// The answer to a file request: the kernel's error number, the content of the reply, and the data before it.
 class file_answer {
  public:
   int number = 0;
@@ -48,20 +43,25 @@ class file_answer {
   bytes data;
 };
 
-/// File requests under way at a warden, which answers them in the order in which they were sent. Never more are sent than
-/// the warden has room for; who comes then waits for his turn. One executor.
-class file_requests {
+template <class = void>
+class basic_file_requests;
+using file_requests = basic_file_requests<>;
+
+/// The file requests under way at a warden, which answers them in order. At most as many are sent as the warden has
+/// room for; later requests wait. One executor.
+template <class Unused>
+class basic_file_requests {
  public:
   /// A request that was sent.
   class sent {
    public:
-    sent(const asio::any_io_executor& executor, std::uint32_t number, std::size_t size)
-        : woken(executor, std::chrono::steady_clock::time_point::max()), number(number), size(size) {}
+    sent(const asio::any_io_executor& executor, std::uint32_t its_number, std::size_t its_size)
+        : came(executor), number(its_number), size(its_size) {}
     bool is_answered() const noexcept { return answered; }
 
    private:
-    friend class file_requests;
-    asio::steady_timer woken;
+    friend class basic_file_requests;
+    async_event came;
     std::uint32_t number;
     std::size_t size;
     file_answer answer;
@@ -69,63 +69,62 @@ class file_requests {
     bool answered = false;
   };
 
-  explicit file_requests(const asio::any_io_executor& executor)
+  explicit basic_file_requests(const asio::any_io_executor& executor)
       : executor_(executor), window_(executor, wire::file_window - reserve), files_(executor, wire::most_unfinished) {}
 
-  static constexpr std::uint32_t first_number = 0x80000000;  ///< commands have the numbers below
+  static constexpr std::uint32_t first_number = 0x80000000;  ///< numbers below this are for commands
 
-  /// A number for one request, or for all of one file that is written.
+  /// Returns a number for one request, or for all requests that write one file.
   std::uint32_t number() noexcept { return next_ = (next_ + 1) | first_number; }
 
-  /// The files that may be unfinished at a time.
-  allotment& files() noexcept { return files_; }
+  /// The semaphore for unfinished files.
+  async_semaphore& files() noexcept { return files_; }
 
-  /// Whether none is under way.
+  /// Returns true if no request is under way.
   bool empty() const noexcept { return sent_.empty(); }
 
-  /// Sends a request, once there is room for it, and does not wait for the answer.
-  /// \param data  takes what comes before the reply; without one that is in the answer, and a file's worth at most.
-  /// \throws error{errc::cancelled}: it was not sent; or what the session was lost for.
+  /// Sends a request as soon as there is room for it. Does not wait for the answer.
+  /// \param data  receives the data before the reply. Without it the data is in the answer, limited to the size of one
+  ///              `read`.
+  /// \throws error{errc::cancelled}: the request was not sent; or the error with which the session was lost.
   awaitable<std::shared_ptr<sent>> send(frame_sink& sink, std::uint32_t number, bytes frame,
                                         std::shared_ptr<reply_data_sink> data = nullptr) {
-    co_await window_.take(frame.size(), "file operation");
+    co_await window_.acquire(frame.size(), "file operation");
     std::shared_ptr<sent> one;
     try {
       one = enqueue(sink, number, std::move(frame), true);
       one->data = std::move(data);
     } catch (...) {
-      window_.give(frame.size());
+      window_.release(frame.size());
       throw;
     }
     co_return one;
   }
 
-  /// Sends a small request whose answer nobody waits for, at once.
+  /// Sends a small request at once. Its answer is ignored.
   void send_now(frame_sink& sink, std::uint32_t number, bytes frame) {
     if (lost_) return;
     enqueue(sink, number, std::move(frame), false);
   }
 
   /// Waits for an answer.
-  /// \throws error{errc::cancelled}, or what the session was lost for.
+  /// \throws error{errc::cancelled}, or the error with which the session was lost.
   awaitable<file_answer> answer(std::shared_ptr<sent> one) {
     while (!one->answered && !lost_) {
-      std::error_code woken;
-      co_await one->woken.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+      const wait_result result = co_await one->came.wait();
       if (one->answered) break;
-      const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-      if (state.cancelled() != asio::cancellation_type::none)
+      if (result == wait_result::cancelled)
         throw error(errc::cancelled, "file operation: cancelled; whether it was done is not known");
     }
     if (!one->answered) throw *lost_;
     co_return std::move(one->answer);
   }
 
-  /// The answer to a request that has been answered.
+  /// Returns the answer to a request that has been answered.
   static file_answer take_answer(sent& one) { return std::move(one.answer); }
 
-  /// \return  whether the frame was an answer.
-  /// \throws error{errc::provider_lost} for one to something that was not asked.
+  /// \return  true if the frame was an answer.
+  /// \throws error{errc::provider_lost} for an answer without a request.
   bool arrived(const wire::frame& frame) {
     if (frame.type() == wire::frame_type::worker_lost) {
       wire::payload_reader values(frame);
@@ -141,7 +140,7 @@ class file_requests {
     if (sent_.empty() || sent_.front()->number != frame.job())
       throw wire::violation("an answer to a file request that was not sent");
     sent& one = *sent_.front();
-    const bool is_wanted = sent_.front().use_count() > 1;  // nobody waits for one that was cancelled
+    const bool is_wanted = sent_.front().use_count() > 1;  // the answer to a cancelled request is ignored
     bytes_view payload = frame.payload();
     if (frame.type() == wire::frame_type::reply_data) {
       if (!is_wanted) return true;
@@ -166,11 +165,11 @@ class file_requests {
     lost_ = reason;
     window_.fail(reason);
     files_.fail(reason);
-    for (const std::shared_ptr<sent>& one : sent_) one->woken.cancel();
+    for (const std::shared_ptr<sent>& one : sent_) one->came.notify();
   }
 
  private:
-  /// Room that is kept for what must not wait: files that are given up.
+  /// Room for requests that must not wait: those that discard a file.
   static constexpr std::size_t reserve = 16 * 1024;
 
   std::shared_ptr<sent> enqueue(frame_sink& sink, std::uint32_t number, bytes frame, bool is_counted) {
@@ -189,16 +188,16 @@ class file_requests {
     const std::shared_ptr<sent> one = std::move(sent_.front());
     sent_.pop_front();
     one->answered = true;
-    one->woken.cancel();
-    if (one->size != 0) window_.give(one->size);
+    one->came.notify();
+    if (one->size != 0) window_.release(one->size);
   }
 
   asio::any_io_executor executor_;
   std::uint32_t next_ = first_number;
   std::optional<error> lost_;
   std::deque<std::shared_ptr<sent>> sent_;
-  allotment window_;
-  allotment files_;
+  async_semaphore window_;
+  async_semaphore files_;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -16,17 +16,21 @@
 #include <asio/error.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
 #include <asio/write.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <deque>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <system_error>
@@ -37,10 +41,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-namespace cofferdam::inline v0 {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-/// A stream of bytes that coroutines read and write, as `byte_stream` is one: `read_some` yields 0 at the end, `write`
-/// writes everything, `close` ends what is under way.
+/// A stream for coroutines, such as `byte_stream`: `read_some` returns 0 at the end, `write` writes everything, `close`
+/// ends the operations under way.
 template <class Stream>
 concept coroutine_stream = requires(Stream& stream, std::span<std::byte> into, bytes_view data) {
   { stream.read_some(into) } -> awaitable_of<std::size_t>;
@@ -48,15 +52,18 @@ concept coroutine_stream = requires(Stream& stream, std::span<std::byte> into, b
   stream.close();
 };
 
-}  // namespace cofferdam::inline v0
+}  // namespace cofferdam::inline COFFERDAM_ABI
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Hears what arrives over a link. Kept alive by the link while it is open.
+/// Receives the input of a link. Kept alive by the link while it is open.
 class link_listener {
  public:
   virtual void frame_arrived(const wire::frame& arrived) = 0;
-  /// The last call: the stream has ended, or cannot be understood.
+  /// Called if the `spawn` frame of a job is dropped: its descriptors could not be sent, or the job was killed before
+  /// (then there is no `cause`). Later frames for the job are dropped too.
+  virtual void spawn_dropped(std::uint32_t job, std::error_code cause) = 0;
+  /// The last call: the stream has ended, or its content is invalid.
   virtual void link_lost(const error& reason) = 0;
 
  protected:
@@ -73,17 +80,18 @@ class warden_link {
 
   /// Begins to read.
   virtual void start(std::shared_ptr<link_listener> listener) = 0;
-  /// Sends a frame, in order, without waiting. \param descriptors  borrowed; copied where they cannot go at once.
+  /// Sends a frame, in order, without waiting.
+  /// \param descriptors  borrowed; duplicated if they cannot be sent at once.
   virtual void send(bytes frame, std::span<const int> descriptors) = 0;
-  /// Whether `send` takes descriptors.
+  /// Returns true if `send` accepts descriptors.
   virtual bool carries_descriptors() const noexcept = 0;
-  /// Nothing is sent or heard any more; the other side sees the end of the stream.
+  /// Stops sending and receiving; the other side sees the end of the stream.
   virtual void close() noexcept = 0;
 
  protected:
   enum class delivery { all, turn_is_over, ended };
 
-  /// Hands over whole frames: all that are there, but no more in one turn than leaves the loop's timers their time.
+  /// Delivers all available complete frames, but in one turn only so many that the loop's timers are not delayed.
   static delivery deliver(wire::frame_decoder& decoder, link_listener& listener, const bool& open, int& turn) {
     try {
       for (; open; --turn) {
@@ -107,11 +115,21 @@ class warden_link {
   }
 };
 
+template <class = void>
+class basic_socket_link;
+using socket_link = basic_socket_link<>;
+
 /// A connected Unix socket, which carries descriptors too.
-class socket_link final : public warden_link, public std::enable_shared_from_this<socket_link> {
+///
+/// The kernel refuses to pass descriptors (ETOOMANYREFS) while processes of the same user have too many in flight. A
+/// refused `spawn` frame is tried again for `hold_time`, but not longer than the time limit of its command. All other
+/// frames overtake it, except those of the same job; a `kill` of that job drops it. The waiting time is subtracted from
+/// the command's limit.
+template <class Unused>
+class basic_socket_link final : public warden_link, public std::enable_shared_from_this<socket_link> {
  public:
   /// \param socket  non-blocking.
-  socket_link(const asio::any_io_executor& executor, unique_fd socket) : socket_(executor) {
+  basic_socket_link(const asio::any_io_executor& executor, unique_fd socket) : socket_(executor), retry_(executor) {
     socket_.assign(socket.get());
     socket.release();
   }
@@ -122,40 +140,141 @@ class socket_link final : public warden_link, public std::enable_shared_from_thi
   }
 
   void send(bytes frame, std::span<const int> descriptors) override {
-    if (!open_) return;
+    if (!open_ || follows_held(frame)) return;
     if (queue_.empty()) {
       const ssize_t sent = send_now(frame, descriptors);
       if (sent == static_cast<ssize_t>(frame.size())) return;
-      if (sent < 0 && !is_full(errno)) return;  // it is gone: reading tells
-      outgoing rest{std::move(frame), sent > 0 ? static_cast<std::size_t>(sent) : 0, {}};
+      const int number = errno;
+      if (sent < 0 && !is_full(number)) return;  // the peer is gone: the reader detects this
+      outgoing rest{std::move(frame), sent > 0 ? static_cast<std::size_t>(sent) : 0, {}, {}, clock::now(), {}};
       if (sent <= 0) rest.descriptors = copied(descriptors);
+      if (sent < 0 && number == ETOOMANYREFS) return hold(std::move(rest));
       queue_.push_back(std::move(rest));
       write_later();
       return;
     }
-    queue_.push_back(outgoing{std::move(frame), 0, copied(descriptors)});
+    queue_.push_back(outgoing{std::move(frame), 0, copied(descriptors), {}, clock::now(), {}});
   }
 
   bool carries_descriptors() const noexcept override { return true; }
 
   void close() noexcept override {
     if (!std::exchange(open_, false)) return;
-    // A program that this one has forked may hold the socket too; the warden is to see the end all the same.
+    // A program that was forked from this one may hold the socket too; the warden must see the end nevertheless.
     ::shutdown(socket_.native_handle(), SHUT_RDWR);
-    std::error_code ignored;  // a socket
+    std::error_code ignored;  // closed in any case
     socket_.close(ignored);
+    retry_.cancel();
     listener_.reset();
     queue_.clear();
+    held_.clear();
   }
 
+  /// The time for which a frame is tried again while the kernel refuses to pass its descriptors.
+  static constexpr std::chrono::milliseconds hold_time{300};
+
  private:
+  using clock = std::chrono::steady_clock;
+
   struct outgoing {
     bytes frame;
     std::size_t sent;
     std::vector<unique_fd> descriptors;
+    clock::time_point held_since;
+    clock::time_point counted_until;  // the limit of a `spawn` frame was already shortened by the time before this
+    std::vector<bytes> followers;     // of the same job
   };
 
-  /// Whether a later try may succeed: no room, or (for all but root) too many descriptors on their way.
+  static constexpr std::chrono::milliseconds retry_time{20};
+
+  /// Holds a frame for a job whose `spawn` is held.
+  /// \return false if there is none.
+  bool follows_held(bytes& frame) {
+    const wire::frame_type type = wire::type_of(frame);
+    if (held_.empty() || type < wire::frame_type::input || type > wire::frame_type::resize) return false;
+    const std::uint32_t job = wire::job_of(frame);
+    const auto found = std::find_if(held_.begin(), held_.end(),
+                                    [job](const outgoing& each) { return wire::job_of(each.frame) == job; });
+    if (found == held_.end()) return false;
+    if (type == wire::frame_type::kill) {
+      asio::post(socket_.get_executor(), [self = shared_from_this(), job] {  // not within the call of the listener
+        const std::shared_ptr<link_listener> listener = self->listener_;
+        if (self->open_) listener->spawn_dropped(job, {});
+      });
+      held_.erase(found);
+    } else {
+      found->followers.push_back(std::move(frame));
+    }
+    return true;
+  }
+
+  void hold(outgoing one) {
+    one.held_since = clock::now();
+    held_.push_back(std::move(one));
+    if (held_.size() == 1) retry_later();
+  }
+
+  void retry_later() {
+    retry_.expires_after(retry_time);
+    retry_.async_wait([self = shared_from_this()](std::error_code failure) {
+      if (!failure && self->open_) self->retry_held();
+    });
+  }
+
+  /// Sends the frames that can be sent now, and drops those that have waited too long.
+  void retry_held() {
+    const std::shared_ptr<link_listener> listener = listener_;
+    std::deque<outgoing> waiting = std::exchange(held_, {});
+    std::vector<std::uint32_t> dropped;
+    for (outgoing& each : waiting) {
+      const bool has_room = queue_.empty();
+      const bool is_sent = has_room && write_one(each);
+      if (is_sent || !has_room || errno != ETOOMANYREFS) {  // without room, it waits like any other frame
+        const std::vector<bytes> followers = std::exchange(each.followers, {});
+        if (each.sent != each.frame.size()) {
+          queue_.push_back(std::move(each));
+          if (has_room) write_later();
+        }
+        for (const bytes& frame : followers) send(frame, {});
+      } else if (has_waited_enough(each)) {
+        dropped.push_back(wire::job_of(each.frame));
+      } else {
+        held_.push_back(std::move(each));
+      }
+    }
+    if (!held_.empty()) retry_later();
+    for (const std::uint32_t job : dropped) {
+      if (!open_) return;
+      listener->spawn_dropped(job, std::error_code(ETOOMANYREFS, std::system_category()));
+    }
+  }
+
+  static bool has_waited_enough(const outgoing& one) {
+    const clock::time_point now = clock::now();
+    const std::optional<std::chrono::milliseconds> limit = wire::spawn_limit(one.frame);
+    return now >= one.held_since + hold_time || (limit && now >= one.counted_until + *limit);
+  }
+
+  /// Sends as much as the socket accepts.
+  /// \return false, with `errno` set, if it accepts nothing.
+  bool write_one(outgoing& one) {
+    if (one.sent == 0 && wire::type_of(one.frame) == wire::frame_type::spawn) {
+      const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - one.counted_until);
+      wire::shorten_spawn_limit(one.frame, waited);
+      one.counted_until += waited;
+    }
+    std::array<int, 4> raw{};
+    std::transform(one.descriptors.begin(), one.descriptors.end(), raw.begin(),
+                   [](const unique_fd& fd) { return fd.get(); });
+    const ssize_t sent =
+        send_now(bytes_view(one.frame).subspan(one.sent), std::span<const int>(raw.data(), one.descriptors.size()));
+    if (sent < 0) return false;
+    one.descriptors.clear();
+    one.sent += static_cast<std::size_t>(sent);
+    return true;
+  }
+
+  /// Returns true if a later try may succeed: no room, or (except for root) too many descriptors in flight.
   static bool is_full(int number) noexcept {
     return number == EAGAIN || number == ETOOMANYREFS || number == ENOBUFS || number == ENOMEM;
   }
@@ -198,17 +317,18 @@ class socket_link final : public warden_link, public std::enable_shared_from_thi
   void write_queued() {
     while (open_ && !queue_.empty()) {
       outgoing& first = queue_.front();
-      std::array<int, 4> raw{};
-      std::transform(first.descriptors.begin(), first.descriptors.end(), raw.begin(),
-                     [](const unique_fd& fd) { return fd.get(); });
-      const ssize_t sent = send_now(bytes_view(first.frame).subspan(first.sent),
-                                    std::span<const int>(raw.data(), first.descriptors.size()));
-      if (sent < 0) {
+      if (!write_one(first)) {
+        if (errno == ETOOMANYREFS) {
+          hold(std::move(first));
+          queue_.pop_front();
+          std::deque<outgoing> behind = std::exchange(queue_, {});
+          for (outgoing& each : behind)
+            if (!follows_held(each.frame)) queue_.push_back(std::move(each));
+          continue;
+        }
         if (is_full(errno)) write_later();
         return;
       }
-      first.descriptors.clear();
-      first.sent += static_cast<std::size_t>(sent);
       if (first.sent == first.frame.size()) queue_.pop_front();
     }
   }
@@ -247,10 +367,12 @@ class socket_link final : public warden_link, public std::enable_shared_from_thi
   std::shared_ptr<link_listener> listener_;
   wire::frame_decoder decoder_;
   std::deque<outgoing> queue_;
+  std::deque<outgoing> held_;  // `spawn` frames whose descriptors the kernel refuses to pass
+  asio::steady_timer retry_;
   bool open_ = true;
 };
 
-/// Any stream of Asio's, or of somebody else who models `AsyncReadStream` and `AsyncWriteStream` and has `close()`.
+/// A stream that models Asio's `AsyncReadStream` and `AsyncWriteStream` and has `close()`.
 template <class Stream>
 class stream_link final : public warden_link, public std::enable_shared_from_this<stream_link<Stream>> {
  public:
@@ -273,7 +395,7 @@ class stream_link final : public warden_link, public std::enable_shared_from_thi
     open_ = false;
     try {
       stream_.close();
-    } catch (const std::system_error&) {  // it is closed all the same
+    } catch (const std::system_error&) {  // closed in any case
     }
     listener_.reset();
   }
@@ -282,7 +404,7 @@ class stream_link final : public warden_link, public std::enable_shared_from_thi
   void write_next() {
     asio::async_write(stream_, asio::buffer(queue_.front()),
                       [self = this->shared_from_this()](std::error_code failure, std::size_t) {
-                        if (!self->open_ || failure) return;  // reading tells
+                        if (!self->open_ || failure) return;  // the reader detects this
                         self->queue_.pop_front();
                         if (!self->queue_.empty()) self->write_next();
                       });
@@ -317,7 +439,7 @@ class stream_link final : public warden_link, public std::enable_shared_from_thi
   bool open_ = true;
 };
 
-/// Any stream of coroutines. One reads, one at a time writes; both end with the stream.
+/// A stream for coroutines. One coroutine reads, one at a time writes; both end with the stream.
 template <coroutine_stream Stream>
 class coroutine_link final : public warden_link, public std::enable_shared_from_this<coroutine_link<Stream>> {
  public:
@@ -379,7 +501,7 @@ class coroutine_link final : public warden_link, public std::enable_shared_from_
 
   static awaitable<void> write(std::shared_ptr<coroutine_link> self) {
     while (self->open_ && !self->queued_.empty()) {
-      // What is queued meanwhile goes together, the next time.
+      // Frames that are queued during this write are sent together by the next one.
       const bytes going = std::exchange(self->queued_, bytes());
       co_await self->stream_.write(going);
     }
@@ -409,4 +531,4 @@ class coroutine_link final : public warden_link, public std::enable_shared_from_
   bool open_ = true;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -14,34 +14,55 @@
 #include <cofferdam/warden/protocol.hpp>
 
 #include <asio/any_io_executor.hpp>
+#include <asio/steady_timer.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
+#include <new>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Where the commands of a session put their frames.
+/// The destination of the frames of a session's commands.
 class frame_sink {
  public:
   virtual void send(bytes frame) = 0;
+  /// Continues a warden that was stopped by a signal.
+  /// \return true if it was stopped.
+  virtual bool rouse() { return false; }
+  /// Ends everything without the warden, and gives the warden up, if that is possible.
+  /// \return false if it is not.
+  virtual bool end_without_warden(const error& reason) {
+    static_cast<void>(reason);
+    return false;
+  }
 
  protected:
   ~frame_sink() = default;
 };
 
-/// Output that arrives in frames, at most the window of it.
+/// Output that arrives in frames, at most a window of unread bytes.
 class framed_output final : public buffered_output {
  public:
   framed_output(const asio::any_io_executor& executor, std::shared_ptr<frame_sink> sink, std::uint32_t job,
                 std::uint8_t stream)
       : buffered_output(executor), sink_(std::move(sink)), job_(job), stream_(stream) {}
+
+  void arrived(bytes_view piece) {
+    credit_ -= std::min(credit_, piece.size());
+    buffered_output::arrived(piece);
+  }
+  /// Returns true if the warden must wait until some output was read.
+  bool is_full() const noexcept { return credit_ == 0; }
 
  private:
   void on_taken(std::size_t count) noexcept override { taken_ += count; }
@@ -49,16 +70,18 @@ class framed_output final : public buffered_output {
     if (taken_ == 0) return;
     wire::frame_writer frame(wire::frame_type::credit, job_);
     sink_->send(frame.number(stream_).number(static_cast<std::uint32_t>(taken_)).take());
+    credit_ += taken_;
     taken_ = 0;
   }
 
   std::shared_ptr<frame_sink> sink_;
   std::uint32_t job_;
   std::uint8_t stream_;
-  std::size_t taken_ = 0;  // and not yet given back as credit
+  std::size_t credit_ = wire::spawn_order().window;
+  std::size_t taken_ = 0;  // read, and not yet returned as credit
 };
 
-/// Input that leaves in frames, as far as the warden has room for it.
+/// Input that is sent in frames, as far as the warden has room for it.
 class framed_input final : public input_end {
  public:
   framed_input(std::shared_ptr<frame_sink> sink, std::uint32_t job, bool open)
@@ -79,7 +102,7 @@ class framed_input final : public input_end {
     if (!std::exchange(open_, false)) return;
     try {
       sink_->send(wire::frame_writer(wire::frame_type::input_end, job_).take());
-    } catch (const std::bad_alloc&) {  // it ends with the command at the latest
+    } catch (const std::bad_alloc&) {  // the input ends with the command at the latest
     }
   }
 
@@ -96,21 +119,32 @@ class framed_input final : public input_end {
   std::shared_ptr<end_listener> listener_;
 };
 
-/// A command that a warden runs: signalled through it, its end learned from it. Its streams are pipes of ours, or frames.
-class warden_command final : public running_command {
+template <class = void>
+class basic_warden_command;
+using warden_command = basic_warden_command<>;
+
+/// A command that a warden runs. The warden sends its signals and reports its end. Its streams are our pipes, or
+/// frames.
+template <class Unused>
+class basic_warden_command final : public command_transport {
  public:
-  warden_command(const asio::any_io_executor& executor, std::shared_ptr<command_registry> registry,
-                 const command_limits& limits, std::shared_ptr<frame_sink> sink, std::uint32_t job, std::string program)
-      : running_command(executor, std::move(registry), limits, std::chrono::steady_clock::now()),
+  static constexpr paced_by pace = paced_by::transport;
+
+  basic_warden_command(running_command& command, const asio::any_io_executor& executor,
+                       std::shared_ptr<frame_sink> sink, std::uint32_t job, std::string program)
+      : command_(command),
         executor_(executor),
         sink_(std::move(sink)),
         job_(job),
-        program_(std::move(program)) {}
+        program_(std::move(program)),
+        watch_(executor) {}
 
-  /// Streams over pipes, whose other ends the command is given.
-  void connect_to(command_pipes& pipes) { connect_pipes(executor_, pipes); }
+  running_command& command() noexcept { return command_; }
 
-  /// Streams in frames.
+  /// Uses pipes, whose other ends the command gets.
+  void connect_to(command_pipes& pipes) { command_.connect_pipes(executor_, pipes); }
+
+  /// Uses frames.
   void connect_frames(bool has_input) {
     auto in = std::make_unique<framed_input>(sink_, job_, has_input);
     auto out = std::make_unique<framed_output>(executor_, sink_, job_, std::uint8_t{1});
@@ -119,43 +153,63 @@ class warden_command final : public running_command {
     framed_in_ = in.get();
     framed_out_[0] = out.get();
     framed_out_[1] = err.get();
-    connect(std::move(in), std::move(out), std::move(err));
+    command_.connect(std::move(in), std::move(out), std::move(err));
   }
 
-  void begin(bytes content) { begin_input(std::move(content)); }
+  void begin(bytes content) { command_.begin_input(std::move(content)); }
 
-  /// What a list of what goes on shows.
+  /// Ends the command from here if the warden has not done so by `lateness` after the time limit. The same holds after
+  /// a request to end it.
+  void watch_limit(std::chrono::milliseconds lateness) {
+    lateness_ = lateness;
+    if (limits().timeout) watch_end_after(*limits().timeout);
+  }
+
+  /// Returns the text for a list of background commands.
   const std::string& title() const noexcept { return title_; }
   void title(std::string text) { title_ = std::move(text); }
 
   void send(int number) noexcept override {
-    if (gone_) return;
     try {
       wire::frame_writer frame(wire::frame_type::signal, job_);
       sink_->send(frame.number(static_cast<std::uint8_t>(wire::signal_scope::group))
                       .number(static_cast<std::uint8_t>(number))
                       .take());
-    } catch (const std::bad_alloc&) {  // as a signal that came too late
+    } catch (const std::bad_alloc&) {  // treated as a signal that came too late
     }
   }
 
   void end(end_reason reason) override {
-    if (gone_ || ended_by() != end_reason::none) return;
-    if (!finished()) ended_by(reason);
+    is_told_to_end_ = true;
     send_kill(limits().grace);
+    // closing the session has its own time limit
+    if (reason != end_reason::closed) watch_end_after(std::chrono::milliseconds(0));
   }
 
   void kill() noexcept override {
-    if (gone_) return;
+    is_told_to_end_ = true;
     try {
       send_kill(std::chrono::milliseconds(0));
-    } catch (const std::bad_alloc&) {  // its limit ends it, or the end of the session
+      watch_end_after(std::chrono::milliseconds(0));
+    } catch (const std::exception&) {  // its time limit ends it, or the end of the session
     }
   }
 
-  // ---- what the session hears ----
+  void conclude() override {
+    watch_.cancel();
+    for (framed_output* each : framed_out_)
+      if (each != nullptr) each->end();
+  }
+
+  void resize(terminal_size size) override {
+    wire::frame_writer frame(wire::frame_type::resize, job_);
+    sink_->send(frame.number(size.rows()).number(size.columns()).take());
+  }
+
+  // ---- events from the session ----
 
   void on_output(std::size_t index, bytes_view piece) {
+    if (command_.over()) return;
     if (framed_out_[index] != nullptr) framed_out_[index]->arrived(piece);
   }
   void on_input_credit(std::uint32_t credit) {
@@ -163,59 +217,74 @@ class warden_command final : public running_command {
   }
 
   void on_exited(const wire::exited& how) {
-    command_result& all = mutable_result();
-    status_known_ = how.how != wire::exit_how::lost;
+    if (command_.over()) return;
+    command_result& all = command_.mutable_result();
+    const bool is_known = how.how != wire::exit_how::lost;
     if (how.how == wire::exit_how::exited) all.exit_code(how.code);
     if (how.how == wire::exit_how::signaled) all.term_signal(how.code);
-    if (status_known_) {
+    if (is_known) {
+      command_.status_known();
       all.cpu_time(std::chrono::microseconds(how.user_us + how.system_us));
       all.peak_memory(how.peak_kib * 1024U);
     }
-    if (how.reason == wire::exit_reason::timeout && ended_by() == end_reason::none) ended_by(end_reason::timeout);
+    const bool out_of_time = how.reason == wire::exit_reason::timeout ||
+                             (how.reason == wire::exit_reason::killed && late_since_ && !is_told_to_end_);
+    if (out_of_time) command_.note_end(end_reason::timeout);
     if (how.oom_kills != 0) {
       all.kind(error_kind::out_of_memory);
       all.reason("The command was ended because it used more memory than there is for it");
       all.advice("Work on less data at a time, or allow more memory.");
     }
-    close_input();
     if (how.left && limits().keeps_background && how.reason == wire::exit_reason::none &&
-        ended_by() == end_reason::none) {
+        command_.ended_by() == end_reason::none) {
+      command_.close_input();
       all.left_running(true);
-      part();
+      is_watched_ = false;
+      watch_.cancel();
+      command_.left_running();
     } else {
-      take_what_is_there();
+      command_.exited();
     }
   }
 
-  /// Nothing of it is left.
-  void on_done() {
-    gone_ = true;
-    end_frames();
-    conclude();
-  }
+  /// No process of it is left.
+  void on_done() { command_.conclude(); }
 
   void on_failed(wire::fail_stage stage, int number) {
-    gone_ = true;
-    status_known_ = true;
+    if (command_.over()) return;
     const std::error_code cause(number, std::system_category());
-    mutable_result() = refuse_unstarted(program_, spawn_stage_of(stage), cause);
-    end_frames();
-    conclude();
+    if (number == ETOOMANYREFS) return on_dropped(cause);
+    command_.status_known();
+    command_.mutable_result() = refuse_unstarted(program_, spawn_stage_of(stage), cause);
+    command_.conclude();
   }
 
-  void on_lost(const error& reason) {
-    if (gone_) return;
-    take_what_is_there();
-    on_lost_quietly(reason.with_partial(partial()));
+  /// It was never started.
+  /// \param cause  false: it was killed before.
+  void on_dropped(std::error_code cause) {
+    if (command_.over()) return;
+    command_.status_known();
+    if (cause)
+      command_.fail(
+          error(errc::unavailable,
+                "Cannot run " + program_ +
+                    ": the system passes no descriptors now, because programs of the same user have too many on their "
+                    "way through Unix sockets (" +
+                    cause.message() +
+                    "); nothing was started; end what commands have left running, or close the environment, and try "
+                    "again; a higher RLIMIT_NOFILE of this program allows more",
+                cause));
+    else
+      command_.mutable_result().term_signal(SIGKILL);
+    command_.conclude();
   }
-  void on_lost_quietly(const error& reason) {
-    if (std::exchange(gone_, true)) return;
-    fail(reason);
-    end_frames();
-    conclude();
-  }
+
+  /// SIGKILL does not end it: the warden keeps trying.
+  void on_stuck() noexcept { is_stuck_ = true; }
 
  private:
+  const command_limits& limits() const noexcept { return command_.limits(); }
+
   static spawn_stage spawn_stage_of(wire::fail_stage stage) noexcept {
     switch (stage) {
       case wire::fail_stage::limit:
@@ -227,35 +296,89 @@ class warden_command final : public running_command {
     }
   }
 
-  void send_size(terminal_size size) override {
-    wire::frame_writer frame(wire::frame_type::resize, job_);
-    sink_->send(frame.number(size.rows()).number(size.columns()).take());
-  }
-
   void send_kill(std::chrono::milliseconds grace) {
     wire::frame_writer frame(wire::frame_type::kill, job_);
     sink_->send(frame.number(static_cast<std::uint32_t>(std::clamp<std::int64_t>(grace.count(), 0, 3600'000))).take());
   }
 
-  void end_frames() {
-    for (framed_output* each : framed_out_)
-      if (each != nullptr) each->end();
+  /// \param time  time after which the warden should have ended it.
+  void watch_end_after(std::chrono::milliseconds time) {
+    if (lateness_.count() == 0 || command_.over()) return;
+    const std::chrono::milliseconds most = std::chrono::hours(24 * 365);  // a limit of centuries would overflow
+    const auto late = std::min(time, most) + limits().grace + limits().linger + lateness_;
+    if (std::exchange(is_watched_, true) && watch_.expiry() <= std::chrono::steady_clock::now() + late) return;
+    watch_after(late);
   }
 
-  void outputs_changed() override {
-    if (gone_ && outputs_ended()) conclude();
-    finish_parted();
+  void watch_after(std::chrono::milliseconds time) {
+    watch_.expires_after(time);
+    const std::weak_ptr<basic_warden_command> self(std::shared_ptr<basic_warden_command>(command_.kept(), this));
+    watch_.async_wait([self](std::error_code failure) {
+      const std::shared_ptr<basic_warden_command> kept = self.lock();
+      if (failure || !kept) return;
+      try {
+        kept->hurry();
+      } catch (const std::bad_alloc&) {  // try again later
+        kept->watch_after(std::chrono::seconds(1));
+      }
+    });
   }
-  void on_finished() noexcept override {}
 
+  /// The warden is late with its report, perhaps because it was stopped. Continues it, again and again, and requests
+  /// the end of the command. If that does not help, ends everything without the warden.
+  void hurry() {
+    // If the event loop was blocked, the end of the command may be waiting in the socket: it is read before any
+    // decision.
+    if (command_.over() || !is_watched_) return;
+    const bool stands_still = sink_->rouse();
+    stood_still_ = stands_still || stood_still_;
+    if (!std::exchange(has_looked_, true)) return watch_after(rouse_time);
+    if (!stands_still && waits_for_reader()) return watch_after(std::chrono::seconds(1));
+    const auto now = std::chrono::steady_clock::now();
+    const std::chrono::milliseconds most = limits().grace + running_command::end_patience;
+    if (!late_since_) {
+      late_since_ = now;
+      send_kill(limits().grace);
+    }
+    // A warden that was never seen stopped is working on a busy machine.
+    if (now < *late_since_ + (stood_still_ ? most : 3 * most)) return watch_after(rouse_time);
+    const std::string why =
+        is_told_to_end_ || !limits().timeout
+            ? "a command was to be ended"
+            : "the time limit of a command (" + std::to_string(limits().timeout->count()) + " ms) has passed";
+    const error reason(errc::provider_lost,
+                       why +
+                           ", and the warden has not ended it: a command may have stopped the warden; this program "
+                           "has ended everything in the environment; open another one");
+    // A working warden already handles a command that SIGKILL does not end.
+    if ((stood_still_ || !is_stuck_) && sink_->end_without_warden(reason)) return;
+    command_.lose(command_.unended(why + (is_stuck_ ? ", and SIGKILL was sent" : ", and the warden does not answer")));
+  }
+
+  /// Returns true if the warden may have to wait with its report, because earlier output is unread.
+  bool waits_for_reader() const noexcept {
+    return std::any_of(std::begin(framed_out_), std::end(framed_out_),
+                       [](const framed_output* each) { return each != nullptr && each->is_full(); });
+  }
+
+  static constexpr std::chrono::milliseconds rouse_time{50};
+
+  running_command& command_;
   asio::any_io_executor executor_;
   std::shared_ptr<frame_sink> sink_;
   std::uint32_t job_;
   std::string program_;
+  asio::steady_timer watch_;
+  std::optional<std::chrono::steady_clock::time_point> late_since_;
+  std::chrono::milliseconds lateness_{0};
+  bool is_told_to_end_ = false;
+  bool is_watched_ = false;  // its end, by `watch_`
+  bool has_looked_ = false;
+  bool stood_still_ = false;
+  bool is_stuck_ = false;
   std::string title_;
   framed_input* framed_in_ = nullptr;
   framed_output* framed_out_[2] = {nullptr, nullptr};
-  bool gone_ = false;  // nothing of it runs
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -3,12 +3,13 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/bulk_file_environment.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/ends_everything.hpp>
+#include <cofferdam/core/entry.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/file_transfer.hpp>
 #include <cofferdam/core/list_options.hpp>
-#include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/core/transfer.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/os/directory.hpp>
@@ -40,78 +41,83 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+template <class = void>
+class basic_warden_files;
+using warden_files = basic_warden_files<>;
 
 /// The files of a place that only a warden can reach: the same operations as `workspace_files`, with the same errors.
-/// Its coroutines keep what they need alive.
-class warden_files {
+/// A value, kept by the caller until its operations complete.
+template <class Unused>
+class basic_warden_files {
  public:
-  /// \param path  the root as the guest sees it: paths beneath it are understood too.
-  warden_files(std::shared_ptr<frame_sink> sink, std::shared_ptr<file_requests> requests, std::string path)
+  /// \param path  the root as the guest sees it; paths beneath it are accepted too.
+  basic_warden_files(std::shared_ptr<frame_sink> sink, std::shared_ptr<file_requests> requests, std::string path)
       : sink_(std::move(sink)), requests_(std::move(requests)), path_(std::move(path)) {}
 
-  static awaitable<bytes> read_file(warden_files self, std::string path, std::size_t most);
+  awaitable<bytes> read_file(std::string path, std::size_t most);
 
-  static awaitable<void> write_file(warden_files self, std::string path, bytes_view content);
+  awaitable<void> write_file(std::string path, bytes_view content);
 
-  static awaitable<entry> stat(warden_files self, std::string path) {
-    const std::string clean = self.beneath(path);
+  awaitable<entry> stat(std::string path) {
+    const std::string clean = beneath(path);
     wire::frame_writer frame(wire::frame_type::stat, 0);
-    file_answer answer = co_await self.ask("stat", clean, frame.text(clean));
+    file_answer answer = co_await ask("stat", clean, frame.text(clean));
     values_of values(answer.values);
     co_return values.next_entry(clean);
   }
 
-  static awaitable<std::vector<entry>> list(warden_files self, std::string path, list_options options);
+  awaitable<std::vector<entry>> list(std::string path, list_options options);
 
-  /// A directory beneath the root as the warden's own path of it.
-  static awaitable<std::string> directory_path(warden_files self, std::string path) {
-    const std::string clean = self.beneath(path);
-    if (clean == ".") co_return self.path_;
-    entry found = co_await stat(self, clean);
-    if (found.type() == file_type::symlink) {  // leads it out, or to a file? A look into it tells.
+  /// Returns the warden's own path of a directory beneath the root.
+  awaitable<std::string> directory_path(std::string path) {
+    const std::string clean = beneath(path);
+    if (clean == ".") co_return path_;
+    entry found = co_await stat(clean);
+    if (found.type() == file_type::symlink) {  // It may lead out, or to a file. Listing it shows this.
       wire::frame_writer frame(wire::frame_type::list, 0);
-      co_await self.ask("enter", clean, frame.text(clean).number(no_byte));
+      co_await ask("enter", clean, frame.text(clean).number(no_byte));
     } else if (!found.is_directory()) {
       throw path_error(ENOTDIR, "enter", clean);
     }
-    co_return self.path_ == "/" ? "/" + clean : self.path_ + "/" + clean;
+    co_return path_ == "/" ? "/" + clean : path_ + "/" + clean;
   }
 
-  static awaitable<void> make_directory(warden_files self, std::string path) {
-    const std::string clean = self.beneath(path);
+  awaitable<void> make_directory(std::string path) {
+    const std::string clean = beneath(path);
     if (clean == ".") co_return;
     wire::frame_writer frame(wire::frame_type::make_directory, 0);
-    co_await self.ask("make directory", clean, frame.text(clean).number(folder_mode));
+    co_await ask("make directory", clean, frame.text(clean).number(folder_mode));
   }
 
-  static awaitable<void> remove(warden_files self, std::string path) {
-    const std::string clean = workspace_path(path, self.path_);
+  awaitable<void> remove(std::string path) {
+    const std::string clean = workspace_path(path, path_);
     wire::frame_writer frame(wire::frame_type::remove, 0);
-    co_await self.ask("remove", clean, frame.text(clean));
+    co_await ask("remove", clean, frame.text(clean));
   }
 
-  static awaitable<void> rename(warden_files self, std::string from, std::string to) {
-    const std::string clean = workspace_path(from, self.path_);
-    const std::string target = workspace_path(to, self.path_);
+  awaitable<void> rename(std::string from, std::string to) {
+    const std::string clean = workspace_path(from, path_);
+    const std::string target = workspace_path(to, path_);
     wire::frame_writer frame(wire::frame_type::rename, 0);
-    co_await self.ask("rename", clean, frame.text(clean).text(target));
+    co_await ask("rename", clean, frame.text(clean).text(target));
   }
 
-  static awaitable<transfer> put_files(warden_files self, file_source& source) {
-    const auto put = [&self, &source](const file_header& header) { return self.put_one(source, header); };
+  awaitable<transfer> put_files(file_source& source) {
+    const auto put = [this, &source](const file_header& header) { return put_one(source, header); };
     transfer report = co_await put_each(source, put);
     co_return report;
   }
 
-  std::unique_ptr<file_source> get_files(std::vector<file_request> requests) const;
+  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) const;
 
  private:
   static constexpr std::uint8_t no_byte = 0;
   static constexpr std::uint8_t yes_byte = 1;
   static constexpr std::uint32_t folder_mode = 0755;
 
-  /// Takes the values of an answer. They come from the other side of a wall: nothing in them is believed.
+  /// Reads the values of an answer. They come from the other side of the isolation, and are checked.
   class values_of {
    public:
     explicit values_of(bytes_view values) : frame_(wire::frame_type::reply, 0, values), reader_(frame_) {}
@@ -170,8 +176,9 @@ class warden_files {
   std::string path_;
 };
 
-/// The entries of a directory, as they come. What is more than was allowed is not kept: the sentence is.
-class warden_files::listing final : public reply_data_sink {
+/// The entries of a directory, as they arrive. Beyond the limit, only the error is kept.
+template <class Unused>
+class basic_warden_files<Unused>::listing final : public reply_data_sink {
  public:
   explicit listing(listing_room room) : room_(std::move(room)) {}
 
@@ -191,7 +198,7 @@ class warden_files::listing final : public reply_data_sink {
     }
   }
 
-  /// In their order. Once.
+  /// Returns the sorted entries. May be called once.
   /// \throws error{errc::too_large}
   std::vector<entry> entries() {
     if (failure_) throw *failure_;
@@ -205,21 +212,23 @@ class warden_files::listing final : public reply_data_sink {
   std::optional<error> failure_;
 };
 
-inline awaitable<std::vector<entry>> warden_files::list(warden_files self, std::string path, list_options options) {
-  const std::string clean = self.beneath(path);
+template <class Unused>
+awaitable<std::vector<entry>> basic_warden_files<Unused>::list(std::string path, list_options options) {
+  const std::string clean = beneath(path);
   const auto found = std::make_shared<listing>(listing_room(options, clean));
   wire::frame_writer frame(wire::frame_type::list, 0);
   frame.text(clean).number(options.depth() == 1 ? no_byte : yes_byte);
-  co_await self.ask("list", clean, frame, found);
+  co_await ask("list", clean, frame, found);
   std::vector<entry> entries = found->entries();
   co_return entries;
 }
 
-/// One file that is written. Requests go ahead of their answers; the first answer that is an error counts. Left before
-/// `commit` is through, the file is given up.
-class warden_files::writing {
+/// A file that is being written. Requests are sent before earlier answers arrive; the first error counts. Destroyed
+/// before the end of `commit`, it discards the file.
+template <class Unused>
+class basic_warden_files<Unused>::writing {
  public:
-  writing(const warden_files& files, std::string path)
+  writing(const basic_warden_files& files, std::string path)
       : files_(files), path_(std::move(path)), number_(files_.requests_->number()) {}
   writing(const writing&) = delete;
   writing& operator=(const writing&) = delete;
@@ -228,13 +237,13 @@ class warden_files::writing {
     try {
       files_.requests_->send_now(*files_.sink_, number_,
                                  wire::frame_writer(wire::frame_type::write_abort, number_).take());
-    } catch (const std::bad_alloc&) {  // it goes with the session
+    } catch (const std::bad_alloc&) {  // the file is discarded with the session
     }
   }
 
   awaitable<void> begin(std::uint32_t mode) {
-    co_await files_.requests_->files().take(1, "write");
-    place_ = allotted(files_.requests_->files(), 1);
+    co_await files_.requests_->files().acquire(1, "write");
+    place_ = held_permits(files_.requests_->files(), 1);
     wire::frame_writer frame(wire::frame_type::write, number_);
     bytes whole = frame.text(path_).number(mode).number(no_byte).take();
     co_await send(std::move(whole));
@@ -256,8 +265,8 @@ class warden_files::writing {
     check_answers();
     bytes whole = wire::frame_writer(wire::frame_type::write_commit, number_).take();
     co_await send(std::move(whole));
-    begun_ = false;  // an error gives the file up there
-    place_.give_back();
+    begun_ = false;  // after an error the warden has discarded the file
+    place_.release();
     while (!sent_.empty()) {
       std::shared_ptr<file_requests::sent> first = std::move(sent_.front());
       sent_.pop_front();
@@ -282,20 +291,21 @@ class warden_files::writing {
     if (answer.number != 0) throw path_error(answer.number, "write", path_);
   }
 
-  warden_files files_;
+  basic_warden_files files_;
   std::string path_;
   std::uint32_t number_;
-  allotted place_;
+  held_permits place_;
   bool begun_ = false;
   std::deque<std::shared_ptr<file_requests::sent>> sent_;
 };
 
-/// One file that is read, the next piece asked for before this one is used.
-class warden_files::reading {
+/// A file that is being read. The next piece is requested before the current one is used.
+template <class Unused>
+class basic_warden_files<Unused>::reading {
  public:
-  reading(const warden_files& files, std::string path) : files_(files), path_(std::move(path)) {}
+  reading(const basic_warden_files& files, std::string path) : files_(files), path_(std::move(path)) {}
 
-  /// The next piece, at most wire::most_read bytes; empty at the end.
+  /// Returns the next piece, at most wire::most_read bytes; empty at the end.
   awaitable<bytes> next() {
     bytes piece;
     if (ended_) co_return piece;
@@ -314,7 +324,7 @@ class warden_files::reading {
     co_return piece;
   }
 
-  /// As the last answer has them.
+  /// The size in the last answer.
   std::uint64_t size() const noexcept { return size_; }
   std::uint32_t mode() const noexcept { return mode_; }
 
@@ -326,7 +336,7 @@ class warden_files::reading {
     ahead_ = co_await files_.requests_->send(*files_.sink_, number, std::move(whole));
   }
 
-  warden_files files_;
+  basic_warden_files files_;
   std::string path_;
   std::shared_ptr<file_requests::sent> ahead_;
   std::uint64_t got_ = 0;
@@ -336,9 +346,10 @@ class warden_files::reading {
 };
 
 /// Files one after another, in pieces.
-class warden_files::source final : public file_source {
+template <class Unused>
+class basic_warden_files<Unused>::source final : public file_source {
  public:
-  source(const warden_files& files, std::vector<file_request> requests)
+  source(const basic_warden_files& files, std::vector<file_request> requests)
       : files_(files), requests_(std::move(requests)) {}
   awaitable<std::optional<file_header>> next() override {
     from_.reset();
@@ -347,7 +358,7 @@ class warden_files::source final : public file_source {
     const file_request& wanted = requests_[at_++];
     try {
       const std::string clean = files_.beneath(wanted.path());
-      entry found = co_await stat(files_, clean);
+      entry found = co_await files_.stat(clean);
       if (found.is_directory()) {
         header.emplace(wanted.path(), wanted.destination(), file_type::directory, 0, found.mode());
       } else {
@@ -358,7 +369,7 @@ class warden_files::source final : public file_source {
         from_ = std::move(from);
       }
     } catch (const error& failure) {
-      if (ends_transfer(failure)) throw;
+      if (ends_everything(failure)) throw;
       header.emplace(wanted.path(), failure);
     }
     co_return header;
@@ -367,7 +378,7 @@ class warden_files::source final : public file_source {
     bytes piece;
     if (!from_ || most == 0) co_return piece;
     if (sent_ == piece_.size()) {
-      piece_ = co_await from_->next();  // empty once more at the end
+      piece_ = co_await from_->next();  // returns an empty piece again at the end
       sent_ = 0;
     }
     const std::size_t count = std::min(most, piece_.size() - sent_);
@@ -378,7 +389,7 @@ class warden_files::source final : public file_source {
   }
 
  private:
-  warden_files files_;
+  basic_warden_files files_;
   std::vector<file_request> requests_;
   std::size_t at_ = 0;
   std::unique_ptr<reading> from_;
@@ -386,9 +397,10 @@ class warden_files::source final : public file_source {
   std::size_t sent_ = 0;
 };
 
-inline awaitable<bytes> warden_files::read_file(warden_files self, std::string path, std::size_t most) {
-  const std::string clean = workspace_path(path, self.path_);
-  reading from(self, clean);
+template <class Unused>
+awaitable<bytes> basic_warden_files<Unused>::read_file(std::string path, std::size_t most) {
+  const std::string clean = workspace_path(path, path_);
+  reading from(*this, clean);
   bytes content;
   for (;;) {
     bytes piece = co_await from.next();
@@ -402,15 +414,17 @@ inline awaitable<bytes> warden_files::read_file(warden_files self, std::string p
   }
 }
 
-inline awaitable<void> warden_files::write_file(warden_files self, std::string path, bytes_view content) {
-  const std::string clean = workspace_path(path, self.path_);
-  writing file(self, clean);
+template <class Unused>
+awaitable<void> basic_warden_files<Unused>::write_file(std::string path, bytes_view content) {
+  const std::string clean = workspace_path(path, path_);
+  writing file(*this, clean);
   co_await file.begin(wire::keep_mode);
   co_await file.put(content);
   co_await file.commit();
 }
 
-inline awaitable<transferred_file> warden_files::put_one(file_source& source, const file_header& header) const {
+template <class Unused>
+awaitable<transferred_file> basic_warden_files<Unused>::put_one(file_source& from, const file_header& header) const {
   const std::string clean = workspace_path(header.destination(), path_);
   if (header.type() == file_type::directory) {
     wire::frame_writer make(wire::frame_type::make_directory, 0);
@@ -425,7 +439,7 @@ inline awaitable<transferred_file> warden_files::put_one(file_source& source, co
   co_await file.begin(mode);
   std::uint64_t size = 0;
   for (;;) {
-    const bytes piece = co_await source.read(file_piece);
+    const bytes piece = co_await from.read(file_piece);
     if (piece.empty()) break;
     co_await file.put(piece);
     size += piece.size();
@@ -434,8 +448,11 @@ inline awaitable<transferred_file> warden_files::put_one(file_source& source, co
   co_return transferred_file(header.source(), clean, size);
 }
 
-inline std::unique_ptr<file_source> warden_files::get_files(std::vector<file_request> requests) const {
-  return std::make_unique<source>(*this, std::move(requests));
+template <class Unused>
+awaitable<std::unique_ptr<file_source>> basic_warden_files<Unused>::get_files(
+    std::vector<file_request> requests) const {
+  std::unique_ptr<file_source> made = std::make_unique<source>(*this, std::move(requests));
+  co_return made;
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -16,7 +16,7 @@ class read_directory {
     at_ = size_ = 0;
   }
 
-  /// As if the directory at `opened` held but this name; it is not read.
+  /// Behaves as if the directory at `opened` had only this name; the directory is not read.
   void begin_with(int opened, const char* name) {
     fd = opened;
     at_ = 0;
@@ -25,7 +25,7 @@ class read_directory {
     put_text(reinterpret_cast<char*>(data_ + name_offset), name);
   }
 
-  /// The next number among the names, and the name behind it; 0 at the end. For /proc.
+  /// Returns the next number among the names, and the text of the name; 0 at the end. For /proc.
   [[gnu::noinline]] u32 next_number(const char*& name_of_it) {
     long result;
     u32 number = 0;
@@ -41,7 +41,7 @@ class read_directory {
 
   bool is_used_up() const { return at_ >= size_; }
 
-  /// The current name; null at the end, or where `result` is negative.
+  /// Returns the current name; null at the end, or if `result` is negative.
   [[gnu::noinline]] const char* name(long& result) {
     for (result = 0;; advance()) {
       if (is_used_up()) {
@@ -56,7 +56,7 @@ class read_directory {
     }
   }
   const char* current() const { return reinterpret_cast<const char*>(data_ + at_ + name_offset); }
-  /// Where the directory goes on behind the current name.
+  /// Returns the position after the current name.
   i64 position() const { return load<i64>(8); }
   void advance() { at_ += load<u16>(16); }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// File operations beneath one directory: a process of its own that takes frames from the warden, one after another, and
-// answers them. What os/directory.hpp does on the host, by the same rules and with the same errors, without a libc and
-// in memory of fixed size. Two things differ: an absolute path is refused whatever it names, and no link is followed to
-// set a mode. Functions give a negative errno where they fail.
+// File operations beneath one directory, in a separate process, which answers the warden's frames one after another.
+// The counterpart of os/directory.hpp, with the same rules and errors, but without a libc and in memory of fixed size.
+// Two things differ: absolute paths are always refused, and setting a mode follows no link. Functions return a negative
+// errno on failure.
 #pragma once
 
 #include <cofferdam/warden/wire.hpp>
@@ -25,7 +25,7 @@ inline bool is_format(const struct stat& status, u32 format) { return (status.st
 inline long status_at(int directory, const char* name, struct stat& status) {
   return kernel(__NR_newfstatat, directory, address(name), address(&status), at_symlink_nofollow);
 }
-/// Passes a descriptor on, and what it stands for; closed and an error where that cannot be told.
+/// Returns the descriptor and its status. If the status cannot be read, closes it and returns an error.
 inline int looked_at(int fd, struct stat& status) {
   if (fd < 0) return fd;
   const long result = kernel(__NR_fstat, fd, address(&status));
@@ -34,13 +34,13 @@ inline int looked_at(int fd, struct stat& status) {
   return static_cast<int>(result);
 }
 
-/// What a call with single names says, where EXDEV means two file systems and nothing about the path.
+/// Converts the result of a call with single names, where EXDEV means two file systems and is no error of the path.
 inline long name_result(long result) {
   if (result == -EXDEV) return -EOPNOTSUPP;
   return result == -EEXIST ? -ENOTEMPTY : result;
 }
 
-/// chmod of what a descriptor stands for, O_PATH or not, never of a name.
+/// Changes the mode of the file of a descriptor, O_PATH or not, never of a name.
 inline long change_mode(int fd, u32 mode) {
   long result = kernel(__NR_fchmod, fd, mode);
   if (result != -EBADF) return result;
@@ -51,7 +51,7 @@ inline long change_mode(int fd, u32 mode) {
   return kernel(__NR_fchmodat, proc_fd, address(link), mode);
 }
 
-/// ".cofferdam-" and 16 digits that nobody can guess, nor has to: a name that is taken is not used.
+/// ".cofferdam-" and 16 random digits. A name that exists already is not used.
 inline constexpr size_t random_name_size = 11 + 16 + 1;
 inline void random_name(char* to) {
   u64 random = 0;
@@ -62,7 +62,7 @@ inline void random_name(char* to) {
   *to = 0;
 }
 
-/// The one spelling of a path, in place: `./a//b/` becomes `a/b`, and `.` alone means the root.
+/// Normalizes a path in place: `./a//b/` becomes `a/b`, and `.` alone means the root.
 inline long clean_path(char* path, bool may_be_root) {
   if (path[0] == 0 || path[0] == '/') return -EINVAL;
   char* to = path;
@@ -86,7 +86,7 @@ inline long clean_path(char* path, bool may_be_root) {
   return static_cast<size_t>(to - path) <= longest_path ? 0 : -ENAMETOOLONG;
 }
 
-/// Cuts a clean path into the directory, which stays in `path`, and the name, which is returned.
+/// Splits a clean path into the directory, which stays in `path`, and the name, which is returned.
 inline const char* split_path(const char*& path, char* whole) {
   char* name = whole + strlen(whole);
   while (name != whole && name[-1] != '/') --name;
@@ -97,16 +97,16 @@ inline const char* split_path(const char*& path, char* whole) {
 
 // ---- paths beneath the root -----------------------------------------------------------------------------------------
 
-// 40 links, as the kernel has it, of at most a path's length each, and the path itself.
+// 40 links, as in the kernel, of at most a path's length each, and the path itself.
 inline constexpr int most_links = 40;
 inline constinit char walk_pending[(most_links + 1) * (longest_path + 1) + 1] = {};
 inline constinit char walk_names[sizeof walk_pending] = {};
 
-/// Opens paths beneath a directory and never anything else. Symbolic links are followed as long as they stay beneath.
+/// Opens paths only beneath a directory. Symbolic links are followed as long as they stay beneath.
 class file_root {
  public:
-  /// \param fd     an open directory, or a negative errno for what is answered to everything.
-  /// \param walks  not to ask the kernel to resolve paths, even where it can.
+  /// \param fd     an open directory, or a negative errno that every request then gets.
+  /// \param walks  true: does not use the kernel to resolve paths, even if it can.
   void take(int fd, bool walks) {
     fd_ = fd;
     if (fd_ < 0) return;
@@ -115,7 +115,7 @@ class file_root {
     close_fd(probe);
   }
 
-  /// Why there is no root, or not negative.
+  /// Returns a negative errno if there is no root.
   long state() const { return fd_; }
 
   /// \param path  a clean one.
@@ -123,7 +123,7 @@ class file_root {
     if (!walks_) {
       int fd = -EAGAIN;  // something was renamed while the kernel followed a `..`
       for (int i = 0; i < most_tries && (fd == -EAGAIN || fd == -EINTR); ++i) fd = open_by_kernel(path, flags);
-      // -EPERM may be a filter that does not know the call; the walk then gives the true answer.
+      // -EPERM may come from a filter that does not know the call; the walk then gives the right result.
       if (fd != -ENOSYS && fd != -EPERM && fd != -EAGAIN && fd != -EINTR) return fd;
     }
     int fd = -EAGAIN;
@@ -140,7 +140,7 @@ class file_root {
 
  private:
   static constexpr int most_tries = 64;
-  static constexpr u32 most_steps = 65536;  // what 40 long links full of `..` could cost otherwise
+  static constexpr u32 most_steps = 65536;  // a bound for 40 long links full of `..`
 
   int open_by_kernel(const char* path, int flags) const {
     const struct {
@@ -149,9 +149,9 @@ class file_root {
     return static_cast<int>(kernel(__NR_openat2, fd_, address(path), address(&how), sizeof how));
   }
 
-  // The walk. Every step opens one single name with O_NOFOLLOW from a descriptor that is known to be beneath the root,
-  // so no swap can lead out; `..` in a link goes back to the root and down again, which needs no trust in what `..` is
-  // on disk.
+  // The walk. Every step opens one name with O_NOFOLLOW from a descriptor that is known to be beneath the root, so a
+  // replaced name cannot lead out. A `..` in a link restarts at the root and goes down again, so the `..` on disk need
+  // not be trusted.
   int walk(int flags) {
     int links = 0;
     for (u32 step = 0; *pending_ != 0; ++step) {
@@ -205,7 +205,7 @@ class file_root {
     while (*pending_ == '/' || (*pending_ == '.' && (pending_[1] == '/' || pending_[1] == 0))) ++pending_;
   }
 
-  /// The size of the next name, which has one; zero where it is too long.
+  /// Returns the size of the next name, at least one; zero if the name is too long.
   size_t take_name(char* to) {
     size_t size = 0;
     for (; *pending_ != 0 && *pending_ != '/'; ++pending_) {
@@ -217,7 +217,7 @@ class file_root {
     return size;
   }
 
-  // Reads the link that a descriptor stands for, so that nobody can swap it.
+  // Reads the link of a descriptor, so that it cannot be replaced meanwhile.
   int follow(int link) {
     char target[longest_path];
     const long size = kernel(__NR_readlinkat, link, address(""), address(target), sizeof target);
@@ -227,7 +227,7 @@ class file_root {
     return 0;
   }
 
-  /// \param seen  what stood there a moment ago.
+  /// \param seen  the status of this name a moment ago.
   int open_last(const char* name, int flags, const struct stat& seen) const {
     struct stat status;
     int fd = looked_at(open_at(here(), name, flags | o_nofollow), status);
@@ -236,19 +236,19 @@ class file_root {
     if (fd >= 0) swapped = is_format(status, mode_link);
     if (!swapped) return fd;
     close_fd(fd);
-    return -EAGAIN;  // for a link, just now
+    return -EAGAIN;  // just replaced by a link
   }
 
   int fd_ = 0;
   bool walks_ = false;
   int at_ = 0;               ///< -1: the root
-  size_t names_size_ = 0;    ///< of walk_names: the path from the root to at_; none of its names is a link
+  size_t names_size_ = 0;    ///< part of walk_names: the path from the root to at_; none of its names is a link
   char* pending_ = nullptr;  ///< still to go, in walk_pending
 };
 
 // ---- trees ----------------------------------------------------------------------------------------------------------
 
-/// What is remembered of a directory whose descriptor we do not hold.
+/// The identity of a directory whose descriptor was closed.
 struct upper_directory {
   u64 device;
   u64 inode;
@@ -257,15 +257,15 @@ struct upper_directory {
 
 inline constexpr u32 most_held = 32;
 inline constinit read_directory held_directories[most_held] = {};
-// A path of a list fits a frame, so no directory is deeper than half of one.
+// A path in a list must fit into a frame, so no directory is deeper than half a frame.
 inline constinit upper_directory upper_directories[wire::longest_payload / 2] = {};
 inline constinit char list_prefix[wire::longest_payload] = {};
 
-/// Removes trees, in bounded memory and with a bounded number of descriptors at any depth: what lies too deep is moved
-/// up. Symbolic links are removed, not followed.
+/// Removes trees in bounded memory and with a bounded number of descriptors at any depth: directories that are too deep
+/// are moved up. Symbolic links are removed, not followed.
 class tree_removal {
  public:
-  /// \param parent  of the directory that has the name; it is closed.
+  /// \param parent  the directory with the name; it is closed.
   long remove(int parent, const char* name) {
     depth_ = rounds_ = 0;
     lifted_ = false;
@@ -278,7 +278,7 @@ class tree_removal {
   }
 
  private:
-  static constexpr u32 most_rounds = 10000;  // where somebody fills the tree while we empty it
+  static constexpr u32 most_rounds = 10000;  // for the case that a process fills the tree while it is emptied
 
   read_directory& here() { return held_directories[depth_]; }
 
@@ -288,15 +288,16 @@ class tree_removal {
     if (result < 0) return result;
     if (name == nullptr) return leave();
     result = unlink(name, 0);
-    if (result == -EISDIR || result == -EPERM) return enter(name, result);  // EPERM: what POSIX says of a directory
+    // EPERM: the error that POSIX defines for a directory
+    if (result == -EISDIR || result == -EPERM) return enter(name, result);
     if (result >= 0) here().advance();
     return result;
   }
 
-  // Takes the right to empty the directory we are in. False where that is not ours to do.
+  // Adds the permission to empty the current directory. Returns false if that is not allowed.
   bool take_over() { return depth_ != 0 && change_mode(here().fd, 0700) >= 0; }
 
-  // Fine as well where the name is gone already.
+  // Succeeds also if the name is already gone.
   long unlink(const char* name, int flags) {
     long result = kernel(__NR_unlinkat, here().fd, address(name), flags);
     if (result == -EACCES && take_over()) result = kernel(__NR_unlinkat, here().fd, address(name), flags);
@@ -311,7 +312,7 @@ class tree_removal {
       fd = open_at(here().fd, name, o_rdonly | o_directory | o_nofollow);
     }
     if (fd == -ENOTDIR || fd == -ELOOP || fd == -ENOENT)
-      return why_not_unlinked == -EPERM ? -EPERM : count_round();  // somebody swaps it: try again
+      return why_not_unlinked == -EPERM ? -EPERM : count_round();  // another process replaces it: try again
     if (fd < 0) return fd;
     ++depth_;
     here().begin(fd);
@@ -325,7 +326,7 @@ class tree_removal {
     close_fd(below);
   }
 
-  // Moves a directory to the top of the tree, where it is found again.
+  // Moves a directory to the top of the tree, where it is processed later.
   long lift(const char* name) {
     char lifted[random_name_size];
     random_name(lifted);
@@ -362,7 +363,7 @@ class tree_removal {
 
 // ---- the worker -----------------------------------------------------------------------------------------------------
 
-/// A file that has not taken its name yet.
+/// A file that does not have its final name yet.
 struct unfinished_file {
   bool used;
   bool exclusive;
@@ -382,9 +383,8 @@ inline constinit u8 worker_out[wire::header_size + wire::longest_payload] = {};
 class file_worker {
  public:
   /// \param stream  its end of the socket pair.
-  /// \param root    the directory; empty for none.
-  /// \param flags   those of `configure`.
-  /// \param root  as file_root::take has it.
+  /// \param root    the directory, or a negative number; see file_root::take.
+  /// \param flags   the flags of `configure`.
   [[noreturn]] void serve(int stream, int root, u32 flags = 0) {
     stream_ = stream;
     kernel(__NR_umask, 0);
@@ -395,7 +395,7 @@ class file_worker {
       const u32 size = head.get<u32>();
       const auto type = static_cast<wire::frame_type>(head.get<u8>());
       job_ = head.get<u32>();
-      if (size > wire::longest_payload) leave(2);  // the warden lets none through
+      if (size > wire::longest_payload) leave(2);  // the warden lets no larger ones through
       need(wire::header_size + size);
       u8* payload = worker_in + in_begin_ + wire::header_size;
       in_begin_ += wire::header_size + size;
@@ -416,7 +416,7 @@ class file_worker {
     end_process(code);
   }
 
-  /// Waits until so many bytes have come.
+  /// Waits until that many bytes have arrived.
   void need(size_t size) {
     if (sizeof worker_in - in_begin_ < size || in_begin_ == in_end_) {
       in_end_ -= in_begin_;
@@ -430,7 +430,7 @@ class file_worker {
     }
   }
 
-  /// Sends what stands in worker_out behind the room for a header.
+  /// Sends the content of worker_out, after the room for a header.
   void send(wire::frame_type type, size_t size) {
     writer(worker_out).put(static_cast<u32>(size)).put(static_cast<u8>(type)).put(job_);
     size += wire::header_size;
@@ -456,7 +456,7 @@ class file_worker {
       discard(*one);
       return 0;
     }
-    // What the others take, in this order. The strings stand in our own buffer, where they may be cut up.
+    // The arguments of the other requests, in this order. The strings are in our own buffer, where they may be split.
     char* path = const_cast<char*>(from.text());
     char* to = type == rename ? const_cast<char*>(from.text()) : nullptr;
     const u64 offset = type == read ? from.get<u64>() : 0;
@@ -492,9 +492,9 @@ class file_worker {
     }
   }
 
-  // ---- what is there ----
+  // ---- stat and list ----
 
-  // As it is on the wire.
+  // The layout on the wire.
   struct __attribute__((packed, may_alias)) wire_entry {
     u8 type;
     u32 mode;
@@ -546,7 +546,7 @@ class file_worker {
 
   read_directory& here() { return held_directories[depth_ % most_held]; }
 
-  /// One name. Zero at the end of all.
+  /// Adds one name. Returns zero at the end of the list.
   long list_step(bool recursive) {
     long result = 0;
     const char* name = here().name(result);
@@ -567,7 +567,7 @@ class file_worker {
     here().advance();  // the name stays where it is
     if (vanished || !recursive || !is_format(status, mode_directory)) return 1;
     const int below = open_at(here().fd, name, o_rdonly | o_directory | o_nofollow);
-    if (below == -ENOENT || below == -ENOTDIR || below == -ELOOP) return 1;  // gone, or something else by now
+    if (below == -ENOENT || below == -ENOTDIR || below == -ELOOP) return 1;  // gone, or replaced
     if (below < 0) return below;
     memcpy(list_prefix + prefix_size_, name, size);
     prefix_size_ += size;
@@ -575,7 +575,7 @@ class file_worker {
     upper_directories[depth_].position = position;
     ++depth_;
     if (depth_ - lowest_held_ == most_held) {
-      // The slot is that of the uppermost one we hold.
+      // This slot is that of the uppermost open directory.
       status.st_ino = 0;
       here().fd = looked_at(here().fd, status);
       upper_directories[lowest_held_].device = status.st_dev;
@@ -587,7 +587,7 @@ class file_worker {
     return 1;
   }
 
-  /// Where we do not hold the directory above, `..` leads to it, or else it is not above any more.
+  /// Opens the directory above by `..`, if its descriptor was closed, and checks that it is the same one.
   long go_up() {
     if (depth_ == lowest_held_) {
       const upper_directory& wanted = upper_directories[depth_ - 1];
@@ -635,7 +635,7 @@ class file_worker {
 
   long read_some(const char* path, u64 offset, u64 most) {
     struct stat status;
-    // A look first, so that nobody at the other end of a FIFO notices.
+    // Checks the type first, so that a process at the other end of a FIFO does not notice.
     int fd = looked_at(root_.open(path, o_path), status);
     if (fd < 0) return fd;
     close_fd(fd);
@@ -670,8 +670,8 @@ class file_worker {
     return nullptr;
   }
 
-  /// Opens a directory that is made where it is not there, with those above it: looks for the lowest one there is, then
-  /// goes down from it.
+  /// Opens a directory, and makes it and its parents if they are missing: finds the lowest existing one, then goes
+  /// down.
   int open_made(char* path, u32 mode) {
     size_t end = strlen(path);
     int at;
@@ -707,7 +707,7 @@ class file_worker {
     for (unfinished_file& each : unfinished_files)
       if (!each.used) one = &each;
     if (one == nullptr) return -EMFILE;
-    char here[] = ".";  // a path is cut up while its directories are made
+    char here[] = ".";  // a path is split while its directories are made
     const char* above = nullptr;
     const char* name = split_path(above, path);
     int parent = open_made(name == path ? here : path, 0755);
@@ -777,7 +777,7 @@ class file_worker {
     if (result >= 0 && !one.exclusive) result = kernel(__NR_renameat, one.parent, from, one.parent, to);
     if (result >= 0 && one.exclusive) {
       result = kernel(__NR_renameat2, one.parent, from, one.parent, to, 1);  // RENAME_NOREPLACE
-      if (result == -EINVAL || result == -ENOSYS) {                          // a file system that does not have it
+      if (result == -EINVAL || result == -ENOSYS) {                          // not supported by this file system
         result = kernel(__NR_linkat, one.parent, from, one.parent, to, 0);
         if (result >= 0) kernel(__NR_unlinkat, one.parent, from, 0);
       }
@@ -823,12 +823,12 @@ class file_worker {
   int stream_ = 0;
   size_t in_begin_ = 0;
   size_t in_end_ = 0;
-  u32 job_ = 0;           ///< of the request that is being answered
-  u8* answer_ = nullptr;  ///< behind what the reply says so far
+  u32 job_ = 0;           ///< of the current request
+  u8* answer_ = nullptr;  ///< the end of the reply so far
   u32 depth_ = 0;
   u32 lowest_held_ = 0;     ///< the uppermost directory whose descriptor we hold
-  size_t prefix_size_ = 0;  ///< of list_prefix: the path of the directory we are in
-  size_t list_size_ = 0;    ///< of what has not been sent
+  size_t prefix_size_ = 0;  ///< part of list_prefix: the path of the current directory
+  size_t list_size_ = 0;    ///< bytes that were not sent yet
   u64 listed_ = 0;
   u64 listed_bytes_ = 0;
 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Builds the warden for each machine and writes it as a header of bytes, or says whether the headers are current.
+"""Builds the warden for each machine and writes it as a header, or says whether the headers are current.
 
 The same compiler package gives the same bytes, wherever the sources lie: Debian 12's g++ 12.2.0 and binutils 2.40.
 
@@ -19,7 +19,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 INCLUDE = HERE.parents[2]
-MOST = 32 * 1024
+MOST = 48 * 1024
 # Machine, compiler, and what stands in the preprocessor where it is ours.
 MACHINES = {
     "x86_64": "x86_64-linux-gnu-g++-12",
@@ -46,17 +46,26 @@ def build(machine, output):
     subprocess.run(command, check=True, env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "SOURCE_DATE_EPOCH": "0"})
 
 
+def literal(byte, following):
+    """A byte as it stands in a string literal, before the next one."""
+    if byte in b'"\\?':
+        return "\\" + chr(byte)
+    if 32 <= byte < 127:
+        return chr(byte)
+    return f"\\{byte:03o}" if following in b"01234567" else f"\\{byte:o}"
+
+
 def header(machine, program):
     digest = hashlib.sha256(program).hexdigest()
-    lines, line = [], "   "
-    for byte in program:
-        text = f" {byte},"
-        if len(line) + len(text) > 119:
+    lines, line = [], ""
+    for place in range(len(program)):
+        text = literal(program[place], program[place + 1 : place + 2] or b"8")
+        if len(line) + len(text) > 113:
             lines.append(line)
-            line = "   "
+            line = ""
         line += text
     lines.append(line)
-    body = "\n".join(lines)
+    body = "\n".join(f'    "{line}"' for line in lines)
     return f"""// SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 // Written by ./dev warden from warden/program; not to be edited.
@@ -64,29 +73,34 @@ def header(machine, program):
 
 #include <cofferdam/version.hpp>
 
+#include <span>
 #include <string_view>
 
-namespace cofferdam::inline v0::wire {{
+namespace cofferdam::inline COFFERDAM_ABI::wire {{
 
-/// The warden for {machine}, as an ELF file: {len(program)} bytes.
-inline constexpr unsigned char image_{machine}[] = {{
+/// The warden for {machine}, as an ELF file and a zero: a literal, which compilers read faster than numbers.
+inline constexpr unsigned char image_{machine}_literal[] =
     // clang-format off
-{body}
-    // clang-format on
-}};
+{body};
+// clang-format on
+
+/// The file: {len(program)} bytes.
+inline constexpr std::span<const unsigned char> image_{machine}(image_{machine}_literal, {len(program)});
 
 /// Of the file.
 inline constexpr std::string_view image_{machine}_sha256 =
     "{digest}";
 
-}}  // namespace cofferdam::inline v0::wire
+}}  // namespace cofferdam::inline COFFERDAM_ABI::wire
 """
 
 
 def stored_in(name):
     """The program that a header holds."""
-    found = re.search(r"format off\n(.*?)    // clang", name.read_text() if name.exists() else "", re.S)
-    return bytes(int(n) for n in re.findall(r"\d+", found[1])) if found else b""
+    found = re.search(r"format off\n(.*?);\n// clang", name.read_text() if name.exists() else "", re.S)
+    text = "".join(line.strip()[1:-1] for line in found[1].split("\n")) if found else ""
+    return bytes(int(octal, 8) if octal else ord(other[-1]) for octal, other in
+                 re.findall(r"\\([0-7]{1,3})|(\\?.)", text))
 
 
 def main():

@@ -1,26 +1,61 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// Finding what a process has started, and signalling exactly that.
+// Finding the descendants of a process, and signalling only those.
 #pragma once
 
 #include "directory.h"
 #include "system.h"
 
-/// /proc as a directory, held open so that no change of root or mount hides it; 0 where it is not there, or is that of
-/// another pid namespace, whose numbers mean nothing here.
+/// The directory /proc, kept open so that no change of root or mount hides it; 0 if it does not exist, or belongs to
+/// another pid namespace, whose numbers have no meaning here.
 inline constinit int proc_fd = 0;
 inline bool proc_has_children = false;
+/// The `children` file of this process itself, which has one thread; negative if it cannot be opened. Open from the
+/// start, so that the children can be found and killed even if nothing more can be opened.
+inline constinit int own_children_fd = -1;
 
-/// What is gone through here; one at a time.
+/// The directory that is being read; one at a time.
 inline constinit read_directory walked_directory = {};
+
+/// A descriptor without any use, as 0 and 1 are; negative before it is opened.
+inline constinit int nothing_fd = -1;
+/// True for each of the descriptors 0 and 1 that is lent to a file of /proc.
+inline constinit bool lent[2] = {};
+
+/// Opens a file of /proc, even if a guest has limited our descriptors to those in use: then 0 or 1 is closed for it.
+inline int open_in_proc(const char* path, int flags) {
+  int fd = open_at(proc_fd, path, flags);
+  for (int spare = 0; fd == -EMFILE && spare < 2; ++spare) {
+    // Restored at once, because a limit of 0 would forbid it later.
+    if (lent[spare] || kernel(__NR_dup3, nothing_fd, spare, 0) < 0) continue;
+    kernel(__NR_close, spare);
+    fd = open_at(proc_fd, path, flags);
+    if (fd == spare)
+      lent[spare] = true;
+    else
+      kernel(__NR_dup3, nothing_fd, spare, 0);
+  }
+  return fd;
+}
+
+/// Closes what `open_in_proc` has opened.
+inline void close_in_proc(int& fd) {
+  if (fd == 0 || fd == 1) {
+    kernel(__NR_dup3, nothing_fd, fd, 0);
+    lent[fd] = false;
+    fd = -1;
+  }
+  close_fd(fd);
+}
 
 inline u32 own_pid() { return static_cast<u32>(kernel(__NR_getpid)); }
 
 inline void find_proc() {
   int opened = open_at(at_fdcwd, "/proc", o_path | o_directory);
   if (opened < 0) return;
-  const int fd = static_cast<int>(kernel(__NR_fcntl, opened, dup_closing, 10));  // F_DUPFD_CLOEXEC: out of the way of 0 to 4
+  const int fd =
+      static_cast<int>(kernel(__NR_fcntl, opened, dup_closing, 10));  // F_DUPFD_CLOEXEC: keeps the numbers 0 to 4 free
   close_fd(opened);
   if (fd < 0) return;
   char self[16];
@@ -32,22 +67,29 @@ inline void find_proc() {
     return;
   }
   proc_fd = fd;
+}
+
+/// Called in each process after its fork.
+inline void open_own_children() {
+  own_children_fd = -1;
+  if (proc_fd <= 0) return;
+  const u32 pid = own_pid();
   char path[64];
   put_text(put_number(put_text(put_number(path, pid), "/task/"), pid), "/children");
-  char content[2];
-  proc_has_children = read_file_at(fd, path, content, sizeof content) >= 0;
+  own_children_fd = open_at(proc_fd, path, o_rdonly);
+  proc_has_children = proc_has_children || own_children_fd >= 0;
 }
 
 /// Closes every descriptor from `first` on.
 inline void close_from(u32 first) {
   if (kernel(__NR_close_range, first, ~0U, 0) >= 0) return;
-  // Before Linux 5.9, or under an emulator or filter that does not know the call.
+  // Used before Linux 5.9, or under an emulator or filter that does not know the call.
   int listed = proc_fd > 0 ? open_at(proc_fd, "self/fd", o_rdonly | o_directory) : -1;
   if (listed < 0) {
     for (u32 fd = first; fd < 65536; ++fd) kernel(__NR_close, fd);
     return;
   }
-  for (bool closed = true; closed;) {  // what is closed moves the list, so from the start again
+  for (bool closed = true; closed;) {  // closing a descriptor changes the list, so it is read again from the start
     closed = false;
     kernel(__NR_lseek, listed, 0, 0);
     walked_directory.begin(listed);
@@ -58,23 +100,37 @@ inline void close_from(u32 first) {
   close_fd(listed);
 }
 
-/// Parent and state of a process; false where there is none, or it is dead.
+/// Reads the parent of a process. Returns false if there is no such process, or all of its threads have ended.
 inline bool look_at(u32 pid, u32& parent) {
   char path[32];
   put_text(put_number(path, pid), "/stat");
+  int fd = open_in_proc(path, o_rdonly);
+  if (fd < 0) return false;
   char text[512];
-  const long size = read_file_at(proc_fd, path, text, sizeof text);
+  const long size = read_fd(fd, text, sizeof text);
+  close_in_proc(fd);
   if (size <= 0) return false;
-  long close = size - 1;  // the name may hold anything, so from the end
+  long close = size - 1;  // the name may contain any character, so scan from the end
   while (close > 0 && text[close] != ')') --close;
   if (close == 0 || close + 4 >= size) return false;
   const char state = text[close + 2];
-  if (state == 'Z' || state == 'X') return false;
+  if (state == 'X') return false;
+  const char* const end = text + size;
   const char* at = text + close + 4;
-  return take_number(at, text + size, parent);
+  if (!take_number(at, end, parent)) return false;
+  if (state != 'Z') return true;
+  // A process whose first thread has ended has this state too, although its other threads run. The number of threads
+  // distinguishes the two cases.
+  constexpr int from_parent_to_threads = 16;
+  for (int i = 0; i < from_parent_to_threads; ++i) {
+    while (at < end && *at != ' ') ++at;
+    while (at < end && *at == ' ') ++at;
+  }
+  u32 threads = 0;
+  return take_number(at, end, threads) && threads > 1;
 }
 
-/// What a process has started, at all depths. Bounded: what does not fit is found by the next look.
+/// The descendants of a process, at all depths. Bounded: those that do not fit are found by the next scan.
 class descendants {
  public:
   struct one {
@@ -82,7 +138,7 @@ class descendants {
     u32 parent;
   };
 
-  /// \param skips  whether a child of `root` is not to be looked at, nor what it has started; may be null.
+  /// \param skips  returns true for a child of `root` that is to be skipped, with its descendants; may be null.
   void look(u32 root, bool (*skips)(u32)) {
     count_ = 0;
     root_ = root;
@@ -98,22 +154,24 @@ class descendants {
 
   u32 count() const { return count_; }
 
-  /// Sends a signal to each: never to a stranger that has got a number meanwhile.
+  /// Sends a signal to each of them, but never to another process that has got the same number meanwhile. Without a
+  /// pidfd (none is free, the kernel has none, or a filter refuses them) the parent is read at the last moment: a
+  /// number is reused only after all others.
   void signal(int number) const {
     for (u32 i = 0; i < count_; ++i) {
-      // Children die before their parents: where orphans do not come to us, they are known only until then.
+      // Children are signalled before their parents: if orphans do not become our children, they can only be found
+      // while their parents live.
       const one& each = found_[number == sig_kill ? count_ - 1 - i : i];
-      if (each.parent == root_) {  // ours: nobody else can take its status, so the number is not given away
+      if (each.parent == root_) {  // our child: only we can take its status, so its number is not reused
         kernel(__NR_kill, each.pid, number);
         continue;
       }
       int fd = static_cast<int>(kernel(__NR_pidfd_open, each.pid, 0));
       u32 parent = 0;
-      if ((fd >= 0 || fd == -ENOSYS) && look_at(each.pid, parent) && (parent == each.parent || parent == root_)) {
-        if (fd >= 0)
-          kernel(__NR_pidfd_send_signal, fd, number, 0, 0);
-        else
-          kernel(__NR_kill, each.pid, number);
+      if (fd != -ESRCH && look_at(each.pid, parent) && (parent == each.parent || parent == root_)) {
+        long sent = -ENOSYS;
+        if (fd >= 0) sent = kernel(__NR_pidfd_send_signal, fd, number, 0, 0);
+        if (sent == -ENOSYS || sent == -EPERM) kernel(__NR_kill, each.pid, number);
       }
       close_fd(fd);
     }
@@ -129,14 +187,15 @@ class descendants {
   }
 
   void add_children(u32 pid) {
-    // The first thread's without a look at the directory: most have no other, and all children that were left to a
-    // process are the first thread's.
+    if (own_children_fd >= 0 && pid == own_pid()) return add_read(own_children_fd, pid);
+    // The file of the first thread is read without listing the threads: most processes have no other thread, and
+    // inherited children belong to the first thread.
     char path[64];
     char* behind = put_text(put_number(path, pid), "/task");
     put_text(put_number(put_text(behind, "/"), pid), "/children");
     add_listed(path, pid);
     *behind = 0;
-    int tasks = open_at(proc_fd, path, o_rdonly | o_directory);
+    int tasks = open_in_proc(path, o_rdonly | o_directory);
     if (tasks < 0) return;
     walked_directory.begin(tasks);
     const char* name;
@@ -145,18 +204,24 @@ class descendants {
       put_text(put_text(put_text(behind, "/"), name), "/children");
       add_listed(path, pid);
     }
-    close_fd(tasks);
+    close_in_proc(tasks);
   }
 
   void add_listed(const char* path, u32 parent) {
-    int fd = open_at(proc_fd, path, o_rdonly);
+    int fd = open_in_proc(path, o_rdonly);
     if (fd < 0) return;
+    add_read(fd, parent);
+    close_in_proc(fd);
+  }
+
+  void add_read(int fd, u32 parent) {
     char text[512];
     u32 pid = 0;
-    bool inside = false;  // a number may lie across two reads
-    for (;;) {
-      const long got = read_fd(fd, text, sizeof text);
+    bool inside = false;  // a number may be split between two reads
+    for (i64 at = 0;;) {
+      const long got = kernel(__NR_pread64, fd, address(text), sizeof text, at);
       if (got <= 0) break;
+      at += got;
       for (long i = 0; i < got; ++i) {
         if (text[i] >= '0' && text[i] <= '9') {
           pid = (inside ? pid * 10 : 0) + static_cast<u32>(text[i] - '0');
@@ -168,12 +233,11 @@ class descendants {
       }
     }
     if (inside) add(pid, parent);
-    close_fd(fd);
   }
 
-  /// All of /proc, for kernels without CONFIG_PROC_CHILDREN.
+  /// Lists all of /proc, for kernels without CONFIG_PROC_CHILDREN.
   void scan() {
-    int all = open_at(proc_fd, ".", o_rdonly | o_directory);
+    int all = open_in_proc(".", o_rdonly | o_directory);
     if (all < 0) return;
     all_count_ = 0;
     walked_directory.begin(all);
@@ -182,7 +246,7 @@ class descendants {
       u32 parent = 0;
       if (all_count_ < most_processes && look_at(pid, parent)) all_[all_count_++] = {pid, parent};
     }
-    close_fd(all);
+    close_in_proc(all);
     for (u32 i = 0; i < all_count_; ++i)
       if (all_[i].parent == root_) add(all_[i].pid, root_);
     for (u32 k = 0; k < count_; ++k)
@@ -192,14 +256,14 @@ class descendants {
 
   static constexpr u32 most_processes = 32768;
 
-  // No initializers: all of it is zero at first, and none of it stands in the image.
+  // No initializers: everything is zero at first and takes no space in the image.
   u32 root_;
   bool (*skips_)(u32);
   u32 count_;
   u32 all_count_;
   one found_[most];
-  one all_[most_processes];  // touched only where the kernel has no children files
+  one all_[most_processes];  // used only if the kernel has no children files
 };
 
-/// One of the warden's, and, after the fork, one of each supervisor's.
+/// The warden has one, and after the fork each supervisor has its own copy.
 inline constinit descendants tree;

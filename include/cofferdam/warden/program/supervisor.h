@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// The supervisor of one command at a time: starts it, adopts whatever it leaves behind, ends all of it. A process of its
-// own, so that the kernel itself keeps apart what belongs to which command. It waits for orders on a socket pair, and
-// when nothing is left of a command it takes the next one.
+// The supervisor of one command at a time: starts the command, adopts its orphaned processes, and ends all of them. It
+// is a separate process, so that the kernel itself separates the processes of different commands. It waits for orders
+// on a socket pair. When no process of a command is left, it accepts the next command.
 #pragma once
-
-#include "processes.h"
 
 #include <cofferdam/warden/wire.hpp>
 
+#include "guard.h"
+#include "processes.h"
+
 namespace wire = cofferdam::wire;
 
-// ---- what the warden and a supervisor say to each other ---------------------------------------------------------------
+// ---- messages between the warden and a supervisor ----------------------------------------------------------------
 
 enum class order_kind : u32 { job = 1, signal = 2, kill = 3 };
 
@@ -26,30 +27,30 @@ struct order {
   u8 number;   ///< signal
 };
 
-enum class report_kind : u32 { failed = 1, exited = 2, empty = 3, killing = 4, stuck = 5 };
+enum class report_kind : u32 { failed = 1, exited = 2, empty = 3, killing = 4 };
 
 /// From a supervisor.
 struct report {
   report_kind kind;
-  i32 code;      ///< failed: errno; exited: code or signal; stuck: how many
-  u8 detail;     ///< failed: fail_stage; exited: exit_how
-  u8 left;       ///< exited: something of it goes on
+  i32 code;   ///< failed: errno; exited: code or signal
+  u8 detail;  ///< failed: fail_stage; exited: exit_how
+  u8 left;    ///< exited: some of its processes continue
   u64 user_us;
   u64 system_us;
   u64 peak_kib;
 };
 
-/// The longest payload that travels in the order itself.
+/// The maximum size of a payload inside the order itself.
 inline constexpr size_t longest_order = 32 * 1024;
 
-// ---- the command's side of the fork -----------------------------------------------------------------------------------
+// ---- the command's side of the fork ---------------------------------------------------------------------------------
 
 struct limit_setting {
   u32 resource;
   limit_values values;
 };
 
-/// The payload of `spawn` but for its lists. Pointers lead into it.
+/// The payload of `spawn` without its lists. Pointers refer to the payload.
 struct spawn_head {
   static constexpr u32 most_limits = 16;
 
@@ -68,7 +69,7 @@ struct spawn_head {
   const char* directory;
 };
 
-/// False where it is cut or has too many limits.
+/// Returns false if it is incomplete or has too many limits.
 [[gnu::noinline]] inline bool take_spawn_head(reader& from, spawn_head& to) {
   to.flags = from.get<u32>();
   to.uid = from.get<u32>();
@@ -91,7 +92,7 @@ struct spawn_head {
   return from.good();
 }
 
-/// A command, taken apart.
+/// A parsed command.
 struct command_plan : spawn_head {
   const char** candidates = nullptr;
   const char** words = nullptr;
@@ -112,17 +113,7 @@ struct child_failure {
   end_process(127);
 }
 
-/// No signal to anyone outside, no abstract socket of theirs, and nobody outside is traced: Landlock's scopes.
-inline long enter_scope() {
-  struct {
-    u64 files, network, scoped;
-  } const rules{0, 0, 3};  // LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | LANDLOCK_SCOPE_SIGNAL
-  const long ruleset = kernel(444, address(&rules), sizeof rules, 0);  // landlock_create_ruleset
-  if (ruleset < 0) return ruleset;
-  return kernel(446, ruleset, 0);  // landlock_restrict_self; the descriptor goes with exec
-}
-
-/// Becomes somebody else, where that is asked for, and for good.
+/// Changes user and group permanently, if requested.
 [[gnu::noinline]] inline long change_identity(u32 uid, u32 gid) {
   long result = 0;
   if (uid != wire::keep_id || gid != wire::keep_id) result = kernel(__NR_setgroups, 0, 0);
@@ -131,7 +122,7 @@ inline long enter_scope() {
   return result;
 }
 
-// Runs in the supervisor's memory while the supervisor stands still, so it changes nothing there.
+// Runs in the supervisor's memory while the supervisor is suspended, so it changes nothing there.
 [[noreturn]] inline void become_command(void* argument) {
   using enum wire::fail_stage;
   const command_plan& plan = *static_cast<const command_plan*>(argument);
@@ -145,19 +136,21 @@ inline long enter_scope() {
     need(directory, kernel(__NR_fchdir, plan.directory_fd));
   else if (plan.directory[0] != 0)
     need(directory, kernel(__NR_chdir, address(plan.directory)));
+  // Limits are set after all uses of descriptors, and before a change of user, after which they could not be raised.
+  if ((plan.flags & wire::spawn_needs_no_new_privileges) != 0)
+    need(scope, kernel(__NR_prctl, 38, 1, 0, 0, 0));  // PR_SET_NO_NEW_PRIVS
+  if ((plan.flags & wire::spawn_scope) != 0) need(scope, enter_scope());
+  if ((plan.flags & wire::spawn_domain) != 0) need(scope, enter_domain());
+  if ((plan.flags & wire::spawn_filter) != 0) need(scope, enter_filter((plan.flags & wire::spawn_refuse_tracing) != 0));
   for (u32 i = 0; i < plan.limit_count; ++i)
     need(limits, kernel(__NR_prlimit64, 0, plan.limits[i].resource, address(&plan.limits[i].values), 0));
   need(identity, change_identity(plan.uid, plan.gid));
-  if ((plan.flags & (wire::spawn_scope | wire::spawn_no_new_privileges)) != 0)
-    need(scope, kernel(__NR_prctl, 38, 1, 0, 0, 0));  // PR_SET_NO_NEW_PRIVS
-  if ((plan.flags & wire::spawn_scope) != 0) need(scope, enter_scope());
   const u64 no_signals = 0;
   kernel(__NR_rt_sigprocmask, 2, address(&no_signals), 0, sizeof no_signals);  // SIG_SETMASK
-  // Everything but 0, 1, 2 closes itself: all of ours is opened with O_CLOEXEC.
+  // All descriptors except 0, 1, 2 are closed by exec: ours are opened with O_CLOEXEC.
   long worst = -ENOENT;
   for (const char** candidate = plan.candidates; *candidate != nullptr; ++candidate) {
-    const long result =
-        kernel(__NR_execve, address(*candidate), address(plan.words), address(plan.variables));
+    const long result = kernel(__NR_execve, address(*candidate), address(plan.words), address(plan.variables));
     if (result == -ENOENT || result == -ENOTDIR) continue;
     worst = result;
     if (worst != -EACCES) break;
@@ -165,7 +158,7 @@ inline long enter_scope() {
   child_fails(plan, exec, worst);
 }
 
-// ---- the supervisor ---------------------------------------------------------------------------------------------------
+// ---- the supervisor -------------------------------------------------------------------------------------------------
 
 class supervisor {
  public:
@@ -173,12 +166,14 @@ class supervisor {
   [[noreturn]] void serve(int orders) {
     orders_ = orders;
     pid_ = own_pid();
+    nothing_fd = static_cast<int>(kernel(__NR_dup3, 0, 2, 0));  // nothing is written to 2
+    open_own_children();  // while descriptors are available: a guest may exhaust them later
     kernel(__NR_setsid);
     kernel(__NR_prctl, 36, 1, 0, 0, 0);  // PR_SET_CHILD_SUBREAPER
     prepare_inheritance();
     const u64 child_ended = u64{1} << (sig_chld - 1);
-    signals_ = static_cast<int>(
-        kernel(__NR_signalfd4, -1, address(&child_ended), sizeof child_ended, o_cloexec | o_nonblock));
+    signals_ =
+        static_cast<int>(kernel(__NR_signalfd4, -1, address(&child_ended), sizeof child_ended, o_cloexec | o_nonblock));
     for (;;) {
       poll_entry ready[2] = {{orders_, poll_in, 0}, {signals_, poll_in, 0}};
       kernel(__NR_ppoll, address(ready), 2, 0, 0, 8);
@@ -191,20 +186,10 @@ class supervisor {
   }
 
  private:
-  // What every command inherits is made ready before there is one.
+  // Prepares the settings that every command inherits, before there is a command.
   static void prepare_inheritance() {
-    const limit_values no_core{1, 1};  // 0 would stop a file, but not the helper that core_pattern may name
+    const limit_values no_core{1, 1};  // 0 would prevent a core file, but not a helper program in core_pattern
     kernel(__NR_prlimit64, 0, 4, address(&no_core), 0);
-    int score = open_at(proc_fd > 0 ? proc_fd : at_fdcwd, "self/oom_score_adj", o_rdwr);
-    if (score >= 0) {
-      char text[16];
-      const long size = read_fd(score, text, sizeof text);
-      const char* at = text;
-      u32 value = 0;
-      const bool higher = size > 0 && take_number(at, text + size, value) && value >= 500;
-      if (!higher) write_fd(score, "500", 3);
-      close_fd(score);
-    }
   }
 
   void tell(const report& what) { kernel(__NR_sendto, orders_, address(&what), sizeof what, 0x4000, 0, 0); }
@@ -226,6 +211,8 @@ class supervisor {
       kill_tree();
       end_process(0);
     }
+    // the message was a command's: only these have descriptors
+    if (got == -EPROTO) return fail(wire::fail_stage::descriptors, -EMFILE);
     order what{};
     if (got >= static_cast<long>(sizeof what)) memcpy(&what, message_, sizeof what);
     switch (what.kind) {
@@ -268,7 +255,7 @@ class supervisor {
     return from.good();
   }
 
-  /// The warden has checked the frame's shape; this checks again, since it costs nothing.
+  /// The warden has already checked the frame's format; this repeats the check, because it is cheap.
   bool take_apart(command_plan& plan, const u8* payload, size_t size) {
     reader from(payload, size);
     if (!take_spawn_head(from, plan)) return false;
@@ -307,13 +294,32 @@ class supervisor {
     }
   }
 
-  /// Takes what has ended. Tells when the command has, and when nothing is left.
+  /// Detaches a process that has made us its tracer (PTRACE_TRACEME) and has stopped. The signal for which it has
+  /// stopped is passed on, except the SIGTRAP of execve(2).
+  static void let_go_on(long pid, int status) {
+    constexpr long get_signal_info = 0x4202, detach = 17;
+    constexpr long sig_trap = 5;
+    long number = (status >> 8) & 0xff;
+    if (number == sig_trap) {
+      // siginfo_t: the third number is the origin of the signal (0: a process), the fifth is the sending process
+      i32 info[32] = {};
+      if (kernel(__NR_ptrace, get_signal_info, pid, 0, address(info)) >= 0 && info[2] == 0 && info[4] == pid)
+        number = 0;
+    }
+    kernel(__NR_ptrace, detach, pid, 0, number);
+  }
+
+  /// Reaps processes that have ended. Reports the end of the command, and later that none of its processes is left.
   void reap() {
     if (!busy_) return;
     for (;;) {
       int status = 0;
       usage used{};
       const long pid = kernel(__NR_wait4, -1, address(&status), wnohang | wall_children, address(&used));
+      if (pid > 0 && (status & 0xff) == 0x7f) {  // not its end
+        let_go_on(pid, status);
+        continue;
+      }
       if (pid > 0 && pid == static_cast<long>(command_)) {
         exit_ = {};
         exit_.kind = report_kind::exited;
@@ -368,16 +374,15 @@ class supervisor {
     drain_signals();
   }
 
-  /// Ends everything that the command has started. Stops them all first, until a look finds nobody new, so that nobody
-  /// can multiply while others die. What a look misses (it is no snapshot) becomes our child at the latest when its
-  /// parent dies, and we go on until the kernel says that we have none.
+  /// Ends all processes of the command. Stops them all first, until a scan finds no new one, so that they cannot
+  /// multiply while others die. A process that a scan misses becomes our child at the latest when its parent dies. We
+  /// continue until the kernel reports that we have no children.
   void kill_tree() {
-    if (!busy_) return;  // told already; a word more would be taken for one about the next command
+    if (!busy_) return;  // already reported; another report would be taken for one about the next command
     report what{};
     what.kind = report_kind::killing;
     tell(what);
     const u64 begin = now_us();
-    bool told = false;
     u32 before = 0;
     for (u32 round = 0; busy_; ++round) {
       if (proc_fd <= 0 && command_ != 0) kernel(__NR_kill, -static_cast<long>(command_), sig_kill);
@@ -392,14 +397,7 @@ class supervisor {
       }
       reap();
       if (!busy_) return;
-      const u64 passed = now_us() - begin;
-      if (!told && passed > 2000000) {
-        what.kind = report_kind::stuck;
-        what.code = static_cast<i32>(found);
-        tell(what);
-        told = true;
-      }
-      if (before == 0) pause_ms(told ? 50 : 1);
+      if (before == 0) pause_ms(now_us() - begin > 2000000 ? 50 : 1);
     }
   }
 
@@ -411,7 +409,7 @@ class supervisor {
   u32 pid_;
   u32 command_;
   bool busy_;   // something of a command may be left
-  bool ended_;  // the command has ended, and this has not been told yet
+  bool ended_;  // the command has ended, and this has not been reported yet
   report exit_;
   u32 string_count_;
   alignas(16) u8 child_stack_[16 * 1024];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// The kernel, without a libc: system calls that return a negative errno, and the few functions a compiler calls unasked.
+// The kernel, without a libc: system calls that return a negative errno, and the few functions that compilers need.
 #pragma once
 
 #include <cstddef>
@@ -157,7 +157,7 @@ warden_clone:
 
 inline long address(const void* pointer) { return reinterpret_cast<long>(pointer); }
 
-// ---- constants of the kernel, where its headers and a libc's would quarrel -------------------------------------------
+// ---- constants of the kernel, where its headers and a libc's would quarrel ------------------------------------------
 
 inline constexpr int o_rdonly = 0, o_wronly = 1, o_rdwr = 2, o_creat = 0100, o_excl = 0200, o_noctty = 0400,
                      o_trunc = 01000, o_nonblock = 04000, o_cloexec = 02000000, o_path = 010000000;
@@ -167,8 +167,9 @@ inline constexpr int o_directory = 040000, o_nofollow = 0100000;
 inline constexpr int o_directory = 0200000, o_nofollow = 0400000;
 #endif
 inline constexpr int at_fdcwd = -100, at_empty_path = 0x1000, at_symlink_nofollow = 0x100, at_removedir = 0x200;
-inline constexpr int sig_hup = 1, sig_kill = 9, sig_usr1 = 10, sig_pipe = 13, sig_term = 15, sig_chld = 17, sig_cont = 18, sig_stop = 19;
-inline constexpr int dup_closing = 1030;  // F_DUPFD_CLOEXEC: out of the way of 0 to 4 where it is given 10
+inline constexpr int sig_hup = 1, sig_kill = 9, sig_usr1 = 10, sig_pipe = 13, sig_term = 15, sig_chld = 17;
+inline constexpr int sig_cont = 18, sig_stop = 19;
+inline constexpr int dup_closing = 1030;  // F_DUPFD_CLOEXEC: keeps the numbers 0 to 4 free, with an argument of 10
 inline constexpr int wnohang = 1, wstopped = 2, wexited = 4, wcontinued = 8, wall_children = 0x40000000;
 inline constexpr short poll_in = 1, poll_out = 4, poll_error = 8, poll_hang_up = 16;
 
@@ -207,7 +208,7 @@ struct usage {
   i64 user_s, user_us, system_s, system_us, peak_kib, rest[13];
 };
 
-// ---- small things ----------------------------------------------------------------------------------------------------
+// ---- small things ---------------------------------------------------------------------------------------------------
 
 inline bool retried(long result) { return result == -EINTR; }
 
@@ -346,7 +347,7 @@ class reader {
     at_ += sizeof(T);
     return value;
   }
-  /// A string in place, with its NUL; null where it is cut, or holds a NUL.
+  /// Returns a string in place, with its NUL; null if it is incomplete, or contains a NUL.
   const char* text() {
     const u32 size = get<u32>();
     if (!good_ || static_cast<size_t>(end_ - at_) <= size) return fail();
@@ -404,7 +405,7 @@ inline char* put_text(char* to, const char* text) {
   return to;
 }
 
-/// A decimal number at `at`, which moves behind it; false where there is none.
+/// Reads a decimal number at `at`, and moves `at` behind it. Returns false if there is none.
 inline bool take_number(const char*& at, const char* end, u32& value) {
   if (at == end || *at < '0' || *at > '9') return false;
   value = 0;

@@ -36,20 +36,20 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::docker::detail {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// A container that somebody else made.
+/// A container that this library did not make.
 class adopted_container {
  public:
   std::string id;
   std::string name;
-  std::string user;     ///< its own; empty: root
-  std::string machine;  ///< empty where nobody knows
+  std::string user;     ///< its configured user; empty: root
+  std::string machine;  ///< empty if it is not known
   std::vector<std::string> variables;
   bool has_read_only_root = false;
-  std::vector<std::string> mounts;  ///< where something else than its own files is
+  std::vector<std::string> mounts;  ///< the targets of its mounts
 
-  /// Whether the archive calls see what its processes see there.
+  /// Returns true if the archive calls see the same files there as the processes of the container.
   bool reaches(std::string_view path) const {
     return !has_read_only_root && std::none_of(mounts.begin(), mounts.end(), [path](const std::string& one) {
       return cofferdam::detail::is_beneath(path, one);
@@ -57,7 +57,7 @@ class adopted_container {
   }
 };
 
-/// \throws error{errc::not_found}: there is none; error{errc::provider_failed}: it does not run.
+/// \throws error{errc::not_found}: it does not exist; error{errc::provider_failed}: it does not run.
 inline awaitable<adopted_container> look_at(std::shared_ptr<engine> api, std::string name) {
   static const std::vector<int> absent{404};
   const api_call doing = api->call("look at the container", name);
@@ -94,7 +94,7 @@ inline awaitable<adopted_container> look_at(std::shared_ptr<engine> api, std::st
   co_return found;
 }
 
-/// The user of its commands, in numbers.
+/// Returns the numeric ids of its commands.
 inline awaitable<user_ids> ids_in(std::shared_ptr<engine> api, std::string id, std::string user) {
   if (user.empty()) user = "0:0";
   const std::string passwd = co_await small_file(api, id, "/etc/passwd");
@@ -102,7 +102,7 @@ inline awaitable<user_ids> ids_in(std::shared_ptr<engine> api, std::string id, s
   co_return resolve_user(user, passwd, group);
 }
 
-/// Makes the workspace where there is none; what is in it stays.
+/// Makes the workspace if it does not exist; existing content stays.
 inline awaitable<void> ensure_workspace(std::shared_ptr<exec_place> place, adopted_container there, std::string path,
                                         user_ids ids) {
   constexpr std::int64_t directory_bit = std::int64_t{1} << 31;
@@ -127,8 +127,8 @@ inline awaitable<void> ensure_workspace(std::shared_ptr<exec_place> place, adopt
                                      "\", and it cannot be made; name another working_directory");
 }
 
-/// Puts the warden into a folder of its own.
-/// \return  whether it is there.
+/// Copies the warden into a private folder.
+/// \return  true on success.
 inline awaitable<bool> put_warden(std::shared_ptr<exec_place> place, adopted_container there, warden_image warden,
                                   user_ids ids, std::string above, std::string folder, bool by_archive) {
   const auto* const data = reinterpret_cast<const std::byte*>(warden.program().data());
@@ -161,15 +161,16 @@ inline awaitable<warden_session> start_adopted(std::shared_ptr<exec_place> place
   co_return met;
 }
 
-/// Takes the warden's file away again; it does that itself, since the container may have nothing that could. What runs
-/// does not need it any more.
+/// Removes the warden's file. The warden program does that itself, because the container may have no program for it.
+/// The running warden does not need the file.
 inline awaitable<void> take_away(std::shared_ptr<exec_place> place, std::string above, std::string folder) {
   std::optional<error> failure;
   try {
     warden_settings settings;
     settings.root = above;
     warden_session second = co_await start_adopted(place, above + "/" + folder + "/warden", std::move(settings));
-    co_await second.remove(folder);
+    const std::shared_ptr<session_files> files = second.files();
+    co_await files->remove(folder);
     co_await second.close();
     co_return;
   } catch (const error& reason) {
@@ -184,8 +185,8 @@ inline awaitable<void> take_away(std::shared_ptr<exec_place> place, std::string 
   }
 }
 
-/// Brings a warden into the container and starts it: wherever that can be done.
-/// \throws error{errc::unsupported}: nowhere.
+/// Copies a warden into the first suitable folder of the container and starts it.
+/// \throws error{errc::unsupported}: no folder is suitable.
 inline awaitable<warden_session> bring_warden(std::shared_ptr<exec_place> place, adopted_container there,
                                               warden_image warden, user_ids ids, warden_settings settings) {
   std::optional<error> last;
@@ -212,4 +213,4 @@ inline awaitable<warden_session> bring_warden(std::shared_ptr<exec_place> place,
                                      (last ? std::string(last->what()) : "nothing in it can be written and executed"));
 }
 
-}  // namespace cofferdam::inline v0::docker::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -18,18 +18,19 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::docker::detail {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The standard streams of a program in a container, as one stream: what it writes to its standard output is read, what
-/// is written goes to its standard input. What it, or the daemon, says on its error output is kept for the sentence of an
-/// error. Models `coroutine_stream`.
+/// The standard streams of a program in a container, as one stream: reads from its standard output, writes to its
+/// standard input. Messages on its error output, also those of the daemon, are kept for an error message. Models
+/// `coroutine_stream`.
 class attached_stream {
  public:
-  /// \param whose  `the container x (unix:///var/run/docker.sock)`, for the sentence of an error.
+  /// \param whose  `the container x (unix:///var/run/docker.sock)`, for error messages.
   attached_stream(byte_stream raw, std::string whose)
       : raw_(std::move(raw)), state_(std::make_unique<state>()), whose_(std::move(whose)) {}
 
-  /// \throws error{errc::provider_lost}: also where the stream ends, since no container of ours ends by itself.
+  /// \throws error{errc::provider_lost}: also at the end of the stream, because our containers do not end by
+  ///     themselves.
   awaitable<std::size_t> read_some(std::span<std::byte> into) {
     try {
       const std::size_t got = co_await next_output(into);
@@ -60,7 +61,7 @@ class attached_stream {
   struct state {
     multiplexed_stream frames;
     std::array<std::byte, 64 * 1024> buffer;
-    std::string_view left;  // of the buffer
+    std::string_view left;  // the unparsed part of the buffer
     std::string said;
   };
 
@@ -94,10 +95,10 @@ class attached_stream {
     return error(errc::provider_lost, "docker: lost " + whose_ + ": " + reason.what(), reason.cause());
   }
 
-  /// The next piece, no longer than there is room for.
+  /// Returns the next piece, at most as long as the room.
   std::optional<stream_piece> next_piece(std::size_t most) {
     std::optional<stream_piece> piece;
-    while (!piece && !state_->left.empty()) {  // heads are no pieces
+    while (!piece && !state_->left.empty()) {  // a head without content is no piece
       std::string_view front = state_->left.substr(0, most);
       const std::size_t before = front.size();
       piece = state_->frames.next(front);
@@ -111,4 +112,4 @@ class attached_stream {
   std::string whose_;
 };
 
-}  // namespace cofferdam::inline v0::docker::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -12,16 +12,17 @@
 #include <optional>
 #include <string>
 
-namespace cofferdam::inline v0::docker::detail {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-// Where the docker command keeps what it knows: DOCKER_CONFIG, else ~/.docker; empty where there is no home either.
+// Returns the folder of the docker command's configuration: DOCKER_CONFIG, else ~/.docker; empty if there is no home
+// either.
 inline std::string config_folder(const host_view& host) {
   std::string folder = host.said("DOCKER_CONFIG");
   if (folder.empty() && !host.home().empty()) folder = host.home() + "/.docker";
   return folder;
 }
 
-// config.json; nothing where there is none.
+// config.json; no value if there is none.
 inline std::optional<boost::json::object> read_config(const host_view& host) {
   const std::string folder = config_folder(host);
   if (folder.empty()) return std::nullopt;
@@ -33,4 +34,4 @@ inline std::optional<boost::json::object> read_config(const host_view& host) {
       "docker: the configuration " + cofferdam::detail::shown_path(path) + " (see DOCKER_CONFIG) cannot be used: it");
 }
 
-}  // namespace cofferdam::inline v0::docker::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

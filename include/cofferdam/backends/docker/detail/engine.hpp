@@ -34,7 +34,7 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::docker::detail {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 inline connector connector_for(const daemon_location& where, const host_view& host) {
   switch (where.transport()) {
@@ -53,8 +53,8 @@ inline connector connector_for(const daemon_location& where, const host_view& ho
 /// A connection to one daemon, its version agreed upon. One executor; many calls at once.
 class engine {
  public:
-  /// \throws error{errc::provider_failed, permission_denied, unsupported}: no daemon, or none that can be used; the
-  ///         sentence says where was looked, and what to do.
+  /// \throws error{errc::provider_failed, permission_denied, unsupported}: no usable daemon; the sentence has the
+  ///     addresses that were tried, and a remedy.
   static awaitable<std::shared_ptr<engine>> connect(asio::any_io_executor executor, daemon_choice choice,
                                                     host_view host) {
     const daemon_search search = find_daemon(host, choice);
@@ -82,39 +82,42 @@ class engine {
 
   const daemon_location& location() const noexcept { return where_; }
   std::string address() const { return where_.address(); }
-  /// How sentences call a container.
+  /// Returns a container's name for error messages.
   std::string container(const std::string& name) const { return "the container " + name + " (" + address() + ")"; }
   engine_kind kind() const noexcept { return kind_; }
+  /// Returns true if the daemon prefers BuildKit, according to its answer to the ping.
+  bool prefers_buildkit() const noexcept { return prefers_buildkit_; }
   const asio::any_io_executor& executor() const noexcept { return executor_; }
 
-  /// What can be said of a call that fails. \param subject  a name; may be empty.
+  /// Describes a call for its error message.
+  /// \param subject  a name; may be empty.
   api_call call(std::string doing, std::string subject = {}) const {
     return api_call(std::move(doing), std::move(subject), address());
   }
 
-  /// A request for a path of the agreed version.
+  /// Makes a request for a path of the agreed API version.
   http_request request(std::string method, std::string_view path) const {
     http_request made(std::move(method), where_base() + version_.path_prefix() + std::string(path));
     for (const auto& [name, value] : where_.headers()) made.field(name, value);
     return made;
   }
 
-  /// Asks, and takes any answer below 300, or one of these, for a yes.
-  /// \throws error as `api_error` makes it, or what the connection failed with as error{errc::provider_lost}.
+  /// Sends a request. A status below 300, and each one in `fine`, is a success.
+  /// \throws error made by `api_error`; for a failed connection, error{errc::provider_lost}.
   awaitable<http_response> ask(http_request what, api_call doing, std::vector<int> fine = {}) {
     http_response answer = co_await exchange(std::move(what), http_limits(), doing);
     check(answer, doing, fine);
     co_return answer;
   }
 
-  /// The same with time limits of its own.
+  /// Does the same with other time limits.
   awaitable<http_response> ask_within(http_request what, api_call doing, http_limits limits, std::vector<int> fine) {
     http_response answer = co_await exchange(std::move(what), std::move(limits), doing);
     check(answer, doing, fine);
     co_return answer;
   }
 
-  /// An object for an answer.
+  /// Sends a GET request and parses the response as an object.
   awaitable<boost::json::object> get(std::string path, api_call doing) {
     http_request what = request("GET", path);
     http_response answer = co_await ask(std::move(what), doing);
@@ -125,7 +128,7 @@ class engine {
     return parse_object(answer.text(), errc::provider_failed, doing.failed() + ": the daemon's answer");
   }
 
-  /// An answer that comes in pieces. Its status is checked.
+  /// Sends a request whose response is read in pieces. Checks the status.
   awaitable<http_exchange> stream(http_request what, api_call doing, http_limits limits) {
     http_exchange answer;
     try {
@@ -140,7 +143,7 @@ class engine {
     co_return answer;
   }
 
-  /// A raw stream.
+  /// Sends a request for a raw stream.
   awaitable<byte_stream> upgrade(http_request what, api_call doing) {
     http_upgrade answer;
     try {
@@ -155,7 +158,7 @@ class engine {
 
   awaitable<void> close() { return client_.close(); }
 
-  /// What broke a call off, as this backend says it.
+  /// Converts the failure of a call's connection to the error of this backend.
   static error lost(const error& reason, const api_call& doing) {
     if (reason.code() != errc::io_error) return reason;
     return error(errc::provider_lost, doing.failed() + ": " + reason.what(), reason.cause());
@@ -197,6 +200,7 @@ class engine {
     const ping_answer said(headers);
     version_ = negotiate(said, address(), wanted);
     kind_ = said.kind();
+    prefers_buildkit_ = said.has_buildkit();
   }
 
   daemon_location where_;
@@ -204,6 +208,7 @@ class engine {
   http_client client_;
   api_version version_ = oldest_api;
   engine_kind kind_ = engine_kind::docker;
+  bool prefers_buildkit_ = false;
 };
 
-}  // namespace cofferdam::inline v0::docker::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

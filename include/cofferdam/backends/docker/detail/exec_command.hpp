@@ -34,26 +34,26 @@
 #include <system_error>
 #include <utility>
 
-namespace cofferdam::inline v0::docker::detail {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// A command that is an exec of its own.
+/// A command that runs as a separate exec.
 ///
-/// What it is told by marks (see `exec_script`) is known at once; the daemon itself says when the stream ends, which takes
-/// 2 s where something outside the command's session still holds an output.
+/// The events in marks (see `exec_script`) are known at once. The end of the stream comes from the daemon, and takes 2
+/// s if a process outside the command's session still has an output open.
 class exec_command final : public cofferdam::detail::marked_command {
  public:
-  /// \param tag      `NAME=value`, which is in the variables of all that it starts; or empty.
-  /// \param program  for sentences.
-  exec_command(const asio::any_io_executor& executor, std::shared_ptr<cofferdam::detail::command_registry> registry,
-               const cofferdam::detail::command_limits& limits, std::shared_ptr<exec_place> place, exec_order order,
-               const std::string& mark, std::string tag, std::string program, bool has_input)
-      : marked_command(executor, std::move(registry), limits, mark, std::move(program), has_input),
+  /// \param tag      `NAME=value`, a variable of all its processes; or empty.
+  /// \param program  the program's name for error messages.
+  exec_command(cofferdam::detail::running_command& command, const asio::any_io_executor& executor,
+               std::shared_ptr<exec_place> place, exec_order order, const std::string& mark, std::string tag,
+               std::string program, bool has_input)
+      : marked_command(command, executor, mark, std::move(program), has_input),
         place_(std::move(place)),
         order_(std::move(order)),
         tag_(std::move(tag)) {}
 
  private:
-  std::shared_ptr<exec_command> shared() { return std::static_pointer_cast<exec_command>(shared_from_this()); }
+  std::shared_ptr<exec_command> shared() { return {command().kept(), this}; }
 
   awaitable<void> live() override { return run(shared()); }
   awaitable<void> finish_off() override { return end_all(shared()); }
@@ -73,10 +73,10 @@ class exec_command final : public cofferdam::detail::marked_command {
   static awaitable<void> run(std::shared_ptr<exec_command> self) {
     co_await exec_place::until_may_begin(self->place_);
     if (self->concluded()) co_return;
-    if (self->ending() != ender::none) {  // it was over before it began
+    if (self->ending() != ender::none) {  // it was ended before it began
       self->stream_ended();
       co_await self->until_ended();
-      self->conclude_all();
+      self->command().conclude();
       co_return;
     }
     self->has_left_ = true;
@@ -88,7 +88,7 @@ class exec_command final : public cofferdam::detail::marked_command {
     byte_stream stream = co_await exec_place::start(self->place_, self->exec_, terminal);
     if (self->concluded()) co_return;
     self->stream_ = std::move(stream);
-    auto fed = [self](std::exception_ptr) { self->close_input(); };
+    auto fed = [self](std::exception_ptr) { self->command().close_input(); };
     if (self->has_input()) asio::co_spawn(self->executor(), feed(self), std::move(fed));
     std::exception_ptr failure;
     try {
@@ -99,22 +99,23 @@ class exec_command final : public cofferdam::detail::marked_command {
     if (self->concluded()) co_return;
     self->stream_ended();
     if (!self->has_ended()) {
-      const bool known = self->ended_by() != cofferdam::detail::end_reason::none || self->ending() != ender::none;
+      const bool known =
+          self->command().ended_by() != cofferdam::detail::end_reason::none || self->ending() != ender::none;
       if (failure && !known) std::rethrow_exception(failure);
       if (!known) co_await self->ask_daemon();
     }
     if (self->concluded()) co_return;
     self->stream_.close();
     co_await self->until_ended();
-    self->conclude_all();
+    self->command().conclude();
   }
 
-  /// Takes the output in, as fast as it is read.
+  /// Reads the output as fast as it is consumed.
   awaitable<void> carry() {
     const auto buffer = std::make_unique<std::array<std::byte, 64 * 1024>>();
     while (!has_ended() && ending() != ender::done) {
       if (held() >= window) {
-        co_await woken(room_);
+        co_await room_.wait();
         continue;
       }
       const std::size_t got = co_await stream_.read_some(std::span(*buffer));
@@ -136,7 +137,7 @@ class exec_command final : public cofferdam::detail::marked_command {
       filter(piece->channel() == stream_channel::output ? 0 : 1, piece->content());
   }
 
-  /// The stream has ended, and nothing has told why.
+  /// The stream has ended without a mark of the command's end.
   awaitable<void> ask_daemon() {
     const std::optional<boost::json::object> seen = co_await exec_place::inspect(place_, exec_);
     if (concluded()) co_return;
@@ -159,7 +160,7 @@ class exec_command final : public cofferdam::detail::marked_command {
     }
   }
 
-  /// The daemon could not start it; what it wrote says why.
+  /// The daemon could not start it; its output has the reason.
   void refuse(std::int64_t code) {
     if (said().find("argument list too long") != std::string::npos) return unstarted("l");
     const std::string why = said().empty() ? "exit code " + std::to_string(code) : one_line(said(), 400);
@@ -168,10 +169,10 @@ class exec_command final : public cofferdam::detail::marked_command {
                  no_shell ? "Without a warden, commands need a /bin/sh in the container." : "");
   }
 
-  /// USR1 spares nobody.
+  /// USR1 ends all commands.
   void ended_with_another() {
-    status_known_ = true;
-    command_result& all = mutable_result();
+    command().status_known();
+    command_result& all = command().mutable_result();
     all.term_signal(SIGKILL);
     all.kind(error_kind::execution_error);
     all.reason("It was ended together with another command of the container");
@@ -181,8 +182,8 @@ class exec_command final : public cofferdam::detail::marked_command {
 
   static awaitable<void> end_all(std::shared_ptr<exec_command> self) {
     while (!self->has_begun() && !self->stream_over() && !self->concluded()) {
-      if (!self->has_left_) co_return;  // it still waits for its turn, and will not take it
-      co_await woken(self->moved_);
+      if (!self->has_left_) co_return;  // it still waits for its turn, and gives it up
+      co_await self->moved_.wait();
     }
     if (!self->has_begun() || self->concluded()) co_return;
     if (!self->at_once() && !self->stream_over()) {
@@ -209,10 +210,10 @@ class exec_command final : public cofferdam::detail::marked_command {
     }
   }
 
-  void send_size(terminal_size size) override {
+  void resize(terminal_size size) override {
     if (exec_.empty() || concluded()) return;
     const auto self = shared();
-    auto resized = [self](std::exception_ptr) {};  // as one that came too late
+    auto resized = [self](std::exception_ptr) {};  // treated as one that came too late
     asio::co_spawn(executor(), exec_place::resize(place_, exec_, size.rows(), size.columns()), std::move(resized));
   }
 
@@ -223,7 +224,7 @@ class exec_command final : public cofferdam::detail::marked_command {
   byte_stream stream_;
   std::string exec_;
   int ends_before_ = 0;
-  bool has_left_ = false;  // for the daemon
+  bool has_left_ = false;  // the request was sent to the daemon
 };
 
-}  // namespace cofferdam::inline v0::docker::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -11,43 +11,44 @@
 #include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/random_text.hpp>
+#include <cofferdam/os/running_command.hpp>
 #include <cofferdam/os/spawn.hpp>
 
 #include <cerrno>
-#include <exception>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::docker::detail {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// Starts commands as execs.
 class exec_keeper final : public cofferdam::detail::command_keeper {
  public:
   exec_keeper(std::shared_ptr<exec_place> place, command_settings settings)
-      : command_keeper(place->api()->executor(), std::move(settings)), place_(std::move(place)) {}
+      : cofferdam::detail::command_keeper(place->api()->executor(), std::move(settings)), place_(std::move(place)) {}
 
-  /// What ends the container ends all commands. The first thing after construction.
+  /// Watches the container, whose end ends all commands. Must be called first after construction.
   void watch() {
     place_->on_lost([weak = weak_from_this()](const error& reason) {
       const auto self = std::static_pointer_cast<exec_keeper>(weak.lock());
-      if (!self) return;
-      for (const auto& one : self->living()) std::static_pointer_cast<exec_command>(one)->lose(reason);
+      if (self) self->lose_commands(reason);
     });
   }
 
-  /// Whoever awaits something gets `reason`.
-  void give_up(const error& reason) noexcept {
+  void lose(const error& reason) noexcept override {
     const auto kept = shared_from_this();
-    abandon();
-    if (!place_->has_lease()) return;  // the container goes on, so each is ended on its own
-    try {
-      for (const auto& one : living()) std::static_pointer_cast<exec_command>(one)->lose(reason);
-    } catch (const std::exception&) {  // no memory: they end with the container
-    }
+    if (!place_->has_lease()) fail_unfinished(reason);  // the container goes on, so each command is ended on its own
+    basic_command_keeper::abandon();
+    if (!place_->has_lease()) return;
+    lose_commands(reason);
     place_->close();
+  }
+  void abandon() noexcept override {
+    if (place_->has_lease()) return lose(closed_);
+    basic_command_keeper::abandon();
   }
 
   const exec_place& place() const noexcept { return *place_; }
@@ -85,14 +86,16 @@ class exec_keeper final : public cofferdam::detail::command_keeper {
       return outcome;
     }
     const bool has_input = c.input() || c.has_open_input();
-    auto one = std::make_shared<exec_command>(executor(), registry(), limits, place_, std::move(order), mark,
-                                              std::move(tag), shown_program(c), has_input);
+    const auto one = cofferdam::detail::make_command<exec_command>(
+        executor(), registry(), limits, std::chrono::steady_clock::now(), executor(), place_, std::move(order), mark,
+        std::move(tag), shown_program(c), has_input);
     one->begin(c.take_input());
-    outcome.running = std::move(one);
+    outcome.running = one->command().kept();
     return outcome;
   }
 
   std::shared_ptr<exec_place> place_;
+  const error closed_{errc::environment_closed, "the environment is closed"};  // made in advance, while there is memory
 };
 
-}  // namespace cofferdam::inline v0::docker::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

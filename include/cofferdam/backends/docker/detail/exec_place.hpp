@@ -7,6 +7,7 @@
 #include <cofferdam/backends/docker/detail/exec_script.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/short_pause.hpp>
@@ -34,32 +35,33 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::docker::detail {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// A container in which commands are execs: how they are made, and how all of them are ended. Their coroutines share it.
+/// A container in which commands are execs: makes execs, and ends all of them. Shared by their coroutines.
 class exec_place : public std::enable_shared_from_this<exec_place> {
  public:
-  /// \param user  whom execs run as; empty: the container's own.
+  /// \param user  the user of execs; empty: the container's own.
   exec_place(std::shared_ptr<engine> api, std::string id, std::string name, std::string user)
       : api_(std::move(api)),
         id_(std::move(id)),
         name_(std::move(name)),
         user_(std::move(user)),
-        heartbeat_(api_->executor()) {}
+        heartbeat_(api_->executor()),
+        changed_(api_->executor()) {}
   exec_place(const exec_place&) = delete;
   exec_place& operator=(const exec_place&) = delete;
 
   const std::shared_ptr<engine>& api() const noexcept { return api_; }
   const std::string& name() const noexcept { return name_; }
-  /// Called once where the container is lost.
+  /// Sets a function that is called once if the container is lost.
   void on_lost(std::function<void(const error&)> tell) { tell_ = std::move(tell); }
   const std::optional<error>& lost() const noexcept { return lost_; }
-  /// How many times everything was ended.
+  /// Returns how many times everything was ended.
   int ends() const noexcept { return ends_; }
-  /// There is a first program of ours, which can end everything.
+  /// Returns true if the first program is ours and can end everything.
   bool has_lease() const noexcept { return static_cast<bool>(lease_); }
 
-  /// Holds the container by its first program's input and output. It is let go by `close`.
+  /// Keeps the container running by its first program's input and output, until `close`.
   void hold(byte_stream raw) {
     lease_.emplace(std::move(raw), api_->container(name_));
     const auto self = shared_from_this();
@@ -70,6 +72,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
 
   void close() noexcept {
     closed_ = true;
+    changed_.notify();
     heartbeat_.cancel();
     if (lease_) lease_->close();
     tell_ = nullptr;
@@ -78,20 +81,23 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
   void lose(const error& reason) {
     if (lost_ || closed_) return;
     lost_ = reason;
+    changed_.notify();
     heartbeat_.cancel();
     if (lease_) lease_->close();
     if (const auto tell = std::exchange(tell_, nullptr)) tell(reason);
   }
 
-  /// A sign of life: the first program counts how long there was none only where signals disturb it.
+  /// Sends a sign of life. In shells whose `read` signals interrupt, the first program counts the failures since the
+  /// last one.
   void nudge() {
     if (!lease_ || closed_ || lost_ || std::exchange(writing_, true)) return;
     const auto self = shared_from_this();
-    auto written = [self](std::exception_ptr) { self->writing_ = false; };  // who listens hears of it too
+    auto written = [self](std::exception_ptr) { self->writing_ = false; };  // the listener gets the failure too
     asio::co_spawn(api_->executor(), self->lease_->write(as_bytes(std::string_view("\n"))), std::move(written));
   }
 
-  /// Makes an exec. \return  its id.
+  /// Makes an exec.
+  /// \return  its id.
   static awaitable<std::string> create(std::shared_ptr<exec_place> self, std::vector<std::string> words,
                                        std::vector<std::string> variables, bool has_input, bool has_terminal) {
     boost::json::object body;
@@ -113,7 +119,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     co_return id;
   }
 
-  /// Starts it: what it reads and writes. That there is an answer does not say that it runs.
+  /// Starts the exec and returns its streams. A successful answer does not prove that it runs.
   static awaitable<byte_stream> start(std::shared_ptr<exec_place> self, std::string exec, bool has_terminal) {
     boost::json::object body;
     body["Detach"] = false;
@@ -125,7 +131,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     co_return stream;
   }
 
-  /// What has become of it, once its stream has ended; nothing where nobody knows any more.
+  /// Returns the state of an exec whose stream has ended; no value if the daemon does not know it any more.
   static awaitable<std::optional<boost::json::object>> inspect(std::shared_ptr<exec_place> self, std::string exec) {
     static const std::vector<int> absent{404};
     const api_call doing = self->api_->call("look at a command of the container", self->name_);
@@ -149,7 +155,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     co_await self->api_->ask(std::move(what), self->api_->call("resize a terminal", self->name_), fine);
   }
 
-  /// Whether the container runs.
+  /// Returns true if the container runs.
   static awaitable<bool> is_running(std::shared_ptr<exec_place> self) {
     static const std::vector<int> absent{404};
     http_request what = self->api_->request("GET", "/containers/" + self->id_ + "/json");
@@ -161,7 +167,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     co_return state != nullptr&& is_true_at(*state, "Running");
   }
 
-  /// A small command of our own, to its end; what it says is not wanted.
+  /// Runs a small command of this library to its end, and discards its output.
   static awaitable<void> do_quietly(std::shared_ptr<exec_place> self, std::vector<std::string> words) {
     std::string exec = co_await create(self, std::move(words), std::vector<std::string>(), false, false);
     byte_stream stream = co_await start(self, std::move(exec), false);
@@ -172,14 +178,14 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     }
   }
 
-  /// The same with input, and whether it went well.
+  /// Does the same with input, and returns true on success.
   static awaitable<bool> try_out(std::shared_ptr<exec_place> self, std::vector<std::string> words, bytes input) {
     std::string exec = co_await create(self, std::move(words), std::vector<std::string>(), true, false);
     byte_stream stream = co_await start(self, exec, false);
     try {
       co_await stream.write(input);
       co_await stream.shutdown_send();
-    } catch (const error& failure) {  // it did not want all of it
+    } catch (const error& failure) {  // it has not read all of it
       if (failure.code() == errc::cancelled) throw;
     }
     std::array<std::byte, 512> ignored;
@@ -204,19 +210,21 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     co_await do_quietly(std::move(self), std::move(words));
   }
 
-  /// Whoever is about to end everything says so first: nothing is begun until that is done.
+  /// Announces that everything will be ended: no command is started until then.
   void expect_end() noexcept { ++expected_; }
-  void end_expected() noexcept { --expected_; }
+  void end_expected() noexcept {
+    --expected_;
+    changed_.notify();
+  }
   static awaitable<void> until_may_begin(std::shared_ptr<exec_place> self) {
-    while (self->expected_ > 0 && !self->closed_ && !self->lost_)
-      co_await cofferdam::detail::short_pause(self->api_->executor());
+    while (self->expected_ > 0 && !self->closed_ && !self->lost_) co_await self->changed_.wait();
   }
 
-  /// Kills everything in the container but its first program, and waits until that says so.
-  /// \throws error{errc::provider_lost} where it does not.
+  /// Kills everything in the container except its first program, and waits for the confirmation.
+  /// \throws error{errc::provider_lost} if there is none.
   static awaitable<void> end_everything(std::shared_ptr<exec_place> self) {
     static const std::vector<int> gone{404, 409};
-    while (self->ending_) co_await cofferdam::detail::short_pause(self->api_->executor());
+    while (self->ending_) co_await self->changed_.wait();
     if (self->closed_ || self->lost_) co_return;
     self->ending_ = true;
     const end_at_exit guard(*self);
@@ -226,12 +234,12 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     co_await self->api_->ask(std::move(what), self->api_->call("end what runs in the container", self->name_), gone);
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (self->answers_ == before && !self->closed_ && !self->lost_) {
-      if (std::chrono::steady_clock::now() > end) {
+      if (std::chrono::steady_clock::now() >= end) {
         self->lose(error(errc::provider_lost, "docker: the container " + self->name_ +
                                                   " does not end what runs in it; has somebody paused it?"));
         co_return;
       }
-      co_await cofferdam::detail::short_pause(self->api_->executor());
+      co_await self->changed_.wait(end);
     }
   }
 
@@ -241,7 +249,10 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     explicit end_at_exit(exec_place& place) : place_(place) {}
     end_at_exit(const end_at_exit&) = delete;
     end_at_exit& operator=(const end_at_exit&) = delete;
-    ~end_at_exit() { place_.ending_ = false; }
+    ~end_at_exit() {
+      place_.ending_ = false;
+      place_.changed_.notify();
+    }
 
    private:
     exec_place& place_;
@@ -253,7 +264,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     return array;
   }
 
-  /// Each line of the first program's is an answer.
+  /// Reads the lines of the first program: each line is a confirmation.
   static awaitable<void> listen(std::shared_ptr<exec_place> self) {
     std::array<std::byte, 256> piece;
     for (;;) {
@@ -261,6 +272,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
       if (got == 0) co_return;
       self->answers_ += static_cast<int>(
           std::count(piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(got), static_cast<std::byte>('\n')));
+      self->changed_.notify();
     }
   }
 
@@ -289,6 +301,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
   std::string name_;
   std::string user_;
   asio::steady_timer heartbeat_;
+  cofferdam::detail::async_event changed_;  // notified of changes of the members below
   std::optional<attached_stream> lease_;
   std::function<void(const error&)> tell_;
   std::optional<error> lost_;
@@ -300,4 +313,4 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
   bool closed_ = false;
 };
 
-}  // namespace cofferdam::inline v0::docker::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -6,10 +6,10 @@
 
 #include <string_view>
 
-namespace cofferdam::inline v0::docker::detail {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The first program of a container whose commands are execs. It reads its input, which is the lease: where that ends it
-/// ends, and the container with it. USR1 makes it kill everything else, and say so by a line.
+/// The first program of a container whose commands are execs. It reads its input, which is the lease: if the input
+/// ends, the program ends, and the container with it. On USR1 it kills everything else, and confirms that by a line.
 ///
 /// A signal makes `read` fail too in some shells, so only very many failures in a row are the end; each line that comes
 /// begins the count again.
@@ -24,4 +24,4 @@ using cofferdam::detail::exec_script;
 using cofferdam::detail::marked_output;
 using cofferdam::detail::signal_script;
 
-}  // namespace cofferdam::inline v0::docker::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

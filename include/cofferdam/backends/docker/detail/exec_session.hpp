@@ -4,42 +4,38 @@
 
 #include <cofferdam/backends/docker/detail/exec_keeper.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/bulk_file_environment.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_files.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/file_transfer.hpp>
-#include <cofferdam/core/listing_environment.hpp>
-#include <cofferdam/core/process.hpp>
-#include <cofferdam/core/shielded.hpp>
-#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/file_source.hpp>
+#include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/os/command_request.hpp>
+#include <cofferdam/os/command_session.hpp>
 #include <cofferdam/os/path_error.hpp>
 #include <cofferdam/os/random_text.hpp>
+#include <cofferdam/os/session_files.hpp>
 #include <cofferdam/os/spawn.hpp>
-#include <cofferdam/warden/session.hpp>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::docker::detail {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The files of a container without a warden, by commands: an environment with no more than the four members, so that
-/// the free functions of `file_operations.hpp` do the rest. A value, kept by the coroutines that use it.
+/// The files of a container without a warden, by commands. A value, kept by the coroutines that use it.
 ///
 /// Each operation is an exec or more. A path is looked at before it is used, and not held: a command that changes it
 /// meanwhile is not noticed. It could not reach more by that than it can itself.
-class exec_files {
+class exec_files : public cofferdam::detail::operations_by_command<exec_files> {
  public:
   exec_files(std::shared_ptr<exec_keeper> keeper, std::string root, std::vector<std::string> variables)
       : keeper_(std::move(keeper)), root_(std::move(root)), variables_(std::move(variables)) {}
@@ -99,13 +95,13 @@ class exec_files {
     co_return root_ == "/" ? "/" + clean : root_ + "/" + clean;
   }
 
-  awaitable<void> close() { co_return; }
+  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests);
 
  private:
   static constexpr int most_turns = 5;
   static constexpr std::size_t most_size = std::size_t{1} << 60U;
 
-  // Each ends with one of these where it cannot go on.
+  // The exit statuses with which each script reports a failure.
   static constexpr int is_missing = 41;
   static constexpr int is_outside = 42;
   static constexpr int is_no_file = 43;
@@ -175,121 +171,61 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
   std::vector<std::string> variables_;
 };
 
-/// Commands and files of a container without a warden: what `warden_session` is for one with a warden.
-class exec_session {
+/// A source that has its own files.
+class exec_file_source final : public file_source {
  public:
-  exec_session(std::shared_ptr<exec_place> place, command_settings settings, std::string root,
-               std::vector<std::string> variables)
-      : keeper_(std::make_shared<exec_keeper>(std::move(place), std::move(settings))),
-        root_(std::move(root)),
-        variables_(std::move(variables)) {
-    keeper_->watch();
-  }
-  exec_session(exec_session&&) noexcept = default;
-  exec_session& operator=(exec_session&&) noexcept = default;
-  exec_session(const exec_session&) = delete;
-  exec_session& operator=(const exec_session&) = delete;
-  ~exec_session() { abandon(); }
+  exec_file_source(exec_files files, std::vector<file_request> requests)
+      : files_(std::move(files)), inner_(files_, std::move(requests)) {}
+  awaitable<std::optional<file_header>> next() override { return inner_.next(); }
+  awaitable<bytes> read(std::size_t most) override { return inner_.read(most); }
 
-  awaitable<command_result> run(command c, spawn_request request) {
-    return cofferdam::detail::command_keeper::run(keeper_, std::move(c), std::move(request));
-  }
-  awaitable<process> start(command c, spawn_request request) {
-    return cofferdam::detail::command_keeper::start(keeper_, std::move(c), std::move(request));
-  }
+ private:
+  exec_files files_;
+  cofferdam::detail::whole_file_source<exec_files> inner_;
+};
 
-  std::vector<background_command> background() const { return {}; }
-  awaitable<void> end_background(std::uint32_t number) {
-    throw error(errc::not_found, "end_background: nothing is left of a command " + std::to_string(number));
-    co_return;
-  }
+inline awaitable<std::unique_ptr<file_source>> exec_files::get_files(std::vector<file_request> requests) {
+  std::unique_ptr<file_source> source = std::make_unique<exec_file_source>(*this, std::move(requests));
+  co_return source;
+}
 
-  awaitable<std::string> directory_path(std::string path) { return directory_of(files(), std::move(path)); }
-  awaitable<bytes> read_file(std::string path, std::size_t most) { return read(files(), std::move(path), most); }
-  awaitable<void> write_file(std::string path, bytes_view content) { return write(files(), std::move(path), content); }
-  awaitable<entry> stat(std::string path) { return stat_of(files(), std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
-    return list_of(files(), std::move(path), options);
-  }
-  awaitable<void> make_directory(std::string path) { return make(files(), std::move(path)); }
-  awaitable<void> remove(std::string path) { return remove_in(files(), std::move(path)); }
-  awaitable<void> rename(std::string from, std::string to) {
-    return rename_in(files(), std::move(from), std::move(to));
-  }
-  awaitable<transfer> put_files(file_source& source) { return put(files(), source); }
-  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
-    std::unique_ptr<file_source> source = std::make_unique<owning_source>(files(), std::move(requests));
-    co_return source;
-  }
+/// The files of a container without a warden, for as long as its session is open.
+class exec_session_files final : public cofferdam::detail::session_files_adaptor<exec_session_files> {
+ public:
+  exec_session_files(std::shared_ptr<exec_keeper> keeper, std::string root, std::vector<std::string> variables)
+      : keeper_(std::move(keeper)), root_(std::move(root)), variables_(std::move(variables)) {}
 
-  /// Ends every command and waits for that. Not cancelled.
-  awaitable<void> close() {
-    return cofferdam::detail::shielded([keeper = keeper_] { return cofferdam::detail::command_keeper::close(keeper); });
-  }
-  void lose(const error& reason) noexcept {
-    if (keeper_) keeper_->give_up(reason);
-  }
-  void abandon() noexcept {
-    if (keeper_) keeper_->give_up(closed_);
+  template <class Operation>
+  auto call(Operation operation) {
+    auto makes = [keeper = keeper_, root = root_, variables = variables_] {
+      keeper->check_open();
+      return exec_files(keeper, root, variables);
+    };
+    return cofferdam::detail::on_made(std::move(makes), std::move(operation));
   }
 
  private:
-  /// Has its own environment with it.
-  class owning_source final : public file_source {
-   public:
-    owning_source(exec_files files, std::vector<file_request> requests)
-        : files_(std::move(files)), inner_(files_, std::move(requests)) {}
-    awaitable<std::optional<file_header>> next() override { return inner_.next(); }
-    awaitable<bytes> read(std::size_t most) override { return inner_.read(most); }
-
-   private:
-    exec_files files_;
-    cofferdam::detail::whole_file_source<exec_files> inner_;
-  };
-
-  exec_files files() const {
-    keeper_->check_open();
-    return exec_files(keeper_, root_, variables_);
-  }
-
-  static awaitable<std::string> directory_of(exec_files files, std::string path) {
-    std::string found = co_await files.directory_path(std::move(path));
-    co_return found;
-  }
-  static awaitable<bytes> read(exec_files files, std::string path, std::size_t most) {
-    bytes content = co_await files.read_file(std::move(path), most);
-    co_return content;
-  }
-  static awaitable<void> write(exec_files files, std::string path, bytes_view content) {
-    co_await files.write_file(std::move(path), content);
-  }
-  static awaitable<entry> stat_of(exec_files files, std::string path) {
-    entry found = co_await cofferdam::stat(files, workspace_path_or_root(path, files.root()));
-    co_return found;
-  }
-  static awaitable<std::vector<entry>> list_of(exec_files files, std::string path, list_options options) {
-    std::vector<entry> found = co_await cofferdam::list(files, workspace_path_or_root(path, files.root()), options);
-    co_return found;
-  }
-  static awaitable<void> make(exec_files files, std::string path) {
-    co_await cofferdam::make_directory(files, workspace_path_or_root(path, files.root()));
-  }
-  static awaitable<void> remove_in(exec_files files, std::string path) {
-    co_await cofferdam::remove(files, workspace_path(path, files.root()));
-  }
-  static awaitable<void> rename_in(exec_files files, std::string from, std::string to) {
-    std::string target = workspace_path(to, files.root());
-    co_await cofferdam::rename(files, workspace_path(from, files.root()), std::move(target));
-  }
-  static awaitable<transfer> put(exec_files files, file_source& source) {
-    transfer report = co_await cofferdam::detail::put_one_by_one(files, source);
-    co_return report;
-  }
-
   std::shared_ptr<exec_keeper> keeper_;
   std::string root_;
   std::vector<std::string> variables_;
-  error closed_{errc::environment_closed, "the environment is closed"};  // made while there is memory
 };
 
-}  // namespace cofferdam::inline v0::docker::detail
+/// A session whose commands are execs in a container: for one without a warden.
+class exec_session : public command_session {
+ public:
+  exec_session(std::shared_ptr<exec_place> place, command_settings settings)
+      : command_session(std::make_shared<exec_keeper>(std::move(place), std::move(settings))) {
+    execs()->watch();
+  }
+
+  /// \param root       the workspace in the container
+  /// \param variables  the environment of the commands that the files are made of
+  std::shared_ptr<session_files> files(std::string root, std::vector<std::string> variables) const {
+    return std::make_shared<exec_session_files>(execs(), std::move(root), std::move(variables));
+  }
+
+ private:
+  std::shared_ptr<exec_keeper> execs() const { return std::static_pointer_cast<exec_keeper>(keeper()); }
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -29,9 +29,9 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::docker::detail {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Who the commands of a container are, in the numbers that the kernel knows.
+/// The numeric user and group ids of a container's commands.
 class user_ids {
  public:
   user_ids(std::uint32_t uid, std::uint32_t gid) : uid_(uid), gid_(gid) {}
@@ -51,7 +51,7 @@ inline std::optional<std::uint32_t> id_number(std::string_view text) {
   return value;
 }
 
-/// One line of /etc/passwd or /etc/group, in its fields.
+/// Splits a line of /etc/passwd or /etc/group into its fields.
 inline std::vector<std::string_view> account_fields(std::string_view line) {
   std::vector<std::string_view> fields;
   while (true) {
@@ -62,11 +62,11 @@ inline std::vector<std::string_view> account_fields(std::string_view line) {
   }
 }
 
-/// Finds a user, as the daemon itself would: by name, or by number; the group that goes with it, unless one is given.
+/// Finds a user as the daemon does: by name or by number; with the user's group, unless a group is given.
 /// \param user    `app`, `app:staff`, `1000`, `1000:1000`.
-/// \param passwd  /etc/passwd of the image; empty where it has none.
+/// \param passwd  /etc/passwd of the image; empty if it has none.
 /// \param group   /etc/group of the image.
-/// \throws error{errc::invalid_argument} for a name that is not there.
+/// \throws error{errc::invalid_argument} for an unknown name.
 /// \par Source  moby `libcontainer/user`: a number needs no line; without one its group is 0.
 inline user_ids resolve_user(std::string_view user, std::string_view passwd, std::string_view group) {
   const auto missing = [user](const char* what) {
@@ -105,26 +105,35 @@ inline user_ids resolve_user(std::string_view user, std::string_view passwd, std
   return user_ids(*uid, *gid);
 }
 
-/// A small file of a container; empty where it is not there.
+/// Reads a small file of a container; empty if it does not exist, or is not a regular file.
+/// \throws error{errc::io_error}: its archive is incomplete or damaged.
 inline awaitable<std::string> small_file(std::shared_ptr<engine> api, std::string id, std::string path) {
   constexpr std::size_t most = 1024 * 1024;
   static const std::vector<int> absent{404};
   http_request what = api->request("GET", "/containers/" + id + "/archive?path=" + percent_encoded(path));
   const http_limits limits = http_limits().body(most + 64 * 1024);
-  http_response answer =
-      co_await api->ask_within(std::move(what), api->call("read a file of a container", path), limits, absent);
+  const api_call doing = api->call("read a file of a container", path);
+  http_response answer = co_await api->ask_within(std::move(what), doing, limits, absent);
   std::string content;
   if (answer.status() == 404) co_return content;
-  tar_reader reader;
-  reader.feed(answer.body());
-  for (tar_event event = reader.next(); event != tar_event::more; event = reader.next()) {
-    if (event == tar_event::data) content += as_text(reader.data());
-    if (event == tar_event::end_of_entry && reader.entry().type() == tar_type::regular) break;
+  try {
+    tar_reader reader;
+    reader.feed(answer.body());
+    bool is_file = false;
+    for (tar_event event = reader.next(); event != tar_event::more; event = reader.next()) {
+      if (event == tar_event::head) is_file = reader.entry().type() == tar_type::regular;
+      if (event == tar_event::data && is_file) content += as_text(reader.data());
+      if (event == tar_event::end_of_entry && is_file) co_return content;
+    }
+    // A daemon that aborts has already sent status 200, and half a file would contain other users.
+    reader.finish();
+  } catch (const error& reason) {
+    throw error(static_cast<errc>(reason.code().value()), doing.failed() + ": " + reason.what());
   }
   co_return content;
 }
 
-/// The numbers of a user of an image. Asked once an image and process.
+/// Returns the ids of a user of an image. Determined once for each image in this process.
 inline awaitable<user_ids> ids_of(std::shared_ptr<engine> api, const image& from, std::string user, owner here) {
   const std::size_t colon = user.find(':');
   if (colon != std::string::npos) {
@@ -154,7 +163,8 @@ inline awaitable<user_ids> ids_of(std::shared_ptr<engine> api, const image& from
   co_return found;
 }
 
-/// Makes the workspace in a container that has not been started, where nothing is mounted there: the commands' own.
+/// Makes the workspace in a container that has not been started, unless something is mounted there. It belongs to the
+/// commands' user.
 inline awaitable<void> give_workspace(std::shared_ptr<engine> api, std::string id, std::string path, user_ids ids) {
   tar_entry folder(path.substr(1), tar_type::directory);
   folder.mode(0755).owner(ids.uid(), ids.gid());
@@ -162,4 +172,4 @@ inline awaitable<void> give_workspace(std::shared_ptr<engine> api, std::string i
   co_await put_archive(api, std::move(id), "/", std::move(archive));
 }
 
-}  // namespace cofferdam::inline v0::docker::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -30,21 +30,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cofferdam::inline v0::docker::detail {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// A socket of this program's that the warden of one container connects to, where both are on one machine: then nothing
-/// has to go through the daemon, and the commands' pipes can be handed over.
+/// A socket of this program to which the warden of one container connects, if both are on one machine. Then no data
+/// passes through the daemon, and the commands' pipes can be passed on.
 ///
-/// It stands in a folder that nobody but this user can enter, and that is mounted, read-only, into that one container.
-/// The first who comes is met; that is the warden, since nothing else runs there yet. Then socket and folder are gone.
-/// The warden gets pipes over it and nothing else of this machine: a guest could change whatever else came.
+/// It is in a folder that only this user can enter, and that is mounted read-only into that one container. The first
+/// connection is accepted; it is the warden's, because nothing else runs there yet. Then socket and folder are removed.
+/// The warden gets only pipes over it: a guest could modify anything else.
 class host_link {
  public:
-  /// Where the folder is in the container, and the socket there.
+  /// The path of the folder in the container.
   static constexpr std::string_view folder_at = "/.cofferdam-host";
   static constexpr std::string_view socket_at = "/.cofferdam-host/socket";
 
-  /// \return  nothing where none can be made: it makes commands faster, and is not needed.
+  /// \return  null on failure: the link makes commands faster, but is not required.
   static std::shared_ptr<host_link> open(const asio::any_io_executor& executor, const owner& here) {
     std::error_code failure;
     const std::filesystem::path temporary = std::filesystem::temp_directory_path(failure);
@@ -60,13 +60,13 @@ class host_link {
   host_link& operator=(const host_link&) = delete;
   ~host_link() { remove(home_); }
 
-  /// The folder on this machine.
+  /// Returns the folder on this machine.
   std::string folder() const { return home_ + "/link"; }
 
-  /// Waits for the warden, which comes, or else speaks over its standard streams.
-  /// \param stream  of the container, kept by the caller; it is closed where the warden comes.
-  /// \return        the connection, non-blocking; nothing where the stream is to be used.
-  /// \throws        what the stream throws; error{errc::provider_failed} where nothing has been heard for `patience`.
+  /// Waits for the connection of the warden, which may use its standard streams instead.
+  /// \param stream  of the container, kept by the caller; it is closed if the warden connects.
+  /// \return        the connection, non-blocking; no value if the stream is to be used.
+  /// \throws        the exceptions of the stream; error{errc::provider_failed} if nothing arrives within `patience`.
   static awaitable<unique_fd> meet(std::shared_ptr<host_link> self, attached_stream& stream,
                                    std::chrono::milliseconds patience) {
     self->waits_for_ = &stream;
@@ -98,7 +98,7 @@ class host_link {
     co_return unique_fd();
   }
 
-  /// Removes what processes of this host that are dead have left.
+  /// Removes the folders of dead processes of this host.
   static void sweep(const owner& here) {
     std::error_code failure;
     const std::filesystem::path temporary = std::filesystem::temp_directory_path(failure);
@@ -115,7 +115,7 @@ class host_link {
            std::to_string(one.start_time());
   }
 
-  /// Whether the name is that of a process that this one could see, and which is not there.
+  /// Returns true if the name belongs to a process that this process could see, and that does not exist.
   static bool is_left_over(std::string_view name, const owner& here) {
     if (!name.starts_with(start_of_name)) return false;
     name.remove_prefix(start_of_name.size());
@@ -131,8 +131,8 @@ class host_link {
     return seen.what() == process_view::state::gone || seen.start_time() != numbers[2];
   }
 
-  // Not what somebody else has put under such a name: no link is followed, what is not this user's is left alone, and only
-  // these three go.
+  // Removes nothing that another program has put under such a name: follows no link, leaves files of other users alone,
+  // and removes only these three.
   static void remove(const std::string& home) noexcept {
     constexpr int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     const unique_fd door(::open(home.c_str(), flags));
@@ -144,10 +144,12 @@ class host_link {
   }
 
   bool listen() {
-    // The container's user may be any: what it passes is open to all, behind a door that only the daemon goes through.
+    // The container may have any user, so the inner folder is open to all users, inside a folder that only this user
+    // and the daemon can enter.
     if (::mkdir(home_.c_str(), 0700) != 0) return false;
     if (::mkdir(folder().c_str(), 0700) != 0 || ::chmod(folder().c_str(), 0755) != 0) return false;
-    // By a name that is short, and tells nothing of this machine: the container finds it in its /proc/net/unix.
+    // The name is short and does not reveal anything about this machine, because the container can read it in
+    // /proc/net/unix.
     const unique_fd inside(::open(folder().c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!inside) return false;
     const std::string name = "/proc/self/fd/" + std::to_string(inside.get()) + "/socket";
@@ -171,8 +173,8 @@ class host_link {
   std::string home_;
   asio::local::stream_protocol::acceptor listener_;
   asio::steady_timer patience_;
-  attached_stream* waits_for_ = nullptr;  // while `meet` awaits it
+  attached_stream* waits_for_ = nullptr;  // set while `meet` awaits it
   unique_fd met_;
 };
 
-}  // namespace cofferdam::inline v0::docker::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -4,6 +4,7 @@
 
 #include <cofferdam/backends/docker/build_request.hpp>
 #include <cofferdam/backends/docker/container_options.hpp>
+#include <cofferdam/backends/docker/detail/build_syntax.hpp>
 #include <cofferdam/backends/docker/detail/engine.hpp>
 #include <cofferdam/backends/docker/detail/images.hpp>
 #include <cofferdam/backends/docker/detail/shared_round.hpp>
@@ -27,17 +28,18 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::docker::detail {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// A build's context as an archive, made piece by piece while it is sent. What changes on the disk meanwhile is sent as it
-/// is found, within the size it had: a file that has shrunk fails the build.
+/// The context of a build as an archive, made piece by piece while it is sent. Files that change meanwhile are sent
+/// with their new content, but with their old size: a file that has shrunk fails the build.
 class context_archive {
  public:
   explicit context_archive(std::shared_ptr<dockerfile_context> context) : context_(std::move(context)) {}
 
-  /// The next piece; empty at the end.
+  /// Returns the next piece; empty at the end.
   awaitable<bytes> next() {
     bytes piece;
     while (piece.size() < piece_size && !ended_) {
@@ -90,7 +92,7 @@ class context_archive {
       bytes content = reader_->read(std::min<std::uint64_t>(left_, piece_size));
       if (content.empty())
         throw error(errc::io_error, "docker: '" + reader_->path() + "' became shorter while it was sent to the build");
-      if (content.size() > left_) content.resize(static_cast<std::size_t>(left_));  // it grows: as long as it was
+      if (content.size() > left_) content.resize(left_);  // it has grown: only the original size is sent
       left_ -= content.size();
       writer_.data(content.size());
       append(piece, content);
@@ -120,17 +122,52 @@ class context_archive {
   bool ended_ = false;
 };
 
-/// Builds an image; the daemon's cache makes that quick where nothing has changed.
+/// Sends a context to a builder and reads its progress reports.
+/// \return  the id of the image; may be empty.
+inline awaitable<std::string> send_build(std::shared_ptr<engine> api, std::string path, builder choice,
+                                         std::shared_ptr<dockerfile_context> context, api_call doing,
+                                         progress_function tell) {
+  if (choice == builder::buildkit) path += "&version=2";
+  auto archive = std::make_shared<context_archive>(std::move(context));
+  http_request what = api->request("POST", path);
+  http_body::source pieces = [archive] { return archive->next(); };
+  what.field("Content-Type", "application/x-tar").body(http_body(std::move(pieces)));
+  http_limits limits = patient();
+  limits.idle(std::nullopt);  // a line of the Dockerfile may be without output for any time
+  http_exchange answer = co_await api->stream(std::move(what), doing, limits);
+  std::string id = co_await follow_progress(std::move(answer), doing, std::move(tell));
+  co_return id;
+}
+
+/// Adds a remedy to BuildKit's message, if it has none.
+inline error build_error(const error& reason, builder choice, bool asks_client) {
+  if (choice != builder::buildkit) return reason;
+  const std::string_view said = reason.what();
+  std::string advice;
+  if (asks_client)
+    advice =
+        "; secrets and ssh keys are not given to builds here, and an image from a registry with a password has to be "
+        "pulled first";
+  else if (said.find("dockerfile parse error") != std::string_view::npos)
+    advice =
+        "; if the line is right, the BuildKit of this daemon is older than its syntax: begin the Dockerfile with "
+        "\"# syntax=docker/dockerfile:1\", which is pulled, or update the daemon";
+  if (advice.empty()) return reason;
+  return error(static_cast<errc>(reason.code().value()), std::string(said) + advice, reason.cause());
+}
+
+/// Builds an image; if nothing has changed, the daemon's cache makes this fast.
 /// \return  the image.
-/// \throws  what `dockerfile_context` throws for the context; error{errc::provider_failed} where a line of the Dockerfile
-///          fails, with the daemon's reason.
+/// \throws  the exceptions of `dockerfile_context`; error{errc::provider_failed} if a line of the Dockerfile fails,
+///          with the daemon's message.
 inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_request wanted, container_options options,
                                          progress_function tell) {
+  wanted = wanted.with_folder();
   auto context = std::make_shared<dockerfile_context>(wanted.context(), wanted.dockerfile());
   while (!context->step()) co_await cofferdam::detail::yield_turn("docker: looking at the build's context");
   boost::json::object arguments;
-  for (const auto& [name, value] : wanted.arguments()) arguments[json_key(name)] = json_text(value);
-  // One name a recipe, so that a new build takes the place of the old one.
+  for (const auto& [name, value] : wanted.arguments()) arguments[json_view(name)] = json_text(value);
+  // One name per recipe, so that a new build replaces the old one.
   std::string key = wanted.context().string() + "\n" + wanted.dockerfile().string() + "\n" + wanted.target();
   key += "\n" + boost::json::serialize(arguments);
   const std::string name = "cofferdam-build:" + cofferdam::detail::sha256_digits(key).substr(0, 32);
@@ -142,14 +179,23 @@ inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_requ
   if (!options.platform().empty()) path += "&platform=" + percent_encoded(options.platform());
   if (options.pull() == pull_policy::always) path += "&pull=1";
   const api_call doing = api->call("build an image from", wanted.context().string());
-  auto archive = std::make_shared<context_archive>(std::move(context));
-  http_request what = api->request("POST", path);
-  http_body::source pieces = [archive] { return archive->next(); };
-  what.field("Content-Type", "application/x-tar").body(http_body(std::move(pieces)));
-  http_limits limits = patient();
-  limits.idle(std::nullopt);  // a line of the Dockerfile may be silent for as long as it likes
-  http_exchange answer = co_await api->stream(std::move(what), doing, limits);
-  std::string id = co_await follow_progress(std::move(answer), doing, std::move(tell));
+  const bool is_needed = needs_buildkit(context->dockerfile_text());
+  const builder choice = builder_for(api->kind(), api->prefers_buildkit(), is_needed);
+  std::string id;
+  std::optional<error> failure;
+  try {
+    id = co_await send_build(api, path, choice, context, doing, tell);
+  } catch (const error& reason) {
+    failure = reason;
+  }
+  // BuildKit requests the password of a registry from its client, over a connection that this library does not keep.
+  const bool asks_client =
+      failure && std::string_view(failure->what()).find("no active session") != std::string_view::npos;
+  if (failure && choice == builder::buildkit && asks_client && !is_needed) {
+    failure.reset();
+    id = co_await send_build(api, path, builder::classic, context, doing, tell);
+  }
+  if (failure) throw build_error(*failure, choice, asks_client);
   if (id.empty()) id = name;
   std::optional<image> made = co_await find_image(api, id);
   if (!made)
@@ -157,18 +203,18 @@ inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_requ
   co_return std::move(*made);
 }
 
-/// The same; of all who want the same recipe's image at the same time, one builds it.
+/// Builds an image; of all that want the image of the same recipe at the same time, one builds it.
 inline awaitable<image> build_image(std::shared_ptr<engine> api, build_request wanted, container_options options,
                                     progress_function tell) {
   const std::string key = "build " + api->address() + " " + wanted.context().string() + " " +
                           wanted.dockerfile().string() + " " + wanted.target();
   for (;;) {
     shared_round::turn turn = co_await shared_round::join(key, "building an image");
-    if (!turn.is_mine()) continue;  // then the daemon has it, and building it again takes a moment
+    if (!turn.is_mine()) continue;  // then the daemon has it, and building it again is fast
     image made = co_await build_image_once(api, wanted, options, tell);
     turn.done();
     co_return made;
   }
 }
 
-}  // namespace cofferdam::inline v0::docker::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

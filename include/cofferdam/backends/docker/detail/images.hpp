@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/backends/docker/container_options.hpp>
+#include <cofferdam/backends/docker/detail/build_trace.hpp>
 #include <cofferdam/backends/docker/detail/engine.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
 #include <cofferdam/backends/docker/detail/shared_round.hpp>
@@ -32,11 +33,11 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::docker::detail {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 using progress_function = std::function<void(const progress_event&)>;
 
-/// What is needed of an image that the daemon has.
+/// The needed facts about an image that the daemon has.
 class image {
  public:
   explicit image(const boost::json::object& inspected) : id(text_at(inspected, "Id")) {
@@ -44,6 +45,8 @@ class image {
     if (const boost::json::object* const config = object_at(inspected, "Config")) {
       user = text_at(*config, "User");
       variables = texts_at(*config, "Env");
+      if (const boost::json::object* const declared = object_at(*config, "Volumes"))
+        for (const auto& [path, nothing] : *declared) volumes.emplace_back(path.data(), path.size());
     }
   }
 
@@ -51,9 +54,10 @@ class image {
   std::string architecture;
   std::string user;
   std::vector<std::string> variables;
+  std::vector<std::string> volumes;  ///< the paths of its VOLUMEs
 };
 
-/// The image, where the daemon has it.
+/// Returns the image, if the daemon has it.
 inline awaitable<std::optional<image>> find_image(std::shared_ptr<engine> api, std::string name) {
   static const std::vector<int> absent{404};
   const api_call doing = api->call("look at the image", name);
@@ -64,11 +68,12 @@ inline awaitable<std::optional<image>> find_image(std::shared_ptr<engine> api, s
   co_return found;
 }
 
-/// Takes an answer that reports progress to its end.
-/// \return  the id of the image that was made; empty where it names none.
-/// \throws  error as `stream_error` makes it, where the report says that it failed.
+/// Reads a response with progress reports to its end.
+/// \return  the id of the new image; empty if the reports have none.
+/// \throws  error made by `stream_error`, if the operation failed.
 inline awaitable<std::string> follow_progress(http_exchange answer, api_call doing, progress_function tell) {
   progress_stream report;
+  build_trace trace;
   std::string id;
   std::array<std::byte, 16 * 1024> piece;
   for (;;) {
@@ -81,6 +86,12 @@ inline awaitable<std::string> follow_progress(http_exchange answer, api_call doi
     if (got == 0) break;
     report.feed(as_text(bytes_view(piece.data(), got)));
     while (const std::optional<progress_event> event = report.next()) {
+      if (event->what() == progress_event::kind::trace) {
+        const std::vector<progress_event> steps = trace.read(event->text());
+        for (const progress_event& step : steps)
+          if (tell) tell(step);
+        continue;
+      }
       if (tell) tell(*event);
       if (event->what() == progress_event::kind::failure) throw stream_error(event->text(), doing);
       if (event->what() == progress_event::kind::image) id = event->id();
@@ -90,7 +101,7 @@ inline awaitable<std::string> follow_progress(http_exchange answer, api_call doi
   co_return id;
 }
 
-/// Credentials for a registry, asked of a helper program where Docker's configuration says so.
+/// Returns the credentials for a registry; runs a helper program if Docker's configuration requires one.
 inline awaitable<registry_credentials> login_for(asio::any_io_executor executor, host_view host, std::string registry) {
   const registry_login login = find_registry_login(host, registry);
   if (!login.needs_helper()) co_return login.credentials();
@@ -100,14 +111,14 @@ inline awaitable<registry_credentials> login_for(asio::any_io_executor executor,
   child_processes children(std::move(executor));
   command_result result = co_await children.run(std::move(ask), std::move(request));
   co_await children.close();
-  if (result.kind() == error_kind::execution_error) co_return registry_credentials();  // there is no such helper
+  if (result.kind() == error_kind::execution_error) co_return registry_credentials();  // the helper does not exist
   if (result.kind() == error_kind::timeout)
     throw error(errc::provider_failed,
                 "docker: " + login.helper() + " did not answer within a minute; does it wait for somebody to type?");
   co_return read_helper_answer(login, result.exit_code(), result.out().text());
 }
 
-/// No answer for so long means that nothing comes any more: a daemon that tries a cut download again is silent for 75 s.
+/// Time limits for a stalled transfer. A daemon that retries an interrupted download sends nothing for 75 s.
 inline http_limits patient() { return http_limits().head(std::chrono::minutes(5)).idle(std::chrono::minutes(5)); }
 
 inline awaitable<void> pull_image(std::shared_ptr<engine> api, image_name name, std::string platform, host_view host,
@@ -123,9 +134,9 @@ inline awaitable<void> pull_image(std::shared_ptr<engine> api, image_name name, 
   co_await follow_progress(std::move(answer), doing, std::move(tell));
 }
 
-/// Sees to it that the daemon has the image: of all in this process who want it at the same time one pulls it.
-/// \throws error{errc::not_found}: it is not there, and is not to be pulled, or the registry has none; what `api_error`
-///         and `stream_error` make of the daemon's refusals; error{errc::cancelled}: nobody pulls it then.
+/// Makes sure that the daemon has the image. Of all in this process that want it at the same time, one pulls it.
+/// \throws error{errc::not_found}: it does not exist, and must not be pulled, or the registry has none; the errors of
+///     `api_error` and `stream_error`; error{errc::cancelled}: the image is then not pulled.
 inline awaitable<image> ensure_image(std::shared_ptr<engine> api, image_name name, container_options options,
                                      host_view host, progress_function tell) {
   const std::string text = name.text();
@@ -149,7 +160,7 @@ inline awaitable<image> ensure_image(std::shared_ptr<engine> api, image_name nam
     std::optional<error> failure;
     try {
       bool is_there = false;
-      if (options.pull() != pull_policy::always) {  // somebody may have pulled it between our look and our turn
+      if (options.pull() != pull_policy::always) {  // it may have been pulled between our check and our turn
         const std::optional<image> now = co_await find_image(api, text);
         is_there = now.has_value();
       }
@@ -166,4 +177,4 @@ inline awaitable<image> ensure_image(std::shared_ptr<engine> api, image_name nam
   }
 }
 
-}  // namespace cofferdam::inline v0::docker::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

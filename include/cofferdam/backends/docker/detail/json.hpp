@@ -2,14 +2,15 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/detail/json_members.hpp>
+#include <cofferdam/backends/detail/parse_object.hpp>
+#include <cofferdam/net/json_object_view.hpp>
 
-namespace cofferdam::inline v0::docker::detail {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 using cofferdam::detail::array_at;
 using cofferdam::detail::is_true_at;
-using cofferdam::detail::json_key;
 using cofferdam::detail::json_text;
+using cofferdam::detail::json_view;
 using cofferdam::detail::member;
 using cofferdam::detail::number_at;
 using cofferdam::detail::object_at;
@@ -17,4 +18,4 @@ using cofferdam::detail::parse_object;
 using cofferdam::detail::text_at;
 using cofferdam::detail::texts_at;
 
-}  // namespace cofferdam::inline v0::docker::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -22,11 +22,10 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::docker::detail {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Removes the containers that dead processes of this host have left, and no others: by the label, never by the name
-/// alone.
-/// \return  how many.
+/// Removes only the containers that dead processes of this host have left: by their label, never by their name alone.
+/// \return  their number.
 inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
   static const std::vector<int> gone{404, 409};
   boost::json::object filters;
@@ -57,14 +56,14 @@ inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
     try {
       co_await api->ask(std::move(drop), api->call("remove the container", std::string(name)), gone);
       ++removed;
-    } catch (const error& failure) {  // one that cannot be removed keeps no other
-      if (failure.cause().category() != docker::http_status_category()) throw;
+    } catch (const error& reason) {  // continues with the next container
+      if (reason.cause().category() != docker::http_status_category()) throw;
     }
   }
   co_return removed;
 }
 
-/// The same, the first time in this process that a daemon is used; a process that was forked is another.
+/// Does this at the first use of a daemon in this process; a forked process counts as a new one.
 inline awaitable<void> sweep_once(std::shared_ptr<engine> api, owner here) {
   static std::mutex mutex;
   static std::set<std::pair<std::int64_t, std::string>> swept;
@@ -79,11 +78,11 @@ inline awaitable<void> sweep_once(std::shared_ptr<engine> api, owner here) {
   } catch (const error& failure) {
     {
       const std::lock_guard lock(mutex);
-      swept.erase({me, api->address()});  // the next one tries again
+      swept.erase({me, api->address()});  // the next call tries again
     }
-    // What others have left is no reason not to go on; but a daemon that is lost will say so again.
+    // A failed removal of leftovers is no reason to stop; a lost daemon is reported by the next call.
     if (failure.code() == errc::cancelled) throw;
   }
 }
 
-}  // namespace cofferdam::inline v0::docker::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -16,19 +16,18 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::docker::detail {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Whether a container may have been made although asking for it failed with this: the connection broke off, or the
-/// answer could not be read. Where the daemon has refused, there is none.
+/// Returns true if a container may have been made although the request failed with this error: the connection was lost,
+/// or the response could not be read. If the daemon has refused, there is none.
 inline bool leaves_in_doubt(const error& reason) { return reason.cause().category() != docker::http_status_category(); }
 
-/// Whether a daemon has failed because the container ended by itself while it was about to kill it.
+/// Returns true if a daemon has failed because the container ended by itself while the daemon was about to kill it.
 inline bool ended_meanwhile(const error& reason) {
   return !leaves_in_doubt(reason) && reason.cause().value() == 500 && holds(reason.what(), "is not running");
 }
 
-/// Asks for a removal, up to three times where the connection breaks off, and longer where the container's own end comes
-/// between.
+/// Requests a removal, up to three times if the connection is lost, and longer if the container's own end interferes.
 inline awaitable<int> ask_to_remove(std::shared_ptr<engine> api, std::string path, api_call doing) {
   static const std::vector<int> gone{404, 409};
   int broken = 0;
@@ -37,7 +36,7 @@ inline awaitable<int> ask_to_remove(std::shared_ptr<engine> api, std::string pat
     try {
       http_request what = api->request("DELETE", path);
       http_response answer = co_await api->ask(std::move(what), doing, gone);
-      co_return static_cast<int>(answer.status());
+      co_return answer.status();
     } catch (const error& reason) {
       failure = reason;
     }
@@ -49,11 +48,10 @@ inline awaitable<int> ask_to_remove(std::shared_ptr<engine> api, std::string pat
   }
 }
 
-/// Removes a container, whatever runs in it, and waits until it is gone.
+/// Removes a container, even a running one, and waits until it is gone.
 /// \param which     its id or its name.
-/// \param name      for the sentence.
-/// \param in_doubt  it may be that the daemon is only about to make it: then what is not there yet is waited for, for
-///                  some seconds.
+/// \param name      its name for error messages.
+/// \param in_doubt  true: the daemon may be about to make it, so wait some seconds for it to appear.
 inline awaitable<void> remove_container(std::shared_ptr<engine> api, std::string which, std::string name,
                                         bool in_doubt = false) {
   const std::string path = "/containers/" + percent_encoded(which);
@@ -67,7 +65,7 @@ inline awaitable<void> remove_container(std::shared_ptr<engine> api, std::string
   }
   if (status != 409) co_return;
   static const std::vector<int> gone{404};
-  for (int i = 0; i < 200; ++i) {  // "removal in progress": until it is over
+  for (int i = 0; i < 200; ++i) {  // "removal in progress": waits for its end
     http_request look = api->request("GET", path + "/json");
     http_response seen = co_await api->ask(std::move(look), api->call("look at the container", name), gone);
     if (seen.status() == 404) co_return;
@@ -75,4 +73,4 @@ inline awaitable<void> remove_container(std::shared_ptr<engine> api, std::string
   }
 }
 
-}  // namespace cofferdam::inline v0::docker::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -3,15 +3,12 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/error.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/cancellation_state.hpp>
 #include <asio/post.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <chrono>
 #include <map>
@@ -19,20 +16,19 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::docker::detail {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Something that one does for all who want it at the same time: pulling an image, building one. In this process, also
-/// across executors and threads.
+/// An operation that is done once for all coroutines that want it at the same time: pulling or building an image. Works
+/// across executors and threads of this process.
 class shared_round {
  public:
-  /// Whoever does it, or somebody who waited for that.
+  /// The turn of the coroutine that does the work, or of one that waited for it.
   class turn {
    public:
-    /// Nobody's: it was waited for.
+    /// The turn of a coroutine that waited.
     explicit turn(bool was_done) : done_(was_done) {}
     explicit turn(std::string key) : key_(std::move(key)) {}
     turn(turn&& other) noexcept
@@ -41,14 +37,15 @@ class shared_round {
     ~turn() {
       if (key_) end(*key_, done_, failure_);
     }
-    /// It is this one's to do; then it says how that went, or else the next one gets the turn.
+    /// Returns true if this coroutine must do the work. It must then report the result; otherwise the next coroutine
+    /// gets the turn.
     bool is_mine() const noexcept { return key_.has_value(); }
     void done() noexcept { done_ = true; }
-    /// Those who wait get this, too, unless it is only this one who gives up.
+    /// Passes the failure on to the waiting coroutines, unless only this coroutine was cancelled.
     void failed(const error& reason) {
       if (reason.code() != errc::cancelled) failure_ = reason;
     }
-    /// Somebody else has done it.
+    /// Returns true if another coroutine has done the work.
     bool was_done() const noexcept { return done_; }
 
    private:
@@ -57,19 +54,17 @@ class shared_round {
     std::optional<error> failure_;
   };
 
-  /// The turn, where nobody has it; else waits until that is over.
-  /// \param doing  the operation, for the sentence.
-  /// \throws error{errc::cancelled}; what the one who had the turn failed with.
+  /// Takes the turn if it is free; otherwise waits for the end of the current one.
+  /// \param doing  the operation, for the error message.
+  /// \throws error{errc::cancelled}; the failure of the coroutine that had the turn.
   static awaitable<turn> join(std::string key, const char* doing) {
     asio::any_io_executor executor = co_await asio::this_coro::executor;
     const std::shared_ptr<waiter> mine = enter(key, executor);
     if (!mine) co_return turn(key);
     for (;;) {
-      std::error_code woken;
-      co_await mine->timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+      const cofferdam::detail::wait_result result = co_await mine->ended.wait();
       if (mine->over) break;
-      const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-      if (state.cancelled() != asio::cancellation_type::none)
+      if (result == cofferdam::detail::wait_result::cancelled)
         throw error(errc::cancelled, std::string("docker: ") + doing + " was cancelled");
     }
     if (mine->failure) throw *mine->failure;
@@ -78,10 +73,9 @@ class shared_round {
 
  private:
   struct waiter {
-    explicit waiter(const asio::any_io_executor& executor)
-        : timer(executor, std::chrono::steady_clock::time_point::max()) {}
-    asio::steady_timer timer;
-    bool over = false;  // this and the rest is of its own executor
+    explicit waiter(const asio::any_io_executor& executor) : ended(executor) {}
+    cofferdam::detail::async_event ended;
+    bool over = false;  // this and the following members belong to its own executor
     bool done = false;
     std::optional<error> failure;
   };
@@ -115,14 +109,14 @@ class shared_round {
     for (const std::weak_ptr<waiter>& each : waiting) {
       const std::shared_ptr<waiter> one = each.lock();
       if (!one) continue;
-      asio::post(one->timer.get_executor(), [one, done, failure] {
+      asio::post(one->ended.executor(), [one, done, failure] {
         one->over = true;
         one->done = done;
         one->failure = failure;
-        one->timer.cancel();
+        one->ended.notify();
       });
     }
   }
 };
 
-}  // namespace cofferdam::inline v0::docker::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

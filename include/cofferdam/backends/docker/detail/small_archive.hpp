@@ -8,13 +8,13 @@
 
 #include <utility>
 
-namespace cofferdam::inline v0::docker::detail {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// A few entries as an archive in memory.
 class small_archive {
  public:
   /// \param entry  its size is set here.
-  small_archive&& add(tar_entry entry, bytes_view content = {}) && {
+  [[nodiscard]] small_archive add(tar_entry entry, bytes_view content = {}) && {
     entry.size(content.size());
     append(writer_.head(entry));
     append(content);
@@ -34,4 +34,4 @@ class small_archive {
   bytes all_;
 };
 
-}  // namespace cofferdam::inline v0::docker::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -31,9 +31,9 @@
 
 #include <unistd.h>
 
-namespace cofferdam::inline v0::docker::detail {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The words of the `ssh` that speaks to the daemon at the other end, over its own standard input and output.
+/// Returns the words of the `ssh` that connects to the daemon, through its standard input and output.
 /// \par Source  docker/cli `cli/connhelper`.
 inline std::vector<std::string> ssh_words(const daemon_location& where) {
   std::vector<std::string> words{"ssh"};
@@ -45,7 +45,7 @@ inline std::vector<std::string> ssh_words(const daemon_location& where) {
     words.push_back("-p");
     words.push_back(std::to_string(where.port()));
   }
-  // No question is asked: nobody sits there to answer it.
+  // BatchMode: ssh must not prompt, because there is no user to answer.
   for (const char* word : {"-o", "ConnectTimeout=30", "-o", "BatchMode=yes", "-T", "--"}) words.emplace_back(word);
   words.push_back(where.host());
   std::string remote = "docker";
@@ -58,7 +58,7 @@ inline std::vector<std::string> ssh_words(const daemon_location& where) {
   return words;
 }
 
-/// An `ssh` of ours. It goes with this object.
+/// A child process `ssh`. It ends with this object.
 class ssh_process {
  public:
   ssh_process(unique_fd pidfd, unique_fd errors) : pidfd_(std::move(pidfd)), errors_(std::move(errors)) {}
@@ -66,11 +66,11 @@ class ssh_process {
   ssh_process& operator=(ssh_process&&) = delete;
   ~ssh_process() {
     if (!pidfd_) return;
-    ::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
+    cofferdam::detail::signal_process(pidfd_.get(), SIGKILL);
     cofferdam::detail::reaper::instance().adopt(std::move(pidfd_));
   }
 
-  /// What it has said by now, one line of it.
+  /// Returns the error output so far, as one line.
   std::string said() const {
     char text[2048];
     ssize_t got = 0;
@@ -85,7 +85,7 @@ class ssh_process {
   unique_fd errors_;
 };
 
-/// A stream through `ssh`. Where it ends before the first byte, what ssh has to say of that is the error.
+/// A stream through `ssh`. If it ends before the first byte, the error output of ssh is the error.
 class ssh_stream final : public byte_stream::implementation {
  public:
   ssh_stream(byte_stream inner, ssh_process process, std::string address)
@@ -125,7 +125,7 @@ inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_
   for (const unique_fd* ours : {&in.write_end, &out.read_end, &err.read_end}) cofferdam::detail::set_nonblocking(*ours);
   spawn_request request;
   request.words = ssh_words(where);
-  // It needs what the user's own ssh needs: HOME, the agent, PATH for what its configuration names.
+  // It needs the same variables as the user's own ssh: HOME, the agent, and PATH for programs in its configuration.
   request.variables = host.settings();
   const std::string path = host.said("PATH");
   request.candidates = program_candidates("ssh", path.empty() ? default_path : std::string_view(path));
@@ -149,7 +149,7 @@ inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_
   return byte_stream(std::make_unique<ssh_stream>(std::move(inner), std::move(process), where.address()));
 }
 
-/// Connects by one `ssh` a connection.
+/// Makes a connector with one `ssh` per connection.
 inline connector ssh_connector(daemon_location where, host_view host) {
   const std::string name = where.address();
   return connector(name, "docker",
@@ -159,4 +159,4 @@ inline connector ssh_connector(daemon_location where, host_view host) {
                    });
 }
 
-}  // namespace cofferdam::inline v0::docker::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

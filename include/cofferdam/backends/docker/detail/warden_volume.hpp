@@ -24,14 +24,14 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::docker::detail {
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The volume that holds one warden: named after what it holds, so that whoever comes first may fill it.
+/// The volume with one version of the warden. Its name is derived from its content, so that any process may fill it.
 inline std::string warden_volume_name(const warden_image& warden) {
   return "cofferdam-warden-" + std::string(warden.sha256().substr(0, 16));
 }
 
-/// What the daemon says of a path in a container; nothing where it is not there.
+/// Returns the daemon's information about a path in a container; no value if the path does not exist.
 /// \par Source  Engine API, "Get information about files in a container".
 inline awaitable<std::optional<boost::json::object>> stat_in_container(std::shared_ptr<engine> api, std::string id,
                                                                        std::string path) {
@@ -58,13 +58,13 @@ inline awaitable<void> put_archive(std::shared_ptr<engine> api, std::string id, 
 
 inline awaitable<bool> holds_warden(std::shared_ptr<engine> api, std::string id, warden_image warden) {
   const std::optional<boost::json::object> found = co_await stat_in_container(api, id, "/.cofferdam/warden");
-  // A file that was cut off is shorter.
+  // An incomplete file is shorter.
   co_return found&& number_at(*found, "size") == static_cast<std::int64_t>(warden.program().size());
 }
 
-/// Fills the volume where it does not hold the warden yet; the daemon makes it where it is missing.
-/// \param id     a container that has it mounted at /.cofferdam, read-only.
-/// \param image  any that the daemon has: what reaches a volume is a container.
+/// Fills the volume if it does not contain the warden yet; the daemon makes the volume if it is missing.
+/// \param id     a container with the volume mounted at /.cofferdam, read-only.
+/// \param image  any image of the daemon: a volume is only accessible through a container.
 inline awaitable<void> ensure_warden(std::shared_ptr<engine> api, std::string id, warden_image warden,
                                      std::string image, owner here) {
   const std::string name = warden_volume_name(warden);
@@ -108,4 +108,4 @@ inline awaitable<void> ensure_warden(std::shared_ptr<engine> api, std::string id
   }
 }
 
-}  // namespace cofferdam::inline v0::docker::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

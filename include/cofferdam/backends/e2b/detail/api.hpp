@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/detail/json_members.hpp>
+#include <cofferdam/backends/detail/parse_object.hpp>
 #include <cofferdam/backends/e2b/account.hpp>
 #include <cofferdam/backends/e2b/api_error.hpp>
 #include <cofferdam/backends/e2b/create_options.hpp>
@@ -14,6 +14,7 @@
 #include <cofferdam/net/http_client.hpp>
 #include <cofferdam/net/http_limits.hpp>
 #include <cofferdam/net/http_message.hpp>
+#include <cofferdam/net/json_object_view.hpp>
 #include <cofferdam/net/percent_encoding.hpp>
 #include <cofferdam/os/random_text.hpp>
 #include <cofferdam/version.hpp>
@@ -41,12 +42,12 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::e2b::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// No word of it looks like a browser's: the service's proxies answer those with pages.
+/// Must not look like a browser's: the service's proxies answer browsers with HTML pages.
 inline constexpr std::string_view user_agent = "cofferdam-e2b/0.1";
 
-/// Waits; throws error{errc::cancelled} where the awaiting coroutine is cancelled.
+/// Waits. Throws error{errc::cancelled} if the awaiting coroutine is cancelled.
 inline awaitable<void> rest(std::chrono::steady_clock::time_point until, const char* doing) {
   asio::any_io_executor executor = co_await asio::this_coro::executor;
   asio::steady_timer timer(executor, until);
@@ -57,7 +58,7 @@ inline awaitable<void> rest(std::chrono::steady_clock::time_point until, const c
     throw error(errc::cancelled, std::string("e2b: cannot ") + doing + ": cancelled while it waited");
 }
 
-/// The pauses between the tries of one call: doubled each time, with jitter, and never beyond a deadline.
+/// The pauses between the tries of one call: doubled each time, with jitter, and limited by a deadline.
 class back_off {
  public:
   using clock = std::chrono::steady_clock;
@@ -70,8 +71,8 @@ class back_off {
     return std::max(std::chrono::milliseconds(1), std::chrono::ceil<std::chrono::milliseconds>(end_ - clock::now()));
   }
 
-  /// When to try again; nothing where it is not worth while.
-  /// \param asked  what the service wants to have waited; nothing where it does not say.
+  /// Returns the time of the next try; no value if another try is not useful.
+  /// \param asked  the wait that the service requested; no value if it requested none.
   std::optional<clock::time_point> again(std::optional<std::chrono::seconds> asked) {
     if (++tries_ > most_tries) return std::nullopt;
     // Between half of the pause and all of it, so that many clients do not come back at once.
@@ -94,7 +95,7 @@ class back_off {
   int tries_ = 0;
 };
 
-/// `Retry-After` in seconds; a date is not read, as in the official clients.
+/// Returns `Retry-After` in seconds; a date is ignored, as in the official clients.
 inline std::optional<std::chrono::seconds> retry_after(const http_fields& fields) {
   const std::optional<std::string_view> text = fields.find("Retry-After");
   if (!text || text->empty() || text->size() > 7) return std::nullopt;
@@ -106,6 +107,17 @@ inline std::optional<std::chrono::seconds> retry_after(const http_fields& fields
   return std::chrono::seconds(number);
 }
 
+/// Returns the value of `Should-Retry`, which takes precedence over the status; nothing if the answer has no such
+/// field.
+inline std::optional<bool> should_retry(const http_fields& fields) {
+  const std::optional<std::string_view> text = fields.find("Should-Retry");
+  if (!text) return std::nullopt;
+  return cofferdam::detail::same_ignoring_case(*text, "true");
+}
+
+/// The state of a sandbox, as the service reports it.
+enum class presence { running, paused, gone, unknown };
+
 /// The service's control plane: creates, finds and ends sandboxes. One executor; many calls at once.
 class api {
  public:
@@ -116,23 +128,27 @@ class api {
 
   const account& who() const noexcept { return who_; }
   const redactor& redact() const noexcept { return redact_; }
-  /// What its answers may quote, besides the key.
+  /// Adds secrets that responses may quote, besides the key.
   void hide(const sandbox_info& one) {
     redact_.hide(one.access_token());
     redact_.hide(one.traffic_token());
   }
 
-  /// Asks, again where the service is busy and nothing can be done twice by that.
-  /// \param fine  statuses that are answers too, besides 200 to 299.
-  /// \throws error as `refused_error` makes it; error{errc::provider_failed} where the service cannot be reached;
-  ///         error{errc::cancelled}.
+  /// Sends a request. Repeats it if the service is busy and the request cannot be executed twice.
+  /// \param fine   further successful statuses, besides 200 to 299.
+  /// \param key    for `Idempotency-Key`; empty: none.
+  /// \param doubt  set if a failed try may have been executed; null, or kept by the caller.
+  /// \throws error made by `refused_error`; error{errc::provider_failed} if the service cannot be reached;
+  ///     error{errc::cancelled}.
   awaitable<http_response> ask(std::string method, std::string path, std::optional<boost::json::object> body,
-                               const char* doing, std::vector<int> fine) {
+                               const char* doing, std::vector<int> fine, std::string key = std::string(),
+                               bool* doubt = nullptr) {
     back_off pauses(who_.options().first_pause, who_.options().request_timeout);
     for (;;) {
       http_request what(method, who_.api().prefix() + path);
       what.secret_field("X-API-KEY", who_.key().text()).field("User-Agent", std::string(user_agent));
       if (body) what.content("application/json", boost::json::serialize(*body));
+      if (!key.empty()) what.field("Idempotency-Key", key);
       http_limits limits;
       limits.connect(std::min(pauses.left(), std::chrono::milliseconds(30'000)));
       limits.head(pauses.left()).idle(pauses.left()).body(most_answer);
@@ -148,6 +164,7 @@ class api {
       }
       std::optional<std::chrono::steady_clock::time_point> when;
       if (failure) {
+        if (doubt != nullptr) *doubt = true;
         if (repeatable) when = pauses.again(std::nullopt);
         if (!when) throw *failure;
       } else {
@@ -155,29 +172,37 @@ class api {
         if (answer.ok() || std::find(fine.begin(), fine.end(), status) != fine.end()) co_return answer;
         const std::string said = redact_.clean(said_message(redact_.clean(answer.text())));
         const bool full = said.find("maximum number of concurrent") != std::string::npos;
-        // 429 and 503 say that nothing was done.
+        // 429 and 503 mean that the request was not executed.
         const bool busy = (status == 429 && !full) || status == 503;
         const bool broken = status == 500 || status == 502 || status == 504;
-        if (busy || (broken && repeatable)) when = pauses.again(retry_after(answer.head().fields));
-        if (!when) throw refused_error(doing, status, said);
+        const bool usual = busy || (broken && repeatable);
+        if (should_retry(answer.head().fields).value_or(usual)) when = pauses.again(retry_after(answer.head().fields));
+        const error refused = refused_error(doing, status, said);
+        // The last try: an earlier one with the same key may have been executed, or may still run.
+        if (doubt != nullptr && (leaves_in_doubt(refused) || said.starts_with("idempotency_"))) *doubt = true;
+        if (!when) throw refused;
       }
       co_await rest(*when, doing);
     }
   }
 
-  /// An object for an answer.
+  /// Parses a response as an object.
   boost::json::object object_of(const http_response& answer, const char* doing) const {
     return cofferdam::detail::parse_object(answer.text(), errc::provider_failed,
                                            std::string("e2b: cannot ") + doing + ": the service's answer");
   }
 
-  /// Creates a sandbox. The caller sees to what is left behind where this fails in between: see `strays`.
-  awaitable<sandbox_info> create(create_options options, std::string tag) {
+  /// Creates a sandbox. After a failure the caller must end a sandbox that may exist: see `end_strays`.
+  /// \param tag    for its metadata; digits.
+  /// \param doubt  as for `ask`.
+  awaitable<sandbox_info> create(create_options options, std::string tag, bool* doubt) {
     constexpr const char* doing = "create a sandbox";
     if (who_.options().gate) {
       const auto when = who_.options().gate->reserve();
       co_await rest(when, doing);
     }
+    // One key for all tries, so that a service that knows keys does not make a second sandbox.
+    const std::string key = "cofferdam-" + tag;
     options.metadata["cofferdam"] = std::move(tag);
     dialect form = who_.options().form == dialect::v2 ? dialect::v2 : dialect::v1;
     for (;;) {
@@ -185,14 +210,14 @@ class api {
       const bool may_fall_back = form == dialect::v1 && who_.options().form == dialect::automatic;
       std::vector<int> fine;
       if (may_fall_back) fine = {400, 404, 405, 410};
-      http_response answer = co_await ask("POST", path, options.body(form), doing, fine);
+      http_response answer = co_await ask("POST", path, options.body(form), doing, fine, key, doubt);
       if (answer.ok()) co_return info_of(answer, doing);
       if (!is_no_route(answer)) refuse(answer, doing);
       form = dialect::v2;
     }
   }
 
-  /// Finds a sandbox, resumes it where it is paused, and lets it live so long from now on, if that is longer.
+  /// Connects to a sandbox. Resumes it if it is paused, and extends its remaining lifetime to at least `seconds`.
   awaitable<sandbox_info> connect(std::string id, std::int64_t seconds) {
     constexpr const char* doing = "connect to the sandbox";
     check_sandbox_id(id);
@@ -211,7 +236,8 @@ class api {
     co_return info_of(answer, doing);
   }
 
-  /// Ends a sandbox. \return  false where there was none.
+  /// Ends a sandbox.
+  /// \return  false if there was none.
   awaitable<bool> kill(std::string id) {
     check_sandbox_id(id);
     static const std::vector<int> fine{404};
@@ -219,7 +245,7 @@ class api {
     co_return answer.status() != 404;
   }
 
-  /// \return  false where it is paused already.
+  /// \return  false if it is paused already.
   awaitable<bool> pause(std::string id) {
     check_sandbox_id(id);
     static const std::vector<int> fine{409};
@@ -229,7 +255,7 @@ class api {
     co_return answer.status() != 409;
   }
 
-  /// Ends it so many seconds from now.
+  /// Sets the remaining lifetime in seconds.
   awaitable<void> set_lifetime(std::string id, std::int64_t seconds) {
     check_sandbox_id(id);
     boost::json::object body;
@@ -243,6 +269,21 @@ class api {
     constexpr const char* doing = "look at the sandbox";
     http_response answer = co_await ask("GET", "/sandboxes/" + id, std::nullopt, doing, std::vector<int>());
     co_return info_of(answer, doing);
+  }
+
+  /// Returns the state of a sandbox that could not be reached. Throws only for a cancellation.
+  awaitable<presence> presence_of(std::string id) {
+    if (who_.is_debug()) co_return presence::gone;
+    static const std::vector<int> fine{404};
+    try {
+      http_response answer = co_await ask("GET", "/sandboxes/" + id, std::nullopt, "look at the sandbox", fine);
+      if (answer.status() == 404) co_return presence::gone;
+      const sandbox_info info = info_of(answer, "look at the sandbox");
+      co_return info.state() == "paused" ? presence::paused : presence::running;
+    } catch (const error& failure) {
+      if (failure.code() == errc::cancelled) throw;
+    }
+    co_return presence::unknown;
   }
 
   awaitable<std::vector<sandbox_metrics>> metrics(std::string id) {
@@ -284,7 +325,7 @@ class api {
     co_return name;
   }
 
-  /// All sandboxes, or those with these words in their metadata; page by page.
+  /// Returns all sandboxes, or those with this metadata; page by page.
   /// \param metadata  `key=value`, of characters that need no encoding; empty: all.
   awaitable<std::vector<sandbox_info>> list(std::string metadata) {
     constexpr const char* doing = "list the sandboxes";
@@ -302,12 +343,12 @@ class api {
     co_return all;
   }
 
-  /// Ends what a create that broke off may have left.
+  /// Ends the sandbox that an interrupted create may have left.
   awaitable<void> end_strays(std::string tag) {
     std::vector<sandbox_info> left = co_await list("cofferdam=" + tag);
     for (const sandbox_info& one : left) {
       const auto found = one.metadata().find("cofferdam");
-      if (found == one.metadata().end() || found->second != tag) continue;  // a service that knows no filter
+      if (found == one.metadata().end() || found->second != tag) continue;  // for a service that ignores the filter
       co_await kill(one.id());
     }
   }
@@ -318,7 +359,7 @@ class api {
   static constexpr std::size_t most_answer = std::size_t{4} * 1024 * 1024;
   static constexpr int most_pages = 1000;
 
-  /// Whether the answer says that the service has no such call, rather than no such sandbox or template.
+  /// Returns true if the service has no such call, and false if it has no such sandbox or template.
   static bool is_no_route(const http_response& answer) {
     const int status = answer.status();
     if (status == 405 || status == 410) return true;
@@ -358,4 +399,4 @@ class api {
   http_client client_;
 };
 
-}  // namespace cofferdam::inline v0::e2b::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail

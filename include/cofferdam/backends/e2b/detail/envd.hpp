@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/detail/json_members.hpp>
+#include <cofferdam/backends/detail/parse_object.hpp>
 #include <cofferdam/backends/e2b/api_error.hpp>
 #include <cofferdam/backends/e2b/detail/api.hpp>
 #include <cofferdam/backends/e2b/endpoint.hpp>
@@ -15,11 +15,15 @@
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/home_strand.hpp>
+#include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/net/connect_client.hpp>
 #include <cofferdam/net/connect_error.hpp>
 #include <cofferdam/net/http_client.hpp>
 #include <cofferdam/net/http_limits.hpp>
 #include <cofferdam/net/http_message.hpp>
+#include <cofferdam/net/json_object_view.hpp>
+#include <cofferdam/net/net_error.hpp>
 #include <cofferdam/net/percent_encoding.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -33,24 +37,27 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::e2b::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// The daemon in one sandbox: processes and files. Its coroutines share it.
+/// The daemon in one sandbox: processes and files. Shared by its coroutines.
 class envd : public std::enable_shared_from_this<envd> {
  public:
   static constexpr std::uint16_t port = 49983;
-  /// The longest message of a stream; the daemon's own hold 32 KiB of output.
+  /// The maximum size of a message in a stream; the daemon's own have 32 KiB of output.
   static constexpr std::size_t most_message = std::size_t{8} * 1024 * 1024;
 
   envd(asio::any_io_executor executor, std::shared_ptr<api> service, const sandbox_info& info, std::string user)
-      : executor_(executor),
+      : home_(executor),
+        executor_(executor),
         service_(std::move(service)),
         redact_(service_->redact()),
         id_(info.id()),
@@ -67,6 +74,7 @@ class envd : public std::enable_shared_from_this<envd> {
   envd& operator=(const envd&) = delete;
 
   const asio::any_io_executor& executor() const noexcept { return executor_; }
+  const cofferdam::detail::home_strand& home() const noexcept { return home_; }
   const std::string& id() const noexcept { return id_; }
   const std::string& user() const noexcept { return user_; }
   const secret& token() const noexcept { return token_; }
@@ -75,7 +83,7 @@ class envd : public std::enable_shared_from_this<envd> {
   const redactor& redact() const noexcept { return redact_; }
   std::chrono::milliseconds request_timeout() const { return service_->who().options().request_timeout; }
 
-  /// Called once where the sandbox is lost.
+  /// Sets a function that is called once if the sandbox is lost.
   void on_lost(std::function<void(const error&)> tell) { tell_ = std::move(tell); }
   const std::optional<error>& lost() const noexcept { return lost_; }
   void lose(const error& reason) {
@@ -84,14 +92,14 @@ class envd : public std::enable_shared_from_this<envd> {
     if (const auto tell = std::exchange(tell_, nullptr)) tell(reason);
   }
 
-  /// From now on everything fails.
+  /// Makes every later call fail.
   void close() {
     closed_ = true;
     tell_ = nullptr;
   }
   awaitable<void> close_connections() { return client_.close(); }
 
-  /// What a connect has changed.
+  /// Applies the new information of a connect call.
   void renew(const sandbox_info& info) {
     if (!info.access_token().empty()) token_ = info.access_token();
     redact_.hide(token_);
@@ -99,9 +107,10 @@ class envd : public std::enable_shared_from_this<envd> {
 
   // ---- calls ----
 
-  /// A unary call. What the daemon refuses is an answer; a proxy's word that there is no such sandbox loses it.
+  /// Makes a unary call. A refusal by the daemon is an answer. If the proxy reports that the sandbox does not exist,
+  /// the sandbox is lost.
   /// \param doing      `start a command`; outlives the call.
-  /// \param limit      for the answer to begin; nothing: none.
+  /// \param limit      time limit for the start of the answer; no value: none.
   /// \param idempotent may be made twice.
   static awaitable<connect_answer> call(std::shared_ptr<envd> self, std::string path, boost::json::object message,
                                         const char* doing, std::optional<std::chrono::milliseconds> limit,
@@ -129,16 +138,17 @@ class envd : public std::enable_shared_from_this<envd> {
         throw why;
       }
       std::optional<std::chrono::steady_clock::time_point> when;
-      if (answer.status() == 429) when = pauses.again(std::nullopt);  // nothing was done
+      const bool again = !answer.ok() && may_be_repeated(answer, {idempotent ? 503 : 429});
+      if (again) when = pauses.again(retry_after(answer.fields()));
       if (!when) break;
       co_await rest(*when, doing);
     }
-    self->watch(answer);
+    if (!answer.ok()) co_await check_proxy(self, answer.status(), answer.failure()->message(), doing);
     co_return answer;
   }
 
-  /// An object for an answer.
-  /// \throws error as `failed_call_error` makes it.
+  /// Makes a call and returns the object in its answer.
+  /// \throws error made by `failed_call_error`.
   static awaitable<boost::json::object> ask(std::shared_ptr<envd> self, std::string path, boost::json::object message,
                                             const char* doing, bool idempotent) {
     connect_answer answer =
@@ -156,10 +166,10 @@ class envd : public std::enable_shared_from_this<envd> {
     return failed_call_error(doing, failure.code(), redact_.clean(failure.message()));
   }
 
-  /// A call whose answer is a stream. One that was refused because the sandbox was busy is made again; one whose
-  /// connection broke never: it may have been done.
-  /// \param user     whom it runs as; empty: as configured.
-  /// \param enforce  for the daemon, in case that we are gone; nothing: none.
+  /// Makes a call whose response is a stream. Repeats it if the sandbox was busy, but not after a lost connection,
+  /// because it may have been executed.
+  /// \param user     the user; empty: the configured one.
+  /// \param enforce  time limit for the daemon, in case this program dies; no value: none.
   static awaitable<connect_stream> stream(std::shared_ptr<envd> self, std::string path, boost::json::object message,
                                           const char* doing, std::string user,
                                           std::optional<std::chrono::milliseconds> enforce) {
@@ -188,19 +198,19 @@ class envd : public std::enable_shared_from_this<envd> {
         throw why;
       }
       if (opened.ok()) co_return std::move(opened.stream());
-      const int status = opened.refusal().status();
+      const connect_answer refused = opened.refusal();
       std::optional<std::chrono::steady_clock::time_point> when;
-      if (status == 429 || status == 409 || status == 503) when = pauses.again(std::nullopt);
+      if (may_be_repeated(refused, {409, 503})) when = pauses.again(retry_after(refused.fields()));
       if (!when) {
-        self->watch(opened.refusal());
-        throw self->refusal(*opened.refusal().failure(), doing);
+        co_await check_proxy(self, refused.status(), refused.failure()->message(), doing);
+        throw self->refusal(*refused.failure(), doing);
       }
       co_await rest(*when, doing);
     }
   }
 
-  /// The next message of such a stream; nothing where it has come to its end as it should.
-  /// \param stream  kept by the caller, and with it the message until the next call.
+  /// Returns the next message of such a stream; no value at its regular end.
+  /// \param stream  kept by the caller; the message is valid until the next call.
   static awaitable<std::optional<std::string_view>> next_message(std::shared_ptr<envd> self, connect_stream& stream,
                                                                  const char* doing) {
     std::optional<error> failure;
@@ -215,13 +225,25 @@ class envd : public std::enable_shared_from_this<envd> {
       const error why = co_await self->explain(*failure, doing);
       throw why;
     }
-    if (!one && stream.failure()) throw self->refusal(*stream.failure(), doing);
+    if (!one && stream.failure()) {
+      const error why = co_await ended_by(self, *stream.failure(), doing);
+      throw why;
+    }
     co_return one;
   }
 
-  /// Runs a small script of our own to its end; what it says is not wanted.
-  /// \param as_root  as root where the daemon allows that: what a command has started may not be its user's any more.
-  /// \return         whether it exited with 0.
+  /// Returns the error for the error at the end of a stream. `unavailable`: the connection was lost on the peer's side.
+  static awaitable<error> ended_by(std::shared_ptr<envd> self, connect_failure failure, const char* doing) {
+    if (failure.code() != connect_code::unavailable) co_return self->refusal(failure, doing);
+    const std::string said = one_line(self->redact_.clean(failure.message()), 400);
+    error broken(errc::provider_lost, "its stream broke off: unavailable, \"" + said + "\"", net_errc::connection_lost);
+    error why = co_await self->explain(std::move(broken), doing);
+    co_return why;
+  }
+
+  /// Runs a small script of this library to its end, and discards its output.
+  /// \param as_root  true: as root if the daemon allows that, because processes of a command may have another user.
+  /// \return         true if it exited with 0.
   static awaitable<bool> run_script(std::shared_ptr<envd> self, std::vector<std::string> words, bool as_root,
                                     const char* doing) {
     boost::json::object message = start_message("/bin/sh", words, ".", false);
@@ -246,7 +268,7 @@ class envd : public std::enable_shared_from_this<envd> {
     }
   }
 
-  /// What `Start` is asked for.
+  /// Returns the message of the `Start` call.
   static boost::json::object start_message(std::string_view program, const std::vector<std::string>& words,
                                            std::string_view directory, bool has_input) {
     boost::json::object process;
@@ -263,7 +285,8 @@ class envd : public std::enable_shared_from_this<envd> {
 
   // ---- files ----
 
-  /// A request for a file. \param path  as the daemon takes it: absolute, or from the user's home.
+  /// Makes a request for a file.
+  /// \param path  for the daemon: absolute, or relative to the user's home.
   http_request file_request(std::string method, std::string_view path) const {
     std::string query = "/files?path=" + percent_encoded(path);
     if (!user_.empty()) query += "&username=" + percent_encoded(user_);
@@ -272,8 +295,8 @@ class envd : public std::enable_shared_from_this<envd> {
     return what;
   }
 
-  /// \param  own  what the source of the body has failed with, if it did; kept by the caller until this completes.
-  /// \throws error: that, or what the connection failed with, as error{errc::provider_lost}.
+  /// \param  own  the failure of the body's source, if any; kept by the caller until this completes.
+  /// \throws error: that failure, or the failure of the connection as error{errc::provider_lost}.
   static awaitable<http_exchange> exchange(std::shared_ptr<envd> self, http_request what, const char* doing,
                                            const std::optional<error>* own) {
     self->require();
@@ -295,13 +318,14 @@ class envd : public std::enable_shared_from_this<envd> {
     co_return answer;
   }
 
-  /// Why a connection broke: asks whether the sandbox is still there.
+  /// Finds the reason of a lost connection: checks if the sandbox still exists.
   awaitable<error> explain(error reason, const char* doing) {
     if (lost_) co_return *lost_;
-    // Of invalid_argument: a body of ours is not what it was to be; the sandbox has nothing to do with that.
+    // invalid_argument: our own body is wrong, which is not the sandbox's fault.
     for (const errc own : {errc::too_large, errc::environment_closed, errc::invalid_argument})
       if (reason.code() == own) co_return reason;
     bool gone = false;
+    bool hiccup = false;
     std::string still = "the sandbox does not answer either";
     http_request what = request("GET", "/health");
     what.field("User-Agent", std::string(user_agent));
@@ -309,29 +333,34 @@ class envd : public std::enable_shared_from_this<envd> {
     limits.connect(probe_limit).head(probe_limit).body(std::size_t{64} * 1024);
     try {
       http_response answer = co_await client_.request(std::move(what), std::move(limits));
-      gone = answer.status() == 502;
+      gone = answer.status() == 502 && says_not_found(answer.text());
+      hiccup = answer.status() == 502 && !gone;
       if (answer.ok()) still = "the sandbox itself is there";
+      if (hiccup) still = "the sandbox is there, but its daemon cannot be reached for now: try again";
     } catch (const error& failure) {
       if (failure.code() == errc::cancelled) throw;
     }
     const std::string text = std::string("e2b: cannot ") + doing + ": " + redact_.clean(reason.what());
-    if (!gone) co_return error(errc::provider_lost, text + "; " + still, reason.cause());
-    const error why(errc::provider_lost, "e2b: the sandbox " + id_ + " is gone: it was ended, or its life was over",
-                    reason.cause());
-    lose(why);
+    if (!gone) co_return error(hiccup ? errc::unavailable : errc::provider_lost, text + "; " + still, reason.cause());
+    error why = co_await missing(shared_from_this(), doing, reason.cause());
     co_return why;
   }
 
-  /// Hears where a proxy says that there is no such sandbox.
-  void watch(const connect_answer& answer) {
-    if (answer.ok() || answer.status() != 502) return;
-    heard_502(answer.failure()->message());
-  }
-  void heard_502(std::string_view said) {
-    if (said.find("port is not open") != std::string_view::npos) return;
-    lose(error(errc::provider_lost,
-               "e2b: the sandbox " + id_ + " is gone: it was ended or paused, or its life was over"));
-    require();
+  /// Throws if a response comes from a proxy that could not reach the daemon. Only a sandbox that neither the proxy nor
+  /// the service finds is lost.
+  static awaitable<void> check_proxy(std::shared_ptr<envd> self, int status, std::string said, const char* doing) {
+    const std::error_code cause(status, status_category());
+    if (status == 502 && says_not_found(said)) {
+      const error why = co_await missing(self, doing, cause);
+      throw why;
+    }
+    const bool untouched = is_port_closed(status, said) || is_in_transition(status, said);
+    if (status != 502 && !untouched) co_return;
+    std::string text = std::string("e2b: cannot ") + doing + ": the way to the sandbox was interrupted, " +
+                       std::to_string(status) + " \"" + one_line(self->redact_.clean(said), 400) +
+                       "\"; the sandbox is still there: try again";
+    if (untouched) throw error(errc::unavailable, std::move(text), sandbox_errc::not_reached);
+    throw error(errc::unavailable, std::move(text), cause);
   }
 
   void require() const {
@@ -340,6 +369,44 @@ class envd : public std::enable_shared_from_this<envd> {
   }
 
  private:
+  static bool says_not_found(std::string_view said) { return said.find("was not found") != std::string_view::npos; }
+  /// Returns true if the sandbox runs, but its daemon does not listen at the moment.
+  static bool is_port_closed(int status, std::string_view said) {
+    return status == 502 && said.find("port is not open") != std::string_view::npos;
+  }
+  /// Returns true if the sandbox is being paused or resumed.
+  static bool is_in_transition(int status, std::string_view said) {
+    return status == 409 && said.find("transitioning") != std::string_view::npos;
+  }
+  /// Returns true if a refused call may succeed soon.
+  /// \param busy  statuses that mean this for the call, besides those that always do.
+  static bool may_be_repeated(const connect_answer& answer, std::initializer_list<int> busy) {
+    const std::string& said = answer.failure()->message();
+    const int status = answer.status();
+    const bool usual = status == 429 || is_port_closed(status, said) || is_in_transition(status, said) ||
+                       std::find(busy.begin(), busy.end(), status) != busy.end();
+    return should_retry(answer.fields()).value_or(usual);
+  }
+
+  /// Finds the reason why the proxy does not find the sandbox: it also does not find paused ones.
+  static awaitable<error> missing(std::shared_ptr<envd> self, const char* doing, std::error_code cause) {
+    if (self->lost_) co_return *self->lost_;
+    const presence found = co_await self->service_->presence_of(self->id_);
+    if (self->lost_) co_return *self->lost_;
+    if (found == presence::gone) {
+      const error why(errc::provider_lost,
+                      "e2b: the sandbox " + self->id_ + " is gone: it was ended, or its life was over", cause);
+      self->lose(why);
+      co_return why;
+    }
+    const std::string text = std::string("e2b: cannot ") + doing + ": the sandbox " + self->id_;
+    if (found == presence::paused)
+      co_return error(errc::unavailable, text + " is paused; resume() lets it go on", sandbox_errc::paused);
+    if (found == presence::running)
+      co_return error(errc::unavailable, text + " runs, but was not found on the way to it; try again", cause);
+    co_return error(errc::unavailable, text + " was not found, and the service does not say why; try again", cause);
+  }
+
   static constexpr std::chrono::seconds ping{50};
   static constexpr std::chrono::seconds probe_limit{5};
   static constexpr std::chrono::milliseconds script_limit{std::chrono::seconds(30)};
@@ -363,6 +430,7 @@ class envd : public std::enable_shared_from_this<envd> {
 
   static std::string authorization(const std::string& user) { return "Basic " + base64_encode(as_bytes(user + ":")); }
 
+  cofferdam::detail::home_strand home_;
   asio::any_io_executor executor_;
   std::shared_ptr<api> service_;
   redactor redact_;
@@ -378,4 +446,4 @@ class envd : public std::enable_shared_from_this<envd> {
   bool no_root_ = false;
 };
 
-}  // namespace cofferdam::inline v0::e2b::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail

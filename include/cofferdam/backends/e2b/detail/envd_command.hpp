@@ -37,22 +37,21 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::e2b::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
 /// A command, as a process of the sandbox's daemon.
 ///
-/// How it ends, the marks of its script tell (see `exec_script`), since the daemon itself says so only when nobody has the
-/// outputs open any more; with a terminal the daemon's word is all there is.
+/// Its end is detected by the marks of its script (see `exec_script`), because the daemon reports the end only when no
+/// process has the outputs, or the terminal, open any more.
 class envd_command final : public cofferdam::detail::marked_command {
  public:
   /// \param message  for `Start`.
-  /// \param tag      `NAME=value`, which is in the variables of all that it starts.
-  /// \param program  for sentences.
-  envd_command(const asio::any_io_executor& executor, std::shared_ptr<cofferdam::detail::command_registry> registry,
-               const cofferdam::detail::command_limits& limits, std::shared_ptr<envd> place,
-               boost::json::object message, const std::string& mark, std::string tag, std::string program,
-               bool has_input)
-      : marked_command(executor, std::move(registry), limits, mark, std::move(program), has_input),
+  /// \param tag      `NAME=value`, a variable of all its processes.
+  /// \param program  the program's name for error messages.
+  envd_command(cofferdam::detail::running_command& command, const asio::any_io_executor& executor,
+               std::shared_ptr<envd> place, boost::json::object message, const std::string& mark, std::string tag,
+               std::string program, bool has_input)
+      : marked_command(command, executor, mark, std::move(program), has_input),
         place_(std::move(place)),
         message_(std::move(message)),
         tag_(std::move(tag)),
@@ -63,11 +62,14 @@ class envd_command final : public cofferdam::detail::marked_command {
   static constexpr std::chrono::seconds begin_limit{5};
   static constexpr std::chrono::seconds end_limit{3};
 
-  std::shared_ptr<envd_command> shared() { return std::static_pointer_cast<envd_command>(shared_from_this()); }
+  std::shared_ptr<envd_command> shared() { return {command().kept(), this}; }
 
   awaitable<void> live() override { return run(shared()); }
   awaitable<void> finish_off() override { return end_all(shared()); }
-  awaitable<void> signal(int number, char scope) override { return signal_all(shared(), number, scope); }
+  awaitable<void> signal(int number, char scope) override {
+    // On a terminal the script is running too, and must not get the signal.
+    return signal_all(shared(), number, scope == 't' ? 's' : scope);
+  }
   std::string more_memory() const override {
     return "Work on less data at a time, or use a template with more memory.";
   }
@@ -85,26 +87,26 @@ class envd_command final : public cofferdam::detail::marked_command {
     self->tail_.cancel();
     if (self->concluded()) co_return;
     self->stream_ended();
-    const bool is_known =
-        self->has_ended() || self->ended_by() != cofferdam::detail::end_reason::none || self->ending() != ender::none;
+    const bool is_known = self->has_ended() || self->command().ended_by() != cofferdam::detail::end_reason::none ||
+                          self->ending() != ender::none;
     if (!is_known && !failure && !self->process_ended_)
       failure = error(errc::provider_lost, "e2b: the stream of " + self->program() + " ended before the command did");
     if (!is_known && failure && self->may_run_) {
-      // Nobody will hear of it any more, so it must not go on.
+      // No client can receive its result any more, so it must not continue.
       self->begin_end_at_once();
     }
     if (self->has_ended() && self->stopped_ && self->ending() == ender::none) {
-      // Something has its output open that has left its session, or it only pretends to have ended.
+      // A process outside its session has its output open, or the command only pretends to have ended.
       self->begin_end_at_once();
     }
     co_await self->until_ended();
     if (self->concluded()) co_return;
     if (!is_known && failure) throw *failure;
     if (!self->has_ended()) self->judge();
-    self->conclude_all();
+    self->command().conclude();
   }
 
-  /// Starts it, and takes the output in as fast as it is read.
+  /// Starts it, and reads the output as fast as it is consumed.
   static awaitable<void> carry(std::shared_ptr<envd_command> self) {
     const ends guard(self->carrying_);
     std::optional<std::chrono::milliseconds> enforce;
@@ -122,7 +124,7 @@ class envd_command final : public cofferdam::detail::marked_command {
     }
     while (self->ending() != ender::done) {
       if (self->held() >= window) {
-        co_await woken(self->room_);
+        co_await self->room_.wait();
         continue;
       }
       std::optional<std::string_view> message;
@@ -143,12 +145,13 @@ class envd_command final : public cofferdam::detail::marked_command {
     }
     if (stream.failure() && !self->has_ended() && !self->process_ended_) {
       const connect_failure said = *stream.failure();
-      if (!self->has_begun()) self->may_run_ = false;
-      throw self->place_->refusal(said, "run a command");
+      if (!self->has_begun() && said.code() != connect_code::unavailable) self->may_run_ = false;
+      const error why = co_await envd::ended_by(self->place_, said, "run a command");
+      throw why;
     }
   }
 
-  /// Not at once: this may be called while the loop, with the sockets that wait there, is being destroyed.
+  /// Not immediately: this may be called during the destruction of the loop and its sockets.
   void stop_stream() override {
     if (!carrying_ || std::exchange(stopped_, true)) return;
     asio::post(executor(), [self = shared()] {
@@ -163,7 +166,7 @@ class envd_command final : public cofferdam::detail::marked_command {
     });
   }
 
-  /// Nobody signals a coroutine that has ended.
+  /// Prevents signals to a coroutine that has ended.
   class ends {
    public:
     explicit ends(bool& running) noexcept : running_(running) { running_ = true; }
@@ -185,13 +188,13 @@ class envd_command final : public cofferdam::detail::marked_command {
       case process_event::kind::terminal: filter(0, as_text(event.data)); break;
       case process_event::kind::end:
         process_ended_ = event.end;
-        moved_.cancel();
+        moved_.notify();
         break;
       case process_event::kind::other: break;
     }
   }
 
-  /// The end of the stream is a moment away, unless something outside the session holds it open.
+  /// The stream will end in a moment, unless a process outside the session holds it open.
   void on_end_marked() override {
     tail_.expires_after(tail_limit);
     tail_.async_wait([self = shared()](std::error_code failure) {
@@ -199,7 +202,7 @@ class envd_command final : public cofferdam::detail::marked_command {
     });
   }
 
-  /// The stream has ended without a mark: what the daemon says is all there is.
+  /// The stream has ended without a mark: uses the daemon's report instead.
   void judge() {
     if (!process_ended_) return;
     if (!has_begun()) {
@@ -209,11 +212,11 @@ class envd_command final : public cofferdam::detail::marked_command {
                           "Commands need a /bin/sh in the sandbox.");
     }
     if (!limits().terminal || process_ended_->signal < 0) return;
-    status_known_ = true;
+    command().status_known();
     if (process_ended_->signal > 0)
-      mutable_result().term_signal(process_ended_->signal);
+      command().mutable_result().term_signal(process_ended_->signal);
     else
-      mutable_result().exit_code(process_ended_->exit_code);
+      command().mutable_result().exit_code(process_ended_->exit_code);
   }
 
   static awaitable<void> give_input(std::shared_ptr<envd_command> self) {
@@ -227,7 +230,7 @@ class envd_command final : public cofferdam::detail::marked_command {
     place_->require_ok(answer, "end the input of a command");
   }
 
-  /// Waits as long as the command does not read; its end ends that too.
+  /// Waits while the command does not read; its end also ends the wait.
   awaitable<void> write(bytes_view data) override {
     boost::json::object input;
     const std::string coded = base64_encode(data);
@@ -249,12 +252,12 @@ class envd_command final : public cofferdam::detail::marked_command {
 
   void start_feeding() {
     const auto self = shared();
-    auto fed = [self](std::exception_ptr) { self->close_input(); };
+    auto fed = [self](std::exception_ptr) { self->command().close_input(); };
     asio::co_spawn(executor(), give_input(self), asio::bind_cancellation_slot(stop_feeding_.slot(), std::move(fed)));
   }
 
-  /// Signals what it has started, as `signal_script` has it. Where one command may not signal another, the daemon can, if it
-  /// is one of the two signals that it knows.
+  /// Signals its processes as `signal_script` does. If one command may not signal another, the daemon can, for the two
+  /// signals that it supports.
   static awaitable<void> signal_all(std::shared_ptr<envd_command> self, int number, char scope) {
     std::string process = "none";
     if (self->has_begun()) process = std::to_string(self->script());
@@ -277,15 +280,14 @@ class envd_command final : public cofferdam::detail::marked_command {
   static awaitable<void> end_all(std::shared_ptr<envd_command> self) {
     const auto begins = clock::now() + begin_limit;
     while (!self->has_begun() && !self->stream_over() && !self->concluded() && clock::now() < begins)
-      co_await self->until(begins);
+      co_await self->moved_.wait(begins);
     if (self->concluded() || (!self->has_begun() && !self->may_run_)) co_return;
     if (!self->at_once() && !self->stream_over() && self->has_begun()) {
-      const char scope = self->limits().terminal ? 't' : 's';
-      co_await signal_all(self, SIGTERM, scope);
+      co_await signal_all(self, SIGTERM, 's');
       co_await self->until_grace_over();
     }
     if (self->concluded()) co_return;
-    // What it would still say, nobody will hear, so the quicker way first; it reaches one process, or one group.
+    // Its further output is lost anyway, so the quicker way is used first; it reaches one process, or one group.
     if (self->at_once()) co_await send_by_daemon(self, SIGKILL);
     co_await signal_all(self, SIGKILL, 'a');
     co_await self->until_stream_over(end_limit);
@@ -303,7 +305,7 @@ class envd_command final : public cofferdam::detail::marked_command {
     }
   }
 
-  void send_size(terminal_size size) override {
+  void resize(terminal_size size) override {
     if (pid_ == 0 || concluded()) return;
     boost::json::object dimensions;
     dimensions["cols"] = size.columns();
@@ -313,7 +315,7 @@ class envd_command final : public cofferdam::detail::marked_command {
     boost::json::object message = selected();
     message["pty"] = std::move(pty);
     const auto self = shared();
-    auto resized = [self](std::exception_ptr, connect_answer) {};  // as one that came too late
+    auto resized = [self](std::exception_ptr, connect_answer) {};  // treated as one that came too late
     asio::co_spawn(executor(),
                    envd::call(place_, "/process.Process/Update", std::move(message), "resize a terminal",
                               place_->request_timeout(), true),
@@ -326,13 +328,13 @@ class envd_command final : public cofferdam::detail::marked_command {
   asio::steady_timer tail_;
   asio::cancellation_signal stop_;
   asio::cancellation_signal stop_feeding_;
-  std::optional<process_end> process_ended_;  // as the daemon says
-  std::optional<error> broken_;               // the connection of its stream
-  std::int64_t pid_ = 0;                      // for the daemon
+  std::optional<process_end> process_ended_;  // as reported by the daemon
+  std::optional<error> broken_;               // a failure of its stream's connection
+  std::int64_t pid_ = 0;                      // its process number for the daemon
   bool may_run_ = false;                      // the daemon may have started it
   bool carrying_ = false;
   bool stopped_ = false;
   bool feeding_ = false;
 };
 
-}  // namespace cofferdam::inline v0::e2b::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail

@@ -11,12 +11,14 @@
 #include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/random_text.hpp>
+#include <cofferdam/os/running_command.hpp>
 #include <cofferdam/os/spawn.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -26,12 +28,13 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::e2b::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// The daemon puts nobody into a session of his own, and a tree without one cannot be ended. Where there is `setsid`, this
-/// gives the script that follows one, unless it has one already; else the variables are what is left to know the tree by.
+/// The daemon does not start processes in their own sessions, and a process tree without a session cannot be ended. If
+/// `setsid` exists, this script starts the following script in a new session, unless it has one already. Otherwise the
+/// tree can only be identified by its variables.
 ///
-/// $1 the script, and then what it is called with.
+/// $1: the script; then its arguments.
 inline constexpr std::string_view session_script = R"sh({ read -r _cx </proc/$$/stat; } 2>/dev/null
 _cx=${_cx##*') '}; _cy=${_cx#* * }; _cy=${_cy%% *}; _cx=${_cx#* * * }; _cx=${_cx%% *}
 if [ "$_cx" = $$ ] || [ "$_cy" = $$ ] || ! command -v setsid >/dev/null 2>&1
@@ -40,31 +43,29 @@ then _ce=$1; shift 2; eval "$_ce"; else exec setsid /bin/sh -c "$@"; fi)sh";
 /// Starts commands in a sandbox.
 class envd_keeper final : public cofferdam::detail::command_keeper {
  public:
-  /// \param workspace  as the daemon takes it.
-  envd_keeper(std::shared_ptr<envd> place, command_settings settings, std::string workspace)
-      : command_keeper(place->executor(), std::move(settings)),
+  /// \param workspace  its path for the daemon.
+  /// \param used       called before each command.
+  envd_keeper(std::shared_ptr<envd> place, command_settings settings, std::string workspace, std::function<void()> used)
+      : cofferdam::detail::command_keeper(place->executor(), std::move(settings)),
         place_(std::move(place)),
-        workspace_(std::move(workspace)) {}
+        workspace_(std::move(workspace)),
+        used_(std::move(used)) {}
 
-  /// Where the sandbox ends all commands do. The first thing after construction.
+  /// Watches the sandbox, whose end ends all commands. Must be called first after construction.
   void watch() {
     place_->on_lost([weak = weak_from_this()](const error& reason) {
       const auto self = std::static_pointer_cast<envd_keeper>(weak.lock());
-      if (self) self->lose_all(reason);
+      if (self) self->lose_commands(reason);
     });
   }
 
-  /// Whoever awaits something gets `reason`, now.
-  void lose_all(const error& reason) {
-    for (const auto& one : living()) std::static_pointer_cast<envd_command>(one)->lose(reason);
+  void lose(const error& reason) noexcept override {
+    lose_commands(reason);
+    abandon();
   }
-
-  /// Called before each command.
-  void on_use(std::function<void()> tell) { used_ = std::move(tell); }
 
   const std::shared_ptr<envd>& place() const noexcept { return place_; }
   bool is_busy() const { return !living().empty(); }
-  void walls(std::shared_ptr<const protections> standing) noexcept { set_walls(std::move(standing)); }
   void check_open() const {
     require_open();
     place_->require();
@@ -94,23 +95,24 @@ class envd_keeper final : public cofferdam::detail::command_keeper {
     const std::string tag = "COFFERDAM_COMMAND=" + cofferdam::detail::random_digits();
     request.variables.push_back(tag);
     const cofferdam::detail::exec_order order(mark, request.directory_path, c.terminal(), limits.linger,
-                                              request.variables, words);
+                                              request.variables, words, cofferdam::detail::terminal_end::marked);
     launched outcome;
     if (order.is_too_long()) {
       outcome.refusal =
           refuse_unstarted(shown_program(c), spawn_stage::exec, std::error_code(E2BIG, std::system_category()));
       return outcome;
     }
-    auto one = std::make_shared<envd_command>(executor(), registry(), limits, place_, message_for(order, c, has_input),
-                                              mark, tag, shown_program(c), has_input);
+    const auto one = cofferdam::detail::make_command<envd_command>(
+        executor(), registry(), limits, std::chrono::steady_clock::now(), executor(), place_,
+        message_for(order, c, has_input), mark, tag, shown_program(c), has_input);
     one->begin(c.take_input());
-    outcome.running = std::move(one);
+    outcome.running = one->command().kept();
     return outcome;
   }
 
   boost::json::object message_for(const cofferdam::detail::exec_order& order, const command& c, bool has_input) const {
     std::vector<std::string> words;
-    // A terminal brings a session with it.
+    // A terminal always has its own session.
     if (!c.terminal()) words = {"-c", std::string(session_script), "sh"};
     words.insert(words.end(), order.words().begin() + (c.terminal() ? 1 : 2), order.words().end());
     boost::json::object message = envd::start_message("/bin/sh", words, workspace_, has_input);
@@ -138,4 +140,4 @@ class envd_keeper final : public cofferdam::detail::command_keeper {
   std::function<void()> used_;
 };
 
-}  // namespace cofferdam::inline v0::e2b::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail

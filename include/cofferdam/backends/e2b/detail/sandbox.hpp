@@ -6,20 +6,22 @@
 #include <cofferdam/backends/e2b/create_options.hpp>
 #include <cofferdam/backends/e2b/detail/api.hpp>
 #include <cofferdam/backends/e2b/detail/envd.hpp>
-#include <cofferdam/backends/e2b/detail/envd_keeper.hpp>
+#include <cofferdam/backends/e2b/detail/envd_session.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox_files.hpp>
 #include <cofferdam/backends/e2b/process_event.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
 #include <cofferdam/backends/e2b/surroundings.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/home_strand.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/protections.hpp>
 #include <cofferdam/core/shielded.hpp>
-#include <cofferdam/core/short_pause.hpp>
 #include <cofferdam/core/warning.hpp>
+#include <cofferdam/core/with_cleanup.hpp>
 #include <cofferdam/os/command_keeper.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/random_text.hpp>
@@ -39,26 +41,27 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::e2b::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// What a recipe says.
+/// The settings of a recipe.
 class sandbox_settings {
  public:
   sandbox_settings() = default;
 
   account_options who;
-  std::optional<surroundings> around;  ///< none: this process's
+  std::optional<surroundings> around;  ///< none: the variables of this process
   create_options create;
-  std::string connect_to;  ///< a sandbox that is not ours; empty: create one
+  std::string connect_to;  ///< an existing sandbox; empty: create one
   command_settings commands;
   std::string user;
   std::string workspace = "workspace";
 };
 
-/// A sandbox that commands run in. The coroutines of its commands share it.
+/// A sandbox for commands. Shared by the coroutines of its commands.
 class sandbox : public std::enable_shared_from_this<sandbox> {
  public:
   using clock = std::chrono::steady_clock;
@@ -69,30 +72,28 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     if (!settings->around) around = surroundings::of_this_process();
     auto service = std::make_shared<api>(executor, account::resolve(settings->who, around));
     auto one = std::make_shared<sandbox>(std::move(executor), std::move(service), std::move(settings));
-    std::exception_ptr failure;
-    try {
+    const auto makes = [&one]() -> awaitable<void> {
       co_await one->obtain();
       co_await one->prepare();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    if (!failure) co_return one;
-    const bool throws = co_await asio::this_coro::throw_if_cancelled();
-    co_await asio::this_coro::throw_if_cancelled(false);
-    const auto discards = [one] { return one->discard(); };
-    co_await cofferdam::detail::shielded(std::ref(discards));
-    co_await asio::this_coro::throw_if_cancelled(throws);
-    std::rethrow_exception(failure);
+    };
+    const auto discards = [&one] { return one->discard(); };
+    co_await cofferdam::detail::with_cleanup_after_failure(makes, discards);
+    co_return one;
   }
 
   sandbox(asio::any_io_executor executor, std::shared_ptr<api> service,
           std::shared_ptr<const sandbox_settings> settings)
-      : executor_(std::move(executor)),
+      : home_(executor),
+        executor_(std::move(executor)),
         service_(std::move(service)),
         settings_(std::move(settings)),
-        prolongs_(executor_) {}
+        prolongs_(executor_),
+        changed_(executor_) {}
   sandbox(const sandbox&) = delete;
   sandbox& operator=(const sandbox&) = delete;
+
+  static constexpr const char* nothing_open =
+      "e2b: there is no environment (default-constructed or moved from); call open() on its provider";
 
   const std::string& id() const noexcept { return info_.id(); }
   const sandbox_info& info() const noexcept { return info_; }
@@ -100,9 +101,12 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   const std::shared_ptr<envd>& place() const noexcept { return place_; }
   const workspace_place& where() const noexcept { return where_; }
   const asio::any_io_executor& executor() const noexcept { return executor_; }
+  /// Returns the strand. Everything except the data that `open` sets once is used on it.
+  const cofferdam::detail::home_strand& home() const noexcept { return home_; }
 
   void require_open() const {
-    if (closing_ || !keeper_) throw error(errc::environment_closed, "e2b: the environment is closed; open another one");
+    if (closing_ || !session_)
+      throw error(errc::environment_closed, "e2b: the environment is closed; open another one");
     place_->require();
   }
 
@@ -111,8 +115,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     std::optional<command_result> refusal = refuse_invalid(c);
     if (refusal) co_return std::move(*refusal);
     spawn_request request = co_await self->request_of(c);
-    command_result result =
-        co_await cofferdam::detail::command_keeper::run(self->keeper_, std::move(c), std::move(request));
+    command_result result = co_await self->session_.run(std::move(c), std::move(request));
     co_return result;
   }
 
@@ -121,29 +124,34 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     std::optional<command_result> refusal = refuse_invalid(c);
     if (refusal) co_return process::finished(std::move(*refusal));
     spawn_request request = co_await self->request_of(c);
-    process running =
-        co_await cofferdam::detail::command_keeper::start(self->keeper_, std::move(c), std::move(request));
+    process running = co_await self->session_.start(std::move(c), std::move(request));
     co_return running;
   }
 
   sandbox_files files() {
     require_open();
     touch();
-    return sandbox_files(keeper_, where_, variables_);
+    return session_.files(where_, variables_);
+  }
+  /// Runs an operation on the files, once the sandbox runs.
+  template <class Operation>
+  static auto with_files(std::shared_ptr<sandbox> self, Operation operation) {
+    using result = typename cofferdam::detail::awaited<std::invoke_result_t<Operation&, sandbox_files&>>::type;
+    return on_files<result>(std::move(self), std::move(operation));
   }
   awaitable<void> until_running() {
     require_open();
     while (paused_) {
-      co_await cofferdam::detail::short_pause(executor_);
+      co_await changed_.wait();
       require_open();
     }
   }
 
-  // ---- life ----
+  // ---- lifetime ----
 
   static awaitable<void> pause(std::shared_ptr<sandbox> self) {
     self->require_open();
-    if (self->keeper_->is_busy())
+    if (self->session_.is_busy())
       throw error(errc::unsupported, "e2b: a pause would cut the output of the commands that run; end them first");
     self->paused_ = true;
     self->prolongs_.cancel();
@@ -155,6 +163,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     }
     if (!failure) co_return;
     self->paused_ = false;
+    self->changed_.notify();
     std::rethrow_exception(failure);
   }
 
@@ -166,6 +175,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     self->place_->renew(info);
     self->end_at_ = now + self->life();
     self->paused_ = false;
+    self->changed_.notify();
     self->watch_life();
   }
 
@@ -178,39 +188,42 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     self->watch_life();
   }
 
-  /// The environment was dropped: a sandbox of ours goes, if the program lives long enough to say so; else at its life's end.
+  /// Called if the environment was destroyed: ends our sandbox, if the program lives long enough; otherwise the sandbox
+  /// ends with its lifetime.
   void abandon() noexcept {
     if (std::exchange(closing_, true)) return;
+    changed_.notify();
     prolongs_.cancel();
     try {
       if (!is_ours_) {
-        if (keeper_) keeper_->abandon();
+        session_.abandon();
         return;
       }
       let_go();
       const auto self = shared_from_this();
-      auto ended = [self](std::exception_ptr) {};  // its life's end is what remains
+      auto ended = [self](std::exception_ptr) {};  // it ends with its lifetime
       asio::co_spawn(executor_, discard_sandbox(self), std::move(ended));
     } catch (const std::exception&) {
     }
   }
 
-  /// Everything ends, and the sandbox too, unless it is not ours. A second call waits for the first.
+  /// Ends everything, and the sandbox too, unless it was connected to. A second call waits for the first.
   static awaitable<void> close(std::shared_ptr<sandbox> self) {
     if (self->closing_) {
-      while (!self->closed_) co_await cofferdam::detail::short_pause(self->executor_);
+      while (!self->closed_) co_await self->changed_.wait();
       co_return;
     }
     self->closing_ = true;
+    self->changed_.notify();
     self->prolongs_.cancel();
     std::exception_ptr failure;
     try {
       if (self->is_ours_) {
-        // Nothing in it may go on, so nobody is asked to end by himself.
+        // Nothing in it may continue, so no command gets time to end.
         self->let_go();
         co_await self->service_->kill(self->id());
       } else {
-        co_await cofferdam::detail::command_keeper::close(self->keeper_);
+        co_await self->session_.close();
         self->let_go();
       }
     } catch (const error& reason) {
@@ -219,17 +232,29 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
                        reason.cause());
       failure = std::make_exception_ptr(lost);
     }
-    while (self->prolonging_) co_await cofferdam::detail::short_pause(self->executor_);
+    while (self->prolonging_) co_await self->changed_.wait();
     co_await self->place_->close_connections();
     co_await self->service_->close();
     self->closed_ = true;
+    self->changed_.notify();
     if (failure) std::rethrow_exception(failure);
   }
 
  private:
+  template <class Result, class Operation>
+  static awaitable<Result> on_files(std::shared_ptr<sandbox> self, Operation operation) {
+    co_await self->until_running();
+    if constexpr (std::is_void_v<Result>) {
+      co_await cofferdam::detail::on_kept(self->files(), std::move(operation));
+    } else {
+      Result result = co_await cofferdam::detail::on_kept(self->files(), std::move(operation));
+      co_return result;
+    }
+  }
+
   std::chrono::milliseconds life() const { return std::chrono::seconds(settings_->create.seconds()); }
 
-  /// A sandbox, created or found.
+  /// Creates or finds the sandbox.
   awaitable<void> obtain() {
     if (service_->who().is_debug()) {
       boost::json::object said;
@@ -245,7 +270,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     } else {
       tag_ = cofferdam::detail::random_digits();
       is_ours_ = true;
-      // Not cancelled: the service would make it all the same, and nobody would know.
+      // Not cancelled: the service would make the sandbox anyway, and its id would be lost.
       const auto self = shared_from_this();
       const auto creates = [self] { return self->create(); };
       co_await cofferdam::detail::shielded(std::ref(creates));
@@ -255,11 +280,11 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   }
 
   awaitable<void> create() {
-    in_doubt_ = true;
+    in_doubt_ = false;
     try {
-      info_ = co_await service_->create(settings_->create, tag_);
+      info_ = co_await service_->create(settings_->create, tag_, &in_doubt_);
     } catch (const error& reason) {
-      in_doubt_ = leaves_in_doubt(reason);
+      in_doubt_ = in_doubt_ || leaves_in_doubt(reason);  // of any try, or of the last one
       throw;
     }
     in_doubt_ = false;
@@ -287,15 +312,13 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       std::erase_if(variables_, [&](const std::string& one) { return one.starts_with(name + "="); });
       variables_.push_back(name + "=" + value);
     }
-    keeper_ = std::make_shared<envd_keeper>(place_, commands(), where_.from_home);
-    keeper_->watch();
-    keeper_->on_use([weak = weak_from_this()] {
+    session_ = envd_session(place_, commands(), where_.from_home, [weak = weak_from_this()] {
       if (const std::shared_ptr<sandbox> self = weak.lock()) self->touch();
     });
     watch_life();
   }
 
-  /// Makes the folders, and says where they are; then where bash is.
+  /// Makes the folders, and returns their paths and that of bash.
   awaitable<std::string> ask_shell() {
     constexpr std::string_view script =
         "umask 022; h=$(pwd -P) && mkdir -p \"$1\" .cofferdam && chmod 700 .cofferdam && cd \"$1\" && r=$(pwd -P) && "
@@ -314,7 +337,10 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       std::string& to = event.what == process_event::kind::out ? out : err;
       if (to.size() + event.data.size() <= most_said) to += as_text(event.data);
     }
-    if (stream.failure()) throw place_->refusal(*stream.failure(), doing);
+    if (stream.failure()) {
+      const error why = co_await envd::ended_by(place_, *stream.failure(), doing);
+      throw why;
+    }
     if (out.empty()) co_return place_->redact().clean(err);
     co_return out;
   }
@@ -338,9 +364,9 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     co_return request;
   }
 
-  // ---- the length of its life ----
+  // ---- remaining lifetime ----
 
-  /// It is being used: half of its life, at least, is to lie before it.
+  /// Called at each use: keeps at least half of the lifetime remaining.
   void touch() {
     if (paused_ || closing_ || end_at_ == clock::time_point::max()) return;
     if (end_at_ - clock::now() < life() / 2)
@@ -357,7 +383,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       const std::shared_ptr<sandbox> self = weak.lock();
       if (failure || !self || self->closing_ || self->paused_) return;
       self->watched_ = false;
-      if (self->keeper_->is_busy()) self->prolong();
+      if (self->session_.is_busy()) self->prolong();
     });
   }
 
@@ -367,6 +393,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     const auto self = shared_from_this();
     auto done = [self](std::exception_ptr failure) {
       self->prolonging_ = false;
+      self->changed_.notify();
       self->prolonged(failure);
     };
     asio::co_spawn(executor_, extend(self), std::move(done));
@@ -374,8 +401,23 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
 
   static awaitable<void> extend(std::shared_ptr<sandbox> self) {
     const clock::time_point now = clock::now();
-    co_await self->service_->set_lifetime(self->id(), self->settings_->create.seconds());
-    self->end_at_ = now + self->life();
+    std::optional<error> failure;
+    try {
+      co_await self->service_->set_lifetime(self->id(), self->settings_->create.seconds());
+    } catch (const error& reason) {
+      failure = reason;
+    }
+    if (!failure) {
+      self->end_at_ = now + self->life();
+      co_return;
+    }
+    const int status = failure->cause().category() == status_category() ? failure->cause().value() : 0;
+    if (status != 404 && status != 409) throw *failure;
+    // A paused sandbox has no end to postpone; `resume` sets the next one.
+    const presence found = co_await self->service_->presence_of(self->id());
+    if (found == presence::gone || (found == presence::unknown && status == 404)) throw *failure;
+    if (found != presence::paused) throw error(errc::unavailable, failure->what());
+    self->end_at_ = clock::time_point::max();
   }
 
   void prolonged(const std::exception_ptr& failure) {
@@ -398,14 +440,12 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     watch_life();
   }
 
-  // ---- the end ----
+  // ---- end ----
 
   void let_go() {
     if (!place_) return;
     place_->close();
-    if (!keeper_) return;
-    keeper_->lose_all(error(errc::environment_closed, "e2b: the environment was closed; the command was ended"));
-    keeper_->abandon();
+    session_.lose(error(errc::environment_closed, "e2b: the environment was closed; the command was ended"));
   }
 
   static awaitable<void> discard_sandbox(std::shared_ptr<sandbox> self) {
@@ -413,11 +453,13 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     co_await self->service_->close();
     co_await self->place_->close_connections();
     self->closed_ = true;
+    self->changed_.notify();
   }
 
-  /// What `open` leaves behind where it fails: nothing.
+  /// Removes everything after a failure of `open`.
   awaitable<void> discard() {
     closing_ = closed_ = true;
+    changed_.notify();
     try {
       let_go();
       if (is_ours_ && !id().empty())
@@ -426,19 +468,20 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
         co_await service_->end_strays(tag_);
       if (place_) co_await place_->close_connections();
       co_await service_->close();
-    } catch (const error&) {  // `open` has a better reason to tell; what is left ends with its life
+    } catch (const error&) {  // `open` reports its own failure; leftovers end with their lifetime
     }
   }
 
   static constexpr std::size_t most_said = 16 * 1024;
 
+  cofferdam::detail::home_strand home_;
   asio::any_io_executor executor_;
   std::shared_ptr<api> service_;
   std::shared_ptr<const sandbox_settings> settings_;
   asio::steady_timer prolongs_;
   sandbox_info info_;
   std::shared_ptr<envd> place_;
-  std::shared_ptr<envd_keeper> keeper_;
+  envd_session session_;
   workspace_place where_;
   std::vector<std::string> variables_;
   std::string shell_;
@@ -446,13 +489,14 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   clock::time_point end_at_ = clock::time_point::max();
   clock::time_point retry_at_{};
   bool is_ours_ = false;
-  bool in_doubt_ = false;  // whether there is one, and which, is not known
+  bool in_doubt_ = false;  // true if it is not known whether the sandbox exists
   bool paused_ = false;
   bool watched_ = false;
   bool prolonging_ = false;
   bool warned_ = false;
   bool closing_ = false;
   bool closed_ = false;
+  cofferdam::detail::async_event changed_;  // notified of changes of the five members above
 };
 
-}  // namespace cofferdam::inline v0::e2b::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail

@@ -6,16 +6,17 @@
 #include <cofferdam/backends/e2b/detail/envd.hpp>
 #include <cofferdam/backends/e2b/detail/envd_keeper.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/bulk_file_environment.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_files.hpp>
 #include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/ends_everything.hpp>
+#include <cofferdam/core/entry.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/file_transfer.hpp>
-#include <cofferdam/core/listing_environment.hpp>
-#include <cofferdam/core/shielded.hpp>
 #include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/with_cleanup.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/net/http_client.hpp>
 #include <cofferdam/net/http_message.hpp>
@@ -36,8 +37,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -47,25 +46,25 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::e2b::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// Where the workspace is.
+/// The paths of the workspace.
 class workspace_place {
  public:
   workspace_place() = default;
 
-  std::string from_home;  ///< as the daemon takes it: from the user's home, or absolute
+  std::string from_home;  ///< for the daemon: relative to the user's home, or absolute
   std::string home;       ///< the home's path in the sandbox
-  std::string root;       ///< the workspace's
+  std::string root;       ///< the workspace's path in the sandbox
 };
 
-/// The files of a sandbox. Contents go by the daemon's own file calls, streamed; what those cannot do (links that lead out
-/// of the workspace, files that appear whole or not at all, names that are not UTF-8) is done by small commands before and
-/// after. A value, kept by the coroutines that use it.
+/// The files of a sandbox. Contents are streamed by the daemon's own file calls. Small commands before and after them
+/// do the rest: refusing links that lead out of the workspace, replacing files atomically, and names that are not
+/// UTF-8. A value, kept by the coroutines that use it.
 ///
-/// The daemon reads and writes as root and follows links. A path is looked at before it is used, and not held: a command
-/// that changes it meanwhile is not noticed. It cannot reach more of its sandbox by that than it can as root.
-class sandbox_files {
+/// The daemon reads and writes as root and follows links. A path is checked before its use, but not kept open: a change
+/// by a command in between is not detected. The command gains nothing by that beyond root's access to its own sandbox.
+class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_files> {
  public:
   sandbox_files(std::shared_ptr<envd_keeper> keeper, workspace_place where, std::vector<std::string> variables)
       : keeper_(std::move(keeper)), where_(std::move(where)), variables_(std::move(variables)) {}
@@ -106,7 +105,14 @@ class sandbox_files {
     co_await put(clean, pieces, std::string());
   }
 
-  /// \throws as an environment does for a working directory.
+  awaitable<transfer> put_files(file_source& source) {
+    return cofferdam::detail::put_each(source,
+                                       [this, &source](const file_header& header) { return put_one(source, header); });
+  }
+  /// The source owns a copy of this object.
+  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests);
+
+  /// \throws the errors of an environment for a working directory.
   awaitable<std::string> directory_path(std::string path) {
     const std::string clean = workspace_path_or_root(path, where_.root);
     if (clean == ".") co_return std::string(".");
@@ -120,7 +126,7 @@ class sandbox_files {
   awaitable<transferred_file> put_one(file_source& source, const file_header& header) {
     const std::string clean = workspace_path(header.destination());
     if (header.type() == file_type::directory) {
-      co_await cofferdam::make_directory(*this, clean);
+      co_await make_directory(clean);
       co_return transferred_file(header.source(), clean, 0);
     }
     upload_pieces pieces(source);
@@ -132,17 +138,17 @@ class sandbox_files {
 
   static constexpr std::size_t any_size = std::size_t{1} << 60U;
 
-  /// A file that can be read, found out by a command.
+  /// The facts about a readable file, found by a command.
   class file_head {
    public:
     file_head() = default;
 
-    std::string path;  ///< beneath the workspace, without links
+    std::string path;  ///< beneath the workspace, with links resolved
     std::uint64_t size = 0;
     unsigned mode = 0;
   };
 
-  /// \param most  bytes; a longer file is refused.
+  /// \param most  maximum bytes; a longer file is refused.
   awaitable<file_head> look(std::string clean, std::size_t most) {
     std::vector<std::string> words{"/bin/sh",
                                    "-c",
@@ -167,7 +173,7 @@ class sandbox_files {
     co_return head;
   }
 
-  /// Begins to read it.
+  /// Begins to read the file.
   awaitable<http_exchange> open(file_head head, std::string clean) {
     http_request what = place()->file_request("GET", where_.from_home + "/" + head.path);
     http_exchange answer = co_await envd::exchange(place(), std::move(what), "read a file", nullptr);
@@ -181,7 +187,7 @@ class sandbox_files {
   awaitable<void> close() { co_return; }
 
  private:
-  // Each script ends with one of these where it cannot go on.
+  // The exit statuses with which each script reports a failure.
   static constexpr int is_missing = 41;
   static constexpr int is_outside = 42;
   static constexpr int is_no_file = 43;
@@ -190,7 +196,7 @@ class sandbox_files {
   static constexpr int is_no_directory = 46;
   static constexpr int is_incomplete = 47;
 
-  /// $1 the path, $2 the workspace, $3 the most bytes. Says size, mode, and the path without links.
+  /// $1: the path. $2: the workspace. $3: maximum bytes. Prints the size, the mode, and the path with links resolved.
   static constexpr std::string_view look_script = R"sh(r=$(pwd -P); [ "$r" = "$2" ] || exit 42; r=${r%/}
 t=$(readlink -f "$1" && printf x) || { [ -L "$1" ] && exit 42; exit 41; }
 t=${t%??}
@@ -202,8 +208,8 @@ s=$(stat -c '%s %a' "$t") || exit 45
 [ "${s% *}" -gt "$3" ] && exit 44
 printf '%s %s' "$s" "${t#"$r"/}")sh";
 
-  /// Puts an uploaded file into its place. $1 the path, $2 where it is now, $3 its size, $4 the workspace, $5 its mode, or
-  /// empty for what stands there, or 644.
+  /// Moves an uploaded file to its place. $1: the path. $2: its current path. $3: its size. $4: the workspace. $5: its
+  /// mode; empty: that of the replaced file, or 644.
   static constexpr std::string_view place_script = R"sh(f=$2 m=$5
 die() { rm -f "$f"; exit "$1"; }
 r=$(pwd -P); [ "$r" = "$4" ] || die 42; r=${r%/}
@@ -232,15 +238,16 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     explicit upload_pieces(bytes_view content) : content_(content) {}
     explicit upload_pieces(file_source& source) : source_(&source) {}
 
-    /// What stands before and after the content.
+    /// Sets text before and after the content.
     void frame(std::string before, std::string after) {
       before_ = std::move(before);
       after_ = std::move(after);
     }
-    /// Bytes of the content so far.
+    /// Returns the number of bytes of the content so far.
     std::uint64_t size() const noexcept { return size_; }
     const std::optional<error>& failure() const noexcept { return failure_; }
-    /// What carries it; this stays until that is sent. With nothing around it, it is sent from where it lies.
+    /// Returns the body of the request. This object must live until the body was sent. Without text around it, the
+    /// content is not copied.
     http_body body() {
       const bool is_bare = before_.empty();
       if (is_bare && source_ == nullptr) {
@@ -290,8 +297,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
   /// Uploads beside the workspace, then moves it there in one step.
   awaitable<void> put(std::string clean, upload_pieces& pieces, std::string mode) {
     const std::string name = ".cofferdam/" + cofferdam::detail::random_digits();
-    std::exception_ptr failure;
-    try {
+    const auto uploads_and_moves = [&]() -> awaitable<void> {
       co_await upload(name, pieces, clean);
       std::vector<std::string> words{"/bin/sh", "-c", std::string(place_script), "sh", "./" + clean};
       words.push_back(where_.home == "/" ? "/" + name : where_.home + "/" + name);
@@ -301,17 +307,9 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
       command move = argv(std::move(words));
       command_result result = co_await run_command(std::move(move));
       check(result, "write", clean, 0);
-      co_return;
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    const bool throws = co_await asio::this_coro::throw_if_cancelled();
-    co_await asio::this_coro::throw_if_cancelled(false);
-    const std::shared_ptr<envd> there = place();
-    const auto clears = [there, name] { return clear(there, name); };
-    co_await cofferdam::detail::shielded(std::ref(clears));
-    co_await asio::this_coro::throw_if_cancelled(throws);
-    std::rethrow_exception(failure);
+    };
+    const auto clears = [&] { return clear(place(), name); };
+    co_await cofferdam::detail::with_cleanup_after_failure(uploads_and_moves, clears);
   }
 
   awaitable<void> upload(std::string name, upload_pieces& pieces, std::string clean) {
@@ -341,16 +339,16 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
       message["path"] = cofferdam::detail::json_text(name);
       co_await envd::call(there, "/filesystem.Filesystem/Remove", std::move(message), "remove a file",
                           std::chrono::milliseconds(std::chrono::seconds(5)), true);
-    } catch (const error&) {  // why it is to be removed is what the caller is to know
+    } catch (const error&) {  // the caller gets the reason of the removal instead
     }
   }
 
-  /// \throws always: what the answer means.
+  /// \throws always: the error for the answer.
   awaitable<void> refuse(http_exchange answer, const char* doing, std::string clean) {
     const int status = answer.status();
     bytes body = co_await answer.read_all(most_answer);
     const std::string said = place()->redact().clean(said_message(place()->redact().clean(as_text(body))));
-    if (status == 502) place()->heard_502(said);
+    co_await envd::check_proxy(place(), status, said, doing);
     const std::string what = std::string(doing) + " " + cofferdam::detail::shown_path(clean);
     if (status == 404) throw cofferdam::detail::path_error(ENOENT, doing, clean);
     if (status == 507) throw cofferdam::detail::path_error(ENOSPC, doing, clean);
@@ -408,7 +406,7 @@ class sandbox_file_source final : public file_source {
       current_.emplace(std::move(answer));
       header.emplace(wanted.path(), wanted.destination(), file_type::regular, head.size, head.mode);
     } catch (const error& failure) {
-      if (cofferdam::detail::ends_transfer(failure)) throw;
+      if (cofferdam::detail::ends_everything(failure)) throw;
       header.emplace(wanted.path(), failure);
     }
     co_return header;
@@ -445,4 +443,9 @@ class sandbox_file_source final : public file_source {
   std::optional<http_exchange> current_;
 };
 
-}  // namespace cofferdam::inline v0::e2b::detail
+inline awaitable<std::unique_ptr<file_source>> sandbox_files::get_files(std::vector<file_request> requests) {
+  std::unique_ptr<file_source> source = std::make_unique<sandbox_file_source>(*this, std::move(requests));
+  co_return source;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail

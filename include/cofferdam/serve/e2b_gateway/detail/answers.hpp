@@ -19,12 +19,12 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// What ends the handling of a REST request: thrown there, answered at the top.
-class gateway_refusal : public std::exception {
+/// Ends the handling of a REST request: thrown there, and converted to a reply at the top.
+class http_refusal : public std::exception {
  public:
-  gateway_refusal(int status, std::string message) : message_(std::move(message)), status_(status) {}
+  http_refusal(int status, std::string message) : message_(std::move(message)), status_(status) {}
   const char* what() const noexcept override { return message_.c_str(); }
   int status() const noexcept { return status_; }
 
@@ -33,10 +33,10 @@ class gateway_refusal : public std::exception {
   int status_;
 };
 
-/// The same for a Connect call.
-class gateway_rpc_failure : public std::exception {
+/// Ends the handling of a Connect call: thrown there, and converted to a reply at the top.
+class rpc_failure : public std::exception {
  public:
-  gateway_rpc_failure(connect_code code, std::string message) : failure_(code, std::move(message)) {}
+  rpc_failure(connect_code code, std::string message) : failure_(code, std::move(message)) {}
   const char* what() const noexcept override { return failure_.message().c_str(); }
   const connect_failure& failure() const noexcept { return failure_; }
 
@@ -44,21 +44,21 @@ class gateway_rpc_failure : public std::exception {
   connect_failure failure_;
 };
 
-inline http_reply gateway_json_reply(int status, const boost::json::value& value) {
+inline http_reply json_reply(int status, const boost::json::value& value) {
   return http_reply(status).content("application/json; charset=utf-8", boost::json::serialize(value));
 }
-inline http_reply gateway_error_reply(int status, std::string_view message) {
+inline http_reply error_reply(int status, std::string_view message) {
   boost::json::object object;
   object["code"] = status;
-  object["message"] = gateway_json_text(message);
-  return gateway_json_reply(status, object);
+  object["message"] = valid_json_text(message);
+  return json_reply(status, object);
 }
-inline http_reply gateway_text_reply(int status, std::string_view text) {
+inline http_reply text_reply(int status, std::string_view text) {
   return http_reply(status).content("text/plain; charset=utf-8", text);
 }
 
-/// The code under which a failure of ours is told.
-inline connect_code gateway_code(const error& failure) noexcept {
+/// Returns the code for one of our errors.
+inline connect_code connect_code_of(const error& failure) noexcept {
   switch (static_cast<errc>(failure.code().value())) {
     case errc::not_found: return connect_code::not_found;
     case errc::already_exists:
@@ -73,27 +73,29 @@ inline connect_code gateway_code(const error& failure) noexcept {
     case errc::unsupported: return connect_code::unimplemented;
     case errc::environment_closed:
     case errc::provider_lost:
+    case errc::unavailable:
     case errc::provider_failed: return connect_code::unavailable;
     case errc::cancelled: return connect_code::canceled;
+    case errc::deadlock:
     case errc::io_error: break;
   }
   return connect_code::internal;
 }
 
-/// Whether a failure is the client's connection's, which the server answers by itself.
-inline bool gateway_is_connection(const error& failure) noexcept {
+/// Returns true if a failure is that of the client's connection, which the server answers itself.
+inline bool is_connection_failure(const error& failure) noexcept {
   return failure.code() == errc::cancelled ||
          (failure.code() == errc::io_error && failure.cause().category() == net_error_category());
 }
 
-inline connect_failure gateway_connect_failure(const error& failure) {
+inline connect_failure as_connect_failure(const error& failure) {
   std::string message;
   append_repaired_utf8(message, failure.what());
-  return {gateway_code(failure), std::move(message)};
+  return {connect_code_of(failure), std::move(message)};
 }
 
-/// How Go, and so E2B, says which signal ended a process.
-inline std::string gateway_signal_words(int number) {
+/// Returns the text for a signal that ended a process, as in Go and so in E2B.
+inline std::string signal_words(int number) {
   switch (number) {
     case 1: return "signal: hangup";
     case 2: return "signal: interrupt";
@@ -114,32 +116,33 @@ inline std::string gateway_signal_words(int number) {
   }
 }
 
-/// The code that a shell gives a command which never ran.
-inline int gateway_refused_code(const command_result& result) noexcept {
+/// Returns the exit code that a shell would use for a command that did not run.
+inline int refused_code(const command_result& result) noexcept {
   return result.kind() == error_kind::execution_error && result.cause() == std::errc::no_such_file_or_directory ? 127
                                                                                                                 : 126;
 }
 
-/// EndEvent. \par Source  envd's process.proto.
-inline boost::json::object gateway_end_event(const command_result& result) {
+/// Makes an EndEvent.
+/// \par Source  envd's process.proto.
+inline boost::json::object end_event(const command_result& result) {
   boost::json::object end;
   const bool has_exited = result.exit_code() >= 0;
   const bool was_killed = result.term_signal() != 0 || (!has_exited && result.kind() == error_kind::timeout);
   if (was_killed) {
     end["exitCode"] = -1;
-    end["status"] = gateway_signal_words(result.term_signal() != 0 ? result.term_signal() : 9);
+    end["status"] = signal_words(result.term_signal() != 0 ? result.term_signal() : 9);
   } else {
-    const int code = has_exited ? result.exit_code() : gateway_refused_code(result);
+    const int code = has_exited ? result.exit_code() : refused_code(result);
     if (code != 0) end["exitCode"] = code;
     end["exited"] = true;
     end["status"] = "exit status " + std::to_string(code);
   }
   if (!result.reason().empty()) {
-    end["error"] = gateway_json_text(result.reason());
+    end["error"] = valid_json_text(result.reason());
   } else if (!result.ok()) {
     end["error"] = end["status"];
   }
   return end;
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail

@@ -25,15 +25,15 @@
 
 // The control plane's objects, to and from JSON. \par Source  E2B's API, openapi.yml.
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-inline constexpr std::string_view gateway_envd_version = "0.6.13";
-inline constexpr std::string_view gateway_client_id = "6532622b";
+inline constexpr std::string_view envd_version = "0.6.13";
+inline constexpr std::string_view client_id = "6532622b";
 
-/// RFC 3339 with nine digits of a second.
-inline std::string gateway_time(std::chrono::system_clock::time_point when) {
+/// Formats a time in RFC 3339 with nine digits of a second.
+inline std::string timestamp(std::chrono::system_clock::time_point when) {
   const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(when.time_since_epoch()).count();
-  const auto seconds = static_cast<std::time_t>(since / 1'000'000'000);
+  const auto seconds = std::time_t{since / 1'000'000'000};
   std::tm parts{};
   ::gmtime_r(&seconds, &parts);
   char text[32];
@@ -43,23 +43,24 @@ inline std::string gateway_time(std::chrono::system_clock::time_point when) {
   return std::string(text, size) + "." + fraction + "Z";
 }
 
-/// The object in a body; one that is empty counts as `{}`. \throws gateway_refusal
-inline boost::json::object gateway_json_object(std::string_view text) {
+/// Parses the object in a body; an empty body counts as `{}`.
+/// \throws http_refusal
+inline boost::json::object json_object_of(std::string_view text) {
   if (text.empty()) return {};
   std::error_code broken;
-  const boost::json::value value = parse_untrusted_json(text, broken);
-  if (broken) throw gateway_refusal(400, "validation error: request body has an error: failed to decode request body");
-  if (!value.is_object()) throw gateway_refusal(400, "validation error: request body has an error: it is no object");
+  const boost::json::value value = cofferdam::detail::parse_untrusted_json(text, broken);
+  if (broken) throw http_refusal(400, "validation error: request body has an error: failed to decode request body");
+  if (!value.is_object()) throw http_refusal(400, "validation error: request body has an error: it is no object");
   return value.get_object();
 }
 
-class gateway_fields {
+class api_fields {
  public:
-  explicit gateway_fields(const boost::json::object& object) noexcept : object_(object) {}
+  explicit api_fields(const boost::json::object& object) noexcept : object_(object) {}
 
-  /// Null where it is absent or `null`.
+  /// Returns null if it is absent or `null`.
   const boost::json::value* find(std::string_view name) const noexcept {
-    const boost::json::value* const found = object_.if_contains(json_view(name));
+    const boost::json::value* const found = object_.if_contains(cofferdam::detail::json_view(name));
     return found == nullptr || found->is_null() ? nullptr : found;
   }
   std::optional<std::string> text(std::string_view name) const {
@@ -80,8 +81,8 @@ class gateway_fields {
     if (!found->is_int64()) throw wrong(name, "an integer");
     return found->get_int64();
   }
-  gateway_strings strings(std::string_view name) const {
-    gateway_strings all;
+  string_pairs strings(std::string_view name) const {
+    string_pairs all;
     const boost::json::value* const found = find(name);
     if (found == nullptr) return all;
     if (!found->is_object()) throw wrong(name, "an object of strings");
@@ -92,7 +93,7 @@ class gateway_fields {
     }
     return all;
   }
-  /// Whether it is there and says anything: no null, `false`, or nothing in brackets.
+  /// Returns true if the field exists and is not null, `false` or empty.
   bool says_something(std::string_view name) const noexcept {
     const boost::json::value* const found = find(name);
     if (found == nullptr) return false;
@@ -102,28 +103,28 @@ class gateway_fields {
   }
 
  private:
-  static gateway_refusal wrong(std::string_view name, std::string_view what) {
+  static http_refusal wrong(std::string_view name, std::string_view what) {
     return {400, "validation error: request body has an error: doesn't match schema: \"" + std::string(name) +
                      "\" must be " + std::string(what)};
   }
   const boost::json::object& object_;
 };
 
-inline boost::json::object gateway_strings_object(const gateway_strings& strings) {
+inline boost::json::object strings_object(const string_pairs& strings) {
   boost::json::object object;
-  for (const auto& [key, value] : strings) object[gateway_json_text(key)] = gateway_json_text(value);
+  for (const auto& [key, value] : strings) object[valid_json_text(key)] = valid_json_text(value);
   return object;
 }
 
-/// Sandbox: what creating and connecting answer.
-inline boost::json::object gateway_sandbox_object(const gateway_sandbox& sandbox) {
-  const gateway_sandbox_settings& settings = sandbox.settings();
+/// Makes a Sandbox: the answer to create and connect.
+inline boost::json::object sandbox_object(const served_sandbox& sandbox) {
+  const sandbox_settings& settings = sandbox.settings();
   boost::json::object object;
   object["sandboxID"] = settings.id;
   object["templateID"] = settings.template_name;
   object["alias"] = settings.template_name;
-  object["clientID"] = json_view(gateway_client_id);
-  object["envdVersion"] = json_view(gateway_envd_version);
+  object["clientID"] = cofferdam::detail::json_view(client_id);
+  object["envdVersion"] = cofferdam::detail::json_view(envd_version);
   if (settings.token) object["envdAccessToken"] = *settings.token;
   object["domain"] = nullptr;
   if (sandbox.options().domain() != "localhost") object["domain"] = sandbox.options().domain();
@@ -132,30 +133,30 @@ inline boost::json::object gateway_sandbox_object(const gateway_sandbox& sandbox
   return object;
 }
 
-/// ListedSandbox.
-inline boost::json::object gateway_listed_object(const gateway_sandbox& sandbox) {
-  const gateway_sandbox_settings& settings = sandbox.settings();
+/// Makes a ListedSandbox.
+inline boost::json::object listed_object(const served_sandbox& sandbox) {
+  const sandbox_settings& settings = sandbox.settings();
   boost::json::object object;
   object["sandboxID"] = settings.id;
   object["templateID"] = settings.template_name;
   object["alias"] = settings.template_name;
-  object["clientID"] = json_view(gateway_client_id);
-  object["envdVersion"] = json_view(gateway_envd_version);
-  object["startedAt"] = gateway_time(sandbox.started());
-  object["endAt"] = gateway_time(sandbox.ends());
-  object["state"] = sandbox.now() == gateway_sandbox::state::paused ? "paused" : "running";
-  // What the environment has is not known here; the fields have to be there.
+  object["clientID"] = cofferdam::detail::json_view(client_id);
+  object["envdVersion"] = cofferdam::detail::json_view(envd_version);
+  object["startedAt"] = timestamp(sandbox.started());
+  object["endAt"] = timestamp(sandbox.ends());
+  object["state"] = sandbox.now() == served_sandbox::state::paused ? "paused" : "running";
+  // The real values of the environment are not known here; the fields are required.
   object["cpuCount"] = 1;
   object["memoryMB"] = 512;
   object["diskSizeMB"] = 512;
-  object["metadata"] = gateway_strings_object(settings.metadata);
+  object["metadata"] = strings_object(settings.metadata);
   return object;
 }
 
-/// SandboxDetail.
-inline boost::json::object gateway_detail_object(const gateway_sandbox& sandbox) {
-  boost::json::object object = gateway_listed_object(sandbox);
-  const gateway_sandbox_settings& settings = sandbox.settings();
+/// Makes a SandboxDetail.
+inline boost::json::object detail_object(const served_sandbox& sandbox) {
+  boost::json::object object = listed_object(sandbox);
+  const sandbox_settings& settings = sandbox.settings();
   if (settings.token) object["envdAccessToken"] = *settings.token;
   object["domain"] = nullptr;
   if (sandbox.options().domain() != "localhost") object["domain"] = sandbox.options().domain();
@@ -167,20 +168,19 @@ inline boost::json::object gateway_detail_object(const gateway_sandbox& sandbox)
   return object;
 }
 
-/// The pairs of a `metadata` filter, which is encoded three times: the query's own has been undone.
-inline gateway_strings gateway_metadata_filter(std::string_view text) {
-  gateway_strings wanted;
-  const gateway_query pairs(text);
-  for (const auto& [key, value] : pairs.all())
-    wanted.emplace_back(gateway_form_decode(key), gateway_form_decode(value));
+/// Decodes a `metadata` filter, which is encoded three times; the encoding of the query itself is already undone.
+inline string_pairs metadata_filter(std::string_view text) {
+  string_pairs wanted;
+  const query_fields pairs(text);
+  for (const auto& [key, value] : pairs.all()) wanted.emplace_back(form_decode(key), form_decode(value));
   return wanted;
 }
 
-/// Which sandboxes a list has.
-class gateway_list_filter {
+/// The filter of a list of sandboxes.
+class list_filter {
  public:
-  explicit gateway_list_filter(const gateway_query& query, bool is_old) {
-    metadata_ = gateway_metadata_filter(query.value("metadata"));
+  explicit list_filter(const query_fields& query, bool is_old) {
+    metadata_ = metadata_filter(query.value("metadata"));
     if (const auto state = query.find("state"); state && !is_old) {
       running_ = has(*state, "running");
       paused_ = has(*state, "paused");
@@ -191,29 +191,29 @@ class gateway_list_filter {
       return;
     }
     if (const auto limit = query.find("limit")) {
-      const auto number = gateway_number<std::size_t>(*limit);
+      const auto number = number_from<std::size_t>(*limit);
       if (!number || *number < 1 || *number > 100)
-        throw gateway_refusal(400, "validation error: parameter \"limit\" in query has an error: 1 to 100");
+        throw http_refusal(400, "validation error: parameter \"limit\" in query has an error: 1 to 100");
       most_ = *number;
     }
     if (const auto token = query.find("nextToken"); token && !token->empty()) {
-      const auto number = gateway_number<std::uint64_t>(*token);
-      if (!number) throw gateway_refusal(400, "Invalid next token");
+      const auto number = number_from<std::uint64_t>(*token);
+      if (!number) throw http_refusal(400, "Invalid next token");
       behind_ = *number;
     }
     is_ascending_ = query.value("order") == "asc";
     template_ = std::string(query.value("template"));
   }
 
-  bool takes(const gateway_sandbox& one) const {
-    const bool is_paused = one.now() == gateway_sandbox::state::paused;
-    if (one.now() == gateway_sandbox::state::ended || !(is_paused ? paused_ : running_)) return false;
+  bool takes(const served_sandbox& one) const {
+    const bool is_paused = one.now() == served_sandbox::state::paused;
+    if (one.now() == served_sandbox::state::ended || !(is_paused ? paused_ : running_)) return false;
     if (!template_.empty() && template_ != one.settings().template_name) return false;
-    const gateway_strings& has = one.settings().metadata;
+    const string_pairs& has = one.settings().metadata;
     return std::all_of(metadata_.begin(), metadata_.end(),
                        [&](const auto& pair) { return std::find(has.begin(), has.end(), pair) != has.end(); });
   }
-  bool is_behind(const gateway_sandbox& one) const noexcept {
+  bool is_behind(const served_sandbox& one) const noexcept {
     if (!behind_) return true;
     return is_ascending_ ? one.settings().number > *behind_ : one.settings().number < *behind_;
   }
@@ -229,7 +229,7 @@ class gateway_list_filter {
     }
     return false;
   }
-  gateway_strings metadata_;
+  string_pairs metadata_;
   std::string template_;
   std::size_t most_ = 100;
   std::optional<std::uint64_t> behind_;
@@ -238,4 +238,4 @@ class gateway_list_filter {
   bool is_ascending_ = false;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail

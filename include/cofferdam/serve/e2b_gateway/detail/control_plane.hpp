@@ -25,23 +25,24 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
 /// One request to the control plane. \par Source  E2B's API, openapi.yml.
-class gateway_api {
+class control_plane {
  public:
-  gateway_api(std::shared_ptr<gateway_core> core, http_call& call) : core_(std::move(core)), call_(call) {}
+  control_plane(std::shared_ptr<sandbox_registry> core, http_call& call) : core_(std::move(core)), call_(call) {}
 
-  /// \throws gateway_refusal, and what the environments throw; nothing was replied then.
-  static awaitable<http_reply> answer(gateway_api self) {
+  /// \throws http_refusal, and the exceptions of the environments; no reply was sent then.
+  static awaitable<http_reply> answer(control_plane self) {
     const std::string_view method = self.call_.method();
     if (self.call_.path() == "/health") {
       if (method != "GET") throw wrong_method();
-      co_return gateway_text_reply(200, "Health check successful");
+      co_return text_reply(200, "Health check successful");
     }
     self.owner_ = self.core_->owner_of(self.call_);
     std::vector<std::string> parts;
-    for (const std::string_view part : path_components(self.call_.path())) parts.push_back(gateway_form_decode(part));
+    for (const std::string_view part : cofferdam::detail::path_components(self.call_.path()))
+      parts.push_back(form_decode(part));
     const bool is_v2 = !parts.empty() && parts.front() == "v2";
     if (is_v2) parts.erase(parts.begin());
     if (parts.empty() || parts.front() != "sandboxes" || parts.size() > 3) throw unknown();
@@ -57,13 +58,13 @@ class gateway_api {
       if (method != "GET") throw wrong_method();
       co_return self.all_metrics();
     }
-    const gateway_core::sandbox_pointer one = self.core_->find(parts[1], self.owner_);
+    const sandbox_registry::sandbox_pointer one = self.core_->find(parts[1], self.owner_);
     if (parts.size() == 2) {
       if (is_v2) throw unknown();
-      if (method == "GET") co_return gateway_json_reply(200, gateway_detail_object(*one));
+      if (method == "GET") co_return json_reply(200, detail_object(*one));
       if (method != "DELETE") throw wrong_method();
       self.core_->close(one);
-      co_await gateway_sandbox::until_closed(one);
+      co_await served_sandbox::until_closed(one);
       co_return http_reply(204);
     }
     http_reply done = co_await self.act(one, parts[2], is_v2);
@@ -71,36 +72,36 @@ class gateway_api {
   }
 
  private:
-  static gateway_refusal unknown() { return {404, "validation error: no matching operation was found"}; }
-  static gateway_refusal wrong_method() { return {400, "validation error: method not allowed"}; }
+  static http_refusal unknown() { return {404, "validation error: no matching operation was found"}; }
+  static http_refusal wrong_method() { return {400, "validation error: method not allowed"}; }
 
   awaitable<boost::json::object> read() {
-    const gateway_body body = co_await gateway_core::read_body(core_, call_, owner_);
-    boost::json::object object = gateway_json_object(body.text());
+    const cofferdam::detail::request_body body = co_await sandbox_registry::read_body(core_, call_, owner_);
+    boost::json::object object = json_object_of(body.text());
     co_return object;
   }
 
   std::chrono::seconds checked_life(std::int64_t seconds) const {
-    if (seconds <= 0) throw gateway_refusal(400, "Timeout must be greater than 0");
+    if (seconds <= 0) throw http_refusal(400, "Timeout must be greater than 0");
     const std::chrono::seconds most = core_->options().longest_life();
     if (seconds > most.count())
-      throw gateway_refusal(400, "Timeout cannot be greater than " + std::to_string(most.count() / 3600) + " hours");
+      throw http_refusal(400, "Timeout cannot be greater than " + std::to_string(most.count() / 3600) + " hours");
     return std::chrono::seconds(seconds);
   }
 
   awaitable<http_reply> create(bool is_v2) {
     const boost::json::object object = co_await read();
-    const gateway_fields fields(object);
-    gateway_sandbox_settings settings;
+    const api_fields fields(object);
+    sandbox_settings settings;
     const std::optional<std::string> asked = fields.text("templateID");
     if (!asked)
-      throw gateway_refusal(
+      throw http_refusal(
           400, "validation error: request body has an error: doesn't match schema: property \"templateID\" is missing");
     settings.template_name = template_of(*asked);
     const std::int64_t usual = is_v2 ? 300 : 15;
     const std::chrono::seconds life = checked_life(fields.number("timeout").value_or(usual));
-    if (is_v2 || fields.boolean("secure").value_or(false)) settings.token = random_token();
-    if (settings.token && !core_->options().ports().empty()) settings.traffic_token = random_token();
+    if (is_v2 || fields.boolean("secure").value_or(false)) settings.token = cofferdam::detail::random_token();
+    if (settings.token && !core_->options().ports().empty()) settings.traffic_token = cofferdam::detail::random_token();
     settings.metadata = fields.strings("metadata");
     settings.variables = fields.strings("envVars");
     for (const auto& [name, value] : settings.variables) static_cast<void>(command().variable(name, value));
@@ -109,61 +110,61 @@ class gateway_api {
     settings.pauses_at_end = fields.boolean("autoPause").value_or(false);
     settings.owner = owner_;
     refuse_what_is_not_here(fields);
-    const gateway_core::sandbox_pointer one = co_await gateway_core::create(core_, std::move(settings), life);
-    co_return gateway_json_reply(201, gateway_sandbox_object(*one));
+    const sandbox_registry::sandbox_pointer one = co_await sandbox_registry::create(core_, std::move(settings), life);
+    co_return json_reply(201, sandbox_object(*one));
   }
 
   std::string template_of(std::string name) const {
-    for (char& c : name) c = lowered(c);
+    for (char& c : name) c = cofferdam::detail::lowered(c);
     const std::string plain = name.substr(0, name.find(':'));
     const std::vector<std::string>& known = core_->options().templates();
     const bool is_known =
         std::any_of(known.begin(), known.end(), [&](const std::string& one) { return one == "*" || one == plain; });
     const bool is_name = !plain.empty() && plain.size() <= 128 &&
                          std::all_of(plain.begin(), plain.end(), [](char c) { return c > ' ' && c < 0x7F; });
-    if (!is_known || !is_name) throw gateway_refusal(404, "template '" + one_line(name.substr(0, 128)) + "' not found");
+    if (!is_known || !is_name) throw http_refusal(404, "template '" + one_line(name.substr(0, 128)) + "' not found");
     return plain;
   }
 
-  /// Lists and commands repeat them.
-  static void check_size(std::string_view name, const gateway_strings& strings) {
+  /// Limits the size, because lists and commands repeat these strings.
+  static void check_size(std::string_view name, const string_pairs& strings) {
     constexpr std::size_t most = std::size_t{64} * 1024;
     std::size_t size = 0;
     for (const auto& [key, value] : strings) size += key.size() + value.size();
-    if (size > most) throw gateway_refusal(400, std::string(name) + ": more than 64 KiB");
+    if (size > most) throw http_refusal(400, std::string(name) + ": more than 64 KiB");
   }
 
-  /// Asking for a wall and getting none would be the worst of answers.
-  void refuse_what_is_not_here(const gateway_fields& fields) const {
+  /// Refuses options that are not supported: a client must not believe in isolation that does not exist.
+  void refuse_what_is_not_here(const api_fields& fields) const {
     const bool internet = fields.boolean("allow_internet_access").value_or(true);
     if (!internet && core_->options().has_internet())
-      throw gateway_refusal(400,
-                            "allow_internet_access: this gateway cannot take the network away from a sandbox; what is "
-                            "behind it has to be without, and the gateway be told so");
+      throw http_refusal(400,
+                         "allow_internet_access: this gateway cannot take the network away from a sandbox; what is "
+                         "behind it has to be without, and the gateway be told so");
     if (const boost::json::value* const resume = fields.find("autoResume"))
-      if (resume->is_object() && gateway_fields(resume->get_object()).boolean("enabled").value_or(false))
-        throw gateway_refusal(400, "autoResume: this gateway does not offer it");
+      if (resume->is_object() && api_fields(resume->get_object()).boolean("enabled").value_or(false))
+        throw http_refusal(400, "autoResume: this gateway does not offer it");
     for (const std::string_view name : {"network", "volumeMounts", "mcp", "iam"})
       if (fields.says_something(name))
-        throw gateway_refusal(400, std::string(name) + ": this gateway does not offer it; leave it out");
+        throw http_refusal(400, std::string(name) + ": this gateway does not offer it; leave it out");
   }
 
   http_reply list(bool is_old) const {
-    const gateway_list_filter filter{gateway_query(call_.query()), is_old};
-    std::vector<const gateway_sandbox*> all;
+    const list_filter filter{query_fields(call_.query()), is_old};
+    std::vector<const served_sandbox*> all;
     std::size_t running = 0;
     for (const auto& [id, one] : core_->sandboxes()) {
       if (one->settings().owner != owner_ || !filter.takes(*one)) continue;
-      if (one->now() == gateway_sandbox::state::running) ++running;
+      if (one->now() == served_sandbox::state::running) ++running;
       if (filter.is_behind(*one)) all.push_back(one.get());
     }
-    std::sort(all.begin(), all.end(), [&](const gateway_sandbox* a, const gateway_sandbox* b) {
+    std::sort(all.begin(), all.end(), [&](const served_sandbox* a, const served_sandbox* b) {
       if (filter.is_ascending()) return a->settings().number < b->settings().number;
       return a->settings().number > b->settings().number;
     });
     boost::json::array listed;
-    for (std::size_t i = 0; i < all.size() && i < filter.most(); ++i) listed.push_back(gateway_listed_object(*all[i]));
-    http_reply reply = gateway_json_reply(200, listed);
+    for (std::size_t i = 0; i < all.size() && i < filter.most(); ++i) listed.push_back(listed_object(*all[i]));
+    http_reply reply = json_reply(200, listed);
     if (all.size() > filter.most())
       reply.field("X-Next-Token", std::to_string(all[filter.most() - 1]->settings().number));
     if (!is_old) reply.field("X-Total-Running", std::to_string(running));
@@ -171,13 +172,13 @@ class gateway_api {
   }
 
   http_reply all_metrics() const {
-    // Of what an environment uses nothing is known; none of the ids has any.
+    // The usage of an environment is unknown, so there are no values for any id.
     boost::json::object answer;
     answer["sandboxes"] = boost::json::object();
-    return gateway_json_reply(200, answer);
+    return json_reply(200, answer);
   }
 
-  awaitable<http_reply> act(gateway_core::sandbox_pointer one, std::string what, bool is_v2) {
+  awaitable<http_reply> act(sandbox_registry::sandbox_pointer one, std::string what, bool is_v2) {
     const std::string& method = call_.method();
     const bool is_get = what == "metrics" || what == "logs";
     const bool is_known = is_get || what == "connect" || what == "resume" || what == "pause" || what == "timeout" ||
@@ -185,17 +186,17 @@ class gateway_api {
     if (!is_known || (is_v2 && what != "connect" && what != "logs")) throw unknown();
     const std::string_view due = is_get ? "GET" : what == "network" ? "PUT" : "POST";
     if (method != due) throw wrong_method();
-    if (what == "metrics") co_return gateway_json_reply(200, boost::json::array());
+    if (what == "metrics") co_return json_reply(200, boost::json::array());
     if (what == "logs") co_return logs();
     if (what == "network" || what == "snapshots" || what == "fork")
-      throw gateway_refusal(501, what + ": this gateway does not offer it");
+      throw http_refusal(501, what + ": this gateway does not offer it");
     const boost::json::object object = co_await read();
-    const gateway_fields fields(object);
+    const api_fields fields(object);
     if (what == "timeout") {
       const std::int64_t seconds = fields.number("timeout").value_or(-1);
-      if (seconds < 0) throw gateway_refusal(400, "validation error: \"timeout\" must be an integer of at least 0");
-      if (one->now() != gateway_sandbox::state::running)
-        throw gateway_refusal(409, "Sandbox \"" + one->settings().id + "\" is not running");
+      if (seconds < 0) throw http_refusal(400, "validation error: \"timeout\" must be an integer of at least 0");
+      if (one->now() != served_sandbox::state::running)
+        throw http_refusal(409, "Sandbox \"" + one->settings().id + "\" is not running");
       const std::chrono::seconds longest = core_->options().longest_life();
       one->live(std::min(longest, std::chrono::seconds(std::min<std::int64_t>(seconds, longest.count()))));
       co_return http_reply(204);
@@ -203,35 +204,34 @@ class gateway_api {
     if (what == "refreshes") {
       const std::int64_t seconds = fields.number("duration").value_or(0);
       if (seconds < 0 || seconds > 3600)
-        throw gateway_refusal(400, "validation error: \"duration\" must be an integer from 0 to 3600");
+        throw http_refusal(400, "validation error: \"duration\" must be an integer from 0 to 3600");
       prolong(*one, std::chrono::seconds(std::max<std::int64_t>(15, seconds)));
       co_return http_reply(204);
     }
     if (what == "pause") {
       if (!one->can_pause())
-        throw gateway_refusal(501, "Error pausing sandbox - what is behind this gateway cannot be paused");
-      const bool done = co_await gateway_sandbox::pause(one);
+        throw http_refusal(501, "Error pausing sandbox - what is behind this gateway cannot be paused");
+      const bool done = co_await served_sandbox::pause(one);
       if (!done)
-        throw gateway_refusal(409, "Error pausing sandbox - sandbox '" + one->settings().id + "' is already paused");
+        throw http_refusal(409, "Error pausing sandbox - sandbox '" + one->settings().id + "' is already paused");
       co_return http_reply(204);
     }
     const std::optional<std::int64_t> asked = fields.number("timeout");
     if (what == "connect" && !is_v2 && !asked)
-      throw gateway_refusal(
+      throw http_refusal(
           400, "validation error: request body has an error: doesn't match schema: property \"timeout\" is missing");
     const std::int64_t usual = what == "resume" ? 15 : 300;
     const std::chrono::seconds life = checked_life(asked.value_or(usual));
-    const bool resumed = co_await gateway_sandbox::resume(one, life);
-    if (one->now() == gateway_sandbox::state::ended) one = core_->find(one->settings().id, owner_);
-    if (what == "resume" && !resumed)
-      throw gateway_refusal(409, "Sandbox " + one->settings().id + " is already running");
+    const bool resumed = co_await served_sandbox::resume(one, life);
+    if (one->now() == served_sandbox::state::ended) one = core_->find(one->settings().id, owner_);
+    if (what == "resume" && !resumed) throw http_refusal(409, "Sandbox " + one->settings().id + " is already running");
     if (!resumed) prolong(*one, life);
     int status = 200;
     if (resumed) status = 201;
-    co_return gateway_json_reply(status, gateway_sandbox_object(*one));
+    co_return json_reply(status, sandbox_object(*one));
   }
 
-  static void prolong(gateway_sandbox& one, std::chrono::seconds life) {
+  static void prolong(served_sandbox& one, std::chrono::seconds life) {
     if (one.rest() < life) one.live(life);
   }
 
@@ -239,12 +239,12 @@ class gateway_api {
     boost::json::object answer;
     answer["logs"] = boost::json::array();
     answer["logEntries"] = boost::json::array();
-    return gateway_json_reply(200, answer);
+    return json_reply(200, answer);
   }
 
-  std::shared_ptr<gateway_core> core_;
+  std::shared_ptr<sandbox_registry> core_;
   http_call& call_;
-  sha256_digest owner_{};
+  cofferdam::detail::sha256_digest owner_{};
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/ends_everything.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
@@ -26,62 +27,62 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// Brings each request to where it belongs, and answers what goes wrong there.
-class gateway_dispatch {
+/// Routes each request, and converts failures to replies.
+class dispatcher {
  public:
   static constexpr std::uint16_t envd_port = 49983;
 
-  static awaitable<void> handle(std::shared_ptr<gateway_core> core, http_call& call) {
-    const gateway_route route = core->router().find(call.head());
-    using target = gateway_route::target;
+  static awaitable<void> handle(std::shared_ptr<sandbox_registry> core, http_call& call) {
+    const request_route route = core->router().find(call.head());
+    using target = request_route::target;
     switch (route.where()) {
       case target::api: co_await serve_api(core, call); break;
       case target::sandbox: co_await serve_sandbox(core, call, route.id(), route.port()); break;
       case target::signed_file: co_await serve_signed(core, call); break;
       case target::wrong_host: co_await call.reply(wrong_host()); break;
-      case target::one_header: co_await call.reply(gateway_text_reply(400, "missing header")); break;
-      case target::bad_host: co_await call.reply(gateway_text_reply(400, "Invalid host")); break;
-      case target::bad_id: co_await call.reply(gateway_text_reply(400, "Invalid sandbox ID")); break;
+      case target::one_header: co_await call.reply(text_reply(400, "missing header")); break;
+      case target::bad_host: co_await call.reply(text_reply(400, "Invalid host")); break;
+      case target::bad_id: co_await call.reply(text_reply(400, "Invalid sandbox ID")); break;
       case target::bad_port:
-        co_await call.reply(gateway_text_reply(400, "Unexpected error when routing request: invalid sandbox port"));
+        co_await call.reply(text_reply(400, "Unexpected error when routing request: invalid sandbox port"));
         break;
     }
   }
 
  private:
   static http_reply wrong_host() {
-    return gateway_text_reply(421, "this gateway is not asked under that name; see e2b_gateway_options::domain\n");
+    return text_reply(421, "this gateway is not asked under that name; see e2b_gateway::options::domain\n");
   }
 
-  /// What is answered where nothing was yet; nothing for what is the connection's fault, which the server answers.
+  /// Returns the reply for a failure before any reply; no value for failures of the connection, which the server
+  /// answers.
   static std::optional<http_reply> api_reply(const error& failure) {
-    if (gateway_is_connection(failure)) return std::nullopt;
-    if (failure.code() == errc::too_large) return gateway_error_reply(413, failure.what());
-    if (failure.code() == errc::invalid_argument) return gateway_error_reply(400, failure.what());
-    if (failure.code() == errc::environment_closed || failure.code() == errc::provider_lost)
-      return gateway_error_reply(404, "The sandbox has ended");
-    if (failure.code() == errc::unsupported) return gateway_error_reply(501, failure.what());
-    // Why the provider cannot is for the one who runs the gateway, not for who uses it.
-    return gateway_error_reply(500, "The sandbox could not be created, or changed");
+    if (is_connection_failure(failure)) return std::nullopt;
+    if (failure.code() == errc::too_large) return error_reply(413, failure.what());
+    if (failure.code() == errc::invalid_argument) return error_reply(400, failure.what());
+    if (cofferdam::detail::is_environment_gone(failure)) return error_reply(404, "The sandbox has ended");
+    if (failure.code() == errc::unsupported) return error_reply(501, failure.what());
+    // The reason is reported to the operator of the gateway, not to the client.
+    return error_reply(500, "The sandbox could not be created, or changed");
   }
 
-  static awaitable<void> serve_api(std::shared_ptr<gateway_core> core, http_call& call) {
+  static awaitable<void> serve_api(std::shared_ptr<sandbox_registry> core, http_call& call) {
     std::optional<http_reply> reply;
     std::exception_ptr told;
     try {
-      http_reply answered = co_await gateway_api::answer(gateway_api(core, call));
+      http_reply answered = co_await control_plane::answer(control_plane(core, call));
       reply = std::move(answered);
-    } catch (const gateway_refusal& refusal) {
-      reply = gateway_error_reply(refusal.status(), refusal.what());
+    } catch (const http_refusal& refusal) {
+      reply = error_reply(refusal.status(), refusal.what());
     } catch (const error& failure) {
       reply = api_reply(failure);
       if (!reply) throw;
       if (reply->status() == 500) told = std::current_exception();
     }
     co_await call.reply(std::move(*reply));
-    // For the server's `on_error`; the answer has gone.
+    // For the server's `on_error`; the reply was sent already.
     if (told) std::rethrow_exception(told);
   }
 
@@ -90,7 +91,7 @@ class gateway_dispatch {
     object["sandboxId"] = id;
     object["message"] = "The sandbox was not found";
     object["code"] = 502;
-    return gateway_json_reply(502, object);
+    return json_reply(502, object);
   }
   static http_reply closed_port_reply(const std::string& id, std::uint16_t port) {
     boost::json::object object;
@@ -98,33 +99,32 @@ class gateway_dispatch {
     object["message"] = "The sandbox is running but port is not open";
     object["port"] = port;
     object["code"] = 502;
-    return gateway_json_reply(502, object);
+    return json_reply(502, object);
   }
   static http_reply unauthorized_reply() {
-    return gateway_error_reply(
-        401, "unauthorized access, please provide a valid access token or method signing if supported");
+    return error_reply(401, "unauthorized access, please provide a valid access token or method signing if supported");
   }
 
-  static awaitable<void> serve_signed(std::shared_ptr<gateway_core> core, http_call& call) {
-    std::shared_ptr<gateway_sandbox> found;
+  static awaitable<void> serve_signed(std::shared_ptr<sandbox_registry> core, http_call& call) {
+    std::shared_ptr<served_sandbox> found;
     for (const auto& [id, one] : core->sandboxes())
-      if (one->now() == gateway_sandbox::state::running && gateway_files::is_signed_by(*one, call)) found = one;
+      if (one->now() == served_sandbox::state::running && files_endpoint::is_signed_by(*one, call)) found = one;
     if (!found) {
-      co_await call.reply(gateway_error_reply(401, "invalid signature"));
+      co_await call.reply(error_reply(401, "invalid signature"));
       co_return;
     }
     co_await serve_files(core, std::move(found), call);
   }
 
-  static awaitable<void> serve_sandbox(std::shared_ptr<gateway_core> core, http_call& call, std::string id,
+  static awaitable<void> serve_sandbox(std::shared_ptr<sandbox_registry> core, http_call& call, std::string id,
                                        std::uint16_t port) {
-    std::shared_ptr<gateway_sandbox> one = core->running(id);
+    std::shared_ptr<served_sandbox> one = core->running(id);
     if (!one) {
       co_await call.reply(not_found_reply(id));
       co_return;
     }
     if (port != envd_port) {
-      // Where it is secured, so are its services. E2B's clients say one token or the other.
+      // If the sandbox is secured, so are its services. E2B's clients send one of two tokens.
       if (!may_enter(*one, call) && !may_pass(*one, call)) {
         co_await call.reply(unauthorized_reply());
         co_return;
@@ -132,7 +132,7 @@ class gateway_dispatch {
       bool is_served = false;
       bool is_lost = false;
       try {
-        is_served = co_await gateway_sandbox::serve(one, port, call);
+        is_served = co_await served_sandbox::serve(one, port, call);
       } catch (const error& failure) {
         if (failure.code() != errc::environment_closed || call.replied()) throw;
         is_lost = true;
@@ -147,17 +147,18 @@ class gateway_dispatch {
     co_await serve_envd(core, std::move(one), call);
   }
 
-  static bool may_enter(const gateway_sandbox& one, const http_call& call) {
+  static bool may_enter(const served_sandbox& one, const http_call& call) {
     const std::optional<std::string>& token = one.settings().token;
-    return !token || same_secret(call.field("X-Access-Token").value_or(std::string_view()), *token);
+    return !token || cofferdam::detail::same_secret(call.field("X-Access-Token").value_or(std::string_view()), *token);
   }
 
-  static bool may_pass(const gateway_sandbox& one, const http_call& call) {
+  static bool may_pass(const served_sandbox& one, const http_call& call) {
     const std::optional<std::string>& token = one.settings().traffic_token;
-    return token && same_secret(call.field("E2B-Traffic-Access-Token").value_or(std::string_view()), *token);
+    return token &&
+           cofferdam::detail::same_secret(call.field("E2B-Traffic-Access-Token").value_or(std::string_view()), *token);
   }
 
-  static awaitable<void> serve_envd(std::shared_ptr<gateway_core> core, std::shared_ptr<gateway_sandbox> one,
+  static awaitable<void> serve_envd(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> one,
                                     http_call& call) {
     const std::string path(call.path());
     if (path == "/health") {
@@ -178,7 +179,7 @@ class gateway_dispatch {
           "This endpoint is reserved for the E2B control plane and is not reachable through the sandbox URL";
       object["path"] = path;
       object["code"] = 404;
-      co_await call.reply(gateway_json_reply(404, object));
+      co_await call.reply(json_reply(404, object));
       co_return;
     }
     if (!may_enter(*one, call)) {
@@ -191,44 +192,44 @@ class gateway_dispatch {
       variables["E2B_SANDBOX_ID"] = one->settings().id;
       variables["E2B_TEMPLATE_ID"] = one->settings().template_name;
       for (const auto& [name, value] : one->settings().variables)
-        variables[gateway_json_text(name)] = gateway_json_text(value);
-      co_await call.reply(gateway_json_reply(200, variables));
+        variables[valid_json_text(name)] = valid_json_text(value);
+      co_await call.reply(json_reply(200, variables));
       co_return;
     }
     if (path == "/metrics" && call.method() == "GET") {
-      co_await call.reply(gateway_error_reply(501, "what is behind this gateway does not say what it uses"));
+      co_await call.reply(error_reply(501, "what is behind this gateway does not say what it uses"));
       co_return;
     }
     constexpr std::string_view processes = "/process.Process/";
     constexpr std::string_view filesystem = "/filesystem.Filesystem/";
     if (path.starts_with(processes)) {
-      co_await serve_rpc<gateway_process_service>(core, std::move(one), call, path.substr(processes.size()));
+      co_await serve_rpc<process_service>(core, std::move(one), call, path.substr(processes.size()));
     } else if (path.starts_with(filesystem)) {
-      co_await serve_rpc<gateway_filesystem_service>(core, std::move(one), call, path.substr(filesystem.size()));
+      co_await serve_rpc<filesystem_service>(core, std::move(one), call, path.substr(filesystem.size()));
     } else {
       co_await call.reply(not_here());
     }
   }
-  static http_reply not_here() { return gateway_text_reply(404, "404 page not found\n"); }
+  static http_reply not_here() { return text_reply(404, "404 page not found\n"); }
 
-  static awaitable<void> serve_files(std::shared_ptr<gateway_core> core, std::shared_ptr<gateway_sandbox> one,
+  static awaitable<void> serve_files(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> one,
                                      http_call& call) {
     std::optional<http_reply> reply;
     const std::string id = one->settings().id;
     try {
-      co_await gateway_files::answer(gateway_files(core, one, call));
-    } catch (const gateway_refusal& refusal) {
-      reply = gateway_error_reply(refusal.status(), refusal.what());
+      co_await files_endpoint::answer(files_endpoint(core, one, call));
+    } catch (const http_refusal& refusal) {
+      reply = error_reply(refusal.status(), refusal.what());
     } catch (const error& failure) {
-      if (call.replied() || gateway_is_connection(failure)) throw;
-      if (failure.code() == errc::environment_closed || failure.code() == errc::provider_lost) {
+      if (call.replied() || is_connection_failure(failure)) throw;
+      if (cofferdam::detail::is_environment_gone(failure)) {
         reply = not_found_reply(id);
       } else if (failure.code() == errc::too_large) {
-        reply = gateway_error_reply(413, failure.what());
+        reply = error_reply(413, failure.what());
       } else if (failure.code() == errc::outside_workspace) {
-        reply = gateway_error_reply(403, failure.what());
+        reply = error_reply(403, failure.what());
       } else if (failure.code() == errc::invalid_argument) {
-        reply = gateway_error_reply(400, failure.what());
+        reply = error_reply(400, failure.what());
       } else {
         throw;
       }
@@ -238,7 +239,7 @@ class gateway_dispatch {
 
   // ---- Connect ----
   template <class Service>
-  static awaitable<void> serve_rpc(std::shared_ptr<gateway_core> core, std::shared_ptr<gateway_sandbox> one,
+  static awaitable<void> serve_rpc(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> one,
                                    http_call& call, std::string method) {
     const bool is_stream = Service::is_stream(method);
     if (!is_stream && !Service::is_unary(method)) {
@@ -251,11 +252,11 @@ class gateway_dispatch {
       co_await call.reply(std::move(reply));
       co_return;
     }
-    if (std::optional<http_reply> refused = gateway_rpc::refused_type(call, is_stream)) {
+    if (std::optional<http_reply> refused = rpc_call::refused_type(call, is_stream)) {
       co_await call.reply(std::move(*refused));
       co_return;
     }
-    gateway_rpc rpc(std::move(core), std::move(one), call);
+    rpc_call rpc(std::move(core), std::move(one), call);
     Service service(rpc);
     std::optional<http_reply> late;
     try {
@@ -264,33 +265,33 @@ class gateway_dispatch {
       } else {
         co_await serve_unary(rpc, service, std::move(method));
       }
-    } catch (const gateway_refusal& refusal) {  // as the server answers who sends nothing more
+    } catch (const http_refusal& refusal) {  // a reply as for a request without a body
       if (call.replied()) throw;
-      late = gateway_text_reply(refusal.status(), refusal.what());
+      late = text_reply(refusal.status(), refusal.what());
     }
     if (late) co_await call.reply(std::move(*late));
   }
 
-  /// A failure of ours, unless it is the connection's.
+  /// Converts one of our errors, unless it is a failure of the connection.
   static connect_failure told(const error& failure) {
-    if (gateway_is_connection(failure)) throw failure;
-    return gateway_connect_failure(failure);
+    if (is_connection_failure(failure)) throw failure;
+    return as_connect_failure(failure);
   }
 
   template <class Service>
-  static awaitable<void> serve_unary(gateway_rpc& rpc, Service& service, std::string method) {
+  static awaitable<void> serve_unary(rpc_call& rpc, Service& service, std::string method) {
     std::optional<connect_failure> failed;
     boost::json::object answer;
     try {
       rpc.check_fields();
       co_await rpc.read_unary();
       answer = co_await service.unary(std::move(method));
-    } catch (const gateway_rpc_failure& failure) {
+    } catch (const rpc_failure& failure) {
       failed = failure.failure();
     } catch (const error& failure) {
       failed = told(failure);
     }
-    rpc.forget();  // the client may be slow to take the answer
+    rpc.forget();  // the client may be slow to read the answer
     int status = 200;
     std::string text;
     if (failed) {
@@ -305,13 +306,13 @@ class gateway_dispatch {
   }
 
   template <class Service>
-  static awaitable<void> serve_stream(gateway_rpc& rpc, Service& service, std::string method) {
+  static awaitable<void> serve_stream(rpc_call& rpc, Service& service, std::string method) {
     std::optional<connect_failure> failed;
     try {
       rpc.check_fields();
       co_await service.stream(std::move(method));
-    } catch (const gateway_rpc_failure& failure) {
-      // Behind the first message the end envelope would be as good; nothing throws this there.
+    } catch (const rpc_failure& failure) {
+      // After the first message this should be in the end envelope; nothing throws this there.
       if (rpc.call().replied()) throw;
       failed = failure.failure();
     } catch (const error& failure) {
@@ -326,4 +327,4 @@ class gateway_dispatch {
   }
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/ends_everything.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/transfer.hpp>
@@ -11,6 +12,8 @@
 #include <cofferdam/serve/detail/secrets.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/api_objects.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/core.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/file_metadata.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/put_upload.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/served_sandbox.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/uploads.hpp>
 
@@ -31,23 +34,24 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
 /// `GET` and `POST /files` of a sandbox. \par Source  envd's API, envd.yaml.
-class gateway_files {
+class files_endpoint {
  public:
-  gateway_files(std::shared_ptr<gateway_core> core, std::shared_ptr<gateway_sandbox> sandbox, http_call& call)
+  files_endpoint(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> sandbox, http_call& call)
       : core_(std::move(core)), sandbox_(std::move(sandbox)), call_(call), query_(call.query()) {}
 
-  /// Whether a signature that stands in a request is that of the sandbox's token.
-  static bool is_signed_by(const gateway_sandbox& sandbox, const http_call& call) {
+  /// Returns true if the signature in a request is that of the sandbox's token.
+  static bool is_signed_by(const served_sandbox& sandbox, const http_call& call) {
     if (!sandbox.settings().token) return false;
-    const gateway_query query(call.query());
-    return same_secret(query.value("signature"), due_signature(sandbox, call.method(), query));
+    const query_fields query(call.query());
+    return cofferdam::detail::same_secret(query.value("signature"), due_signature(sandbox, call.method(), query));
   }
 
-  /// Answers by itself. \throws gateway_refusal and error where nothing was replied
-  static awaitable<void> answer(gateway_files self) {
+  /// Handles the request, including the reply.
+  /// \throws http_refusal and error if no reply was sent
+  static awaitable<void> answer(files_endpoint self) {
     const std::string& method = self.call_.method();
     if (method != "GET" && method != "POST") {
       http_reply reply(405);
@@ -58,8 +62,8 @@ class gateway_files {
     self.check_access();
     const std::string_view user = self.query_.value("username");
     if (!user.empty() && user != "user" && user != "root")
-      throw gateway_refusal(401, "error looking up user '" + one_line(user.substr(0, 64)) + "': user: unknown user " +
-                                     one_line(user.substr(0, 64)));
+      throw http_refusal(401, "error looking up user '" + one_line(user.substr(0, 64)) + "': user: unknown user " +
+                                  one_line(user.substr(0, 64)));
     if (method == "GET") {
       co_await self.download();
     } else {
@@ -68,35 +72,35 @@ class gateway_files {
   }
 
  private:
-  static std::string due_signature(const gateway_sandbox& sandbox, std::string_view method,
-                                   const gateway_query& query) {
+  static std::string due_signature(const served_sandbox& sandbox, std::string_view method, const query_fields& query) {
     const std::string_view operation = method == "POST" ? "write" : "read";
-    return gateway_signature(query.value("path"), operation, query.value("username"), *sandbox.settings().token,
-                             query.value("signature_expiration"));
+    return url_signature(query.value("path"), operation, query.value("username"), *sandbox.settings().token,
+                         query.value("signature_expiration"));
   }
 
   void check_access() const {
     const std::optional<std::string>& token = sandbox_->settings().token;
     if (!token) return;
     if (const auto given = call_.field("X-Access-Token")) {
-      if (!same_secret(*given, *token)) throw gateway_refusal(401, "access token present in header but does not match");
+      if (!cofferdam::detail::same_secret(*given, *token))
+        throw http_refusal(401, "access token present in header but does not match");
       return;
     }
     const auto signature = query_.find("signature");
-    if (!signature) throw gateway_refusal(401, "missing signature query parameter");
-    if (!same_secret(*signature, due_signature(*sandbox_, call_.method(), query_)))
-      throw gateway_refusal(401, "invalid signature");
+    if (!signature) throw http_refusal(401, "missing signature query parameter");
+    if (!cofferdam::detail::same_secret(*signature, due_signature(*sandbox_, call_.method(), query_)))
+      throw http_refusal(401, "invalid signature");
     const std::string_view expiration = query_.value("signature_expiration");
     if (expiration.empty()) return;
-    const auto until = gateway_number<std::int64_t>(expiration);
+    const auto until = number_from<std::int64_t>(expiration);
     if (!until ||
         *until < std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
                      .count())
-      throw gateway_refusal(401, "signature is already expired");
+      throw http_refusal(401, "signature is already expired");
   }
 
-  /// The refusal that a failure of the environment is answered with.
-  gateway_refusal refusal(const error& failure, std::string_view path) const {
+  /// Converts a failure of the environment to a refusal.
+  http_refusal refusal(const error& failure, std::string_view path) const {
     const std::string name = "'" + one_line(sandbox_->paths().outside(path)) + "'";
     if (failure.code() == errc::not_found) return {404, "path " + name + " does not exist"};
     if (failure.code() == errc::not_a_file) return {400, "path is a directory: " + name};
@@ -130,17 +134,17 @@ class gateway_files {
     return "application/octet-stream";
   }
 
-  /// \throws gateway_refusal where there is no file
+  /// \throws http_refusal if the file does not exist
   awaitable<void> check_file(std::string path) {
-    std::optional<gateway_refusal> wrong;
+    std::optional<http_refusal> wrong;
     try {
-      const entry found = co_await sandbox_->environment().stat(path);
+      const entry found = co_await sandbox_->environment().files().stat(path);
       if (found.is_directory())
-        wrong = gateway_refusal(400, "path '" + one_line(sandbox_->paths().outside(path)) + "' is a directory");
+        wrong = http_refusal(400, "path '" + one_line(sandbox_->paths().outside(path)) + "' is a directory");
       if (found.type() == file_type::other)
-        wrong = gateway_refusal(400, "path '" + one_line(sandbox_->paths().outside(path)) + "' is no regular file");
+        wrong = http_refusal(400, "path '" + one_line(sandbox_->paths().outside(path)) + "' is no regular file");
     } catch (const error& failure) {
-      if (ends_transfer(failure)) throw;
+      if (cofferdam::detail::ends_everything(failure)) throw;
       wrong = refusal(failure, path);
     }
     if (wrong) throw *wrong;
@@ -151,9 +155,9 @@ class gateway_files {
     co_await check_file(path);
     std::vector<file_request> requests;
     requests.emplace_back(path, path);
-    const std::unique_ptr<file_source> source = co_await sandbox_->environment().get_files(std::move(requests));
+    const std::unique_ptr<file_source> source = co_await sandbox_->environment().files().get_files(std::move(requests));
     const std::optional<file_header> header = co_await source->next();
-    if (!header) throw gateway_refusal(404, "path '" + one_line(sandbox_->paths().outside(path)) + "' does not exist");
+    if (!header) throw http_refusal(404, "path '" + one_line(sandbox_->paths().outside(path)) + "' does not exist");
     if (header->failure()) throw refusal(*header->failure(), path);
     http_reply head(200);
     std::string name = header->destination();
@@ -161,54 +165,54 @@ class gateway_files {
     for (char& c : name)
       if (c == '"' || c == '\\') c = '_';
     head.field("Content-Disposition", "inline; filename=\"" + name + "\"");
-    // Of a sandbox's files none is to be more than a file to a browser.
+    // A browser must treat a sandbox's file only as a download.
     head.field("Content-Type", type_of(path)).field("X-Content-Type-Options", "nosniff").field("Vary", "Origin");
     co_await call_.begin(std::move(head), header->size());
     std::uint64_t left = header->size();
     while (left != 0) {
-      bytes piece = co_await source->read(file_piece);
+      bytes piece = co_await source->read(cofferdam::detail::file_piece);
       if (piece.empty()) break;
-      if (piece.size() > left) piece.resize(static_cast<std::size_t>(left));  // it has grown since
+      if (piece.size() > left) piece.resize(left);  // it has grown since
       left -= piece.size();
       const bytes_view view(piece);
       co_await call_.write(view);
     }
-    // One that has become shorter cannot be told but by cutting the answer off.
+    // The file became shorter after the head was sent, so the reply is aborted.
     if (left != 0) throw error(errc::io_error, "download: the file has become shorter meanwhile");
   }
 
   awaitable<void> upload() {
     const std::string_view coding = call_.field("Content-Encoding").value_or("identity");
-    if (coding != "identity" && !coding.empty())
-      throw gateway_refusal(400, "unsupported Content-Encoding: " + one_line(coding.substr(0, 64)) +
-                                     ", this gateway takes files as they are");
-    for (const http_field& one : call_.head().fields)
-      if (one.name().size() > 11 && same_ignoring_case(std::string_view(one.name()).substr(0, 11), "X-Metadata-"))
-        throw gateway_refusal(400, "file metadata: this gateway does not offer it");
+    const bool is_gzip = cofferdam::detail::same_ignoring_case(coding, "gzip");
+    if (!is_gzip && !cofferdam::detail::same_ignoring_case(coding, "identity") && !coding.empty())
+      throw http_refusal(400, "unsupported Content-Encoding: " + one_line(coding.substr(0, 64)) +
+                                  ", this gateway takes gzip, or files as they are");
+    const metadata_store::values metadata = metadata_store::of(call_.head().fields);
     const std::string_view type = call_.field("Content-Type").value_or(std::string_view());
-    const std::string_view plain = without_blanks(type.substr(0, type.find(';')));
+    const std::string_view plain = cofferdam::detail::without_blanks(type.substr(0, type.find(';')));
     std::optional<std::string> destination;
     if (const auto path = query_.find("path"); path && !path->empty()) {
       destination = sandbox_->paths().inside(*path);
-      if (*destination == ".") throw gateway_refusal(400, "path is a directory: " + sandbox_->paths().home());
+      if (*destination == ".") throw http_refusal(400, "path is a directory: " + sandbox_->paths().home());
     }
-    std::unique_ptr<gateway_upload> source;
-    if (same_ignoring_case(plain, "application/octet-stream")) {
-      if (!destination) throw gateway_refusal(400, "path query parameter is required for raw body upload");
-      source = std::make_unique<gateway_raw_upload>(call_, *destination);
-    } else if (same_ignoring_case(plain, "multipart/form-data")) {
-      std::optional<std::string> boundary = gateway_multipart_reader::boundary_of(type);
-      if (!boundary) throw gateway_refusal(400, "multipart/form-data: the boundary is missing, or none that may be");
-      source = std::make_unique<gateway_form_upload>(call_, std::move(*boundary), destination, sandbox_->paths());
+    std::unique_ptr<upload_source> source;
+    if (cofferdam::detail::same_ignoring_case(plain, "application/octet-stream")) {
+      if (!destination) throw http_refusal(400, "path query parameter is required for raw body upload");
+      source = std::make_unique<raw_upload>(call_, *destination);
+    } else if (cofferdam::detail::same_ignoring_case(plain, "multipart/form-data")) {
+      std::optional<std::string> boundary = multipart_reader::boundary_of(type);
+      if (!boundary) throw http_refusal(400, "multipart/form-data: the boundary is missing, or none that may be");
+      source = std::make_unique<form_upload>(call_, std::move(*boundary), destination, sandbox_->paths());
     } else {
-      throw gateway_refusal(400, "unsupported content type: " + one_line(plain.substr(0, 64)) +
-                                     ", expected multipart/form-data or application/octet-stream");
+      throw http_refusal(400, "unsupported content type: " + one_line(plain.substr(0, 64)) +
+                                  ", expected multipart/form-data or application/octet-stream");
     }
     call_.body_limit(core_->options().upload());
+    if (is_gzip) source->decode_gzip(core_->options().upload());
     transfer report;
     std::exception_ptr failure;
     try {
-      report = co_await sandbox_->environment().put_files(*source);
+      report = co_await in_place_writer::all(sandbox_->environment(), *source);
     } catch (...) {
       failure = std::current_exception();
     }
@@ -219,20 +223,22 @@ class gateway_files {
     for (const transferred_file& one : report.files()) {
       boost::json::object object;
       const std::string whole = sandbox_->paths().outside(one.destination());
-      object["name"] = gateway_json_text(std::string_view(whole).substr(whole.rfind('/') + 1));
-      object["path"] = gateway_json_text(whole);
+      object["name"] = valid_json_text(std::string_view(whole).substr(whole.rfind('/') + 1));
+      object["path"] = valid_json_text(whole);
       object["type"] = "file";
+      sandbox_->metadata().assign(one.destination(), metadata);
+      sandbox_->metadata().describe(object, one.destination());
       answer.push_back(std::move(object));
     }
-    http_reply reply = gateway_text_reply(200, boost::json::serialize(answer));
+    http_reply reply = text_reply(200, boost::json::serialize(answer));
     reply.field("Vary", "Origin");
     co_await call_.reply(std::move(reply));
   }
 
-  std::shared_ptr<gateway_core> core_;
-  std::shared_ptr<gateway_sandbox> sandbox_;
+  std::shared_ptr<sandbox_registry> core_;
+  std::shared_ptr<served_sandbox> sandbox_;
   http_call& call_;
-  gateway_query query_;
+  query_fields query_;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail

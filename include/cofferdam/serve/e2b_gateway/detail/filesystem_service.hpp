@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/allotment.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_semaphore.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/os/random_text.hpp>
@@ -30,13 +30,12 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
 /// `filesystem.Filesystem`. \par Source  envd's filesystem.proto.
-class gateway_filesystem_service {
+class filesystem_service {
  public:
-  explicit gateway_filesystem_service(gateway_rpc& rpc) noexcept
-      : rpc_(rpc), sandbox_(*rpc.sandbox()), files_(sandbox_.environment()) {}
+  explicit filesystem_service(rpc_call& rpc) noexcept : rpc_(rpc), sandbox_(*rpc.sandbox()) {}
 
   static bool is_stream(std::string_view method) noexcept { return method == "WatchDir"; }
   static bool is_unary(std::string_view method) noexcept {
@@ -66,28 +65,30 @@ class gateway_filesystem_service {
   }
 
  private:
+  file_system files() { return sandbox_.environment().files(); }
+
   static constexpr std::size_t most_listed = 20'000;
   static constexpr std::size_t most_listed_bytes = std::size_t{16} * 1024 * 1024;
   static constexpr std::size_t most_watched = 10'000;
 
-  gateway_message_fields fields() const noexcept { return gateway_message_fields(rpc_.message()); }
+  message_fields fields() const noexcept { return message_fields(rpc_.message()); }
   std::string text_of(std::string_view name) const { return fields().text(name).value_or(std::string()); }
   std::string inside(std::string_view path) const { return sandbox_.paths().inside(path); }
 
-  /// What stands there; nothing where there is nothing.
+  /// Returns the entry; no value if there is none.
   awaitable<std::optional<entry>> look(std::string path) {
     std::optional<entry> found;
     try {
-      const entry one = co_await files_.stat(std::move(path));
+      const entry one = co_await files().stat(std::move(path));
       found = one;
     } catch (const error& failure) {
       if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
     }
     co_return found;
   }
-  boost::json::object entry_answer(const entry& found, std::string_view path) const {
+  boost::json::object entry_answer(const entry& found, const std::string& path) const {
     boost::json::object answer;
-    answer["entry"] = sandbox_.paths().describe(found, path);
+    answer["entry"] = sandbox_.describe(found, path);
     return answer;
   }
 
@@ -95,10 +96,10 @@ class gateway_filesystem_service {
     const std::string given = text_of("path");
     const std::string path = inside(given);
     const std::optional<entry> found = co_await look(path);
+    if (!found) sandbox_.metadata().removed(path);
     if (!found)
-      throw gateway_rpc_failure(
-          connect_code::not_found,
-          "file not found: lstat " + shown(sandbox_.paths().outside(path)) + ": no such file or directory");
+      throw rpc_failure(connect_code::not_found, "file not found: lstat " + shown(sandbox_.paths().outside(path)) +
+                                                     ": no such file or directory");
     co_return entry_answer(*found, path);
   }
 
@@ -113,7 +114,8 @@ class gateway_filesystem_service {
     const std::vector<entry> all = co_await listed(
         path, options, "more than " + std::to_string(most_listed) + " entries; list a directory below, or less deep");
     boost::json::array entries;
-    for (const entry& one : all) entries.push_back(sandbox_.paths().describe(one, joined_path(path, one.path())));
+    for (const entry& one : all)
+      entries.push_back(sandbox_.describe(one, cofferdam::detail::joined_path(path, one.path())));
     boost::json::object answer;
     if (!entries.empty()) answer["entries"] = std::move(entries);
     co_return answer;
@@ -123,12 +125,12 @@ class gateway_filesystem_service {
     const std::string path = inside(text_of("path"));
     std::optional<entry> found = co_await look(path);
     if (found && found->is_directory())
-      throw gateway_rpc_failure(connect_code::already_exists,
-                                "directory already exists: " + shown(sandbox_.paths().outside(path)));
+      throw rpc_failure(connect_code::already_exists,
+                        "directory already exists: " + shown(sandbox_.paths().outside(path)));
     if (found)
-      throw gateway_rpc_failure(connect_code::invalid_argument, "path already exists but it is not a directory: " +
-                                                                    shown(sandbox_.paths().outside(path)));
-    co_await files_.make_directory(path);
+      throw rpc_failure(connect_code::invalid_argument,
+                        "path already exists but it is not a directory: " + shown(sandbox_.paths().outside(path)));
+    co_await files().make_directory(path);
     found = co_await look(path);
     if (!found) throw error(errc::not_found, "make directory: it has gone again");
     co_return entry_answer(*found, path);
@@ -138,15 +140,16 @@ class gateway_filesystem_service {
     const std::string from = inside(text_of("source"));
     const std::string to = inside(text_of("destination"));
     if (from == "." || to == ".")
-      throw gateway_rpc_failure(connect_code::invalid_argument, "the home itself cannot be moved, or be replaced");
+      throw rpc_failure(connect_code::invalid_argument, "the home itself cannot be moved, or be replaced");
     std::optional<entry> found = co_await look(from);
     if (!found)
-      throw gateway_rpc_failure(connect_code::not_found,
-                                "source file not found: rename " + shown(sandbox_.paths().outside(from)) + " " +
-                                    shown(sandbox_.paths().outside(to)) + ": no such file or directory");
+      throw rpc_failure(connect_code::not_found,
+                        "source file not found: rename " + shown(sandbox_.paths().outside(from)) + " " +
+                            shown(sandbox_.paths().outside(to)) + ": no such file or directory");
     const std::size_t slash = to.rfind('/');
-    if (slash != std::string::npos) co_await files_.make_directory(to.substr(0, slash));
-    co_await files_.rename(from, to);
+    if (slash != std::string::npos) co_await files().make_directory(to.substr(0, slash));
+    co_await files().rename(from, to);
+    sandbox_.metadata().moved(from, to);
     found = co_await look(to);
     if (!found) throw error(errc::not_found, "move: it has gone again");
     co_return entry_answer(*found, to);
@@ -154,21 +157,21 @@ class gateway_filesystem_service {
 
   awaitable<void> remove() {
     const std::string path = inside(text_of("path"));
-    if (path == ".") throw gateway_rpc_failure(connect_code::invalid_argument, "the home itself cannot be removed");
+    if (path == ".") throw rpc_failure(connect_code::invalid_argument, "the home itself cannot be removed");
     try {
-      co_await files_.remove(path);
+      co_await files().remove(path);
     } catch (const error& failure) {
       if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
     }
+    sandbox_.metadata().removed(path);
   }
 
-  // ---- watching: by looking again and again ----
+  // ---- watching: by polling ----
   class watching {
    public:
-    watching(gateway_sandbox& sandbox, std::size_t most) : sandbox_(sandbox) {
+    watching(served_sandbox& sandbox, std::size_t most) : sandbox_(sandbox) {
       if (sandbox.watching + sandbox.watchers().size() >= most)
-        throw gateway_rpc_failure(connect_code::resource_exhausted,
-                                  "the sandbox has as many watchers as this gateway allows");
+        throw rpc_failure(connect_code::resource_exhausted, "the sandbox has as many watchers as this gateway allows");
       ++sandbox_.watching;
     }
     watching(const watching&) = delete;
@@ -176,26 +179,26 @@ class gateway_filesystem_service {
     ~watching() { --sandbox_.watching; }
 
    private:
-    gateway_sandbox& sandbox_;
+    served_sandbox& sandbox_;
   };
 
-  awaitable<std::shared_ptr<gateway_watch>> begin_watch() {
+  awaitable<std::shared_ptr<directory_watch>> begin_watch() {
     const std::string path = inside(text_of("path"));
     const std::optional<entry> found = co_await look(path);
     check_directory(found, path, "path ", "path is not a directory: ");
     const bool is_recursive = fields().boolean("recursive").value_or(false);
     const bool with_entries =
         fields().boolean("includeEntry").value_or(fields().boolean("include_entry").value_or(false));
-    const auto made = std::make_shared<gateway_watch>(path, is_recursive, with_entries);
+    const auto made = std::make_shared<directory_watch>(path, is_recursive, with_entries);
     rpc_.forget();
-    co_await sandbox_.looks().take(1, "watch");
-    const allotted turn(sandbox_.looks(), 1);
+    co_await sandbox_.looks().acquire(1, "watch");
+    const cofferdam::detail::held_permits turn(sandbox_.looks(), 1);
     const std::vector<entry> all = co_await watched(*made);
     made->look(all);
     co_return made;
   }
 
-  awaitable<std::vector<entry>> watched(const gateway_watch& watch) {
+  awaitable<std::vector<entry>> watched(const directory_watch& watch) {
     list_options options = list_options().entries(most_watched);
     if (!watch.is_recursive()) options.depth(1);
     std::string sentence =
@@ -203,34 +206,34 @@ class gateway_filesystem_service {
     return listed(watch.path(), options, std::move(sentence));
   }
 
-  /// \param sentence  what is said where there is more than that.
+  /// \param sentence  the error message if there are more entries.
   awaitable<std::vector<entry>> listed(std::string path, list_options options, std::string sentence) {
     options.path_bytes(most_listed_bytes);
     bool is_too_much = false;
     std::vector<entry> all;
     try {
-      all = co_await files_.list(path, options);
+      all = co_await files().list(path, options);
     } catch (const error& failure) {
       if (failure.code() != errc::too_large) throw;
       is_too_much = true;
     }
-    if (is_too_much) throw gateway_rpc_failure(connect_code::resource_exhausted, sentence);
+    if (is_too_much) throw rpc_failure(connect_code::resource_exhausted, sentence);
     co_return all;
   }
 
-  boost::json::object event_object(const gateway_watch& watch, const gateway_file_event& event) const {
+  boost::json::object event_object(const directory_watch& watch, const file_event& event) const {
     boost::json::object object;
-    object["name"] = gateway_json_text(event.name());
+    object["name"] = valid_json_text(event.name());
     object["type"] = event.type();
     if (watch.with_entries() && event.now() != nullptr)
-      object["entry"] = sandbox_.paths().describe(*event.now(), joined_path(watch.path(), event.name()));
+      object["entry"] = sandbox_.describe(*event.now(), cofferdam::detail::joined_path(watch.path(), event.name()));
     return object;
   }
 
-  /// What has happened; everything has gone where the directory has.
-  awaitable<std::vector<gateway_file_event>> changes(std::shared_ptr<gateway_watch> watch) {
-    co_await sandbox_.looks().take(1, "watch");
-    const allotted turn(sandbox_.looks(), 1);
+  /// Returns the changes; all entries count as removed if the directory is gone.
+  awaitable<std::vector<file_event>> changes(std::shared_ptr<directory_watch> watch) {
+    co_await sandbox_.looks().acquire(1, "watch");
+    const cofferdam::detail::held_permits turn(sandbox_.looks(), 1);
     std::vector<entry> all;
     try {
       all = co_await watched(*watch);
@@ -242,44 +245,44 @@ class gateway_filesystem_service {
 
   awaitable<void> watch() {
     const watching mine(sandbox_, rpc_.core()->options().watchers());
-    const std::shared_ptr<gateway_watch> watch = co_await begin_watch();
+    const std::shared_ptr<directory_watch> watch = co_await begin_watch();
     http_call& call = rpc_.call();
     co_await rpc_.begin_stream();
     const std::string begun = connect_message(R"({"start":{}})");
     co_await call.write(begun);
     const std::string alive = connect_message(R"({"keepalive":{}})");
     asio::steady_timer timer(sandbox_.executor());
-    gateway_clock::time_point ping = gateway_clock::now() + rpc_.keepalive();
+    steady_clock::time_point ping = steady_clock::now() + rpc_.keepalive();
     for (;;) {
       timer.expires_after(rpc_.core()->options().watch_interval());
       std::error_code woken;
       co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-      if (sandbox_.now() == gateway_sandbox::state::ended)
+      if (sandbox_.now() == served_sandbox::state::ended)
         throw error(errc::environment_closed, "the sandbox has ended");
-      if (rpc_.due() && gateway_clock::now() >= *rpc_.due()) {
+      if (rpc_.due() && steady_clock::now() >= *rpc_.due()) {
         co_await rpc_.end_stream(connect_code::deadline_exceeded, "context deadline exceeded");
         co_return;
       }
-      const std::vector<gateway_file_event> events = co_await changes(watch);
-      for (const gateway_file_event& event : events) {
+      const std::vector<file_event> events = co_await changes(watch);
+      for (const file_event& event : events) {
         boost::json::object object;
         object["filesystem"] = event_object(*watch, event);
         const std::string text = connect_message(boost::json::serialize(object));
         co_await call.write(text);
-        ping = gateway_clock::now() + rpc_.keepalive();
+        ping = steady_clock::now() + rpc_.keepalive();
       }
-      if (gateway_clock::now() >= ping) {
+      if (steady_clock::now() >= ping) {
         co_await call.write(alive);
-        ping = gateway_clock::now() + rpc_.keepalive();
+        ping = steady_clock::now() + rpc_.keepalive();
       }
     }
   }
 
   awaitable<boost::json::object> create_watcher() {
     const watching mine(sandbox_, rpc_.core()->options().watchers());
-    const std::shared_ptr<gateway_watch> made = co_await begin_watch();
-    const std::string id = "w" + random_characters(20, "abcdefghijklmnopqrstuvwxyz0123456789");
-    if (sandbox_.now() != gateway_sandbox::state::ended) sandbox_.watchers().emplace(id, made);
+    const std::shared_ptr<directory_watch> made = co_await begin_watch();
+    const std::string id = "w" + cofferdam::detail::random_characters(20, "abcdefghijklmnopqrstuvwxyz0123456789");
+    if (sandbox_.now() != served_sandbox::state::ended) sandbox_.watchers().emplace(id, made);
     boost::json::object answer;
     answer["watcherId"] = id;
     co_return answer;
@@ -289,11 +292,11 @@ class gateway_filesystem_service {
     const std::string id = watcher_id();
     const auto found = sandbox_.watchers().find(id);
     if (found == sandbox_.watchers().end()) throw no_watcher(id);
-    const std::shared_ptr<gateway_watch> watch = found->second;
+    const std::shared_ptr<directory_watch> watch = found->second;
     co_await rpc_.take_listing();
-    const std::vector<gateway_file_event> happened = co_await changes(watch);
+    const std::vector<file_event> happened = co_await changes(watch);
     boost::json::array events;
-    for (const gateway_file_event& event : happened) events.push_back(event_object(*watch, event));
+    for (const file_event& event : happened) events.push_back(event_object(*watch, event));
     boost::json::object answer;
     if (!events.empty()) answer["events"] = std::move(events);
     co_return answer;
@@ -302,7 +305,7 @@ class gateway_filesystem_service {
   std::string watcher_id() const {
     return fields().text("watcherId").value_or(fields().text("watcher_id").value_or(std::string()));
   }
-  static gateway_rpc_failure no_watcher(std::string_view id) {
+  static rpc_failure no_watcher(std::string_view id) {
     return {connect_code::not_found, "watcher with id " + one_line(id.substr(0, 64)) + " not found"};
   }
   static std::string shown(std::string_view path) {
@@ -314,15 +317,13 @@ class gateway_filesystem_service {
                        std::string_view no_directory) const {
     const std::string name = shown(sandbox_.paths().outside(path));
     if (!found)
-      throw gateway_rpc_failure(connect_code::not_found, std::string(missing) + name + " not found: lstat " + name +
-                                                             ": no such file or directory");
-    if (!found->is_directory())
-      throw gateway_rpc_failure(connect_code::invalid_argument, std::string(no_directory) + name);
+      throw rpc_failure(connect_code::not_found,
+                        std::string(missing) + name + " not found: lstat " + name + ": no such file or directory");
+    if (!found->is_directory()) throw rpc_failure(connect_code::invalid_argument, std::string(no_directory) + name);
   }
 
-  gateway_rpc& rpc_;
-  gateway_sandbox& sandbox_;
-  any_environment& files_;
+  rpc_call& rpc_;
+  served_sandbox& sandbox_;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail

@@ -22,12 +22,12 @@
 #include <system_error>
 #include <utility>
 
-// What E2B's code interpreter says of a run: JSON, one object a line. Sans-I/O.
+// Formats a run for the protocol of E2B's code interpreter: JSON, one object per line. Sans-I/O.
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// JSON in ASCII. E2B's JavaScript SDK decodes each piece that arrives by itself, so that any other character which two
-/// of them share is lost.
+/// Returns JSON in ASCII. E2B's JavaScript SDK decodes each received piece separately, so any other character that is
+/// split between two pieces would be lost.
 inline std::string ascii_json(const boost::json::value& value) {
   const std::string text = boost::json::serialize(value);
   std::string ascii;
@@ -56,7 +56,7 @@ inline std::string interpreter_line(const boost::json::object& object) { return 
 
 inline std::string interpreter_line(std::string_view type) {
   boost::json::object object;
-  object["type"] = json_view(type);
+  object["type"] = cofferdam::detail::json_view(type);
   return interpreter_line(object);
 }
 
@@ -67,11 +67,11 @@ inline std::string interpreter_count_line(std::int64_t count) {
   return interpreter_line(object);
 }
 
-/// \param name,value,traceback  the guest's words, or ours; not at any length.
+/// \param name,value,traceback  texts of the guest or of this library; cut to a maximum length.
 inline std::string interpreter_error_line(std::string_view name, std::string_view value, std::string_view traceback) {
   const auto some = [](std::string_view text) {
     constexpr std::size_t most = std::size_t{128} * 1024;
-    return gateway_json_text(text.size() > most ? without_cut_end(text.substr(0, most)) : text);
+    return valid_json_text(text.size() > most ? without_cut_end(text.substr(0, most)) : text);
   };
   boost::json::object object;
   object["type"] = "error";
@@ -81,7 +81,7 @@ inline std::string interpreter_error_line(std::string_view name, std::string_vie
   return interpreter_line(object);
 }
 
-/// The member of a result line that a form goes by; empty where E2B has none for it.
+/// Returns the member of a result line for a form; empty if E2B has none.
 inline std::string_view interpreter_form(std::string_view mime) noexcept {
   constexpr std::pair<std::string_view, std::string_view> known[] = {
       {"text/plain", "text"},
@@ -102,38 +102,39 @@ inline std::string_view interpreter_form(std::string_view mime) noexcept {
   return {};
 }
 
-/// The same for a whole display. A form that should be JSON and is none goes as text.
+/// Makes a result line for a whole display. A form that should be JSON and is not is sent as text.
 inline std::string interpreter_result_line(const display_output& shown) {
   boost::json::object object;
   object["type"] = "result";
   boost::json::object extra;
   for (const auto& [mime, content] : shown.forms()) {
     const std::string_view name = interpreter_form(mime);
-    boost::json::value value = gateway_json_text(content);
+    boost::json::value value = valid_json_text(content);
     if (mime.ends_with("json")) {
       std::error_code broken;
-      boost::json::value parsed = parse_untrusted_json(content, broken);
+      boost::json::value parsed = cofferdam::detail::parse_untrusted_json(content, broken);
       if (!broken) value = std::move(parsed);
     }
     const bool is_quoted = name == "text" && content.size() > 1 && content.front() == content.back() &&
                            (content.front() == '\'' || content.front() == '"');
-    if (is_quoted) value = gateway_json_text(std::string_view(content).substr(1, content.size() - 2));
+    if (is_quoted) value = valid_json_text(std::string_view(content).substr(1, content.size() - 2));
     if (name.empty())
-      extra[gateway_json_text(mime)] = std::move(value);
+      extra[valid_json_text(mime)] = std::move(value);
     else
-      object[json_view(name)] = std::move(value);
+      object[cofferdam::detail::json_view(name)] = std::move(value);
   }
   object["extra"] = std::move(extra);
   object["is_main_result"] = shown.is_value();
   return interpreter_line(object);
 }
 
-/// One output of a run as lines, which are whole characters.
+/// Splits an output of a run into lines of whole characters.
 class interpreter_output {
  public:
   explicit interpreter_output(std::string_view type) noexcept : type_(type) {}
 
-  /// What comes next. \return  a line, or nothing.
+  /// Adds output.
+  /// \return  a line, or an empty text.
   std::string take(bytes_view piece) {
     told_ += piece.size();
     held_ += as_text(piece);
@@ -142,7 +143,7 @@ class interpreter_output {
     held_.erase(0, whole);
     return said;
   }
-  /// What was not told before of all that was kept.
+  /// Returns the kept output that was not sent before.
   std::string finish(const captured& all) {
     const bytes_view head(all.head());
     held_ += as_text(head.subspan(told_ < head.size() ? told_ : head.size()));
@@ -157,9 +158,9 @@ class interpreter_output {
   std::string line(std::string_view text) const {
     if (text.empty()) return {};
     boost::json::object object;
-    object["type"] = json_view(type_);
-    object["text"] = gateway_json_text(text);
-    object["timestamp"] = gateway_time(std::chrono::system_clock::now());
+    object["type"] = cofferdam::detail::json_view(type_);
+    object["text"] = valid_json_text(text);
+    object["timestamp"] = timestamp(std::chrono::system_clock::now());
     return interpreter_line(object);
   }
 
@@ -168,4 +169,4 @@ class interpreter_output {
   std::size_t told_ = 0;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail

@@ -5,15 +5,13 @@
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/code/python.hpp>
-#include <cofferdam/core/allotment.hpp>
+#include <cofferdam/core/async_event.hpp>
+#include <cofferdam/core/async_semaphore.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/interpreter_lines.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -24,16 +22,15 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// Bytes that all sandboxes' code interpreters hold for their clients together, or one sandbox's part of them.
+/// The bytes that the code interpreters of all sandboxes hold for their clients, or one sandbox's part of them.
 class interpreter_memory {
  public:
   explicit interpreter_memory(std::size_t most) noexcept : most_(most), left_(most) {}
-  /// A part: a quarter, but room for one request.
+  /// A sandbox's part: a quarter, but at least room for one request.
   interpreter_memory(std::shared_ptr<interpreter_memory> all, std::size_t request) noexcept
       : all_(std::move(all)), most_(std::min(all_->most_, std::max(all_->most_ / 4, request))), left_(most_) {}
 
@@ -54,7 +51,7 @@ class interpreter_memory {
   std::size_t left_;
 };
 
-/// Some of it, given back at the end.
+/// A part of the memory, which the destructor returns.
 class interpreter_share {
  public:
   interpreter_share() = default;
@@ -89,7 +86,7 @@ class interpreter_share {
   std::size_t size_ = 0;
 };
 
-/// What a code interpreter was told.
+/// The settings of a code interpreter.
 class interpreter_settings {
  public:
   python runner;
@@ -103,7 +100,7 @@ class interpreter_settings {
   std::shared_ptr<interpreter_memory> memory = std::make_shared<interpreter_memory>(std::size_t{256} * 1024 * 1024);
 };
 
-/// A context as clients know it; the runner has another for each time that it is started anew.
+/// A context with the client's id; the runner's context is replaced after each restart.
 class interpreter_context {
  public:
   interpreter_context(const asio::any_io_executor& executor, std::string name, std::string where)
@@ -114,22 +111,22 @@ class interpreter_context {
   std::int64_t count = 0;       // runs
   std::uint64_t restarts = 0;
   bool is_removed = false;
-  allotment turn;
+  cofferdam::detail::async_semaphore turn;
 
   std::string name() const { return id + "." + std::to_string(restarts); }
 };
 
-/// A run that is under way: one coroutine runs the code and pushes lines, another writes them to the client.
+/// A run under way: one coroutine runs the code and queues lines, another sends them to the client.
 class interpreter_run {
  public:
-  /// \param memory  its sandbox's.
+  /// \param memory  the memory of its sandbox.
   interpreter_run(const asio::any_io_executor& executor, const interpreter_settings& settings,
                   std::shared_ptr<interpreter_memory> memory, std::shared_ptr<interpreter_context> where,
                   code_request what)
       : context(std::move(where)),
         request(std::move(what)),
         share_(std::move(memory)),
-        timer_(executor, std::chrono::steady_clock::time_point::max()),
+        changed_(executor),
         results_left_(settings.results) {}
 
   std::shared_ptr<interpreter_context> context;
@@ -138,20 +135,13 @@ class interpreter_run {
   bool is_over = false;
   std::exception_ptr failure;
 
-  /// Until something is new, or `limit`, or cancellation, which throws at the coroutine's next step. One waits at a time.
-  awaitable<void> until_changed(std::chrono::steady_clock::time_point limit) {
-    if (timer_.expiry() != limit) timer_.expires_at(limit);
-    std::error_code woken;
-    co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  /// Waits for a change, until `limit`, or for a cancellation, which throws at the coroutine's next step.
+  awaitable<void> until_changed(std::chrono::steady_clock::time_point limit = cofferdam::detail::async_event::never) {
+    co_await changed_.wait(limit);
   }
-  void change() noexcept {
-    try {
-      timer_.cancel();
-    } catch (const std::system_error&) {  // then nobody waits
-    }
-  }
+  void change() noexcept { changed_.notify(); }
 
-  /// A line that always finds room.
+  /// Queues a line, without a limit.
   void say(std::string line) {
     if (line.empty()) return;
     lines_.emplace_back(std::move(line), 0);
@@ -167,7 +157,7 @@ class interpreter_run {
     results_left_ -= line.size();
     offer(std::move(line));
   }
-  /// All that is known only at the end.
+  /// Queues everything that is known only at the end.
   void conclude(const code_result& result, std::uint64_t restarts) {
     offer(out_.finish(result.out()));
     offer(err_.finish(result.err()));
@@ -191,7 +181,7 @@ class interpreter_run {
   void end() { say(interpreter_line("end_of_execution")); }
 
   bool has_lines() const noexcept { return !lines_.empty(); }
-  /// Some lines, together; they count until `written`.
+  /// Takes some lines; they count against the memory until `written`.
   std::string take_lines() {
     constexpr std::size_t enough = std::size_t{64} * 1024;
     std::string text;
@@ -217,13 +207,13 @@ class interpreter_run {
   }
 
   interpreter_share share_;
-  asio::steady_timer timer_;
+  cofferdam::detail::async_event changed_;
   std::size_t results_left_;
   interpreter_output out_{"stdout"};
   interpreter_output err_{"stderr"};
-  std::deque<std::pair<std::string, std::size_t>> lines_;  // and how much of the share each has
+  std::deque<std::pair<std::string, std::size_t>> lines_;  // each with its size in the share
   std::size_t writing_ = 0;
   bool is_cut_ = false;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail

@@ -6,14 +6,15 @@
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/code/code_runner.hpp>
 #include <cofferdam/code/python.hpp>
-#include <cofferdam/core/allotment.hpp>
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_semaphore.hpp>
 #include <cofferdam/core/borrowed_environment.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/shielded.hpp>
+#include <cofferdam/core/with_cleanup.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
 #include <cofferdam/net/untrusted_json.hpp>
@@ -50,12 +51,12 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
 /// The code interpreter of one sandbox.
-class interpreter_service final : public e2b_port_service {
+class interpreter_service final : public e2b_gateway::port_service {
  public:
-  interpreter_service(any_environment& environment, const e2b_sandbox_facts& facts,
+  interpreter_service(any_environment& environment, const e2b_gateway::sandbox_facts& facts,
                       std::shared_ptr<const interpreter_settings> settings)
       : environment_(environment),
         facts_(facts),
@@ -66,24 +67,24 @@ class interpreter_service final : public e2b_port_service {
   awaitable<void> serve(http_call& call) override {
     if (!starting_) {
       executor_ = co_await asio::this_coro::executor;
-      starting_ = std::make_unique<allotment>(executor_, 1);
+      starting_ = std::make_unique<cofferdam::detail::async_semaphore>(executor_, 1);
     }
     std::optional<http_reply> reply;
     try {
       http_reply answered = co_await answer(call);
       reply = std::move(answered);
-    } catch (const gateway_refusal& refusal) {
-      reply = gateway_text_reply(refusal.status(), refusal.what());
+    } catch (const http_refusal& refusal) {
+      reply = text_reply(refusal.status(), refusal.what());
     } catch (const schema_failure& failure) {
-      reply = gateway_json_reply(422, failure.detail());
+      reply = json_reply(422, failure.detail());
     } catch (const error& failure) {
-      if (call.replied() || gateway_is_connection(failure)) throw;
+      if (call.replied() || is_connection_failure(failure)) throw;
       if (failure.code() == errc::unsupported) {
-        reply = gateway_text_reply(501, failure.what());
+        reply = text_reply(501, failure.what());
       } else if (failure.code() == errc::outside_workspace || failure.code() == errc::invalid_argument) {
-        reply = gateway_text_reply(400, failure.what());
+        reply = text_reply(400, failure.what());
       } else if (failure.code() == errc::provider_failed) {
-        reply = gateway_text_reply(500, printable(failure.what()));
+        reply = text_reply(500, printable(failure.what()));
       } else {
         throw;
       }
@@ -101,7 +102,7 @@ class interpreter_service final : public e2b_port_service {
   using context_pointer = std::shared_ptr<interpreter_context>;
   using run_pointer = std::shared_ptr<interpreter_run>;
 
-  /// A body that is not what it should be; answered as FastAPI does, which E2B's own is made with.
+  /// An invalid body. The reply has FastAPI's format, because E2B's server uses FastAPI.
   class schema_failure : public std::exception {
    public:
     schema_failure(std::string member, std::string why) : member_(std::move(member)), why_(std::move(why)) {}
@@ -109,11 +110,11 @@ class interpreter_service final : public e2b_port_service {
     boost::json::object detail() const {
       boost::json::array where;
       where.emplace_back("body");
-      if (!member_.empty()) where.emplace_back(json_view(member_));
+      if (!member_.empty()) where.emplace_back(cofferdam::detail::json_view(member_));
       boost::json::object one;
       one["type"] = "value_error";
       one["loc"] = std::move(where);
-      one["msg"] = json_view(why_);
+      one["msg"] = cofferdam::detail::json_view(why_);
       boost::json::array all;
       all.emplace_back(std::move(one));
       boost::json::object object;
@@ -133,11 +134,11 @@ class interpreter_service final : public e2b_port_service {
   }
   static http_reply said(int status, std::string_view text) {
     boost::json::object object;
-    object["detail"] = json_view(text);
-    return gateway_json_reply(status, object);
+    object["detail"] = cofferdam::detail::json_view(text);
+    return json_reply(status, object);
   }
 
-  /// An answer, or one that is sent already.
+  /// Handles a request, and returns the reply unless it was sent already.
   awaitable<http_reply> answer(http_call& call) {
     const std::string path(call.path());
     const bool is_get = call.method() == "GET";
@@ -146,22 +147,22 @@ class interpreter_service final : public e2b_port_service {
     constexpr std::string_view restart = "/restart";
     http_reply reply = said(405, "Method Not Allowed");
     if (path == "/health") {
-      if (is_get) reply = gateway_json_reply(200, "OK");
+      if (is_get) reply = json_reply(200, "OK");
     } else if (path == "/execute") {
       if (is_post) co_await execute(call);
     } else if (path == "/contexts") {
-      if (is_get) reply = gateway_json_reply(200, list());
+      if (is_get) reply = json_reply(200, list());
       if (is_post) {
         boost::json::object made = co_await make_context(call);
-        reply = gateway_json_reply(200, made);
+        reply = json_reply(200, made);
       }
     } else if (path.starts_with(contexts)) {
       std::string id = path.substr(contexts.size());
       const bool restarts = id.ends_with(restart);
       if (restarts) id.resize(id.size() - restart.size());
       if (call.method() == (restarts ? "POST" : "DELETE")) {
-        co_await end_context(gateway_form_decode(id), restarts);
-        reply = gateway_json_reply(200, nullptr);
+        co_await end_context(form_decode(id), restarts);
+        reply = json_reply(200, nullptr);
       }
     } else {
       reply = said(404, "Not Found");
@@ -171,30 +172,30 @@ class interpreter_service final : public e2b_port_service {
 
   // ---- requests ----
 
-  /// \param share  counts the body as it comes. \param body  both are kept by the caller until this completes.
+  /// \param share  counts the body while it arrives.
+  /// \param body  both are kept by the caller until this completes.
   awaitable<void> read_body(http_call& call, interpreter_share& share, bytes& body) {
     call.body_limit(settings_->request);
     std::array<std::byte, 16 * 1024> piece;
     for (;;) {
       const std::size_t count = co_await call.read_some(piece);
       if (count == 0) break;
-      if (!share.take(count))
-        throw gateway_refusal(503, "The gateway has no memory for another request; try again later");
+      if (!share.take(count)) throw http_refusal(503, "The gateway has no memory for another request; try again later");
       body.insert(body.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(count));
     }
   }
-  /// \param share  has the body's size then.
+  /// \param share  has counted the body's size afterwards.
   awaitable<boost::json::object> read(http_call& call, interpreter_share& share) {
     bytes body;
-    co_await gateway_in_time(executor_, settings_->request_time, read_body(call, share, body));
+    co_await in_time(executor_, settings_->request_time, read_body(call, share, body));
     std::error_code broken;
-    boost::json::value value = parse_untrusted_json(as_text(body), broken);
+    boost::json::value value = cofferdam::detail::parse_untrusted_json(as_text(body), broken);
     if (broken) throw schema_failure("", "JSON decode error");
     if (!value.is_object()) throw schema_failure("", "Input should be a valid dictionary");
     co_return std::move(value.get_object());
   }
 
-  /// Nothing where it is absent or null.
+  /// Returns no value if it is absent or null.
   static std::optional<std::string> text(const boost::json::object& object, const char* name) {
     const boost::json::value* const found = object.if_contains(name);
     if (found == nullptr || found->is_null()) return std::nullopt;
@@ -204,10 +205,10 @@ class interpreter_service final : public e2b_port_service {
 
   static void check_language(const std::optional<std::string>& wanted) {
     std::string name = wanted.value_or("");
-    for (char& c : name) c = lowered(c);
+    for (char& c : name) c = cofferdam::detail::lowered(c);
     if (name.empty() || name == "python") return;
-    throw gateway_refusal(500, "Failed to create context: there is no kernel for the language '" +
-                                   one_line(wanted->substr(0, 64)) + "' here; it is python only");
+    throw http_refusal(500, "Failed to create context: there is no kernel for the language '" +
+                                one_line(wanted->substr(0, 64)) + "' here; it is python only");
   }
 
   static code_request request_of(const boost::json::object& object, const interpreter_settings& settings) {
@@ -232,7 +233,7 @@ class interpreter_service final : public e2b_port_service {
     boost::json::object object;
     object["id"] = one.id;
     object["language"] = "python";
-    object["cwd"] = gateway_json_text(paths_.outside(one.directory));
+    object["cwd"] = valid_json_text(paths_.outside(one.directory));
     return object;
   }
   boost::json::array list() {
@@ -244,12 +245,12 @@ class interpreter_service final : public e2b_port_service {
 
   context_pointer add_context(std::string directory) {
     if (contexts_.size() >= settings_->contexts)
-      throw gateway_refusal(429, "There are " + std::to_string(contexts_.size()) + " contexts, and no more are given");
-    const std::string id = random_digits(32);
+      throw http_refusal(429, "There are " + std::to_string(contexts_.size()) + " contexts, and no more are given");
+    const std::string id = cofferdam::detail::random_digits(32);
     contexts_.push_back(std::make_shared<interpreter_context>(executor_, id, std::move(directory)));
     return contexts_.back();
   }
-  /// The one that is used where none is named.
+  /// Returns the default context.
   context_pointer usual_context() {
     if (!usual_ || usual_->is_removed) usual_ = add_context(".");
     return usual_;
@@ -257,7 +258,7 @@ class interpreter_service final : public e2b_port_service {
   context_pointer find(const std::string& id) const {
     for (const context_pointer& one : contexts_)
       if (one->id == id) return one;
-    throw gateway_refusal(404, "Context " + one_line(id.substr(0, 128)) + " not found");
+    throw http_refusal(404, "Context " + one_line(id.substr(0, 128)) + " not found");
   }
   void forget(const context_pointer& one) {
     one->is_removed = true;
@@ -284,7 +285,7 @@ class interpreter_service final : public e2b_port_service {
     }
     if (!is_there) forget(one);
     if (failure) std::rethrow_exception(failure);
-    if (!is_there) throw gateway_refusal(500, "Failed to set working directory");
+    if (!is_there) throw http_refusal(500, "Failed to set working directory");
     co_return described(*one);
   }
 
@@ -297,28 +298,19 @@ class interpreter_service final : public e2b_port_service {
       forget(one);
     one->count = 0;
     if (!runner_) co_return;
-    dropping work(*runner_, name);
-    co_await shielded(std::move(work));
+    const auto drops = [&] { return drop(*runner_, name); };
+    co_await cofferdam::detail::shielded(drops);
   }
 
-  /// Ends a context of the runner's, whoever is cancelled.
-  class dropping {
-   public:
-    dropping(runner& of, std::string name) : of_(&of), name_(std::move(name)) {}
-    awaitable<void> operator()() { return drop(*of_, name_); }
-
-   private:
-    static awaitable<void> drop(runner& of, std::string name) { co_await of.end_context(std::move(name)); }
-    runner* of_;
-    std::string name_;
-  };
+  /// Ends a context of the runner.
+  static awaitable<void> drop(runner& of, std::string name) { co_await of.end_context(std::move(name)); }
 
   // ---- code ----
 
   awaitable<void> start_runner() {
     if (runner_) co_return;
-    co_await starting_->take(1, "the code interpreter");
-    const allotted turn(*starting_, 1);
+    co_await starting_->acquire(1, "the code interpreter");
+    const cofferdam::detail::held_permits turn(*starting_, 1);
     if (runner_) co_return;
     python options = settings_->runner;
     options = std::move(options).working_directory(".").track_files(0);
@@ -330,7 +322,8 @@ class interpreter_service final : public e2b_port_service {
     runner_.emplace(std::move(opened));
   }
 
-  /// Makes the runner's context where there is none, or none any more. \return  false where its directory is not there.
+  /// Makes the runner's context if it does not exist (any more).
+  /// \return  false if its directory does not exist.
   awaitable<bool> prepare(context_pointer one) {
     const std::vector<std::string> living = co_await runner_->contexts();
     if (std::find(living.begin(), living.end(), one->name()) != living.end()) co_return true;
@@ -342,24 +335,19 @@ class interpreter_service final : public e2b_port_service {
         "sys.path[-1] = os.getcwd()\n"
         "del os, sys, cofferdam_directory\n");
     enter.context(one->name()).timeout(std::chrono::seconds(30));
-    enter.variable("cofferdam_directory", boost::json::value(gateway_json_text(one->directory)));
+    enter.variable("cofferdam_directory", boost::json::value(valid_json_text(one->directory)));
     const std::string name = one->name();
-    std::exception_ptr failure;
     bool is_there = false;
-    try {
+    const auto enters = [&]() -> awaitable<void> {
       code_result result = co_await runner_->run_code(std::move(enter));
       is_there = result.success();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    if (is_there) co_return true;
-    const bool throws = co_await asio::this_coro::throw_if_cancelled();
-    co_await asio::this_coro::throw_if_cancelled(false);
-    dropping work(*runner_, name);
-    co_await shielded(std::move(work));
-    co_await asio::this_coro::throw_if_cancelled(throws);
-    if (failure) std::rethrow_exception(failure);
-    co_return false;
+    };
+    const auto drops = [&]() -> awaitable<void> {
+      if (is_there) return {};
+      return drop(*runner_, name);
+    };
+    co_await cofferdam::detail::with_cleanup(enters, drops);
+    co_return is_there;
   }
 
   class counted {
@@ -373,21 +361,11 @@ class interpreter_service final : public e2b_port_service {
     std::size_t& number_;
   };
 
-  static gateway_refusal too_many() { return {429, "Too many executions wait in this sandbox"}; }
+  static http_refusal too_many() { return {429, "Too many executions wait in this sandbox"}; }
 
-  /// Waits for a run's end, whoever is cancelled.
-  class joining {
-   public:
-    explicit joining(run_pointer one) : one_(std::move(one)) {}
-    awaitable<void> operator()() { return until_over(one_); }
-
-   private:
-    static awaitable<void> until_over(run_pointer one) {
-      const auto never = std::chrono::steady_clock::time_point::max();
-      while (!one->is_over) co_await one->until_changed(never);
-    }
-    run_pointer one_;
-  };
+  static awaitable<void> until_over(run_pointer one) {
+    while (!one->is_over) co_await one->until_changed();
+  }
 
   awaitable<void> execute(http_call& call) {
     if (runs_ >= settings_->runs) throw too_many();
@@ -402,40 +380,36 @@ class interpreter_service final : public e2b_port_service {
       id = text(object, "context_id");
       language = text(object, "language");
     }
-    if (id && language) throw gateway_refusal(400, "Only one of context_id or language can be provided");
+    if (id && language) throw http_refusal(400, "Only one of context_id or language can be provided");
     check_language(language);
     const context_pointer where = id && *id != "default" ? find(*id) : usual_context();
     co_await start_runner();
     const auto one = std::make_shared<interpreter_run>(executor_, *settings_, memory_, where, std::move(request));
-    auto over = [one](std::exception_ptr failure) {
-      one->failure = std::move(failure);
-      one->is_over = true;
-      one->change();
-    };
-    asio::co_spawn(executor_, run(one), asio::bind_cancellation_slot(one->cancel.slot(), std::move(over)));
-    std::exception_ptr failure;
-    try {
+    bool is_begun = false;
+    const auto runs = [&]() -> awaitable<void> {
+      auto over = [one](std::exception_ptr failure) {
+        one->failure = std::move(failure);
+        one->is_over = true;
+        one->change();
+      };
+      asio::co_spawn(executor_, run(one), asio::bind_cancellation_slot(one->cancel.slot(), std::move(over)));
+      is_begun = true;
       co_await stream(call, one);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    if (!one->is_over) {  // the client has gone, or the sandbox ends
-      const bool throws = co_await asio::this_coro::throw_if_cancelled();
-      co_await asio::this_coro::throw_if_cancelled(false);
+    };
+    const auto ends = [&one, &is_begun]() -> awaitable<void> {
+      if (one->is_over || !is_begun) return {};  // otherwise the client has disconnected, or the sandbox ends
       one->cancel.emit(asio::cancellation_type::terminal);
-      joining work(one);
-      co_await shielded(std::move(work));
-      co_await asio::this_coro::throw_if_cancelled(throws);
-    }
-    if (failure) std::rethrow_exception(failure);
+      return until_over(one);
+    };
+    co_await cofferdam::detail::with_cleanup(runs, ends);
     if (one->failure) std::rethrow_exception(one->failure);
   }
 
-  /// Runs the code when it is its turn, and says what becomes of it.
+  /// Runs the code when it is its turn, and reports the outcome.
   awaitable<void> run(run_pointer one) {
     const context_pointer where = one->context;
-    co_await where->turn.take(1, "execute");
-    const allotted turn(where->turn, 1);
+    co_await where->turn.acquire(1, "execute");
+    const cofferdam::detail::held_permits turn(where->turn, 1);
     const std::uint64_t restarts = where->restarts;
     bool is_there = where->is_removed;
     if (!is_there) {
@@ -462,10 +436,10 @@ class interpreter_service final : public e2b_port_service {
     one->conclude(result, restarts);
     one->end();
     const bool is_left = where->is_removed || where->restarts != restarts;
-    if (is_left) co_await runner_->end_context(name);  // were it made anew in the meantime, it would never end
+    if (is_left) co_await runner_->end_context(name);  // a new context with this name would otherwise never be ended
   }
 
-  /// Writes a run's lines, and that it goes on where it is silent.
+  /// Sends a run's lines, and keep-alive messages.
   awaitable<void> stream(http_call& call, run_pointer one) {
     co_await call.begin(http_reply(200));
     for (;;) {
@@ -483,16 +457,16 @@ class interpreter_service final : public e2b_port_service {
   }
 
   any_environment& environment_;
-  e2b_sandbox_facts facts_;
+  e2b_gateway::sandbox_facts facts_;
   std::shared_ptr<const interpreter_settings> settings_;
   std::shared_ptr<interpreter_memory> memory_;
-  gateway_paths paths_;
+  guest_paths paths_;
   asio::any_io_executor executor_;
-  std::unique_ptr<allotment> starting_;
+  std::unique_ptr<cofferdam::detail::async_semaphore> starting_;
   std::optional<runner> runner_;
   std::vector<context_pointer> contexts_;
   context_pointer usual_;
   std::size_t runs_ = 0;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail

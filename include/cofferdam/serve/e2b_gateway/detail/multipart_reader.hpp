@@ -13,9 +13,9 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// Takes a body of `multipart/form-data` apart. Sans-I/O; holds at most one part's head, or one delimiter.
+/// A parser of `multipart/form-data`. Sans-I/O; holds at most one part's head, or one delimiter.
 ///
 /// ```
 /// body      = [preamble] "--" boundary *blank CRLF part *(delimiter *blank CRLF part) delimiter "--" epilogue
@@ -23,7 +23,7 @@ namespace cofferdam::inline v0::detail {
 /// delimiter = CRLF "--" boundary
 /// ```
 /// \par Source  RFC 2046, 5.1.1; RFC 7578.
-class gateway_multipart_reader {
+class multipart_reader {
  public:
   enum class event {
     more,     ///< feed more
@@ -35,19 +35,20 @@ class gateway_multipart_reader {
   static constexpr std::size_t longest_head = 16 * 1024;
 
   /// \param boundary  1 to 70 characters.
-  explicit gateway_multipart_reader(std::string boundary) : delimiter_("\r\n--" + std::move(boundary)) {}
+  explicit multipart_reader(std::string boundary) : delimiter_("\r\n--" + std::move(boundary)) {}
 
-  /// What `Content-Type` says about the boundary; nothing where it says none that may be.
+  /// Returns the boundary in `Content-Type`; no value if there is no valid one.
   static std::optional<std::string> boundary_of(std::string_view type) {
     const auto value = parameter(type, "boundary");
-    if (!value || value->empty() || value->size() > 70 || !is_field_text(*value)) return std::nullopt;
+    if (!value || value->empty() || value->size() > 70 || !cofferdam::detail::is_field_text(*value))
+      return std::nullopt;
     return value;
   }
 
-  /// What came next.
+  /// Adds input.
   void feed(std::string_view text) { input_ += text; }
 
-  /// \throws error{errc::io_error} with net_errc::malformed for what is no such body.
+  /// \throws error{errc::io_error} with net_errc::malformed for an invalid body.
   event next() {
     input_.erase(0, std::exchange(done_, 0));
     switch (state_) {
@@ -62,17 +63,17 @@ class gateway_multipart_reader {
 
   const std::string& name() const noexcept { return name_; }
   const std::optional<std::string>& file_name() const noexcept { return file_name_; }
-  /// Until the next call.
+  /// Valid until the next call.
   std::string_view content() const noexcept { return std::string_view(input_).substr(0, done_); }
   bool ended() const noexcept { return state_ == state::end; }
 
-  /// A parameter of a field's value: `; name="value"`, with `\` before a quote or itself.
+  /// Returns a parameter of a field's value: `; name="value"`, with `\` before a quote or itself.
   static std::optional<std::string> parameter(std::string_view value, std::string_view wanted) {
     std::size_t at = value.find(';');
     while (at < value.size()) {
       const std::size_t equals = value.find('=', at);
       if (equals == std::string_view::npos) return std::nullopt;
-      const std::string_view name = without_blanks(value.substr(at + 1, equals - at - 1));
+      const std::string_view name = cofferdam::detail::without_blanks(value.substr(at + 1, equals - at - 1));
       std::string text;
       at = equals + 1;
       if (at < value.size() && value[at] == '"') {
@@ -85,10 +86,10 @@ class gateway_multipart_reader {
         at = std::min(value.find(';', at), value.size());
       } else {
         const std::size_t end = std::min(value.find(';', at), value.size());
-        text = without_blanks(value.substr(at, end - at));
+        text = cofferdam::detail::without_blanks(value.substr(at, end - at));
         at = end;
       }
-      if (same_ignoring_case(name, wanted)) return text;
+      if (cofferdam::detail::same_ignoring_case(name, wanted)) return text;
     }
     return std::nullopt;
   }
@@ -100,7 +101,7 @@ class gateway_multipart_reader {
     return {errc::io_error, "multipart/form-data: " + what, net_errc::malformed};
   }
 
-  /// The first delimiter stands at the beginning, or behind a line's end.
+  /// Finds the first delimiter, at the beginning or after a line end.
   event next_delimiter() {
     const std::string_view first = std::string_view(delimiter_).substr(2);
     if (input_.size() < first.size()) return event::more;
@@ -130,9 +131,9 @@ class gateway_multipart_reader {
       if (input_.size() > 256) throw malformed("a boundary is not followed by a line's end");
       return event::more;
     }
-    if (!without_blanks(std::string_view(input_).substr(0, end)).empty())
+    if (!cofferdam::detail::without_blanks(std::string_view(input_).substr(0, end)).empty())
       throw malformed("a boundary is not followed by a line's end");
-    // The line's end stays: a head without fields is nothing but another one.
+    // The line end stays: a head without fields is only another line end.
     input_.erase(0, end);
     state_ = state::head;
     return next_head();
@@ -153,7 +154,7 @@ class gateway_multipart_reader {
       head.remove_prefix(line.size());
       const std::size_t colon = line.find(':');
       if (colon == std::string_view::npos) throw malformed("a line of a part's head is no field");
-      if (!same_ignoring_case(line.substr(0, colon), "Content-Disposition")) continue;
+      if (!cofferdam::detail::same_ignoring_case(line.substr(0, colon), "Content-Disposition")) continue;
       const std::string_view value = line.substr(colon + 1);
       name_ = parameter(value, "name").value_or(std::string());
       file_name_ = parameter(value, "filename");
@@ -170,7 +171,7 @@ class gateway_multipart_reader {
       state_ = state::after_delimiter;
       return event::part_end;
     }
-    // What may be the beginning of a delimiter stays.
+    // Bytes that may be the beginning of a delimiter stay in the buffer.
     const std::size_t kept = delimiter_.size() - 1;
     if (found == std::string::npos && input_.size() <= kept) return event::more;
     done_ = found == std::string::npos ? input_.size() - kept : found;
@@ -185,4 +186,4 @@ class gateway_multipart_reader {
   std::optional<std::string> file_name_;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail

@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/core/entry.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/core/utf8.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 
@@ -16,32 +16,32 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// Text that is safe to put into JSON: file names, and what guests print, need not be UTF-8.
-inline boost::json::string gateway_json_text(std::string_view raw) {
+/// Returns text that is valid in JSON: file names and guests' output need not be UTF-8.
+inline boost::json::string valid_json_text(std::string_view raw) {
   std::string text;
   append_repaired_utf8(text, raw);
   return boost::json::string(text.data(), text.size());
 }
 
 /// Translates between the paths that clients use, absolute or below their home, and those of the workspace. Lexical.
-class gateway_paths {
+class guest_paths {
  public:
-  /// \param home       what stands for the workspace.
-  /// \param workspace  how the commands in it see it, where that is known; as good as `home`.
-  gateway_paths(std::string home, std::string workspace) : home_(std::move(home)), workspace_(std::move(workspace)) {}
+  /// \param home       the clients' path of the workspace.
+  /// \param workspace  its path inside commands, if known; accepted like `home`.
+  guest_paths(std::string home, std::string workspace) : home_(std::move(home)), workspace_(std::move(workspace)) {}
 
   /// \param  path  `~`, `~/x`, relative to the home, or absolute; `..` is resolved as text. Empty: the home.
   /// \return       as `workspace_path_or_root`.
-  /// \throws       error{errc::outside_workspace} for what does not lie in the home; error{errc::invalid_argument}.
+  /// \throws       error{errc::outside_workspace} for a path outside of the home; error{errc::invalid_argument}.
   std::string inside(std::string_view path) const {
     std::string_view rest = path;
     if (rest.starts_with('~')) {
       rest.remove_prefix(1);
       if (!rest.empty() && rest.front() != '/')
-        throw error(errc::invalid_argument,
-                    "path " + shown_path(path) + ": other users' homes are not looked up; use an absolute path");
+        throw error(errc::invalid_argument, "path " + cofferdam::detail::shown_path(path) +
+                                                ": other users' homes are not looked up; use an absolute path");
       while (rest.starts_with('/')) rest.remove_prefix(1);
     }
     std::string absolute;
@@ -52,11 +52,11 @@ class gateway_paths {
       if (absolute.size() > root.size() + 1 && absolute.starts_with(root) && absolute[root.size()] == '/')
         return workspace_path_or_root(std::string_view(absolute).substr(root.size() + 1));
     }
-    throw error(errc::outside_workspace, "path " + shown_path(path) + " is outside of " + home_ +
+    throw error(errc::outside_workspace, "path " + cofferdam::detail::shown_path(path) + " is outside of " + home_ +
                                              ", which is all that a sandbox behind this gateway offers");
   }
 
-  /// How clients see a path of the workspace.
+  /// Returns the path of a workspace file as clients see it.
   std::string outside(std::string_view path) const {
     if (path.empty() || path == ".") return home_;
     return home_ + "/" + std::string(path);
@@ -64,11 +64,13 @@ class gateway_paths {
   const std::string& home() const noexcept { return home_; }
   const std::string& workspace() const noexcept { return workspace_; }
 
-  /// EntryInfo. \param path  the entry's, in the workspace. \par Source  envd's filesystem.proto.
+  /// Makes an EntryInfo.
+  /// \param path  the entry's, in the workspace.
+  /// \par Source  envd's filesystem.proto.
   boost::json::object describe(const entry& found, std::string_view path) const {
     const std::string whole = outside(path);
     boost::json::object object;
-    object["name"] = gateway_json_text(std::string_view(whole).substr(whole.rfind('/') + 1));
+    object["name"] = valid_json_text(std::string_view(whole).substr(whole.rfind('/') + 1));
     char kind = '?';
     if (found.type() == file_type::regular) {
       object["type"] = "FILE_TYPE_FILE";
@@ -80,7 +82,7 @@ class gateway_paths {
       object["type"] = "FILE_TYPE_SYMLINK";
       kind = 'L';
     }
-    object["path"] = gateway_json_text(whole);
+    object["path"] = valid_json_text(whole);
     if (found.size() != 0) object["size"] = std::to_string(found.size());
     if (found.mode() != 0) object["mode"] = found.mode();
     std::string permissions(1, kind);
@@ -95,7 +97,7 @@ class gateway_paths {
  private:
   static std::string clean(std::string_view absolute) {
     std::vector<std::string_view> parts;
-    for (const std::string_view part : path_components(absolute)) {
+    for (const std::string_view part : cofferdam::detail::path_components(absolute)) {
       if (part != "..") {
         parts.push_back(part);
       } else if (!parts.empty()) {
@@ -114,4 +116,4 @@ class gateway_paths {
   std::string workspace_;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail

@@ -27,12 +27,12 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
 /// `process.Process`. \par Source  envd's process.proto.
-class gateway_process_service {
+class process_service {
  public:
-  explicit gateway_process_service(gateway_rpc& rpc) noexcept : rpc_(rpc), sandbox_(*rpc.sandbox()) {}
+  explicit process_service(rpc_call& rpc) noexcept : rpc_(rpc), sandbox_(*rpc.sandbox()) {}
 
   static bool is_stream(std::string_view method) noexcept {
     return method == "Start" || method == "Connect" || method == "StreamInput";
@@ -47,24 +47,24 @@ class gateway_process_service {
       co_await rpc_.take_listing();
       co_return list();
     }
-    const gateway_message_fields fields(rpc_.message());
-    const std::shared_ptr<gateway_process> one = find(fields.object("process"));
+    const message_fields fields(rpc_.message());
+    const std::shared_ptr<served_process> one = find(fields.object("process"));
     if (method == "SendInput") {
       co_await give_input(one, fields.object("input"));
     } else if (method == "SendSignal") {
       const int number = signal_of(fields.find("signal"));
-      co_await gateway_process::signal(one, number);
+      co_await served_process::signal(one, number);
     } else if (method == "Update") {
       if (const boost::json::object* const terminal = fields.object("pty")) {
         if (!one->has_terminal())
-          throw gateway_rpc_failure(connect_code::internal, "error resizing tty: tty not assigned to process");
+          throw rpc_failure(connect_code::internal, "error resizing tty: tty not assigned to process");
         const terminal_size size = size_of(*terminal);
-        co_await gateway_process::resize(one, size.rows(), size.columns());
+        co_await served_process::resize(one, size.rows(), size.columns());
       }
     } else {
-      if (one->has_terminal()) throw gateway_rpc_failure(connect_code::unknown, "cannot close stdin for a tty process");
+      if (one->has_terminal()) throw rpc_failure(connect_code::unknown, "cannot close stdin for a tty process");
       if (one->over()) throw not_found(one->pid());
-      co_await gateway_process::close_input(one);
+      co_await served_process::close_input(one);
     }
     co_return boost::json::object();
   }
@@ -83,30 +83,30 @@ class gateway_process_service {
   }
 
  private:
-  /// Bytes. It stays in memory as long as the process runs, and every list repeats it.
+  /// Maximum size in bytes. A tag stays in memory as long as the process runs, and every list repeats it.
   static constexpr std::size_t most_tag = 1024;
 
-  static gateway_rpc_failure not_found(std::uint32_t pid) {
+  static rpc_failure not_found(std::uint32_t pid) {
     return {connect_code::not_found, "process with pid " + std::to_string(pid) + " not found"};
   }
 
-  std::shared_ptr<gateway_process> find(const boost::json::object* selector) {
+  std::shared_ptr<served_process> find(const boost::json::object* selector) {
     if (selector != nullptr) {
-      const gateway_message_fields fields(*selector);
+      const message_fields fields(*selector);
       if (const auto pid = fields.number("pid")) {
-        std::shared_ptr<gateway_process> found = sandbox_.find_process(*pid);
+        std::shared_ptr<served_process> found = sandbox_.find_process(*pid);
         if (!found) throw not_found(*pid);
         return found;
       }
       if (const auto tag = fields.text("tag")) {
-        std::shared_ptr<gateway_process> found = sandbox_.find_process(*tag);
+        std::shared_ptr<served_process> found = sandbox_.find_process(*tag);
         if (!found)
-          throw gateway_rpc_failure(connect_code::not_found,
-                                    "process with tag " + one_line(tag->substr(0, most_tag)) + " not found");
+          throw rpc_failure(connect_code::not_found,
+                            "process with tag " + one_line(tag->substr(0, most_tag)) + " not found");
         return found;
       }
     }
-    throw gateway_rpc_failure(connect_code::unimplemented, "invalid process selector");
+    throw rpc_failure(connect_code::unimplemented, "invalid process selector");
   }
 
   boost::json::object list() const {
@@ -115,7 +115,7 @@ class gateway_process_service {
       boost::json::object described;
       described["config"] = one->config();
       described["pid"] = pid;
-      if (!one->tag().empty()) described["tag"] = gateway_json_text(one->tag());
+      if (!one->tag().empty()) described["tag"] = valid_json_text(one->tag());
       all.push_back(std::move(described));
     }
     boost::json::object answer;
@@ -132,61 +132,61 @@ class gateway_process_service {
       if (given->get_int64() == SIGKILL) return SIGKILL;
       if (given->get_int64() == SIGTERM) return SIGTERM;
     }
-    throw gateway_rpc_failure(connect_code::unimplemented, "invalid signal: SIGNAL_UNSPECIFIED");
+    throw rpc_failure(connect_code::unimplemented, "invalid signal: SIGNAL_UNSPECIFIED");
   }
 
   static terminal_size size_of(const boost::json::object& terminal) {
-    const boost::json::object* const size = gateway_message_fields(terminal).object("size");
+    const boost::json::object* const size = message_fields(terminal).object("size");
     std::uint32_t rows = 0;
     std::uint32_t columns = 0;
     if (size != nullptr) {
-      const gateway_message_fields fields(*size);
+      const message_fields fields(*size);
       rows = fields.number("rows").value_or(0);
       columns = fields.number("cols").value_or(0);
     }
     constexpr std::uint32_t most = std::numeric_limits<std::uint16_t>::max();
     if (rows == 0 || columns == 0 || rows > most || columns > most)
-      throw gateway_rpc_failure(connect_code::invalid_argument, "a terminal has 1 to 65535 rows and columns");
+      throw rpc_failure(connect_code::invalid_argument, "a terminal has 1 to 65535 rows and columns");
     return {static_cast<std::uint16_t>(rows), static_cast<std::uint16_t>(columns)};
   }
 
-  awaitable<void> give_input(std::shared_ptr<gateway_process> one, const boost::json::object* input) {
+  awaitable<void> give_input(std::shared_ptr<served_process> one, const boost::json::object* input) {
     std::optional<bytes> typed;
     std::optional<bytes> data;
     if (input != nullptr) {
-      const gateway_message_fields fields(*input);
+      const message_fields fields(*input);
       data = fields.data("stdin");
       typed = fields.data("pty");
     }
-    if (!typed && !data) throw gateway_rpc_failure(connect_code::unimplemented, "invalid input type <nil>");
+    if (!typed && !data) throw rpc_failure(connect_code::unimplemented, "invalid input type <nil>");
     if (data && one->has_terminal())
-      throw gateway_rpc_failure(connect_code::internal,
-                                "error writing to stdin: tty assigned to process — input should be written to the "
-                                "pty, not the stdin");
+      throw rpc_failure(connect_code::internal,
+                        "error writing to stdin: tty assigned to process — input should be written to the "
+                        "pty, not the stdin");
     if (typed && !one->has_terminal())
-      throw gateway_rpc_failure(connect_code::internal, "error writing to tty: tty not assigned to process");
+      throw rpc_failure(connect_code::internal, "error writing to tty: tty not assigned to process");
     if (!one->has_input() || one->over())
-      throw gateway_rpc_failure(connect_code::internal, "error writing to stdin: stdin not enabled or closed");
+      throw rpc_failure(connect_code::internal, "error writing to stdin: stdin not enabled or closed");
     if (typed) data = std::move(typed);
-    // What waits for a process that does not read is the sandbox's, and no longer a request's.
+    // Input for a process that does not read counts for the sandbox, and no longer for a request.
     if (sandbox_.waiting_input + data->size() > 2 * rpc_.core()->options().message())
-      throw gateway_rpc_failure(connect_code::resource_exhausted,
-                                "processes of the sandbox have not yet read the input they were given");
+      throw rpc_failure(connect_code::resource_exhausted,
+                        "processes of the sandbox have not yet read the input they were given");
     const waiting mine(sandbox_, data->size());
     rpc_.forget();
     std::optional<std::string> failed;
     try {
-      co_await gateway_process::write(one, std::move(*data));
+      co_await served_process::write(one, std::move(*data));
     } catch (const error& failure) {
       if (failure.code() != errc::io_error && failure.code() != errc::unsupported) throw;
       failed = failure.what();
     }
-    if (failed) throw gateway_rpc_failure(connect_code::internal, "error writing to stdin: " + *failed);
+    if (failed) throw rpc_failure(connect_code::internal, "error writing to stdin: " + *failed);
   }
 
   class waiting {
    public:
-    waiting(gateway_sandbox& sandbox, std::size_t size) noexcept : sandbox_(sandbox), size_(size) {
+    waiting(served_sandbox& sandbox, std::size_t size) noexcept : sandbox_(sandbox), size_(size) {
       sandbox_.waiting_input += size_;
     }
     waiting(const waiting&) = delete;
@@ -194,22 +194,22 @@ class gateway_process_service {
     ~waiting() { sandbox_.waiting_input -= size_; }
 
    private:
-    gateway_sandbox& sandbox_;
+    served_sandbox& sandbox_;
     std::size_t size_;
   };
 
   // ---- Start ----
-  /// Translates the message. \throws gateway_rpc_failure, error
-  command make_command(const gateway_message_fields& fields, const gateway_message_fields& config) const {
+  /// Converts the message to a command.
+  /// \throws rpc_failure, error
+  command make_command(const message_fields& fields, const message_fields& config) const {
     std::vector<std::string> words;
     words.push_back(config.text("cmd").value_or(std::string()));
-    if (words.front().empty()) throw gateway_rpc_failure(connect_code::invalid_argument, "process.cmd is empty");
+    if (words.front().empty()) throw rpc_failure(connect_code::invalid_argument, "process.cmd is empty");
     if (const boost::json::value* const args = config.find("args")) {
-      if (!args->is_array())
-        throw gateway_rpc_failure(connect_code::invalid_argument, "unmarshal message: args is no list");
+      if (!args->is_array()) throw rpc_failure(connect_code::invalid_argument, "unmarshal message: args is no list");
       for (const boost::json::value& one : args->get_array()) {
         if (!one.is_string())
-          throw gateway_rpc_failure(connect_code::invalid_argument, "unmarshal message: an argument is no string");
+          throw rpc_failure(connect_code::invalid_argument, "unmarshal message: an argument is no string");
         words.emplace_back(one.get_string().data(), one.get_string().size());
       }
     }
@@ -221,7 +221,7 @@ class gateway_process_service {
     if (const boost::json::object* const variables = config.object("envs")) {
       for (const auto& [name, value] : *variables) {
         if (!value.is_string())
-          throw gateway_rpc_failure(connect_code::invalid_argument, "unmarshal message: a variable is no string");
+          throw rpc_failure(connect_code::invalid_argument, "unmarshal message: a variable is no string");
         made.variable(std::string(name.data(), name.size()),
                       std::string(value.get_string().data(), value.get_string().size()));
       }
@@ -238,26 +238,26 @@ class gateway_process_service {
   awaitable<void> find_directory(std::string given, std::string inside) {
     bool is_directory = false;
     try {
-      const entry found = co_await sandbox_.environment().stat(inside);
-      // A link's target is for the environment to check.
+      const entry found = co_await sandbox_.environment().files().stat(inside);
+      // The environment must check the link's target.
       is_directory = found.is_directory() || found.type() == file_type::symlink;
     } catch (const error& failure) {
       if (failure.code() != errc::not_found && failure.code() != errc::not_a_directory) throw;
     }
     if (!is_directory)
-      throw gateway_rpc_failure(connect_code::invalid_argument, "cwd '" + one_line(given) + "' does not exist");
+      throw rpc_failure(connect_code::invalid_argument, "cwd '" + one_line(given) + "' does not exist");
   }
 
-  /// A place among the sandbox's processes while one is being started.
+  /// A slot among the sandbox's processes while a process is being started.
   class starting {
    public:
-    explicit starting(gateway_sandbox& sandbox) noexcept : sandbox_(sandbox) { ++sandbox_.starting; }
+    explicit starting(served_sandbox& sandbox) noexcept : sandbox_(sandbox) { ++sandbox_.starting; }
     starting(const starting&) = delete;
     starting& operator=(const starting&) = delete;
     ~starting() { --sandbox_.starting; }
 
    private:
-    gateway_sandbox& sandbox_;
+    served_sandbox& sandbox_;
   };
 
   awaitable<process> run(command made) {
@@ -278,21 +278,21 @@ class gateway_process_service {
   }
 
   awaitable<void> start() {
-    const gateway_message_fields fields(rpc_.message());
+    const message_fields fields(rpc_.message());
     const boost::json::object* const config = fields.object("process");
-    if (config == nullptr) throw gateway_rpc_failure(connect_code::invalid_argument, "process is missing");
-    const gateway_message_fields config_fields(*config);
+    if (config == nullptr) throw rpc_failure(connect_code::invalid_argument, "process is missing");
+    const message_fields config_fields(*config);
     if (!sandbox_.environment().can_start())
-      throw gateway_rpc_failure(connect_code::unimplemented,
-                                "what is behind this gateway cannot start processes that are watched while they run");
+      throw rpc_failure(connect_code::unimplemented,
+                        "what is behind this gateway cannot start processes that are watched while they run");
     if (sandbox_.processes().size() + sandbox_.starting >= rpc_.core()->options().processes())
-      throw gateway_rpc_failure(connect_code::resource_exhausted, "the sandbox has " +
-                                                                      std::to_string(sandbox_.processes().size()) +
-                                                                      " processes, as many as this gateway allows");
+      throw rpc_failure(connect_code::resource_exhausted, "the sandbox has " +
+                                                              std::to_string(sandbox_.processes().size()) +
+                                                              " processes, as many as this gateway allows");
     std::string tag = fields.text("tag").value_or(std::string());
     if (tag.size() > most_tag)
-      throw gateway_rpc_failure(connect_code::invalid_argument,
-                                "the tag is longer than " + std::to_string(most_tag) + " bytes");
+      throw rpc_failure(connect_code::invalid_argument,
+                        "the tag is longer than " + std::to_string(most_tag) + " bytes");
     const starting place(sandbox_);
     command made = make_command(fields, config_fields);
     const std::string directory = config_fields.text("cwd").value_or(std::string());
@@ -306,18 +306,18 @@ class gateway_process_service {
     boost::json::object shown = described(*config);
     rpc_.forget();
     process running = co_await run(std::move(made));
-    if (sandbox_.now() == gateway_sandbox::state::ended)
+    if (sandbox_.now() == served_sandbox::state::ended)
       throw error(errc::environment_closed, "start: the sandbox has ended");
-    const auto one = std::make_shared<gateway_process>(sandbox_.executor(), std::move(running), sandbox_.next_pid(),
-                                                       std::move(shown), std::move(tag), has_terminal, has_input);
-    gateway_process::listener mine(one, sandbox_.executor());
+    const auto one = std::make_shared<served_process>(sandbox_.executor(), std::move(running), sandbox_.next_pid(),
+                                                      std::move(shown), std::move(tag), has_terminal, has_input);
+    served_process::listener mine(one, sandbox_.executor());
     sandbox_.add(one);
-    if (rpc_.due()) sandbox_.tasks().spawn(gateway_process::kill_at(one, *rpc_.due()));
+    if (rpc_.due()) sandbox_.tasks().spawn(served_process::kill_at(one, *rpc_.due()));
     co_await send(*one, mine);
   }
 
-  /// ProcessConfig, with nothing in it that was not asked for; of very long ones only the program, since it stays in
-  /// memory as long as the process runs.
+  /// Returns the requested members of ProcessConfig; of a very long one only the program, because it stays in memory as
+  /// long as the process runs.
   static boost::json::object described(const boost::json::object& config) {
     constexpr std::size_t most = std::size_t{16} * 1024;
     boost::json::object shown;
@@ -333,45 +333,45 @@ class gateway_process_service {
 
   // ---- Connect ----
   awaitable<void> connect() {
-    const boost::json::object* const selector = gateway_message_fields(rpc_.message()).object("process");
-    std::shared_ptr<gateway_process> one;
+    const boost::json::object* const selector = message_fields(rpc_.message()).object("process");
+    std::shared_ptr<served_process> one;
     if (selector != nullptr)
-      if (const auto pid = gateway_message_fields(*selector).number("pid")) one = sandbox_.find_ended(*pid);
+      if (const auto pid = message_fields(*selector).number("pid")) one = sandbox_.find_ended(*pid);
     if (!one) one = find(selector);
     rpc_.forget();
     if (one->listeners() >= rpc_.core()->options().subscribers())
-      throw gateway_rpc_failure(connect_code::resource_exhausted,
-                                "as many streams listen to the process as this gateway allows");
-    gateway_process::listener mine(one, sandbox_.executor());
+      throw rpc_failure(connect_code::resource_exhausted,
+                        "as many streams listen to the process as this gateway allows");
+    served_process::listener mine(one, sandbox_.executor());
     co_await send(*one, mine);
   }
 
-  awaitable<void> send(gateway_process& one, gateway_process::listener& mine) {
+  awaitable<void> send(served_process& one, served_process::listener& mine) {
     http_call& call = rpc_.call();
     co_await rpc_.begin_stream();
     const std::string first = one.start_message();
     co_await call.write(first);
-    const auto far = gateway_clock::time_point::max();
-    const gateway_clock::time_point due = rpc_.due().value_or(far);
-    gateway_clock::time_point ping = gateway_clock::now() + rpc_.keepalive();
+    const auto far = steady_clock::time_point::max();
+    const steady_clock::time_point due = rpc_.due().value_or(far);
+    steady_clock::time_point ping = steady_clock::now() + rpc_.keepalive();
     for (;;) {
       co_await mine.wait(std::min(due, ping));
-      if (const gateway_message message = mine.take()) {
+      if (const encoded_message message = mine.take()) {
         co_await call.write(*message);
-        ping = gateway_clock::now() + rpc_.keepalive();
+        ping = steady_clock::now() + rpc_.keepalive();
       } else if (one.over()) {
         break;
-      } else if (gateway_clock::now() >= due) {
+      } else if (steady_clock::now() >= due) {
         co_await rpc_.end_stream(connect_code::deadline_exceeded, "context deadline exceeded");
         co_return;
-      } else if (gateway_clock::now() >= ping) {
-        const std::string alive = gateway_process::event_message("keepalive", boost::json::object());
+      } else if (steady_clock::now() >= ping) {
+        const std::string alive = served_process::event_message("keepalive", boost::json::object());
         co_await call.write(alive);
-        ping = gateway_clock::now() + rpc_.keepalive();
+        ping = steady_clock::now() + rpc_.keepalive();
       }
     }
     if (!one.end()) throw error(errc::environment_closed, "the sandbox has ended");
-    if (one.timed_out() && gateway_clock::now() >= due) {
+    if (one.timed_out() && steady_clock::now() >= due) {
       co_await rpc_.end_stream(connect_code::deadline_exceeded, "context deadline exceeded");
     } else {
       co_await call.write(*one.end());
@@ -381,39 +381,38 @@ class gateway_process_service {
 
   // ---- StreamInput ----
   awaitable<void> take_input() {
-    // A stream may last: what it holds meanwhile is little, and no part of the memory that all requests share.
+    // A stream may last long: it holds little, and does not use the memory that all requests share.
     constexpr std::size_t most = std::size_t{1024} * 1024;
     connect_envelope_reader reader(std::min(most, rpc_.core()->options().message()));
     rpc_.call().body_limit(std::nullopt);
     std::array<std::byte, 16 * 1024> piece;
-    std::shared_ptr<gateway_process> one;
+    std::shared_ptr<served_process> one;
     for (;;) {
       const std::size_t count = co_await rpc_.call().read_some(piece);
       if (count == 0) break;
       std::string_view rest = as_text(bytes_view(piece).first(count));
       for (;;) {
-        const std::optional<connect_envelope> envelope = gateway_rpc::next_of(reader, rest);
+        const std::optional<connect_envelope> envelope = rpc_call::next_of(reader, rest);
         if (!envelope) break;
         rpc_.parse(envelope->payload());
-        const gateway_message_fields fields(rpc_.message());
+        const message_fields fields(rpc_.message());
         if (const boost::json::object* const begun = fields.object("start")) {
-          one = find(gateway_message_fields(*begun).object("process"));
+          one = find(message_fields(*begun).object("process"));
         } else if (const boost::json::object* const given = fields.object("data")) {
-          if (!one) throw gateway_rpc_failure(connect_code::invalid_argument, "the first message must be start");
-          co_await give_input(one, gateway_message_fields(*given).object("input"));
+          if (!one) throw rpc_failure(connect_code::invalid_argument, "the first message must be start");
+          co_await give_input(one, message_fields(*given).object("input"));
         }
       }
     }
-    if (!reader.may_end())
-      throw gateway_rpc_failure(connect_code::invalid_argument, "protocol error: incomplete envelope");
+    if (!reader.may_end()) throw rpc_failure(connect_code::invalid_argument, "protocol error: incomplete envelope");
     co_await rpc_.begin_stream();
     const std::string answer = connect_message("{}");
     co_await rpc_.call().write(answer);
     co_await rpc_.end_stream();
   }
 
-  gateway_rpc& rpc_;
-  gateway_sandbox& sandbox_;
+  rpc_call& rpc_;
+  served_sandbox& sandbox_;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail

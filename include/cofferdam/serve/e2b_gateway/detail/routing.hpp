@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// Undoes percent-encoding and `+`; what is no such sequence stays as it is.
-inline std::string gateway_form_decode(std::string_view text) {
+/// Decodes percent-encoding and `+`; invalid sequences stay unchanged.
+inline std::string form_decode(std::string_view text) {
   const auto digit = [](char c) {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -39,27 +39,27 @@ inline std::string gateway_form_decode(std::string_view text) {
   return plain;
 }
 
-/// The parameters behind a target's `?`, decoded once.
-class gateway_query {
+/// The parameters after a target's `?`, decoded once.
+class query_fields {
  public:
-  explicit gateway_query(std::string_view text) {
+  explicit query_fields(std::string_view text) {
     while (!text.empty()) {
       const std::string_view pair = text.substr(0, text.find('&'));
       text.remove_prefix(std::min(text.size(), pair.size() + 1));
       const std::size_t equals = std::min(pair.find('='), pair.size());
       if (pair.empty()) continue;
-      all_.emplace_back(gateway_form_decode(pair.substr(0, equals)),
-                        gateway_form_decode(pair.substr(std::min(pair.size(), equals + 1))));
+      all_.emplace_back(form_decode(pair.substr(0, equals)),
+                        form_decode(pair.substr(std::min(pair.size(), equals + 1))));
     }
   }
 
-  /// The first value; nothing where there is none.
+  /// Returns the first value; no value if there is none.
   std::optional<std::string_view> find(std::string_view name) const noexcept {
     for (const auto& [key, value] : all_)
       if (key == name) return value;
     return std::nullopt;
   }
-  /// The first value, or nothing but an empty text.
+  /// Returns the first value, or an empty text.
   std::string_view value(std::string_view name) const noexcept { return find(name).value_or(std::string_view()); }
   const std::vector<std::pair<std::string, std::string>>& all() const noexcept { return all_; }
 
@@ -68,28 +68,28 @@ class gateway_query {
 };
 
 template <class Number>
-std::optional<Number> gateway_number(std::string_view text) noexcept {
+std::optional<Number> number_from(std::string_view text) noexcept {
   Number value{};
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
   if (parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size() || text.empty()) return std::nullopt;
   return value;
 }
 
-/// Whom a request is for.
-class gateway_route {
+/// The destination of a request.
+class request_route {
  public:
   enum class target {
     api,          ///< the control plane
     sandbox,      ///< `port()` of sandbox `id()`
-    signed_file,  ///< a signed URL that names no sandbox: the one whose token has signed it
+    signed_file,  ///< a signed URL without a sandbox: the sandbox is the one whose token has signed it
     wrong_host,   ///< a host that is not ours: 421
     one_header,   ///< only one of the two routing headers
-    bad_host,     ///< no sandbox can be read from it
-    bad_id,       ///< no id
-    bad_port,     ///< no port
+    bad_host,     ///< the host contains no sandbox
+    bad_id,       ///< not an id
+    bad_port,     ///< not a port
   };
-  explicit gateway_route(target where) noexcept : where_(where) {}
-  gateway_route(std::string id, std::uint16_t port) : id_(std::move(id)), port_(port) {}
+  explicit request_route(target where) noexcept : where_(where) {}
+  request_route(std::string id, std::uint16_t port) : id_(std::move(id)), port_(port) {}
   target where() const noexcept { return where_; }
   const std::string& id() const noexcept { return id_; }
   std::uint16_t port() const noexcept { return port_; }
@@ -100,36 +100,37 @@ class gateway_route {
   std::uint16_t port_ = 0;
 };
 
-/// Reads from a request's `Host`, from E2B's two headers and from its target whom it is for. \par Source  E2B's client proxy.
-class gateway_router {
+/// Determines the destination of a request from its `Host`, from E2B's two headers and from its target.
+/// \par Source  E2B's client proxy.
+class request_router {
  public:
-  /// \param names  further hosts, without ports, under which the API and, by headers, sandboxes are reached.
-  gateway_router(std::string domain, std::vector<std::string> names)
+  /// \param names  further hosts, without ports, for the API and, with headers, for sandboxes.
+  request_router(std::string domain, std::vector<std::string> names)
       : domain_(std::move(domain)), names_(std::move(names)) {
     for (std::string& one : names_) one = lower(one);
   }
 
-  gateway_route find(const http_request_head& head) const {
-    using target = gateway_route::target;
+  request_route find(const http_request_head& head) const {
+    using target = request_route::target;
     const std::string host = name_of(head.fields.find("Host").value_or(std::string_view()));
     const bool is_local = host == "localhost" || is_address(host);
     const bool is_named = std::find(names_.begin(), names_.end(), host) != names_.end();
     const std::string below = below_domain(host);
-    if (!is_local && !is_named && host != domain_ && below.empty()) return gateway_route(target::wrong_host);
+    if (!is_local && !is_named && host != domain_ && below.empty()) return request_route(target::wrong_host);
     const auto id = head.fields.find("E2b-Sandbox-Id");
     const auto port = head.fields.find("E2b-Sandbox-Port");
     if (is_local || is_named || host == domain_ || below == "sandbox" || below == "api") {
       if (!id && !port) {
-        if (below == "sandbox") return gateway_route(target::one_header);
-        return gateway_route(is_signed_file(head.target) ? target::signed_file : target::api);
+        if (below == "sandbox") return request_route(target::one_header);
+        return request_route(is_signed_file(head.target) ? target::signed_file : target::api);
       }
-      if (below == "api") return gateway_route(target::api);
-      if (!id || !port) return gateway_route(target::one_header);
+      if (below == "api") return request_route(target::api);
+      if (!id || !port) return request_route(target::one_header);
       return sandbox(*id, *port);
     }
     const std::string_view label = std::string_view(below).substr(0, below.find('.'));
     const std::size_t dash = label.find('-');
-    if (dash == std::string_view::npos) return gateway_route(target::bad_host);
+    if (dash == std::string_view::npos) return request_route(target::bad_host);
     const std::string_view rest = label.substr(dash + 1);
     return sandbox(rest.substr(0, rest.find('-')), label.substr(0, dash));
   }
@@ -137,15 +138,15 @@ class gateway_router {
  private:
   static std::string lower(std::string_view text) {
     std::string result(text);
-    for (char& c : result) c = lowered(c);
+    for (char& c : result) c = cofferdam::detail::lowered(c);
     return result;
   }
-  /// The host without its port.
+  /// Returns the host without its port.
   static std::string name_of(std::string_view host) {
     if (host.starts_with('[')) return lower(host.substr(0, host.find(']') + 1));
     return lower(host.substr(0, host.find(':')));
   }
-  /// No name, so that nobody can make it point here: the way of DNS rebinding.
+  /// Returns true if it is an address and not a name: DNS rebinding needs a name.
   static bool is_address(std::string_view host) noexcept {
     if (host.starts_with('[')) return host.ends_with(']');
     std::size_t dots = 0;
@@ -165,20 +166,20 @@ class gateway_router {
   static bool is_signed_file(std::string_view whole) {
     const std::size_t mark = whole.find('?');
     if (whole.substr(0, mark) != "/files" || mark == std::string_view::npos) return false;
-    return gateway_query(whole.substr(mark + 1)).find("signature").has_value();
+    return query_fields(whole.substr(mark + 1)).find("signature").has_value();
   }
-  static gateway_route sandbox(std::string_view id, std::string_view port) {
+  static request_route sandbox(std::string_view id, std::string_view port) {
     const bool is_id = !id.empty() && id.size() <= 64 && std::all_of(id.begin(), id.end(), [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
     });
-    if (!is_id) return gateway_route(gateway_route::target::bad_id);
-    const std::optional<std::uint16_t> number = gateway_number<std::uint16_t>(port);
-    if (!number || *number == 0) return gateway_route(gateway_route::target::bad_port);
-    return gateway_route(std::string(id), *number);
+    if (!is_id) return request_route(request_route::target::bad_id);
+    const std::optional<std::uint16_t> number = number_from<std::uint16_t>(port);
+    if (!number || *number == 0) return request_route(request_route::target::bad_port);
+    return request_route(std::string(id), *number);
   }
 
   std::string domain_;
   std::vector<std::string> names_;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail

@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/allotment.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_semaphore.hpp>
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
@@ -35,10 +35,10 @@
 
 // The Connect protocol's JSON codec, as a server speaks it. \par Source  Connect protocol.
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// Base64 as protobuf's JSON reads it: either alphabet, with or without padding.
-inline std::optional<bytes> gateway_base64(std::string_view text) {
+/// Decodes base64 as protobuf's JSON does: either alphabet, with or without padding.
+inline std::optional<bytes> standard_base64(std::string_view text) {
   std::string plain(text);
   while (!plain.empty() && plain.back() == '=') plain.pop_back();
   for (char& c : plain) {
@@ -49,13 +49,13 @@ inline std::optional<bytes> gateway_base64(std::string_view text) {
   return base64_decode(plain);
 }
 
-/// A message in protobuf's JSON. What has the wrong type is the client's fault.
-class gateway_message_fields {
+/// A message in protobuf's JSON. A wrong type is an error of the client.
+class message_fields {
  public:
-  explicit gateway_message_fields(const boost::json::object& object) noexcept : object_(object) {}
+  explicit message_fields(const boost::json::object& object) noexcept : object_(object) {}
 
   const boost::json::value* find(std::string_view name) const noexcept {
-    const boost::json::value* const found = object_.if_contains(json_view(name));
+    const boost::json::value* const found = object_.if_contains(cofferdam::detail::json_view(name));
     return found == nullptr || found->is_null() ? nullptr : found;
   }
   const boost::json::object* object(std::string_view name) const {
@@ -76,7 +76,7 @@ class gateway_message_fields {
     if (!found->is_bool()) throw wrong(name);
     return found->get_bool();
   }
-  /// A uint32, as a number or as text.
+  /// Returns a uint32, given as a number or as text.
   std::optional<std::uint32_t> number(std::string_view name) const {
     const boost::json::value* const found = find(name);
     if (found == nullptr) return std::nullopt;
@@ -84,7 +84,7 @@ class gateway_message_fields {
     if (found->is_int64() && found->get_int64() >= 0 && found->get_int64() <= UINT32_MAX)
       value = static_cast<std::uint32_t>(found->get_int64());
     if (found->is_string())
-      value = gateway_number<std::uint32_t>(std::string_view(found->get_string().data(), found->get_string().size()));
+      value = number_from<std::uint32_t>(std::string_view(found->get_string().data(), found->get_string().size()));
     if (!value) throw wrong(name);
     return value;
   }
@@ -92,121 +92,121 @@ class gateway_message_fields {
     const boost::json::value* const found = find(name);
     if (found == nullptr) return std::nullopt;
     if (!found->is_string()) throw wrong(name);
-    std::optional<bytes> raw = gateway_base64(std::string_view(found->get_string().data(), found->get_string().size()));
+    std::optional<bytes> raw =
+        standard_base64(std::string_view(found->get_string().data(), found->get_string().size()));
     if (!raw) throw wrong(name);
     return raw;
   }
 
  private:
-  static gateway_rpc_failure wrong(std::string_view name) {
+  static rpc_failure wrong(std::string_view name) {
     return {connect_code::invalid_argument, "unmarshal message: invalid value for the field " + std::string(name)};
   }
   const boost::json::object& object_;
 };
 
-/// One Connect call: its message, and what its header fields say.
-class gateway_rpc {
+/// One Connect call: its message and its header fields.
+class rpc_call {
  public:
-  gateway_rpc(std::shared_ptr<gateway_core> core, std::shared_ptr<gateway_sandbox> sandbox, http_call& call)
-      : core_(std::move(core)), sandbox_(std::move(sandbox)), call_(call), began_(gateway_clock::now()) {}
+  rpc_call(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> sandbox, http_call& call)
+      : core_(std::move(core)), sandbox_(std::move(sandbox)), call_(call), began_(steady_clock::now()) {}
 
-  const std::shared_ptr<gateway_core>& core() const noexcept { return core_; }
-  const std::shared_ptr<gateway_sandbox>& sandbox() const noexcept { return sandbox_; }
+  const std::shared_ptr<sandbox_registry>& core() const noexcept { return core_; }
+  const std::shared_ptr<served_sandbox>& sandbox() const noexcept { return sandbox_; }
   http_call& call() const noexcept { return call_; }
   const boost::json::object& message() const noexcept { return message_; }
 
-  /// The type that a call of this kind has to have; nothing where it has it.
+  /// Returns a refusal if the content type is wrong for this kind of call; otherwise no value.
   static std::optional<http_reply> refused_type(const http_call& call, bool is_stream) {
     const std::string_view due = is_stream ? "application/connect+json" : "application/json";
     std::string_view type = call.field("Content-Type").value_or(std::string_view());
-    type = without_blanks(type.substr(0, type.find(';')));
-    if (same_ignoring_case(type, due)) return std::nullopt;
+    type = cofferdam::detail::without_blanks(type.substr(0, type.find(';')));
+    if (cofferdam::detail::same_ignoring_case(type, due)) return std::nullopt;
     http_reply reply(415);
     reply.field("Accept-Post", std::string(due));
     return reply;
   }
 
-  /// Reads the header fields that all calls have. \throws gateway_rpc_failure
+  /// Reads the header fields of all calls.
+  /// \throws rpc_failure
   void check_fields() {
     const std::string_view version = call_.field("Connect-Protocol-Version").value_or("1");
     if (version != "1")
-      throw gateway_rpc_failure(connect_code::invalid_argument,
-                                "connect-protocol-version must be \"1\": got \"" + one_line(version) + "\"");
+      throw rpc_failure(connect_code::invalid_argument,
+                        "connect-protocol-version must be \"1\": got \"" + one_line(version) + "\"");
     for (const char* const name : {"Content-Encoding", "Connect-Content-Encoding"}) {
       const std::string_view coding = call_.field(name).value_or("identity");
       if (coding != "identity" && !coding.empty())
-        throw gateway_rpc_failure(connect_code::unimplemented,
-                                  "unknown compression \"" + one_line(coding) + "\": supported encodings are identity");
+        throw rpc_failure(connect_code::unimplemented,
+                          "unknown compression \"" + one_line(coding) + "\": supported encodings are identity");
     }
     if (const auto limit = call_.field("Connect-Timeout-Ms")) {
       const bool is_number = !limit->empty() && limit->size() <= 10 &&
                              std::all_of(limit->begin(), limit->end(), [](char c) { return c >= '0' && c <= '9'; });
-      if (!is_number)
-        throw gateway_rpc_failure(connect_code::invalid_argument, "parse timeout: \"" + one_line(*limit) + "\"");
-      due_ = began_ + std::chrono::milliseconds(gateway_number<std::int64_t>(*limit).value_or(0));
-      if (*due_ <= began_) throw gateway_rpc_failure(connect_code::deadline_exceeded, "context deadline exceeded");
+      if (!is_number) throw rpc_failure(connect_code::invalid_argument, "parse timeout: \"" + one_line(*limit) + "\"");
+      due_ = began_ + std::chrono::milliseconds(number_from<std::int64_t>(*limit).value_or(0));
+      if (*due_ <= began_) throw rpc_failure(connect_code::deadline_exceeded, "context deadline exceeded");
     }
     if (const auto ping = call_.field("Keepalive-Ping-Interval")) {
-      const auto seconds = gateway_number<std::int64_t>(*ping);
+      const auto seconds = number_from<std::int64_t>(*ping);
       if (seconds && *seconds > 0) keepalive_ = std::chrono::seconds(std::min<std::int64_t>(*seconds, 3600));
     }
     check_user();
   }
 
-  /// When the call is to end, where it said so.
-  const std::optional<gateway_clock::time_point>& due() const noexcept { return due_; }
+  /// Returns the time limit of the call, if it has one.
+  const std::optional<steady_clock::time_point>& due() const noexcept { return due_; }
   std::chrono::seconds keepalive() const noexcept { return keepalive_; }
 
-  /// Reads a unary call's message.
+  /// Reads the message of a unary call.
   awaitable<void> read_unary() {
     co_await read_body();
     parse(body_.text());
   }
 
-  /// Reads the one message of a call that is answered by a stream.
+  /// Reads the one message of a call whose reply is a stream.
   awaitable<void> read_only_envelope() {
     co_await read_body();
     connect_envelope_reader reader(core_->options().message());
     std::string_view rest = body_.text();
     const std::optional<connect_envelope> first = next_of(reader, rest);
     if (!first || first->is_end())
-      throw gateway_rpc_failure(connect_code::invalid_argument, "protocol error: incomplete envelope");
+      throw rpc_failure(connect_code::invalid_argument, "protocol error: incomplete envelope");
     parse(first->payload());
-    if (!rest.empty())
-      throw gateway_rpc_failure(connect_code::unimplemented, "unary request has more than one message");
+    if (!rest.empty()) throw rpc_failure(connect_code::unimplemented, "unary request has more than one message");
   }
 
   static std::optional<connect_envelope> next_of(connect_envelope_reader& reader, std::string_view& rest) {
     try {
       return reader.next(rest);
     } catch (const error& broken) {
-      if (broken.code() == errc::too_large) throw gateway_rpc_failure(connect_code::resource_exhausted, broken.what());
-      throw gateway_rpc_failure(connect_code::invalid_argument, std::string("protocol error: ") + broken.what());
+      if (broken.code() == errc::too_large) throw rpc_failure(connect_code::resource_exhausted, broken.what());
+      throw rpc_failure(connect_code::invalid_argument, std::string("protocol error: ") + broken.what());
     }
   }
 
   void parse(std::string_view text) {
     if (text.empty())
-      throw gateway_rpc_failure(connect_code::invalid_argument, "zero-length payload is not a valid JSON object");
+      throw rpc_failure(connect_code::invalid_argument, "zero-length payload is not a valid JSON object");
     std::error_code broken;
-    boost::json::value value = parse_untrusted_json(text, broken);
+    boost::json::value value = cofferdam::detail::parse_untrusted_json(text, broken);
     if (broken || !value.is_object())
-      throw gateway_rpc_failure(connect_code::invalid_argument,
-                                "unmarshal message: " + (broken ? broken.message() : std::string("it is no object")));
+      throw rpc_failure(connect_code::invalid_argument,
+                        "unmarshal message: " + (broken ? broken.message() : std::string("it is no object")));
     message_ = std::move(value.get_object());
   }
-  /// What it was read from is no longer needed; its memory is somebody else's.
+  /// Releases the request's memory for other requests.
   void forget() {
     message_ = boost::json::object();
-    body_ = gateway_body();
+    body_ = cofferdam::detail::request_body();
   }
 
-  /// Waits until its answer may be a long one; it keeps that place to its end. Forgets the message: who waits holds
-  /// nobody else's memory.
+  /// Waits for permission to send a long reply, and keeps the permission to the end. Releases the request's memory
+  /// first, so that the wait does not hold memory of others.
   awaitable<void> take_listing() {
     forget();
-    co_await sandbox_->listings().take(1, "list");
-    listing_ = allotted(sandbox_->listings(), 1);
+    co_await sandbox_->listings().acquire(1, "list");
+    listing_ = cofferdam::detail::held_permits(sandbox_->listings(), 1);
   }
 
   awaitable<void> begin_stream() {
@@ -227,20 +227,20 @@ class gateway_rpc {
   }
 
  private:
-  /// \throws gateway_refusal where it is late: answered as any late request is.
+  /// \throws http_refusal after the time limit, as for any late request.
   awaitable<void> read_body() {
     try {
-      body_ = co_await gateway_core::read_body(core_, call_, sandbox_->settings().owner);
-    } catch (const gateway_refusal& refusal) {
+      body_ = co_await sandbox_registry::read_body(core_, call_, sandbox_->settings().owner);
+    } catch (const http_refusal& refusal) {
       if (refusal.status() != 503) throw;
-      throw gateway_rpc_failure(connect_code::unavailable, refusal.what());
+      throw rpc_failure(connect_code::unavailable, refusal.what());
     }
   }
-  /// Whoever it is, it is the environment's user that things are done as; but a wrong name is told.
+  /// Throws if the user name is invalid. Any valid name means the environment's user.
   void check_user() const {
     const std::string_view given = call_.field("Authorization").value_or(std::string_view());
-    if (given.size() < 6 || !same_ignoring_case(given.substr(0, 6), "Basic ")) return;
-    const std::optional<bytes> plain = gateway_base64(without_blanks(given.substr(6)));
+    if (given.size() < 6 || !cofferdam::detail::same_ignoring_case(given.substr(0, 6), "Basic ")) return;
+    const std::optional<bytes> plain = standard_base64(cofferdam::detail::without_blanks(given.substr(6)));
     if (!plain) return;
     const std::string_view pair = as_text(*plain);
     check_user(pair.substr(0, pair.find(':')));
@@ -249,20 +249,19 @@ class gateway_rpc {
  public:
   static void check_user(std::string_view name) {
     if (!name.empty() && name != "user" && name != "root")
-      throw gateway_rpc_failure(connect_code::unauthenticated,
-                                "invalid username: '" + one_line(name.substr(0, 64)) + "'");
+      throw rpc_failure(connect_code::unauthenticated, "invalid username: '" + one_line(name.substr(0, 64)) + "'");
   }
 
  private:
-  std::shared_ptr<gateway_core> core_;
-  std::shared_ptr<gateway_sandbox> sandbox_;
+  std::shared_ptr<sandbox_registry> core_;
+  std::shared_ptr<served_sandbox> sandbox_;
   http_call& call_;
-  gateway_clock::time_point began_;
-  std::optional<gateway_clock::time_point> due_;
+  steady_clock::time_point began_;
+  std::optional<steady_clock::time_point> due_;
   std::chrono::seconds keepalive_{90};
-  gateway_body body_;
-  allotted listing_;
+  cofferdam::detail::request_body body_;
+  cofferdam::detail::held_permits listing_;
   boost::json::object message_;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail

@@ -11,15 +11,16 @@
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// As E2B's own, which clients and proxies check to be small letters and digits.
-inline std::string gateway_sandbox_id() { return "i" + random_name(20); }
+/// Returns an id like E2B's own: clients and proxies require lower-case letters and digits.
+inline std::string sandbox_id_text() { return "i" + cofferdam::detail::random_name(20); }
 
-/// What stands in a signed URL's `signature`. \par Source  E2B's SDKs, signature.
-/// \param expiration  as it stands in the URL; empty where there is none.
-inline std::string gateway_signature(std::string_view path, std::string_view operation, std::string_view user,
-                                     std::string_view token, std::string_view expiration) {
+/// Returns the `signature` of a signed URL.
+/// \par Source  E2B's SDKs, signature.
+/// \param expiration  as in the URL; empty if there is none.
+inline std::string url_signature(std::string_view path, std::string_view operation, std::string_view user,
+                                 std::string_view token, std::string_view expiration) {
   std::string raw(path);
   for (const std::string_view part : {operation, user, token}) {
     raw += ':';
@@ -29,10 +30,10 @@ inline std::string gateway_signature(std::string_view path, std::string_view ope
     raw += ':';
     raw += expiration;
   }
-  const sha256_digest digest = sha256_of(raw);
+  const cofferdam::detail::sha256_digest digest = cofferdam::detail::sha256_of(raw);
   std::string text = base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), digest.size()));
   while (!text.empty() && text.back() == '=') text.pop_back();
   return "v1_" + text;
 }
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail

@@ -2,8 +2,9 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/allotment.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_event.hpp>
+#include <cofferdam/core/async_semaphore.hpp>
 #include <cofferdam/core/base64.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
@@ -13,9 +14,6 @@
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -31,75 +29,68 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-using gateway_clock = std::chrono::steady_clock;
-/// An envelope as it goes out, shared by all who get it.
-using gateway_message = std::shared_ptr<const std::string>;
+using steady_clock = std::chrono::steady_clock;
+/// An envelope, encoded once for all its receivers.
+using encoded_message = std::shared_ptr<const std::string>;
 
-/// A process of a sandbox and those who listen to it. Its output is read by one coroutine, `pump`, which waits until each
-/// listener has room: so the slowest one slows the process down, and memory is bounded. With no listener it is lost.
-class gateway_process : public std::enable_shared_from_this<gateway_process> {
+/// A process of a sandbox and its listeners. Its output is read by one coroutine, `pump`, which waits until each
+/// listener has room. So the slowest listener slows the process down, and memory is bounded. Without a listener the
+/// output is lost.
+class served_process : public std::enable_shared_from_this<served_process> {
  public:
-  /// How many messages, each of one piece of output, wait for one listener.
+  /// The maximum number of messages, each with one piece of output, that wait for one listener.
   static constexpr std::size_t most_pending = 2;
 
   class listener {
    public:
-    listener(std::shared_ptr<gateway_process> process, const asio::any_io_executor& executor)
-        : process_(std::move(process)), timer_(executor) {
+    listener(std::shared_ptr<served_process> process, const asio::any_io_executor& executor)
+        : process_(std::move(process)), arrived_(executor) {
       process_->listeners_.push_back(this);
     }
     listener(const listener&) = delete;
     listener& operator=(const listener&) = delete;
     ~listener() {
       process_->listeners_.remove(this);
-      process_->room_.happened();
+      process_->room_.notify();
     }
 
     /// Waits for something to send, for the end of the process, or for `due`.
-    awaitable<void> wait(gateway_clock::time_point due) {
+    awaitable<void> wait(steady_clock::time_point due) {
       if (!pending_.empty() || process_->over_) co_return;
-      timer_.expires_at(due);
-      std::error_code woken;
-      co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+      co_await arrived_.wait(due);
     }
-    /// The next message; null where there is none now.
-    gateway_message take() {
+    /// Returns the next message; null if there is none now.
+    encoded_message take() {
       if (pending_.empty()) return nullptr;
-      gateway_message first = std::move(pending_.front());
+      encoded_message first = std::move(pending_.front());
       pending_.pop_front();
-      process_->room_.happened();
+      process_->room_.notify();
       return first;
     }
 
    private:
-    friend class gateway_process;
-    void give(gateway_message message) {
+    friend class served_process;
+    void give(encoded_message message) {
       pending_.push_back(std::move(message));
       wake();
     }
-    void wake() noexcept {
-      try {
-        timer_.cancel();
-      } catch (const std::system_error&) {  // then nobody waits
-      }
-    }
-    std::shared_ptr<gateway_process> process_;
-    asio::steady_timer timer_;
-    std::deque<gateway_message> pending_;
+    void wake() noexcept { arrived_.notify(); }
+    std::shared_ptr<served_process> process_;
+    cofferdam::detail::async_event arrived_;
+    std::deque<encoded_message> pending_;
   };
 
-  gateway_process(const asio::any_io_executor& executor, process running, std::uint32_t pid, boost::json::object config,
-                  std::string tag, bool has_terminal, bool has_input)
+  served_process(const asio::any_io_executor& executor, process running, std::uint32_t pid, boost::json::object config,
+                 std::string tag, bool has_terminal, bool has_input)
       : running_(std::move(running)),
         room_(executor),
         input_turn_(executor, 1),
         signal_turn_(executor, 1),
-        deadline_(executor),
+        ended_(executor),
         config_(std::move(config)),
         tag_(std::move(tag)),
         pid_(pid),
@@ -109,7 +100,7 @@ class gateway_process : public std::enable_shared_from_this<gateway_process> {
   std::uint32_t pid() const noexcept { return pid_; }
   const std::string& tag() const noexcept { return tag_; }
   const boost::json::object& config() const noexcept { return config_; }
-  /// What it was asked for with; of no use once it has ended.
+  /// Drops the parts of the request that are useless once the process has ended.
   void forget_request() noexcept {
     config_ = boost::json::object();
     tag_ = std::string();
@@ -118,10 +109,10 @@ class gateway_process : public std::enable_shared_from_this<gateway_process> {
   bool has_input() const noexcept { return has_input_; }
   std::size_t listeners() const noexcept { return listeners_.size(); }
   bool over() const noexcept { return over_; }
-  /// Whether `kill_at` has killed it.
+  /// Returns true if `kill_at` has killed it.
   bool timed_out() const noexcept { return timed_out_; }
-  /// The end event; null where the process was lost with its environment, or still runs.
-  const gateway_message& end() const noexcept { return end_; }
+  /// Returns the end event; null if the process was lost with its environment, or still runs.
+  const encoded_message& end() const noexcept { return end_; }
 
   std::string start_message() const {
     boost::json::object start;
@@ -130,40 +121,38 @@ class gateway_process : public std::enable_shared_from_this<gateway_process> {
   }
   static std::string event_message(std::string_view kind, boost::json::object value) {
     boost::json::object event;
-    event[json_view(kind)] = std::move(value);
+    event[cofferdam::detail::json_view(kind)] = std::move(value);
     boost::json::object message;
     message["event"] = std::move(event);
     return connect_message(boost::json::serialize(message));
   }
 
-  /// Carries the output to its listeners until the process has ended. Throws nothing but cancellation.
-  static awaitable<void> pump(std::shared_ptr<gateway_process> self) {
+  /// Delivers the output to the listeners until the process has ended. Throws only for a cancellation.
+  static awaitable<void> pump(std::shared_ptr<served_process> self) {
     const ending at_end(*self);
     try {
       for (;;) {
         const chunk piece = co_await self->running_.read();
         if (piece.end()) break;
         self->give(piece);
-        while (self->is_full()) co_await self->room_.next();
+        while (self->is_full()) co_await self->room_.wait();
       }
       const command_result result = co_await self->running_.wait();
       const bool never_ran = result.exit_code() < 0 && result.term_signal() == 0 && !result.reason().empty() &&
                              result.kind() != error_kind::timeout;
       if (never_ran) self->give(chunk(output_stream::err, to_bytes(refusal_text(result))));
-      self->end_ = std::make_shared<const std::string>(event_message("end", gateway_end_event(result)));
+      self->end_ = std::make_shared<const std::string>(event_message("end", end_event(result)));
     } catch (const error& failure) {
-      // Its environment is gone, and the sandbox with it: its listeners are cut off.
+      // The environment and the sandbox are gone: the listeners are disconnected.
       if (failure.code() == errc::cancelled) throw;
     }
   }
 
-  /// Kills it at `due`, whoever listens.
-  static awaitable<void> kill_at(std::shared_ptr<gateway_process> self, gateway_clock::time_point due) {
+  /// Kills it at `due`, even with listeners.
+  static awaitable<void> kill_at(std::shared_ptr<served_process> self, steady_clock::time_point due) {
     if (self->over_) co_return;
-    self->deadline_.expires_at(due);
-    std::error_code woken;
-    co_await self->deadline_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-    if (self->over_ || gateway_clock::now() < due) co_return;
+    co_await self->ended_.wait(due);
+    if (self->over_ || steady_clock::now() < due) co_return;
     self->timed_out_ = true;
     try {
       co_await signal(self, SIGKILL);
@@ -172,47 +161,44 @@ class gateway_process : public std::enable_shared_from_this<gateway_process> {
     }
   }
 
-  static awaitable<void> signal(std::shared_ptr<gateway_process> self, int number) {
-    co_await self->signal_turn_.take(1, "signal");
-    const allotted turn(self->signal_turn_, 1);
+  static awaitable<void> signal(std::shared_ptr<served_process> self, int number) {
+    co_await self->signal_turn_.acquire(1, "signal");
+    const cofferdam::detail::held_permits turn(self->signal_turn_, 1);
     co_await self->running_.signal(number);
   }
-  static awaitable<void> resize(std::shared_ptr<gateway_process> self, std::uint16_t rows, std::uint16_t columns) {
-    co_await self->signal_turn_.take(1, "resize");
-    const allotted turn(self->signal_turn_, 1);
+  static awaitable<void> resize(std::shared_ptr<served_process> self, std::uint16_t rows, std::uint16_t columns) {
+    co_await self->signal_turn_.acquire(1, "resize");
+    const cofferdam::detail::held_permits turn(self->signal_turn_, 1);
     co_await self->running_.resize(rows, columns);
   }
-  static awaitable<void> write(std::shared_ptr<gateway_process> self, bytes data) {
-    co_await self->input_turn_.take(1, "write");
-    const allotted turn(self->input_turn_, 1);
+  static awaitable<void> write(std::shared_ptr<served_process> self, bytes data) {
+    co_await self->input_turn_.acquire(1, "write");
+    const cofferdam::detail::held_permits turn(self->input_turn_, 1);
     const bytes_view view(data);
     co_await self->running_.write_input(view);
   }
-  static awaitable<void> close_input(std::shared_ptr<gateway_process> self) {
-    co_await self->input_turn_.take(1, "close input");
-    const allotted turn(self->input_turn_, 1);
+  static awaitable<void> close_input(std::shared_ptr<served_process> self) {
+    co_await self->input_turn_.acquire(1, "close input");
+    const cofferdam::detail::held_permits turn(self->input_turn_, 1);
     co_await self->running_.close_input();
     self->has_input_ = false;
   }
 
  private:
-  /// Whatever ends `pump`: nothing comes any more.
+  /// Marks the end of the output, whatever ends `pump`.
   class ending {
    public:
-    explicit ending(gateway_process& of) noexcept : of_(of) {}
+    explicit ending(served_process& of) noexcept : of_(of) {}
     ending(const ending&) = delete;
     ending& operator=(const ending&) = delete;
     ~ending() {
       of_.over_ = true;
-      try {
-        of_.deadline_.cancel();
-      } catch (const std::system_error&) {  // then nobody waits
-      }
+      of_.ended_.notify();
       for (listener* const one : of_.listeners_) one->wake();
     }
 
    private:
-    gateway_process& of_;
+    served_process& of_;
   };
 
   static std::string refusal_text(const command_result& result) {
@@ -225,7 +211,7 @@ class gateway_process : public std::enable_shared_from_this<gateway_process> {
     if (listeners_.empty()) return;
     std::string_view kind = piece.stream() == output_stream::err ? "stderr" : "stdout";
     if (has_terminal_) kind = "pty";
-    // By hand: base64 needs no escaping, and this is where the bytes go by.
+    // Built by hand for speed: base64 needs no escaping, and all output passes here.
     std::string payload = R"({"event":{"data":{")";
     payload += kind;
     payload += R"(":")";
@@ -240,14 +226,14 @@ class gateway_process : public std::enable_shared_from_this<gateway_process> {
   }
 
   process running_;
-  recurring_event room_;
-  allotment input_turn_;
-  allotment signal_turn_;
-  asio::steady_timer deadline_;
+  cofferdam::detail::async_event room_;
+  cofferdam::detail::async_semaphore input_turn_;
+  cofferdam::detail::async_semaphore signal_turn_;
+  cofferdam::detail::async_event ended_;
   std::list<listener*> listeners_;
   boost::json::object config_;
   std::string tag_;
-  gateway_message end_;
+  encoded_message end_;
   std::uint32_t pid_;
   bool has_terminal_;
   bool has_input_;
@@ -255,4 +241,4 @@ class gateway_process : public std::enable_shared_from_this<gateway_process> {
   bool timed_out_ = false;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/bulk_file_environment.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_source.hpp>
+#include <cofferdam/net/gzip_decoder.hpp>
 #include <cofferdam/net/http_call.hpp>
+#include <cofferdam/net/net_error.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/multipart_reader.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/paths.hpp>
@@ -23,47 +25,80 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
 /// The files in a request's body, as an environment takes them: streamed. What the client does wrong ends it, and is
 /// kept for the answer.
-class gateway_upload : public file_source {
+class upload_source : public file_source {
  public:
   const std::exception_ptr& failure() const noexcept { return failure_; }
 
- protected:
-  explicit gateway_upload(http_call& call) noexcept : call_(call) {}
+  /// Declares that the body is gzip.
+  /// \param most  maximum size of its content, in bytes.
+  void decode_gzip(std::uint64_t most) { gzip_.emplace(most); }
 
-  /// The next piece of the body; none at its end.
+ protected:
+  explicit upload_source(http_call& call) noexcept : call_(call) {}
+
+  /// The next piece of the body, decoded; none at its end.
   awaitable<std::string_view> more() {
-    std::size_t count = 0;
-    try {
-      count = co_await call_.read_some(room_);
-    } catch (...) {
-      failure_ = std::current_exception();
-      throw;
+    for (;;) {
+      if (gzip_) {
+        const bytes_view piece = decoded();
+        if (!piece.empty()) co_return as_text(piece);
+      }
+      std::size_t count = 0;
+      try {
+        count = co_await call_.read_some(room_);
+      } catch (...) {
+        failure_ = std::current_exception();
+        throw;
+      }
+      const bytes_view piece = bytes_view(room_).first(count);
+      if (!gzip_) co_return as_text(piece);
+      if (count == 0) {
+        if (!gzip_->is_complete()) refuse_gzip("gzip: the body ends in the middle");
+        co_return std::string_view();
+      }
+      gzip_->feed(piece);
     }
-    co_return as_text(bytes_view(room_).first(count));
   }
   void fail(std::exception_ptr why) { failure_ = std::move(why); }
   http_call& call() const noexcept { return call_; }
+  bool is_gzip() const noexcept { return gzip_.has_value(); }
 
  private:
+  bytes_view decoded() {
+    try {
+      if (gzip_->next() == gzip_decoder::event::output) return gzip_->output();
+    } catch (const error& wrong) {
+      if (wrong.code() != errc::too_large) refuse_gzip(wrong.what());
+      failure_ = std::make_exception_ptr(http_refusal(413, wrong.what()));
+      throw;
+    }
+    return {};
+  }
+  [[noreturn]] void refuse_gzip(const char* why) {
+    failure_ = std::make_exception_ptr(http_refusal(400, why));
+    throw error(errc::io_error, why, net_errc::malformed);
+  }
+
   http_call& call_;
+  std::optional<gzip_decoder> gzip_;
   std::array<std::byte, std::size_t{64} * 1024> room_;
   std::exception_ptr failure_;
 };
 
 /// A body that is one file.
-class gateway_raw_upload final : public gateway_upload {
+class raw_upload final : public upload_source {
  public:
-  gateway_raw_upload(http_call& call, std::string destination)
-      : gateway_upload(call), destination_(std::move(destination)) {}
+  raw_upload(http_call& call, std::string destination) : upload_source(call), destination_(std::move(destination)) {}
 
   awaitable<std::optional<file_header>> next() override {
     if (std::exchange(is_given_, true)) co_return std::nullopt;
     std::uint64_t size = 0;
-    if (const auto length = call().field("Content-Length")) size = gateway_number<std::uint64_t>(*length).value_or(0);
+    const auto length = call().field("Content-Length");
+    if (length && !is_gzip()) size = number_from<std::uint64_t>(*length).value_or(0);
     co_return file_header(destination_, destination_, file_type::regular, size, 0644);
   }
   awaitable<bytes> read(std::size_t most) override {
@@ -84,12 +119,11 @@ class gateway_raw_upload final : public gateway_upload {
 };
 
 /// The `file` parts of a form.
-class gateway_form_upload final : public gateway_upload {
+class form_upload final : public upload_source {
  public:
   /// \param destination  for the one file there is; without it the parts name their own.
-  gateway_form_upload(http_call& call, std::string boundary, std::optional<std::string> destination,
-                      const gateway_paths& paths)
-      : gateway_upload(call), reader_(std::move(boundary)), destination_(std::move(destination)), paths_(paths) {}
+  form_upload(http_call& call, std::string boundary, std::optional<std::string> destination, const guest_paths& paths)
+      : upload_source(call), reader_(std::move(boundary)), destination_(std::move(destination)), paths_(paths) {}
 
   awaitable<std::optional<file_header>> next() override {
     if (failure()) co_return std::nullopt;
@@ -122,7 +156,7 @@ class gateway_form_upload final : public gateway_upload {
   }
 
  private:
-  using event = gateway_multipart_reader::event;
+  using event = multipart_reader::event;
 
   awaitable<event> step() {
     rest_ = std::string_view();
@@ -137,7 +171,7 @@ class gateway_form_upload final : public gateway_upload {
       if (what != event::more) co_return what;
       const std::string_view piece = co_await more();
       if (piece.empty()) {
-        fail(std::make_exception_ptr(gateway_refusal(400, "multipart: NextPart: EOF")));
+        fail(std::make_exception_ptr(http_refusal(400, "multipart: NextPart: EOF")));
         throw error(errc::io_error, "multipart/form-data: the body ends before its last boundary", net_errc::truncated);
       }
       reader_.feed(piece);
@@ -150,23 +184,23 @@ class gateway_form_upload final : public gateway_upload {
       target = *destination_;
     } else {
       if (!reader_.file_name() || reader_.file_name()->empty())
-        throw gateway_refusal(400, "a part of the form has no file name, and there is no path");
+        throw http_refusal(400, "a part of the form has no file name, and there is no path");
       target = paths_.inside(*reader_.file_name());
     }
     if (!seen_.insert(target).second)
-      throw gateway_refusal(400, "you cannot upload multiple files to the same path '" + paths_.outside(target) +
-                                     "' in one upload request");
+      throw http_refusal(400, "you cannot upload multiple files to the same path '" + paths_.outside(target) +
+                                  "' in one upload request");
     constexpr std::size_t most_files = 10'000;
-    if (seen_.size() > most_files) throw gateway_refusal(400, "one form holds at most 10000 files");
+    if (seen_.size() > most_files) throw http_refusal(400, "one form holds at most 10000 files");
     return {target, target, file_type::regular, 0, 0644};
   }
 
-  gateway_multipart_reader reader_;
+  multipart_reader reader_;
   std::optional<std::string> destination_;
-  const gateway_paths& paths_;
+  const guest_paths& paths_;
   std::string_view rest_;
   std::set<std::string> seen_;
   bool in_file_ = false;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail

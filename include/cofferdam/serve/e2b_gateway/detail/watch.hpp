@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/listing_environment.hpp>
+#include <cofferdam/core/entry.hpp>
 
 #include <cstddef>
 #include <map>
@@ -11,19 +11,19 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
 /// One thing that happened in a watched directory.
-class gateway_file_event {
+class file_event {
  public:
-  gateway_file_event(const char* type, std::string name, const entry* now)
+  file_event(const char* type, std::string name, const entry* now)
       : type_(type), name_(std::move(name)), has_entry_(now != nullptr) {
     if (now != nullptr) now_ = *now;
   }
   const char* type() const noexcept { return type_; }
   /// Relative to the watched directory.
   const std::string& name() const noexcept { return name_; }
-  /// What stands there now; null for what has gone.
+  /// Returns the current entry; null if it was removed.
   const entry* now() const noexcept { return has_entry_ ? &now_ : nullptr; }
 
  private:
@@ -33,11 +33,11 @@ class gateway_file_event {
   bool has_entry_;
 };
 
-/// Tells from two listings of a directory what has happened in between. A file that was moved has gone and come; one that
-/// was written with as many bytes as before looks the same.
-class gateway_watch {
+/// Determines the changes between two listings of a directory. A moved file counts as removed and created. A file that
+/// was rewritten with the same size and mode is not detected.
+class directory_watch {
  public:
-  gateway_watch(std::string path, bool is_recursive, bool with_entries)
+  directory_watch(std::string path, bool is_recursive, bool with_entries)
       : path_(std::move(path)), is_recursive_(is_recursive), with_entries_(with_entries) {}
 
   /// In the workspace.
@@ -47,10 +47,10 @@ class gateway_watch {
 
   /// \param listed  what stands there, no deeper than is watched.
   /// \return        what has changed since the last call; nothing the first time.
-  std::vector<gateway_file_event> look(const std::vector<entry>& listed) {
+  std::vector<file_event> look(const std::vector<entry>& listed) {
     std::map<std::string, entry, std::less<>> now;
     for (const entry& one : listed) now.emplace(one.path(), one);
-    std::vector<gateway_file_event> events;
+    std::vector<file_event> events;
     if (has_looked_) {
       for (const auto& [name, old] : known_)
         if (!now.contains(name)) events.emplace_back("EVENT_TYPE_REMOVE", name, nullptr);
@@ -62,7 +62,7 @@ class gateway_watch {
   }
 
  private:
-  void compare(const std::string& name, const entry& one, std::vector<gateway_file_event>& events) const {
+  void compare(const std::string& name, const entry& one, std::vector<file_event>& events) const {
     const auto old = known_.find(name);
     if (old == known_.end()) {
       events.emplace_back("EVENT_TYPE_CREATE", name, &one);
@@ -83,4 +83,4 @@ class gateway_watch {
   std::map<std::string, entry, std::less<>> known_;
 };
 
-}  // namespace cofferdam::inline v0::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail

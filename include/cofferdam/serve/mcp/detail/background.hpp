@@ -2,9 +2,10 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/allotment.hpp>
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_event.hpp>
+#include <cofferdam/core/async_semaphore.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
@@ -25,9 +26,9 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// What a command has written since somebody last looked; of too much the beginning is dropped.
+/// The output of a command since the last read. If there is too much, its beginning is dropped.
 class unread_output {
  public:
   static constexpr std::size_t most = 256 * 1024;
@@ -40,8 +41,8 @@ class unread_output {
     text_.erase(0, cut);
   }
   bool empty() const noexcept { return text_.empty() && dropped_ == 0; }
-  /// At most so many bytes, the oldest first, as good UTF-8.
-  /// \param last  whether nothing more will come.
+  /// Returns at most `most` bytes, the oldest first, as valid UTF-8.
+  /// \param last  true if no more output will arrive.
   std::string take(std::size_t count, bool last, std::uint64_t& dropped) {
     dropped = std::exchange(dropped_, 0);
     std::string_view part = std::string_view(text_).substr(0, count);
@@ -57,16 +58,16 @@ class unread_output {
   std::uint64_t dropped_ = 0;
 };
 
-/// A command that goes on beyond the call that has started it.
+/// A command that continues after the call that has started it.
 class background_command {
  public:
-  background_command(const asio::any_io_executor& executor, std::string id, std::string line,
-                     std::shared_ptr<any_environment> environment, process running)
-      : id(std::move(id)),
-        line(std::move(line)),
+  background_command(const asio::any_io_executor& executor, std::string its_id, std::string its_line,
+                     std::shared_ptr<any_environment> environment, process command)
+      : id(std::move(its_id)),
+        line(std::move(its_line)),
         environment_(std::move(environment)),
         signal_turn_(executor, 1),
-        running(std::move(running)),
+        running(std::move(command)),
         changed(executor),
         started(std::chrono::steady_clock::now()) {}
 
@@ -75,26 +76,26 @@ class background_command {
 
  private:
   std::shared_ptr<any_environment> environment_;  // outlives the process
-  cofferdam::detail::allotment signal_turn_;
+  cofferdam::detail::async_semaphore signal_turn_;
 
  public:
   process running;
-  event changed;
+  async_event changed;
   std::chrono::steady_clock::time_point started;
   unread_output out;
   unread_output err;
   std::optional<command_result> result;
-  std::string lost;  // why nobody knows how it ended
+  std::string lost;  // the reason why its end is unknown
   bool over() const noexcept { return result || !lost.empty(); }
 
   /// One signal at a time.
   static awaitable<void> signal(std::shared_ptr<background_command> self, int number) {
-    co_await self->signal_turn_.take(1, "signal");
-    const cofferdam::detail::allotted turn(self->signal_turn_, 1);
+    co_await self->signal_turn_.acquire(1, "signal");
+    const cofferdam::detail::held_permits turn(self->signal_turn_, 1);
     co_await self->running.signal(number);
   }
 
-  /// Takes its output until it has ended.
+  /// Reads its output until it has ended.
   static awaitable<void> watch(std::shared_ptr<background_command> self) {
     std::string lost;
     try {
@@ -102,7 +103,7 @@ class background_command {
         const chunk piece = co_await self->running.read();
         if (piece.end()) break;
         (piece.stream() == output_stream::err ? self->err : self->out).append(as_text(piece.data()));
-        self->changed.happened();
+        self->changed.notify();
       }
       command_result ended = co_await self->running.wait();
       self->result = std::move(ended);
@@ -110,11 +111,11 @@ class background_command {
       lost = failure.what();
     }
     if (!self->result) self->lost = lost.empty() ? "it was lost" : lost;
-    self->changed.happened();
+    self->changed.notify();
   }
 };
 
-/// Those of a workspace.
+/// The background commands of a workspace.
 class background_commands {
  public:
   static constexpr std::size_t most_running = 16;
@@ -128,14 +129,18 @@ class background_commands {
       if (!one->over()) ++count;
     return count;
   }
-  /// \throws error{errc::too_large} where too many run.
-  void reserve() {
-    if (running() >= most_running)
-      throw error(errc::too_large, "there are " + std::to_string(most_running) +
-                                       " background commands already; end one with signal_command first");
-    ++starting_;
-  }
-  void release() noexcept { --starting_; }
+  /// A slot among the running commands, for a command that is being started.
+  class reservation {
+   public:
+    /// \throws error{errc::too_large} if too many run.
+    explicit reservation(background_commands& commands) : commands_(commands) { commands_.reserve(); }
+    reservation(const reservation&) = delete;
+    reservation& operator=(const reservation&) = delete;
+    ~reservation() { --commands_.starting_; }
+
+   private:
+    background_commands& commands_;
+  };
 
   std::shared_ptr<background_command> add(std::string line, std::shared_ptr<any_environment> environment,
                                           process running) {
@@ -154,7 +159,7 @@ class background_commands {
                                                         std::move(environment), std::move(running)));
     return all_.back();
   }
-  /// Null where there is none.
+  /// Returns null if there is none.
   std::shared_ptr<background_command> find(std::string_view id) const {
     for (const auto& one : all_)
       if (one->id == id) return one;
@@ -164,10 +169,17 @@ class background_commands {
   void clear() { all_.clear(); }
 
  private:
+  void reserve() {
+    if (running() >= most_running)
+      throw error(errc::too_large, "there are " + std::to_string(most_running) +
+                                       " background commands already; end one with signal_command first");
+    ++starting_;
+  }
+
   asio::any_io_executor executor_;
   std::list<std::shared_ptr<background_command>> all_;
   std::size_t starting_ = 0;
   std::uint64_t last_ = 0;
 };
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

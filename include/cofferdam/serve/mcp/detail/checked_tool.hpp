@@ -8,6 +8,7 @@
 #include <cofferdam/serve/mcp/definitions.hpp>
 #include <cofferdam/serve/mcp/detail/core.hpp>
 #include <cofferdam/serve/mcp/detail/schema_check.hpp>
+#include <cofferdam/serve/mcp/server_options.hpp>
 #include <cofferdam/tools/arguments.hpp>
 
 #include <boost/json/object.hpp>
@@ -16,16 +17,21 @@
 #include <string>
 #include <utility>
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// What a tool of ours does, once its arguments are as its schema says. `of` has what it was made with.
+/// The function of a built-in tool, called with arguments that match its schema. `of` is the tool's data.
 template <class Of>
 using checked_work = awaitable<answer> (*)(std::shared_ptr<const Of> of, call& made,
                                            tools::checked_arguments arguments);
 
 inline awaitable<answer> said(answer made) { co_return made; }
 
-/// A handler of somebody's own, whose arguments are looked at first.
+/// Returns the options' note about the environment, as one more item of the list in a tool's description.
+inline std::string environment_note(const server_options& options) {
+  return options.about_environment().empty() ? std::string() : "\n- " + options.about_environment();
+}
+
+/// Wraps a user's handler, and checks its arguments first.
 inline tool_handler checked(boost::json::object schema, tool_handler serve) {
   return [schema = std::move(schema), serve = std::move(serve)](call& made) -> awaitable<answer> {
     const std::string complaint = argument_complaint(schema, made.own_arguments());
@@ -34,7 +40,8 @@ inline tool_handler checked(boost::json::object schema, tool_handler serve) {
   };
 }
 
-/// Adds a tool of ours, whose arguments are looked at first. \param arguments  lie in `of`.
+/// Adds a built-in tool, whose arguments are checked first.
+/// \param arguments  a member of `of`.
 template <class Of>
 void add_checked(server_core& core, std::shared_ptr<const Of> of, const tools::argument_list& arguments,
                  tool_definition what, checked_work<Of> work) {
@@ -48,4 +55,4 @@ void add_checked(server_core& core, std::shared_ptr<const Of> of, const tools::a
   core.tools.push_back(std::make_shared<const registered_tool>(std::move(described), std::move(serve)));
 }
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

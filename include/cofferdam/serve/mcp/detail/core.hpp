@@ -23,12 +23,12 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 template <class Definition, class Handler>
 class registered {
  public:
-  registered(Definition what, Handler serve) : what(std::move(what)), serve(std::move(serve)) {}
+  registered(Definition definition, Handler handler) : what(std::move(definition)), serve(std::move(handler)) {}
   Definition what;
   Handler serve;
 };
@@ -36,18 +36,18 @@ using registered_tool = registered<tool_definition, tool_handler>;
 using registered_resource = registered<resource_definition, resource_handler>;
 using registered_prompt = registered<prompt_definition, prompt_handler>;
 
-/// Told of changes that are no request's.
+/// Gets notified of changes that belong to no request.
 class change_listener {
  public:
   change_listener() = default;
   change_listener(const change_listener&) = delete;
   change_listener& operator=(const change_listener&) = delete;
   virtual ~change_listener() = default;
-  /// \param kind  "tools", "prompts", "resources": that list; a URI: that resource.
+  /// \param kind  "tools", "prompts", "resources": the changed list; or the URI of the changed resource.
   virtual void changed(std::string_view kind, bool is_resource) = 0;
 };
 
-/// What all clients of a server have in common.
+/// The state that all clients of a server share.
 class server_core {
  public:
   server_core(asio::any_io_executor executor, server_options options)
@@ -62,11 +62,11 @@ class server_core {
 
   workspace_plan plan;
   std::vector<std::shared_ptr<const registered_tool>> tools;
-  std::vector<std::shared_ptr<const registered_resource>> resources;  // templates too
+  std::vector<std::shared_ptr<const registered_resource>> resources;  // including templates
   std::vector<std::shared_ptr<const registered_prompt>> prompts;
   completion_handler complete;
   sealed_states sealed;
-  std::uint64_t revision = 0;  // of the lists
+  std::uint64_t revision = 0;  // of the lists; grows with each change
 
   /// Kept alive by the caller for the length of a call.
   std::shared_ptr<const registered_tool> tool(std::string_view name) const {
@@ -123,4 +123,4 @@ class server_core {
   std::list<std::weak_ptr<change_listener>> listeners_;
 };
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

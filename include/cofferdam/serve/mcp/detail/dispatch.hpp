@@ -2,10 +2,11 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/allotment.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_semaphore.hpp>
+#include <cofferdam/core/ends_everything.hpp>
+#include <cofferdam/core/entry.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/utf8.hpp>
 #include <cofferdam/serve/mcp/detail/results.hpp>
@@ -29,21 +30,21 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// Answers requests, of either era, wherever they came from.
+/// Answers requests of either era, from any transport.
 class dispatch {
  public:
-  /// Says who asks and in which version; what is wrong with that. MCP, "Lifecycle".
+  /// Sets the client and its version; returns an error reply if they are invalid. MCP, "Lifecycle".
   static std::optional<reply> admit(session_state& of, request& one) {
     const boost::json::object& params = one.message.params;
-    const boost::json::object* const meta = object_of(params, "_meta");
+    const boost::json::object* const meta = object_at(params, "_meta");
     if (meta != nullptr) {
       if (const boost::json::value* const token = meta->if_contains("progressToken");
           token != nullptr && (token->is_string() || token->is_number()))
         one.progress_token = *token;
     }
-    if (meta != nullptr && meta->contains(view(meta_version))) return admit_modern(one, *meta);
+    if (meta != nullptr && meta->contains(json_view(meta_version))) return admit_modern(one, *meta);
     one.version = of.version;
     one.capabilities = of.capabilities;
     one.level = of.level;
@@ -55,7 +56,7 @@ class dispatch {
     return std::nullopt;
   }
 
-  /// \throws failure; what a method throws that is none of the client's business.
+  /// \throws failure; other exceptions of a method are not reported to the client.
   static awaitable<reply> answer_to(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
     const std::string& method = one->message.method;
     if (method == "tools/call") {
@@ -86,7 +87,7 @@ class dispatch {
     throw failure(internal_error, "Internal error");
   }
 
-  /// The answer to what needs no waiting; nothing for the rest.
+  /// Returns the answer to a request that needs no waiting; otherwise no value.
   /// \throws failure
   static std::optional<reply> answer_now(session_state& of, request& one) {
     const std::string& method = one.message.method;
@@ -97,11 +98,12 @@ class dispatch {
     return at_once(of, one);
   }
 
-  /// Until the client has read enough of what it was answered before; first come, first served.
-  /// \param since  when it asked. \throws failure where it has read nothing for 5 s.
+  /// Waits until the client has read enough of earlier answers; first come, first served.
+  /// \param since  the time of the request.
+  /// \throws failure if it has read nothing for 5 s.
   static awaitable<void> wait_for_room(std::shared_ptr<session_state> of, std::chrono::steady_clock::time_point since) {
-    co_await of->room.take(1, "call");
-    const cofferdam::detail::allotted first(of->room, 1);
+    co_await of->room.acquire(1, "call");
+    const cofferdam::detail::held_permits first(of->room, 1);
     asio::steady_timer timer(of->core->executor());
     while (of->unread->is_full()) {
       if (std::chrono::steady_clock::now() - std::max(since, of->unread->taken()) > std::chrono::seconds(5))
@@ -118,32 +120,32 @@ class dispatch {
 
   static std::optional<reply> admit_modern(request& one, const boost::json::object& meta) {
     one.modern = true;
-    const std::optional<std::string> version = text_of(meta, meta_version);
+    const std::optional<std::string> version(if_text_at(meta, meta_version));
     if (!version) return refused(one, invalid_params, std::string(meta_version) + " must be a string");
     if (*version != modern_version) {
       boost::json::object data;
       boost::json::array supported;
-      supported.emplace_back(view(modern_version));
+      supported.emplace_back(json_view(modern_version));
       data["supported"] = std::move(supported);
       data["requested"] = *version;
       return refused(one, unsupported_version, "Unsupported protocol version: " + one_line(*version, 60),
                      std::move(data));
     }
     one.version = *version;
-    const boost::json::object* const capabilities = object_of(meta, meta_capabilities);
+    const boost::json::object* const capabilities = object_at(meta, meta_capabilities);
     if (capabilities == nullptr)
       return refused(one, invalid_params, std::string(meta_capabilities) + " is missing, or no object");
     one.capabilities = *capabilities;
-    if (const boost::json::value* const level = meta.if_contains(view(meta_log_level)); level != nullptr) {
-      const std::optional<int> known = log_level(text_of(meta, meta_log_level).value_or(""));
+    if (const boost::json::value* const level = meta.if_contains(json_view(meta_log_level)); level != nullptr) {
+      const std::optional<int> known = log_level(text_at(meta, meta_log_level));
       if (!known) return refused(one, invalid_params, std::string(meta_log_level) + " is none of the levels");
       one.level = *known;
     }
     return std::nullopt;
   }
 
-  /// A result with what its era wants beside it.
-  /// \param seconds  how long a client may keep it; nothing where it is no list.
+  /// Adds the members that the era requires to a result.
+  /// \param seconds  the time for which a client may cache it; no value if it is not a list.
   static boost::json::object finished(const session_state& of, const request& one, boost::json::object result,
                                       std::optional<int> seconds = std::nullopt) {
     if (!one.modern) return result;
@@ -155,12 +157,12 @@ class dispatch {
     boost::json::object meta;
     if (boost::json::value* const had = result.if_contains("_meta"); had != nullptr && had->is_object())
       meta = had->get_object();
-    meta[view(meta_server)] = of.core->identity(one.version);
+    meta[json_view(meta_server)] = of.core->identity(one.version);
     result["_meta"] = std::move(meta);
     return result;
   }
 
-  // ---- what needs no waiting ----
+  // ---- requests without waiting ----
   static reply at_once(session_state& of, request& one) {
     const std::string& method = one.message.method;
     const boost::json::object& params = one.message.params;
@@ -195,14 +197,14 @@ class dispatch {
       if (method == "initialize") return initialize(of, one);
       if (method == "ping") return result(boost::json::object());
       if (method == "logging/setLevel") {
-        const std::optional<int> level = log_level(text_of(params, "level").value_or(""));
+        const std::optional<int> level = log_level(text_at(params, "level"));
         if (!level) throw failure(invalid_params, "'level' must be one of debug, info, notice, ... emergency");
         of.level = *level;
         return result(boost::json::object());
       }
       const bool watches = method == "resources/subscribe";
       if ((watches || method == "resources/unsubscribe") && !core.resources.empty()) {
-        const std::optional<std::string> uri = text_of(params, "uri");
+        const std::optional<std::string> uri(if_text_at(params, "uri"));
         if (!uri || uri->size() > 8192) throw failure(invalid_params, "'uri' must be a string");
         if (!watches) {
           of.watched.erase(*uri);
@@ -226,7 +228,7 @@ class dispatch {
   static boost::json::object discovered(const session_state& of) {
     boost::json::object made;
     boost::json::array versions;
-    versions.emplace_back(view(modern_version));
+    versions.emplace_back(json_view(modern_version));
     made["supportedVersions"] = std::move(versions);
     made["capabilities"] = of.core->capabilities();
     if (const std::string words = instructions(of); !words.empty()) made["instructions"] = words;
@@ -236,12 +238,12 @@ class dispatch {
   static reply initialize(session_state& of, request& one) {
     const boost::json::object& params = one.message.params;
     if (!of.version.empty()) throw failure(invalid_request, "Invalid Request: this session is initialized already");
-    const std::optional<std::string> wanted = text_of(params, "protocolVersion");
-    const boost::json::object* const capabilities = object_of(params, "capabilities");
+    const std::optional<std::string> wanted(if_text_at(params, "protocolVersion"));
+    const boost::json::object* const capabilities = object_at(params, "capabilities");
     if (!wanted) throw failure(invalid_params, "'protocolVersion' must be a string");
     if (capabilities == nullptr) throw failure(invalid_params, "'capabilities' must be an object");
-    if (object_of(params, "clientInfo") == nullptr) throw failure(invalid_params, "'clientInfo' must be an object");
-    // They are kept for as long as the session.
+    if (object_at(params, "clientInfo") == nullptr) throw failure(invalid_params, "'clientInfo' must be an object");
+    // Kept as long as the session.
     if (one.message.size > 256 * 1024) throw failure(invalid_params, "the handshake has more than 256 KiB");
     of.version = std::string(negotiate(*wanted));
     of.capabilities = *capabilities;
@@ -254,7 +256,7 @@ class dispatch {
   }
 
   // ---- tools ----
-  /// What a state is for: whose it is, and of which request.
+  /// Returns the purpose of a state: its owner and its request.
   static std::string purpose(const session_state& of, const request& one) {
     const boost::json::object& params = one.message.params;
     std::string text = of.principal + '\0' + one.message.method;
@@ -265,17 +267,17 @@ class dispatch {
     return text;
   }
 
-  /// What a client gives back to go on with.
+  /// Restores the state that a client sends back.
   static void resume(session_state& of, const request& one, call& made) {
     const boost::json::object& params = one.message.params;
     if (!one.modern) return;
     boost::json::object responses;
-    if (const boost::json::object* const given = object_of(params, "inputResponses")) responses = *given;
+    if (const boost::json::object* const given = object_at(params, "inputResponses")) responses = *given;
     std::string state;
     if (const boost::json::value* const given = params.if_contains("requestState"); given != nullptr) {
       const failure wrong(invalid_params, "'requestState' is not one that this server has given for this request");
       if (!given->is_string()) throw wrong;
-      const std::optional<std::string> opened = of.core->sealed.open(purpose(of, one), view(given->get_string()));
+      const std::optional<std::string> opened = of.core->sealed.open(purpose(of, one), view_of(given->get_string()));
       if (!opened) throw wrong;
       state = *opened;
     }
@@ -286,9 +288,9 @@ class dispatch {
     if (!one.modern) throw failure(internal_error, "This needs a client of 2026-07-28 or newer");
     for (const auto& each : *made.requests()) {
       const boost::json::object* const wanted = each.value().if_object();
-      const std::string method = wanted == nullptr ? "" : text_of(*wanted, "method").value_or("");
+      const std::string method = wanted == nullptr ? "" : std::string(text_at(*wanted, "method"));
       const std::string capability = method.substr(0, method.find('/'));
-      if (!one.capabilities.contains(view(capability))) throw failure::missing_capability(capability);
+      if (!one.capabilities.contains(json_view(capability))) throw failure::missing_capability(capability);
     }
     boost::json::object result;
     result["resultType"] = "input_required";
@@ -305,7 +307,7 @@ class dispatch {
   }
 
   static awaitable<boost::json::object> call_tool(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
-    const std::optional<std::string> name = text_of(one->message.params, "name");
+    const std::optional<std::string> name(if_text_at(one->message.params, "name"));
     if (!name) throw failure(invalid_params, "'name' must be a string");
     const std::shared_ptr<const registered_tool> found = of->core->tool(*name);
     if (!found) throw failure(invalid_params, "Unknown tool: " + one_line(*name, 130));
@@ -321,12 +323,12 @@ class dispatch {
       throw;
     } catch (const error& wrong) {
       if (one->cancelled || wrong.code() == errc::cancelled) throw;
-      const bool lost = wrong.code() == errc::provider_lost || wrong.code() == errc::environment_closed;
+      const bool lost = cofferdam::detail::is_environment_gone(wrong);
       if (lost) of->place->drop(generation);
       said = answer::failed("could not run: " + std::string(wrong.what()) +
                             (lost ? "\nWhat ran it is gone, with its files; the next call gets a new one." : ""));
       if (lost || wrong.code() == errc::provider_failed) told = std::current_exception();
-    } catch (...) {  // a handler throws what it likes
+    } catch (...) {  // a handler may throw anything
       if (one->cancelled) throw;
       told = std::current_exception();
       said = answer::failed("Error: the tool failed inside the server.");
@@ -353,19 +355,19 @@ class dispatch {
     }
   }
 
-  /// All files; of a tree too large to be looked through for each page, those that stand at its top.
+  /// Lists all files; if the tree is too large to be listed for each page, only its top level.
   static awaitable<std::vector<entry>> workspace_files(std::shared_ptr<session_state> of) {
     const list_options all = list_options().entries(100'000).path_bytes(std::size_t{32} * 1024 * 1024);
     const list_options top = list_options(all).depth(1);
     std::vector<entry> files;
     bool is_too_large = false;
     try {
-      files = co_await of->place->face().list(".", all);
+      files = co_await of->place->face().files().list(".", all);
     } catch (const error& failure) {
       if (failure.code() != errc::too_large) throw;
       is_too_large = true;
     }
-    if (is_too_large) files = co_await of->place->face().list(".", top);
+    if (is_too_large) files = co_await of->place->face().files().list(".", top);
     co_return files;
   }
 
@@ -378,7 +380,7 @@ class dispatch {
     if (of->place->may_have_files()) {
       constexpr std::size_t most = 10'000;
       co_await take_turn(of);
-      const cofferdam::detail::allotted turn = of->place->turn();
+      const cofferdam::detail::held_permits turn = of->place->turn();
       const std::vector<entry> files = co_await workspace_files(of);
       for (const entry& each : files) {
         if (!each.is_regular() || all.size() == most) continue;
@@ -387,7 +389,7 @@ class dispatch {
         made["name"] = one_line(each.path(), 200);
         made["description"] = "A file of the workspace, of " + std::to_string(each.size()) + " bytes.";
         if (const std::string_view type = mime_type_of(each.path()); !type.empty())
-          made["mimeType"] = boost::json::string(view(type));
+          made["mimeType"] = boost::json::string(json_view(type));
         made["size"] = each.size();
         all.push_back(std::move(made));
       }
@@ -399,11 +401,11 @@ class dispatch {
   }
 
   static awaitable<boost::json::object> read_resource(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
-    const std::optional<std::string> uri = text_of(one->message.params, "uri");
+    const std::optional<std::string> uri(if_text_at(one->message.params, "uri"));
     if (!uri) throw failure(invalid_params, "'uri' must be a string");
     const auto since = std::chrono::steady_clock::now();
     co_await take_turn(of);
-    const cofferdam::detail::allotted turn = of->place->turn();
+    const cofferdam::detail::held_permits turn = of->place->turn();
     co_await wait_for_room(of, since);
     boost::json::array contents;
     std::shared_ptr<const registered_resource> found;
@@ -455,9 +457,9 @@ class dispatch {
     if (type.empty()) type = is_text ? "text/plain" : "application/octet-stream";
     boost::json::object made;
     made["uri"] = uri;
-    made["mimeType"] = boost::json::string(view(type));
+    made["mimeType"] = boost::json::string(json_view(type));
     if (is_text) {
-      made["text"] = boost::json::string(view(text));
+      made["text"] = boost::json::string(json_view(text));
     } else {
       made["blob"] = base64_encode(content);
     }
@@ -466,14 +468,14 @@ class dispatch {
 
   // ---- prompts and completions ----
   static awaitable<boost::json::object> get_prompt(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
-    const std::optional<std::string> name = text_of(one->message.params, "name");
+    const std::optional<std::string> name(if_text_at(one->message.params, "name"));
     if (!name) throw failure(invalid_params, "'name' must be a string");
     const std::shared_ptr<const registered_prompt> found = of->core->prompt(*name);
     if (!found) throw failure(invalid_params, "Unknown prompt: " + one_line(*name, 130));
     call made(one, *name, arguments_of(*one));
     for (const boost::json::value& wanted : found->what.required())
       if (!made.arguments().contains(wanted.get_string()))
-        throw failure(invalid_params, "The argument '" + std::string(view(wanted.get_string())) + "' is missing");
+        throw failure(invalid_params, "The argument '" + std::string(view_of(wanted.get_string())) + "' is missing");
     resume(*of, *one, made);
     const std::vector<prompt_message> said = co_await found->serve(made);
     if (const std::optional<answer>& wanted = made.wanted_input())
@@ -492,10 +494,10 @@ class dispatch {
   }
 
   static awaitable<boost::json::object> complete(std::shared_ptr<session_state> of, std::shared_ptr<request> one) {
-    const boost::json::object* const argument = object_of(one->message.params, "argument");
-    if (object_of(one->message.params, "ref") == nullptr || argument == nullptr || !text_of(*argument, "name"))
+    const boost::json::object* const argument = object_at(one->message.params, "argument");
+    if (object_at(one->message.params, "ref") == nullptr || argument == nullptr || !if_text_at(*argument, "name"))
       throw failure(invalid_params, "'ref' and 'argument' must be objects");
-    call made(one, *text_of(*argument, "name"), one->message.params);
+    call made(one, std::string(text_at(*argument, "name")), one->message.params);
     const std::vector<std::string> values = co_await of->core->complete(made);
     boost::json::array shown;
     for (const std::string& each : values)
@@ -516,9 +518,9 @@ class dispatch {
     mine->acknowledge(has.contains("tools"), has.contains("prompts"), has.contains("resources"));
     of->subscriptions.push_back(mine);
     const leaving at_end(*of, mine);
-    while (!of->closing) co_await mine->ended.next();
+    while (!of->closing) co_await mine->ended.wait();
     boost::json::object meta;
-    meta[view(meta_subscription)] = one->message.id;
+    meta[json_view(meta_subscription)] = one->message.id;
     boost::json::object result;
     result["_meta"] = std::move(meta);
     co_return finished(*of, *one, std::move(result));
@@ -537,4 +539,4 @@ class dispatch {
   };
 };
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

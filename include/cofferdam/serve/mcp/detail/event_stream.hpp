@@ -3,13 +3,11 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/serve/mcp/detail/request.hpp>
 #include <cofferdam/serve/mcp/detail/unread_answers.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -20,13 +18,12 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// The messages that belong to one request, or to none, as Server-Sent Events: numbered, and kept so that a client whose
-/// connection broke gets those that it has missed. MCP, "Transports", "Resumability".
+/// The messages that belong to one request, or to none, as Server-Sent Events: numbered, and kept so that a client can
+/// get the missed ones after a lost connection. MCP, "Transports", "Resumability".
 class event_stream final : public outlet {
  public:
   static constexpr std::size_t most_events = 256;
@@ -34,11 +31,8 @@ class event_stream final : public outlet {
 
   event_stream(const asio::any_io_executor& executor, std::shared_ptr<unread_answers> unread, std::string id,
                bool is_kept)
-      : timer_(executor, std::chrono::steady_clock::time_point::max()),
-        unread_(std::move(unread)),
-        id_(std::move(id)),
-        is_kept_(is_kept) {}
-  /// \param told  is called when it has ended and nobody writes it to a client; does not throw.
+      : changed_(executor), unread_(std::move(unread)), id_(std::move(id)), is_kept_(is_kept) {}
+  /// \param told  called when the stream has ended and no writer sends it to a client; must not throw.
   void on_left(std::function<void()> told) { left_ = std::move(told); }
 
   const std::string& id() const noexcept { return id_; }
@@ -60,28 +54,28 @@ class event_stream final : public outlet {
       answered_ = true;
       push(std::move(last->text));
     }
-    wake();
+    changed_.notify();
     if (!attached_ && left_) left_();
   }
   void interrupt() override {
     interrupted_ = true;
-    wake();
+    changed_.notify();
   }
 
-  /// Whether all there will be is one answer, or nothing.
+  /// Returns true if the whole content is one answer, or nothing.
   bool is_one_answer() const noexcept { return done_ && notified_ == 0; }
   bool has_answer() const noexcept { return answered_; }
   reply_kind kind() const noexcept { return kind_; }
-  /// The last message: the answer where there is one.
+  /// Adds the last message: the answer, if there is one.
   const std::shared_ptr<const unread_text>& last() const { return events_.back().text; }
 
-  /// Whether there is, or will be, nothing behind event `seen`.
+  /// Returns true if there is, and will be, no event after `seen`.
   bool is_over(std::uint64_t seen) const noexcept { return done_ && seen >= last_; }
-  /// Whether all events behind `seen` are still there.
+  /// Returns true if all events after `seen` are still stored.
   bool has_all_since(std::uint64_t seen) const noexcept {
     return seen <= last_ && (events_.empty() ? seen == last_ : seen + 1 >= events_.front().number);
   }
-  /// The text of the event behind `seen`; null where there is none yet. `seen` becomes its number.
+  /// Returns the text of the event after `seen`; null if there is none yet. `seen` becomes its number.
   std::shared_ptr<const unread_text> next(std::uint64_t& seen) const {
     for (const item& one : events_) {
       if (one.number <= seen) continue;
@@ -90,9 +84,9 @@ class event_stream final : public outlet {
     }
     return nullptr;
   }
-  /// The last event that a client has.
+  /// Returns the last event that the client has received.
   std::uint64_t last_delivered() const noexcept { return delivered_; }
-  /// The client has this event, and those before.
+  /// Records that the client has received this event, and those before.
   void delivered(std::uint64_t number) {
     delivered_ = std::max(delivered_, number);
     if (!is_kept_) {
@@ -102,12 +96,12 @@ class event_stream final : public outlet {
     }
   }
 
-  /// Takes the place of who writes the events to a client; the one before ends.
+  /// Makes the caller the writer of the events; the previous writer ends.
   std::uint64_t attach() {
-    // A request may have interrupted its first one before that came.
+    // The first writer may have been interrupted before it began.
     if (reader_++ != 0) interrupted_ = false;
     attached_ = true;
-    wake();
+    changed_.notify();
     return reader_;
   }
   void detach(std::uint64_t reader) noexcept {
@@ -116,48 +110,41 @@ class event_stream final : public outlet {
     if (done_ && left_) left_();
   }
   bool is_attached() const noexcept { return attached_; }
-  /// Whether the writer is to end its connection.
+  /// Returns true if the writer must end its connection.
   bool is_to_leave(std::uint64_t reader) const noexcept { return interrupted_ || reader != reader_; }
 
-  /// Until something has changed, or `until`.
-  awaitable<void> change(std::chrono::steady_clock::time_point until) {
-    timer_.expires_at(until);
-    std::error_code woken;
-    co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  /// Waits for a change, or until `until`.
+  awaitable<cofferdam::detail::wait_result> change(async_event::clock::time_point until = async_event::never) {
+    return changed_.wait(until);
   }
 
  private:
   class item {
    public:
-    item(std::uint64_t number, std::shared_ptr<const unread_text> text) : number(number), text(std::move(text)) {}
+    item(std::uint64_t its_number, std::shared_ptr<const unread_text> its_text)
+        : number(its_number), text(std::move(its_text)) {}
     std::uint64_t number;
-    std::shared_ptr<const unread_text> text;  // who writes it keeps it too
+    std::shared_ptr<const unread_text> text;  // the writer owns it too
   };
 
   void push(std::string text) {
     bytes_ += text.size();
     events_.emplace_back(++last_, std::make_shared<const unread_text>(unread_, std::move(text)));
     trim();
-    wake();
+    changed_.notify();
   }
   void drop_first() {
     bytes_ -= events_.front().text->size();
     events_.pop_front();
   }
-  /// What was delivered goes first; what was not stays, but for a stream that nobody reads.
+  /// Removes delivered events first; keeps the others, except in a stream without a reader.
   void trim() {
     while (events_.size() > 1 && (events_.size() > most_events || bytes_ > most_bytes) &&
            events_.front().number <= delivered_)
       drop_first();
   }
-  void wake() noexcept {
-    try {
-      timer_.cancel();
-    } catch (const std::system_error&) {  // then nobody waits
-    }
-  }
 
-  asio::steady_timer timer_;
+  async_event changed_;
   std::shared_ptr<unread_answers> unread_;
   std::function<void()> left_;
   std::string id_;
@@ -175,4 +162,4 @@ class event_stream final : public outlet {
   bool interrupted_ = false;
 };
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

@@ -12,7 +12,9 @@
 #include <cofferdam/serve/mcp/detail/protocol.hpp>
 
 #include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
+#include <boost/system/error_code.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -22,9 +24,9 @@
 #include <string_view>
 #include <vector>
 
-// What is looked at before a message of streamable HTTP is: who asks, and what its fields say. MCP, "Transports".
+// Checks before a message of streamable HTTP is parsed: the client and the header fields. MCP, "Transports".
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 inline std::string lowered(std::string_view text) {
   std::string made(text);
@@ -38,7 +40,7 @@ inline std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// `name:port` without its port, in small letters; empty for what is no authority.
+/// Returns `name:port` without its port, in lower case; empty if it is not an authority.
 inline std::string host_name(std::string_view authority) {
   std::size_t end = 0;
   if (authority.starts_with('[')) {
@@ -59,7 +61,8 @@ inline std::string host_name(std::string_view authority) {
 
 inline bool is_own_name(std::string_view host) { return host == "localhost" || host == "127.0.0.1" || host == "[::1]"; }
 
-/// Whether a request may name this host. \param others  names with a port, or without one for any.
+/// Returns true if a request may name this host.
+/// \param others  names with a port, or without one for any port.
 inline bool is_own_host(std::string_view host, const std::vector<std::string>& others) {
   const std::string name = host_name(host);
   if (name.empty()) return false;
@@ -71,7 +74,7 @@ inline bool is_own_host(std::string_view host, const std::vector<std::string>& o
   });
 }
 
-/// Whether a page of this origin may send requests.
+/// Returns true if a page of this origin may send requests.
 inline bool is_own_origin(std::string_view origin, const std::vector<std::string>& hosts,
                           const std::vector<std::string>& origins) {
   const std::string whole = lowered(origin);
@@ -82,19 +85,19 @@ inline bool is_own_origin(std::string_view origin, const std::vector<std::string
   return false;
 }
 
-/// Whether all of a request's `Origin` fields say such a page. A browser sends one.
+/// Returns true if all `Origin` fields of a request have such an origin. A browser sends one.
 inline bool has_own_origin(const http_fields& fields, const std::vector<std::string>& hosts,
                            const std::vector<std::string>& origins) {
   const std::optional<std::string_view> origin = fields.find("Origin");
   return !origin || (fields.count("Origin") == 1 && is_own_origin(*origin, hosts, origins));
 }
 
-/// Whether a `Content-Type` field says JSON, with or without parameters.
+/// Returns true if a `Content-Type` field is JSON, with or without parameters.
 inline bool is_json_type(std::string_view field) {
   return lowered(trimmed(field.substr(0, field.find(';')))) == "application/json";
 }
 
-/// Which of the tokens an `Authorization` field has; nothing where none.
+/// Returns the index of the token in an `Authorization` field; no value if there is none.
 inline std::optional<std::size_t> token_of(std::string_view field, const std::vector<std::string>& tokens) {
   constexpr std::string_view scheme = "bearer ";
   if (field.size() < scheme.size() || lowered(field.substr(0, scheme.size())) != scheme) return std::nullopt;
@@ -105,7 +108,20 @@ inline std::optional<std::size_t> token_of(std::string_view field, const std::ve
   return found;
 }
 
-/// Whether an `Accept` field takes a type: "text/event-stream".
+/// The header field, defined by this library, with which a client of the modern era, which has no sessions, selects its
+/// own place.
+inline constexpr std::string_view place_field = "Cofferdam-Place";
+
+/// True for the name of a place: 1 to 64 letters, digits, dots, hyphens and underscores.
+inline bool is_place_name(std::string_view name) {
+  const auto is_good = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
+           c == '_';
+  };
+  return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), is_good);
+}
+
+/// Returns true if an `Accept` field accepts a type: "text/event-stream".
 inline bool accepts(std::string_view field, std::string_view type) {
   const std::string_view family = type.substr(0, type.find('/'));
   while (!field.empty()) {
@@ -118,7 +134,7 @@ inline bool accepts(std::string_view field, std::string_view type) {
   return false;
 }
 
-/// What a field stands for: as it is, or of `=?base64?...?=`; nothing where that is broken.
+/// Decodes a field: unchanged, or from `=?base64?...?=`; no value if it is malformed.
 inline std::optional<std::string> decoded_field(std::string_view value) {
   value = trimmed(value);
   constexpr std::string_view open = "=?base64?";
@@ -128,11 +144,11 @@ inline std::optional<std::string> decoded_field(std::string_view value) {
   return std::string(as_text(*raw));
 }
 
-/// A request's fields by name.
+/// Finds a field of a request by name.
 using field_lookup = std::function<std::optional<std::string_view>(std::string_view name)>;
 
-/// What is wrong with the fields of a modern request, as one sentence; empty where nothing is.
-/// \param tool  the schema of the tool that is called; null where none is.
+/// Returns one sentence about invalid fields of a modern request; empty if they are valid.
+/// \param tool  the schema of the called tool; null if none is called.
 inline std::string header_complaint(const rpc_message& message, const field_lookup& field,
                                     const boost::json::object* tool) {
   const std::optional<std::string_view> method = field("Mcp-Method");
@@ -142,7 +158,7 @@ inline std::string header_complaint(const rpc_message& message, const field_look
   if (message.method == "tools/call" || message.method == "prompts/get") member = "name";
   if (message.method == "resources/read") member = "uri";
   if (member != nullptr) {
-    const std::optional<std::string> wanted = text_of(message.params, member);
+    const std::optional<std::string> wanted(if_text_at(message.params, member));
     const std::optional<std::string_view> name = field("Mcp-Name");
     if (wanted) {
       if (!name) return "the Mcp-Name field is missing";
@@ -150,14 +166,14 @@ inline std::string header_complaint(const rpc_message& message, const field_look
     }
   }
   if (tool == nullptr) return {};
-  const boost::json::object* const properties = object_of(*tool, "properties");
+  const boost::json::object* const properties = object_at(*tool, "properties");
   if (properties == nullptr) return {};
-  const boost::json::object* const arguments = object_of(message.params, "arguments");
+  const boost::json::object* const arguments = object_at(message.params, "arguments");
   for (const auto& each : *properties) {
     const boost::json::object* const property = each.value().if_object();
-    const std::optional<std::string> header = property == nullptr ? std::nullopt : text_of(*property, "x-mcp-header");
+    const std::optional<std::string_view> header = if_text_at(property, "x-mcp-header");
     if (!header) continue;
-    const std::string name = "Mcp-Param-" + *header;
+    const std::string name = "Mcp-Param-" + std::string(*header);
     const boost::json::value* const given = arguments == nullptr ? nullptr : arguments->if_contains(each.key());
     const std::optional<std::string_view> said = field(name);
     const bool is_given = given != nullptr && !given->is_null();
@@ -165,11 +181,11 @@ inline std::string header_complaint(const rpc_message& message, const field_look
     if (is_given != said.has_value()) return "the field " + name + " and the body disagree";
     const std::optional<std::string> text = decoded_field(*said);
     bool same = false;
-    if (text && given->is_string()) same = *text == view(given->get_string());
+    if (text && given->is_string()) same = *text == view_of(given->get_string());
     if (text && given->is_bool()) same = *text == (given->get_bool() ? "true" : "false");
     if (text && given->is_number()) {
-      boost::json::error_code broken;
-      const boost::json::value number = boost::json::parse(view(*text), broken);
+      boost::system::error_code broken;
+      const boost::json::value number = boost::json::parse(json_view(*text), broken);
       same = !broken && number.is_number() && number.to_number<double>() == given->to_number<double>();
     }
     if (!same) return "the field " + name + " and the body disagree";
@@ -177,4 +193,4 @@ inline std::string header_complaint(const rpc_message& message, const field_look
   return {};
 }
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

@@ -8,6 +8,7 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
+#include <cofferdam/serve/detail/request_body.hpp>
 #include <cofferdam/serve/mcp/detail/event_stream.hpp>
 #include <cofferdam/serve/mcp/detail/http_checks.hpp>
 #include <cofferdam/serve/mcp/detail/http_session.hpp>
@@ -19,6 +20,7 @@
 #include <boost/json/object.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -28,16 +30,19 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 /// Streamable HTTP: one path, both eras. MCP, "Transports".
 class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
  public:
   explicit http_endpoint(std::shared_ptr<server_core> core)
       : core_(std::move(core)),
+        memory_(core_->executor(), core_->options().memory(), core_->options().message(),
+                std::clamp<std::size_t>(core_->options().tokens().size(), 1, 4)),
         work_(std::make_shared<tasks>(core_->executor())),
         closing_(std::make_shared<tasks>(core_->executor())) {}
 
@@ -84,10 +89,10 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     }
   }
 
-  /// Whether `Host` is looked at: where the listener is loopback, or names were given.
+  /// Sets if `Host` is checked: for a loopback listener, or if names were given.
   void check_hosts(bool looks) noexcept { checks_hosts_ = looks; }
 
-  /// Ends sessions that nobody uses, until it is cancelled.
+  /// Ends unused sessions, until it is cancelled.
   static awaitable<void> sweep(std::shared_ptr<http_endpoint> self) {
     asio::steady_timer timer(self->core_->executor());
     const auto period = std::chrono::milliseconds(self->core_->options().session_time()) / 4;
@@ -100,13 +105,13 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   }
   void start_sweeping() { work_->spawn(sweep(shared_from_this())); }
 
-  /// Ends everything. Not cancelled.
+  /// Ends everything. Cannot be cancelled.
   static awaitable<void> close(std::shared_ptr<http_endpoint> self) {
     self->closed_ = true;
     self->work_->cancel();
     std::vector<std::shared_ptr<http_session>> all;
     for (const auto& [id, one] : self->sessions_) all.push_back(one);
-    for (const auto& [owner, one] : self->shared_) all.push_back(one);
+    for (const auto& [key, one] : self->shared_) all.push_back(one);
     self->sessions_.clear();
     self->shared_.clear();
     const auto closing = std::make_shared<tasks>(self->core_->executor());
@@ -115,7 +120,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await tasks::join(self->closing_);
     try {
       co_await tasks::join(self->work_);
-    } catch (const std::exception&) {  // of what was told already
+    } catch (const std::exception&) {  // reported already
     }
   }
 
@@ -131,7 +136,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     return made;
   }
   static constexpr std::size_t most_copied = std::size_t{64} * 1024;
-  /// Answers with JSON; a long text is not copied for that.
+  /// Replies with JSON, without copying a long text.
   static awaitable<void> reply_json(http_call& call, int status, std::shared_ptr<const unread_text> text) {
     if (text->size() <= most_copied) {
       co_await call.reply(json(status, text->view()));
@@ -154,7 +159,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     if (one->side) one->side->finish(std::nullopt);
     co_await session::close(one->inside);
   }
-  /// Ends one beside; what goes wrong is for the one who runs the server.
+  /// Ends a session in the background; failures are reported to the operator of the server.
   static awaitable<void> end_beside(std::shared_ptr<http_endpoint> self, std::shared_ptr<http_session> one) {
     std::exception_ptr failure;
     try {
@@ -193,13 +198,34 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   }
   static http_reply no_such_session() { return refusal(404, no_session, "Session not found"); }
 
-  /// What is wrong with the version that a legacy client's field names.
+  /// Returns an error reply for an invalid version in a legacy client's field.
   static std::optional<http_reply> wrong_version(const http_call& call) {
     const auto version = call.field("MCP-Protocol-Version");
     if (!version || is_legacy(trimmed(*version))) return std::nullopt;
     return refusal(400, refused_by_transport,
                    "Bad Request: Unsupported protocol version: " + one_line(*version, 60) +
                        " (supported versions: 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05)");
+  }
+
+  /// Reads a message within the limits of time and memory.
+  /// \return the reply if it has not arrived in time.
+  static awaitable<std::optional<http_reply>> read(std::shared_ptr<http_endpoint> self, http_call& call,
+                                                   std::size_t owner, cofferdam::detail::request_body& into) {
+    const server_options& options = self->core_->options();
+    std::size_t units = options.message();
+    if (const auto length = call.field("Content-Length")) {
+      std::size_t announced = 0;
+      const std::string_view digits = trimmed(*length);
+      const auto [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), announced);
+      if (wrong == std::errc() && end == digits.data() + digits.size()) units = std::min(units, announced);
+    }
+    const bool is_here = co_await cofferdam::detail::arrived_in_time(
+        self->core_->executor(), options.message_time(),
+        cofferdam::detail::request_body::read(self->memory_, owner, units, call, into));
+    if (is_here) co_return std::nullopt;
+    if (into.is_waiting())
+      co_return refusal(503, refused_by_transport, "no memory for another message of this size; try again later");
+    co_return refusal(408, refused_by_transport, "the message has not arrived within the time limit");
   }
 
   // ---- POST ----
@@ -210,17 +236,21 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     }
     rpc_limits limits;
     limits.bytes = self->core_->options().message();
-    rpc_input input;
-    {
-      const bytes body = co_await call.read_all();
-      input = read_rpc(as_text(body), limits);
+    // Its share of the memory is held until the message was answered, because the parsed message lives until then.
+    cofferdam::detail::request_body body;
+    std::optional<http_reply> late = co_await read(self, call, owner, body);
+    if (late) {
+      co_await call.reply(std::move(*late));
+      co_return;
     }
+    rpc_input input = read_rpc(body.text(), limits);
+    body.drop_text();
     const std::string version(trimmed(call.field("MCP-Protocol-Version").value_or("")));
     bool modern = false;
     if (!input.is_batch && input.messages.size() == 1) {
       const rpc_message& one = input.messages.front();
-      const boost::json::object* const meta = object_of(one.params, "_meta");
-      modern = meta != nullptr && meta->contains(view(meta_version));
+      const boost::json::object* const meta = object_at(one.params, "_meta");
+      modern = meta != nullptr && meta->contains(json_view(meta_version));
       if (!modern && !version.empty() && !is_legacy(version) && one.method != "initialize" &&
           !call.field("Mcp-Session-Id"))
         modern = true;
@@ -238,31 +268,51 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   // ---- modern ----
   static std::string principal(std::size_t owner) { return "token " + std::to_string(owner); }
 
-  std::shared_ptr<http_session> shared(std::size_t owner) {
-    std::shared_ptr<http_session>& one = shared_[owner];
-    if (!one) one = std::make_shared<http_session>(session::make(core_, principal(owner)), std::string(), owner);
+  /// Returns the place that a client of the modern era has named; null if the limit is reached.
+  std::shared_ptr<http_session> shared(std::size_t owner, const std::string& name) {
+    const auto found = shared_.find({owner, name});
+    std::shared_ptr<http_session> one;
+    if (found != shared_.end()) {
+      one = found->second;
+    } else {
+      if (closed_ || (!name.empty() && !has_place_for(owner))) return nullptr;
+      std::string who = principal(owner);
+      if (!name.empty()) who += " place " + name;
+      one = std::make_shared<http_session>(session::make(core_, std::move(who)), name, owner);
+      shared_.emplace(std::pair(owner, name), one);
+    }
     one->used = std::chrono::steady_clock::now();
     return one;
   }
 
-  /// What is wrong with a modern request before its method is looked at.
+  /// Returns the error in the field with the name of a place; empty if it is valid.
+  static std::string place_complaint(const http_call& call) {
+    const std::size_t count = call.head().fields.count(place_field);
+    if (count == 0) return {};
+    if (count > 1) return "Bad Request: there is more than one " + std::string(place_field) + " field";
+    if (is_place_name(call.field(place_field).value_or(""))) return {};
+    return "Bad Request: the " + std::string(place_field) +
+           " field is no name: 1 to 64 letters, digits, dots, hyphens and underscores";
+  }
+
+  /// Returns an error in a modern request that is independent of its method.
   std::optional<std::string> modern_complaint(session& of, const rpc_message& message, const http_call& call,
                                               const std::string& version) const {
     const std::string id = message.id_text();
-    const boost::json::object* const meta = object_of(message.params, "_meta");
-    const bool has_version = meta != nullptr && meta->contains(view(meta_version));
+    const boost::json::object* const meta = object_at(message.params, "_meta");
+    const bool has_version = meta != nullptr && meta->contains(json_view(meta_version));
     if (has_version && version.empty())
       return rpc_error(id, header_mismatch, "the MCP-Protocol-Version field is missing");
     if (meta == nullptr) return rpc_error(id, invalid_params, "the request has no _meta");
     if (!has_version) return rpc_error(id, invalid_params, std::string(meta_version) + " is missing");
-    if (text_of(*meta, meta_version) != version)
+    if (if_text_at(*meta, meta_version) != version)
       return rpc_error(id, header_mismatch, "the MCP-Protocol-Version field and the body disagree");
     request probe(message);
     if (std::optional<reply> wrong = dispatch::admit(of, probe)) return wrong->text;
     const boost::json::object* schema = nullptr;
     std::shared_ptr<const registered_tool> tool;
     if (message.method == "tools/call") {
-      tool = core_->tool(text_of(message.params, "name").value_or(""));
+      tool = core_->tool(std::string(text_at(message.params, "name")));
       if (tool) schema = &tool->what.input();
     }
     const std::string wrong = header_complaint(
@@ -277,7 +327,16 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
       co_await call.reply(http_reply(202));
       co_return;
     }
-    const std::shared_ptr<http_session> one = self->shared(owner);
+    if (const std::string wrong = place_complaint(call); !wrong.empty()) {
+      co_await call.reply(refusal(400, refused_by_transport, wrong));
+      co_return;
+    }
+    const std::shared_ptr<http_session> one = self->shared(owner, std::string(call.field(place_field).value_or("")));
+    if (!one) {
+      co_await call.reply(refusal(503, refused_by_transport,
+                                  "too many places and sessions; use one that is there, or try again later"));
+      co_return;
+    }
     if (const std::optional<std::string> wrong = self->modern_complaint(*one->inside, message, call, version)) {
       co_await call.reply(json(400, *wrong));
       co_return;
@@ -286,49 +345,11 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
         std::make_shared<event_stream>(self->core_->executor(), one->inside->unread, std::string(), false);
     const std::shared_ptr<request> running =
         one->inside->receive(std::move(message), stream, request_ids::of_many_clients);
-    // Whose connection ends has cancelled.
+    // The end of the connection cancels the request.
     const cancelling at_end(running);
     const in_use counted(*one);
     co_await answer_with(call, stream, false, "", true, true);
   }
-
-  class cancelling {
-   public:
-    explicit cancelling(std::shared_ptr<request> of) : of_(std::move(of)) {}
-    cancelling(const cancelling&) = delete;
-    cancelling& operator=(const cancelling&) = delete;
-    ~cancelling() {
-      if (of_) session::cancel(of_);
-    }
-
-   private:
-    std::shared_ptr<request> of_;
-  };
-  class in_use {
-   public:
-    explicit in_use(http_session& of) : of_(of) { ++of_.open_streams; }
-    in_use(const in_use&) = delete;
-    in_use& operator=(const in_use&) = delete;
-    ~in_use() {
-      --of_.open_streams;
-      of_.used = std::chrono::steady_clock::now();
-    }
-
-   private:
-    http_session& of_;
-  };
-  class attached {
-   public:
-    explicit attached(std::shared_ptr<event_stream> of) : of_(std::move(of)), reader_(of_->attach()) {}
-    attached(const attached&) = delete;
-    attached& operator=(const attached&) = delete;
-    ~attached() { of_->detach(reader_); }
-    std::uint64_t reader() const noexcept { return reader_; }
-
-   private:
-    std::shared_ptr<event_stream> of_;
-    std::uint64_t reader_;
-  };
 
   // ---- legacy ----
   static awaitable<void> post_legacy(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner,
@@ -385,14 +406,20 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await answer_with(call, stream, true, one->inside->version, false, as_json);
   }
 
-  /// Whether a token may have another session: none takes the places of the others.
+  /// Returns true if a token may have another session or named place: no token may use the share of others.
   bool has_place_for(std::size_t owner) const {
     const std::size_t most = core_->options().sessions();
-    if (sessions_.size() >= most) return false;
     const std::size_t tokens = std::max<std::size_t>(core_->options().tokens().size(), 1);
-    const auto mine = std::count_if(sessions_.begin(), sessions_.end(),
-                                    [owner](const auto& each) { return each.second->owner == owner; });
-    return static_cast<std::size_t>(mine) < std::max<std::size_t>(most / tokens, 1);
+    std::size_t all = sessions_.size();
+    std::size_t mine = 0;
+    for (const auto& [id, one] : sessions_)
+      if (one->owner == owner) ++mine;
+    for (const auto& [key, one] : shared_) {
+      if (key.second.empty()) continue;
+      ++all;
+      if (one->owner == owner) ++mine;
+    }
+    return all < most && mine < std::max<std::size_t>(most / tokens, 1);
   }
 
   static awaitable<void> initialize(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner,
@@ -410,7 +437,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     self->sessions_[made->id] = made;
     const std::shared_ptr<event_stream> stream = made->open_stream();
     made->inside->receive(std::move(message), stream);
-    while (!stream->is_done()) co_await stream->change(std::chrono::steady_clock::time_point::max());
+    while (!stream->is_done()) co_await stream->change();
     http_reply answered = json(200, stream->last()->view());
     if (made->inside->version.empty()) {
       self->sessions_.erase(made->id);
@@ -441,7 +468,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     }
     const in_use counted(*one);
     for (const std::shared_ptr<event_stream>& stream : streams) {
-      while (!stream->is_done()) co_await stream->change(std::chrono::steady_clock::time_point::max());
+      while (!stream->is_done()) co_await stream->change();
       if (stream->has_answer()) add(stream->last()->view());
     }
     if (text.empty()) {
@@ -454,8 +481,8 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await reply_json(call, 200, whole);
   }
 
-  /// The answer to one request: as JSON where that is all there is, else as events.
-  /// \param resumes  whether events have ids, so that the client may come back for what it has missed.
+  /// Sends the answer to one request: as JSON if there is no other message, else as events.
+  /// \param resumes  true if events have ids, so that the client may reconnect for missed ones.
   static awaitable<void> answer_with(http_call& call, std::shared_ptr<event_stream> stream, bool resumes,
                                      std::string version, bool has_statuses, bool as_json) {
     constexpr std::chrono::seconds patience{2};
@@ -557,12 +584,13 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   }
 
   std::shared_ptr<server_core> core_;
+  cofferdam::detail::request_memory<std::size_t> memory_;
   std::shared_ptr<tasks> work_;
   std::shared_ptr<tasks> closing_;
   std::map<std::string, std::shared_ptr<http_session>> sessions_;
-  std::map<std::size_t, std::shared_ptr<http_session>> shared_;
+  std::map<std::pair<std::size_t, std::string>, std::shared_ptr<http_session>> shared_;  // by token and name
   bool checks_hosts_ = true;
   bool closed_ = false;
 };
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

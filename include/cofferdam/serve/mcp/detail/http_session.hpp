@@ -8,23 +8,24 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// A session of HTTP: of the legacy era a client's own, of the modern era that of a token.
+/// A session of HTTP: in the legacy era that of a client, in the modern era that of a token.
 class http_session : public std::enable_shared_from_this<http_session> {
  public:
-  http_session(std::shared_ptr<session> inside, std::string id, std::size_t owner)
-      : inside(std::move(inside)), id(std::move(id)), owner(owner) {}
+  http_session(std::shared_ptr<session> served, std::string session_id, std::size_t token)
+      : inside(std::move(served)), id(std::move(session_id)), owner(token) {}
 
   std::shared_ptr<session> inside;
   std::string id;
-  std::size_t owner;  // which token; 0 where there are none
+  std::size_t owner;  // index of the token; 0 if there are none
   std::chrono::steady_clock::time_point used = std::chrono::steady_clock::now();
   std::size_t open_streams = 0;
   std::shared_ptr<event_stream> side;
@@ -33,7 +34,7 @@ class http_session : public std::enable_shared_from_this<http_session> {
     return cofferdam::detail::random_characters(32, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
   }
 
-  /// A stream for a request's messages, which is kept for a while behind its end.
+  /// The stream of a request's messages, which is kept for a while after its end.
   std::shared_ptr<event_stream> open_stream() {
     const auto made =
         std::make_shared<event_stream>(inside->core->executor(), inside->unread, new_id().substr(0, 16), true);
@@ -43,7 +44,7 @@ class http_session : public std::enable_shared_from_this<http_session> {
     streams_.push_back(made);
     return made;
   }
-  /// The one that an event of this id belongs to, and the event's number; null where there is none any more.
+  /// Returns the stream to which the event with this id belongs, and the event's number; null if it was removed.
   std::shared_ptr<event_stream> find(std::string_view event_id, std::uint64_t& number) const {
     const std::size_t mark = event_id.rfind('_');
     if (mark == std::string_view::npos || mark + 1 == event_id.size() || event_id.size() - mark > 19) return nullptr;
@@ -67,7 +68,7 @@ class http_session : public std::enable_shared_from_this<http_session> {
   static constexpr std::size_t most_ended = 32;
   static constexpr std::size_t most_ended_bytes = std::size_t{4} * 1024 * 1024;
 
-  /// Of what has ended and nobody reads the newest stay, within the limits.
+  /// Keeps the newest ended streams without a reader, within the limits.
   void forget_old() noexcept {
     std::size_t count = 0;
     std::size_t size = 0;
@@ -86,4 +87,47 @@ class http_session : public std::enable_shared_from_this<http_session> {
   std::list<std::shared_ptr<event_stream>> streams_;
 };
 
-}  // namespace cofferdam::inline v0::mcp::detail
+/// Cancels a request at the end of the scope, if it is still under way.
+class cancelling {
+ public:
+  explicit cancelling(std::shared_ptr<request> of) : of_(std::move(of)) {}
+  cancelling(const cancelling&) = delete;
+  cancelling& operator=(const cancelling&) = delete;
+  ~cancelling() {
+    if (of_) session::cancel(of_);
+  }
+
+ private:
+  std::shared_ptr<request> of_;
+};
+
+/// Marks a session as in use.
+class in_use {
+ public:
+  explicit in_use(http_session& of) : of_(of) { ++of_.open_streams; }
+  in_use(const in_use&) = delete;
+  in_use& operator=(const in_use&) = delete;
+  ~in_use() {
+    --of_.open_streams;
+    of_.used = std::chrono::steady_clock::now();
+  }
+
+ private:
+  http_session& of_;
+};
+
+/// Reads a stream.
+class attached {
+ public:
+  explicit attached(std::shared_ptr<event_stream> of) : of_(std::move(of)), reader_(of_->attach()) {}
+  attached(const attached&) = delete;
+  attached& operator=(const attached&) = delete;
+  ~attached() { of_->detach(reader_); }
+  std::uint64_t reader() const noexcept { return reader_; }
+
+ private:
+  std::shared_ptr<event_stream> of_;
+  std::uint64_t reader_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

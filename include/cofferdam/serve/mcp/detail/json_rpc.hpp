@@ -2,6 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/net/json_object_view.hpp>
+#include <cofferdam/net/readable_json.hpp>
 #include <cofferdam/net/untrusted_json.hpp>
 #include <cofferdam/version.hpp>
 
@@ -13,6 +15,7 @@
 #include <boost/json/string_view.hpp>
 #include <boost/json/value.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -21,11 +24,11 @@
 #include <utility>
 #include <vector>
 
-// JSON-RPC 2.0 as MCP has it: texts in, messages out, and back. MCP, "Messages".
+// JSON-RPC 2.0 as used by MCP: parsing and formatting. MCP, "Messages".
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// What an error answer's `code` says.
+/// The `code` of an error response.
 enum rpc_code : int {
   parse_error = -32700,
   invalid_request = -32600,
@@ -40,21 +43,13 @@ enum rpc_code : int {
   unsupported_version = -32022,
 };
 
-inline boost::json::string_view view(std::string_view text) noexcept { return {text.data(), text.size()}; }
-inline std::string_view view(const boost::json::string& text) noexcept { return {text.data(), text.size()}; }
+using cofferdam::detail::if_text_at;
+using cofferdam::detail::json_view;
+using cofferdam::detail::object_at;
+using cofferdam::detail::text_at;
+using cofferdam::detail::view_of;
 
-/// A member of that name that is a string; nothing where there is none.
-inline std::optional<std::string> text_of(const boost::json::object& object, std::string_view name) {
-  const boost::json::value* const found = object.if_contains(view(name));
-  if (found == nullptr || !found->is_string()) return std::nullopt;
-  return std::string(view(found->get_string()));
-}
-inline const boost::json::object* object_of(const boost::json::object& object, std::string_view name) {
-  const boost::json::value* const found = object.if_contains(view(name));
-  return found == nullptr ? nullptr : found->if_object();
-}
-
-/// Why a text is no message.
+/// The reason why a text is not a message.
 class rpc_fault {
  public:
   rpc_fault(int code, std::string message) : code_(code), message_(std::move(message)) {}
@@ -68,38 +63,41 @@ class rpc_fault {
 
 enum class rpc_kind { request, notification, response };
 
-/// A message that was read. Its parts are as they came.
+/// A parsed message. Its parts are unchecked.
 class rpc_message {
  public:
   rpc_kind kind = rpc_kind::notification;
-  boost::json::value id;  // null where there is none
+  boost::json::value id;  // null if there is none
   std::string method;
   boost::json::object params;
   boost::json::object whole;  // of a response
   std::size_t size = 0;       // bytes of its text
 
-  /// The id as JSON: what tells 0 from "0".
+  /// Returns the id as JSON, which distinguishes 0 from "0".
   std::string id_text() const { return boost::json::serialize(id); }
 };
 
-/// What a text holds: one message or a batch of them, each perhaps none.
+/// The content of a text: one message or a batch, each valid or not.
 class rpc_input {
  public:
   bool is_batch = false;
   std::vector<rpc_message> messages;
-  /// Of what is no message: the fault, and its id where that can be told.
+  /// The faults of invalid messages, with their ids if known.
   std::vector<std::pair<rpc_fault, boost::json::value>> faults;
 };
 
 class rpc_limits {
  public:
   std::size_t bytes = std::size_t{16} * 1024 * 1024;
+  /// Returns the maximum number of JSON values in one text. This limits the parsing time, during which no other request
+  /// is served. It allows an average of 40 bytes per value in a text of maximum size.
+  std::size_t values() const noexcept { return std::max<std::size_t>(bytes / 40, 1000); }
   std::size_t depth = 64;
   std::size_t batch = 100;
   std::size_t id_bytes = 1024;
 };
 
-/// One value as a message.
+/// Parses one value as a message.
 inline void read_rpc_value(boost::json::value value, const rpc_limits& limits, std::size_t size, rpc_input& into) {
   const auto wrong = [&into](const char* why, boost::json::value id = nullptr) {
     into.faults.emplace_back(rpc_fault(invalid_request, why), std::move(id));
@@ -113,12 +111,12 @@ inline void read_rpc_value(boost::json::value value, const rpc_limits& limits, s
   bool has_good_id = id != nullptr && (id->is_int64() || id->is_uint64());
   if (id != nullptr && id->is_string()) has_good_id = id->get_string().size() <= limits.id_bytes;
   const boost::json::value known_id = has_good_id ? *id : boost::json::value();
-  if (const auto version = text_of(*object, "jsonrpc"); !version || *version != "2.0") {
+  if (const auto version = if_text_at(*object, "jsonrpc"); !version || *version != "2.0") {
     wrong("Invalid Request: 'jsonrpc' must be \"2.0\"", known_id);
     return;
   }
   if (id != nullptr && !has_good_id) {
-    // A client's own answer to a message without an id has a null one; it is no request.
+    // A client's error response to a message without an id has a null id; it is not a request.
     if (!object->contains("method") && object->contains("error")) return;
     wrong("Invalid Request: 'id' must be a string (of at most 1024 bytes) or an integer");
     return;
@@ -141,7 +139,7 @@ inline void read_rpc_value(boost::json::value value, const rpc_limits& limits, s
     wrong("Invalid Request: 'method' must be a string", known_id);
     return;
   }
-  made.method = std::string(view(method->get_string()));
+  made.method = std::string(view_of(method->get_string()));
   made.kind = id != nullptr ? rpc_kind::request : rpc_kind::notification;
   if (boost::json::value* const params = object->if_contains("params"); params != nullptr && !params->is_null()) {
     if (!params->is_object()) {
@@ -153,7 +151,7 @@ inline void read_rpc_value(boost::json::value value, const rpc_limits& limits, s
   into.messages.push_back(std::move(made));
 }
 
-/// Reads a text, which may be anything.
+/// Parses any text.
 inline rpc_input read_rpc(std::string_view text, const rpc_limits& limits) {
   rpc_input made;
   if (text.size() > limits.bytes) {
@@ -164,6 +162,12 @@ inline rpc_input read_rpc(std::string_view text, const rpc_limits& limits) {
   }
   boost::json::parse_options options;
   options.max_depth = limits.depth;
+  if (cofferdam::detail::has_more_values(text, limits.values(), options)) {
+    made.faults.emplace_back(rpc_fault(invalid_request, "Invalid Request: a message has at most " +
+                                                            std::to_string(limits.values()) + " JSON values"),
+                             nullptr);
+    return made;
+  }
   std::error_code failure;
   boost::json::value value = cofferdam::detail::parse_untrusted_json(text, failure, options);
   if (failure) {
@@ -191,37 +195,36 @@ inline rpc_input read_rpc(std::string_view text, const rpc_limits& limits) {
 }
 
 inline std::string rpc_result(const std::string& id_text, const boost::json::object& result) {
-  return R"({"jsonrpc":"2.0","id":)" + id_text + R"(,"result":)" + boost::json::serialize(result) + "}";
+  return R"({"jsonrpc":"2.0","id":)" + id_text + R"(,"result":)" + readable_json(result) + "}";
 }
 /// \param id_text  empty: without an id.
 inline std::string rpc_error(std::string_view id_text, int code, std::string_view message,
                              const boost::json::value& data = nullptr) {
   boost::json::object error;
   error["code"] = code;
-  error["message"] = boost::json::string(view(message));
+  error["message"] = boost::json::string(json_view(message));
   if (!data.is_null()) error["data"] = data;
   std::string text = R"({"jsonrpc":"2.0",)";
   if (!id_text.empty()) text.append(R"("id":)").append(id_text).append(",");
-  return text + R"("error":)" + boost::json::serialize(error) + "}";
+  return text + R"("error":)" + readable_json(error) + "}";
 }
 inline std::string rpc_notification(std::string_view method, const boost::json::object& params) {
-  return R"({"jsonrpc":"2.0","method":")" + std::string(method) + R"(","params":)" + boost::json::serialize(params) +
-         "}";
+  return R"({"jsonrpc":"2.0","method":")" + std::string(method) + R"(","params":)" + readable_json(params) + "}";
 }
 inline std::string rpc_request(const std::string& id, std::string_view method, const boost::json::object& params) {
   return R"({"jsonrpc":"2.0","id":")" + id + R"(","method":")" + std::string(method) + R"(","params":)" +
-         boost::json::serialize(params) + "}";
+         readable_json(params) + "}";
 }
 
-/// Finds lines in pieces of a stream. A line that is too long is told once, when it is known to be, and skipped.
+/// Finds lines in pieces of a stream. A line that is too long is reported once, as soon as this is known, and skipped.
 class line_reader {
  public:
   enum class found { nothing, line, too_long };
 
   explicit line_reader(std::size_t longest) : longest_(longest) {}
 
-  /// The next line of `piece`, of which it takes what it has seen. Without its end; empty lines are none.
-  /// \param line  where it is put; valid until the next call.
+  /// Returns the next line of `piece`, and removes it from there. Without its line end; empty lines are skipped.
+  /// \param line  buffer for the result; valid until the next call.
   found next(std::string_view& piece, std::string_view& line) {
     if (given_) {
       kept_.clear();
@@ -270,4 +273,4 @@ class line_reader {
   bool given_ = false;
 };
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

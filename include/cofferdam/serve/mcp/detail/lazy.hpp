@@ -4,7 +4,9 @@
 
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_system.hpp>
 #include <cofferdam/serve/mcp/detail/request.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -16,12 +18,11 @@
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// Something that is opened when it is first asked for, by whoever asks first, for all who do; and once more when it was
-/// lost. Opening is nobody's in particular: who asked may be cancelled meanwhile.
+/// An object that is opened at its first use, once for all users, and again after it was lost. A cancelled user does
+/// not cancel the opening.
 template <class T>
 class lazy : public std::enable_shared_from_this<lazy<T>> {
  public:
@@ -33,10 +34,10 @@ class lazy : public std::enable_shared_from_this<lazy<T>> {
 
   bool can_open() const noexcept { return static_cast<bool>(open_); }
   const std::shared_ptr<T>& now() const noexcept { return now_; }
-  /// The number of the one that who asks now gets: counts how often it was opened.
+  /// Returns the number of the object for the next user: counts how many times it was opened.
   std::uint64_t generation() const noexcept { return now_ ? generation_ : generation_ + 1; }
 
-  /// \throws what opening throws; error{errc::environment_closed} once it was closed.
+  /// \throws the exceptions of opening; error{errc::environment_closed} once it was closed.
   static awaitable<std::shared_ptr<T>> get(std::shared_ptr<lazy> self) {
     if (!self->open_) throw error(errc::unsupported, "this server has no such environment");
     for (;;) {
@@ -47,28 +48,28 @@ class lazy : public std::enable_shared_from_this<lazy<T>> {
         self->is_opening_ = true;
         self->work_->spawn(open(self));
       }
-      while (self->attempts_ == mine && !self->closed_) co_await self->changed_.next();
+      while (self->attempts_ == mine && !self->closed_) co_await self->changed_.wait();
       if (!self->now_ && self->failure_ && self->attempts_ == mine + 1) std::rethrow_exception(self->failure_);
     }
   }
 
-  /// It is of no use any more: the next one who asks has another opened.
+  /// Drops a lost object; the next user opens another.
   void drop(std::uint64_t generation) {
     if (!now_ || generation != generation_) return;
     std::shared_ptr<T> lost = std::exchange(now_, nullptr);
     work_->spawn(discard(this->shared_from_this(), std::move(lost)));
   }
 
-  /// Behind the end of all `work`.
+  /// Called after the end of all `work`.
   static awaitable<void> close(std::shared_ptr<lazy> self) {
     self->closed_ = true;
-    self->changed_.happened();
+    self->changed_.notify();
     std::shared_ptr<T> last = std::exchange(self->now_, nullptr);
     if (last) co_await self->close_(std::move(last));
   }
   void refuse() {
     closed_ = true;
-    changed_.happened();
+    changed_.notify();
   }
 
  private:
@@ -84,7 +85,7 @@ class lazy : public std::enable_shared_from_this<lazy<T>> {
     self->failure_ = failure;
     self->is_opening_ = false;
     ++self->attempts_;
-    self->changed_.happened();
+    self->changed_.notify();
   }
 
   static awaitable<void> discard(std::shared_ptr<lazy> self, std::shared_ptr<T> lost) {
@@ -97,7 +98,7 @@ class lazy : public std::enable_shared_from_this<lazy<T>> {
   std::shared_ptr<tasks> work_;
   open_action open_;
   close_action close_;
-  event changed_;
+  async_event changed_;
   std::shared_ptr<T> now_;
   std::exception_ptr failure_;
   std::uint64_t attempts_ = 0;
@@ -106,7 +107,33 @@ class lazy : public std::enable_shared_from_this<lazy<T>> {
   bool closed_ = false;
 };
 
-/// An environment that is opened by its first use.
+/// The files of an environment that is opened at its first use.
+class lazy_files final : public file_system_adaptor<lazy_files> {
+ public:
+  explicit lazy_files(std::shared_ptr<lazy<any_environment>> inside) : inside_(std::move(inside)) {}
+
+  template <class Operation>
+  auto call(Operation operation) {
+    using result = typename cofferdam::detail::awaited<std::invoke_result_t<Operation&, const file_system&>>::type;
+    return pass<result>(inside_, std::move(operation));
+  }
+
+ private:
+  template <class Result, class Operation>
+  static awaitable<Result> pass(std::shared_ptr<lazy<any_environment>> inside, Operation operation) {
+    const std::shared_ptr<any_environment> opened = co_await lazy<any_environment>::get(inside);
+    if constexpr (std::is_void_v<Result>) {
+      co_await cofferdam::detail::on_kept(opened->files(), std::move(operation));
+    } else {
+      Result result = co_await cofferdam::detail::on_kept(opened->files(), std::move(operation));
+      co_return result;
+    }
+  }
+
+  std::shared_ptr<lazy<any_environment>> inside_;
+};
+
+/// An environment that is opened at its first use.
 class lazy_environment {
  public:
   explicit lazy_environment(std::shared_ptr<lazy<any_environment>> inside) : inside_(std::move(inside)) {}
@@ -120,23 +147,10 @@ class lazy_environment {
     return pass(inside_, &any_environment::read_file, std::move(path), most);
   }
   awaitable<void> write_file(std::string path, bytes_view content) {
-    return pass(inside_, &any_environment::write_file, std::move(path), content);
+    constexpr awaitable<void> (any_environment::*write)(std::string, bytes_view) = &any_environment::write_file;
+    return pass(inside_, write, std::move(path), content);
   }
-  awaitable<entry> stat(std::string path) { return pass(inside_, &any_environment::stat, std::move(path)); }
-  awaitable<std::vector<entry>> list(std::string path, list_options options = list_options()) {
-    return pass(inside_, &any_environment::list, std::move(path), options);
-  }
-  awaitable<void> make_directory(std::string path) {
-    return pass(inside_, &any_environment::make_directory, std::move(path));
-  }
-  awaitable<void> remove(std::string path) { return pass(inside_, &any_environment::remove, std::move(path)); }
-  awaitable<void> rename(std::string from, std::string to) {
-    return pass(inside_, &any_environment::rename, std::move(from), std::move(to));
-  }
-  awaitable<transfer> put_files(file_source& source) { return pass(inside_, &any_environment::put_files, source); }
-  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
-    return pass(inside_, &any_environment::get_files, std::move(requests));
-  }
+  file_system files() { return file_system(std::make_shared<lazy_files>(inside_)); }
   awaitable<void> close() { return nothing(); }
 
  private:
@@ -157,4 +171,4 @@ class lazy_environment {
   std::shared_ptr<lazy<any_environment>> inside_;
 };
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

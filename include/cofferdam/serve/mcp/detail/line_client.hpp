@@ -3,9 +3,10 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/shielded.hpp>
+#include <cofferdam/core/with_cleanup.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/serve/mcp/detail/session.hpp>
 
@@ -20,7 +21,6 @@
 #include <cstddef>
 #include <deque>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,9 +29,9 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// The client at the other end of a byte stream, one message a line: stdio. MCP, "Transports".
+/// The client at the other end of a byte stream, with one message per line: stdio. MCP, "Transports".
 class line_client : public std::enable_shared_from_this<line_client> {
  public:
   line_client(std::shared_ptr<server_core> core, byte_stream stream)
@@ -41,29 +41,20 @@ class line_client : public std::enable_shared_from_this<line_client> {
         work_(std::make_shared<tasks>(core_->executor())),
         changed_(core_->executor()) {}
 
-  /// Until the client has gone, or `stop`; then all that was its own is ended.
+  /// Runs until the client disconnects, or `stop`; then ends all its work.
   static awaitable<void> serve(std::shared_ptr<line_client> self) {
     self->session_->side = std::make_shared<line_outlet>(self, nullptr);
     self->work_->spawn(write_all(self));
-    std::exception_ptr failure;
-    try {
-      co_await read_all(*self);
-    } catch (const error& lost) {
-      // A client that breaks off has gone, as one that says so.
-      if (lost.code() != errc::io_error) failure = std::current_exception();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    const bool throws = co_await asio::this_coro::throw_if_cancelled();
-    co_await asio::this_coro::throw_if_cancelled(false);
-    try {
-      closing work(self);
-      co_await cofferdam::detail::shielded(std::move(work));
-    } catch (...) {
-      if (!failure) failure = std::current_exception();
-    }
-    co_await asio::this_coro::throw_if_cancelled(throws);
-    if (failure) std::rethrow_exception(failure);
+    const auto reads = [&self]() -> awaitable<void> {
+      try {
+        co_await read_all(*self);
+      } catch (const error& lost) {
+        // A lost connection counts as the end of the client.
+        if (lost.code() != errc::io_error) throw;
+      }
+    };
+    const auto ends = [&self] { return end(self); };
+    co_await cofferdam::detail::with_cleanup(reads, ends, cofferdam::detail::failure_to_report);
   }
 
  private:
@@ -100,15 +91,6 @@ class line_client : public std::enable_shared_from_this<line_client> {
     std::shared_ptr<batch> batch_;
   };
 
-  class closing {
-   public:
-    explicit closing(std::shared_ptr<line_client> of) : of_(std::move(of)) {}
-    awaitable<void> operator()() { return end(of_); }
-
-   private:
-    std::shared_ptr<line_client> of_;
-  };
-
   static awaitable<void> read_all(line_client& self) {
     const std::size_t longest = self.core_->options().message();
     line_reader lines(longest);
@@ -129,8 +111,8 @@ class line_client : public std::enable_shared_from_this<line_client> {
           self.take(line);
         }
       }
-      // A client that asks and does not listen waits.
-      while (self.is_full() && !self.broken_) co_await self.changed_.next();
+      // A client that sends requests but does not read the answers has to wait.
+      while (self.is_full() && !self.broken_) co_await self.changed_.wait();
       if (self.broken_) break;
     }
   }
@@ -172,15 +154,15 @@ class line_client : public std::enable_shared_from_this<line_client> {
     message += '\n';
     queued_bytes_ += message.size();
     queue_.push_back(std::move(message));
-    changed_.happened();
+    changed_.notify();
   }
 
   static awaitable<void> write_all(std::shared_ptr<line_client> self) {
     try {
       for (;;) {
-        while (self->queue_.empty() && !self->ended_) co_await self->changed_.next();
+        while (self->queue_.empty() && !self->ended_) co_await self->changed_.wait();
         if (self->queue_.empty()) break;
-        // What is small goes in one go.
+        // Small messages are sent together.
         std::string text = std::move(self->queue_.front());
         self->queue_.pop_front();
         while (!self->queue_.empty() && text.size() + self->queue_.front().size() < 64 * 1024) {
@@ -190,14 +172,14 @@ class line_client : public std::enable_shared_from_this<line_client> {
         const bytes_view view = as_bytes(text);
         co_await self->stream_.write(view);
         self->queued_bytes_ -= text.size();
-        self->changed_.happened();
+        self->changed_.notify();
       }
-    } catch (const std::exception&) {  // nobody listens any more, so nobody needs to be read
+    } catch (const std::exception&) {  // the client does not read any more, so its input is ignored
       self->broken_ = true;
       self->stream_.close();
     }
     self->queue_.clear();
-    self->changed_.happened();
+    self->changed_.notify();
   }
 
   static awaitable<void> end(std::shared_ptr<line_client> self) {
@@ -208,14 +190,14 @@ class line_client : public std::enable_shared_from_this<line_client> {
       failure = std::current_exception();
     }
     self->ended_ = true;
-    self->changed_.happened();
-    // Who does not read what is left has had its time.
+    self->changed_.notify();
+    // A client that does not read the rest has had its time.
     self->work_->spawn(give_up(self));
-    while (!self->queue_.empty() || (self->queued_bytes_ != 0 && !self->broken_)) co_await self->changed_.next();
+    while (!self->queue_.empty() || (self->queued_bytes_ != 0 && !self->broken_)) co_await self->changed_.wait();
     self->work_->cancel();
     try {
       co_await tasks::join(self->work_);
-    } catch (const std::exception&) {  // of a writer that was cancelled
+    } catch (const std::exception&) {  // from a writer that was cancelled
     }
     self->stream_.close();
     if (failure) std::rethrow_exception(failure);
@@ -227,18 +209,18 @@ class line_client : public std::enable_shared_from_this<line_client> {
     co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
     self->broken_ = true;
     self->queue_.clear();
-    self->changed_.happened();
+    self->changed_.notify();
   }
 
   std::shared_ptr<server_core> core_;
   byte_stream stream_;
   std::shared_ptr<session> session_;
   std::shared_ptr<tasks> work_;
-  event changed_;
+  async_event changed_;
   std::deque<std::string> queue_;
   std::size_t queued_bytes_ = 0;
   bool ended_ = false;
   bool broken_ = false;
 };
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

@@ -3,15 +3,12 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/utf8.hpp>
 #include <cofferdam/serve/mcp/detail/request.hpp>
-
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <boost/json/object.hpp>
 
@@ -23,10 +20,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 inline std::string size_text(std::uint64_t count) {
   if (count < 1000) return std::to_string(count) + " B";
@@ -35,16 +31,16 @@ inline std::string size_text(std::uint64_t count) {
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + (large ? " MB" : " kB");
 }
 
-/// Tells a client what work comes to while it runs: progress once a second, output as messages of its log.
+/// Reports the work to a client while it runs: progress once a second, output as messages of its log.
 class live_report {
  public:
-  /// Whether the client wants to be told anything.
+  /// Returns true if the client wants any reports.
   static bool is_wanted(const request& of) { return of.wants_progress() || of.wants_log(level); }
 
   live_report(std::shared_ptr<request> of, std::string logger)
       : of_(std::move(of)),
         logger_(std::move(logger)),
-        timer_(of_->executor),
+        ended_(of_->executor),
         start_(std::chrono::steady_clock::now()) {}
 
   void feed(output_stream stream, bytes_view piece) {
@@ -58,25 +54,20 @@ class live_report {
     if (tail_.size() > 2 * most_tail) tail_.erase(0, tail_.size() - most_tail);
   }
 
-  /// Until `end`.
+  /// Runs until `end`.
   static awaitable<void> run(std::shared_ptr<live_report> self) {
     while (!self->over_) {
-      self->timer_.expires_after(period);
-      std::error_code woken;
-      co_await self->timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+      co_await self->ended_.wait(async_event::clock::now() + period);
       if (!self->over_) self->tell();
     }
   }
 
-  /// Tells the rest of the output.
+  /// Sends the rest of the output.
   void end() {
     if (over_) return;
     over_ = true;
     tell_output();
-    try {
-      timer_.cancel();
-    } catch (const std::system_error&) {  // then nobody waits
-    }
+    ended_.notify();
   }
 
  private:
@@ -103,7 +94,7 @@ class live_report {
         pending.clear();
         continue;
       }
-      // What a later piece completes waits for it.
+      // An incomplete character waits for the next piece.
       const std::string_view whole = over_ ? std::string_view(pending) : without_cut_end(pending);
       if (whole.empty()) continue;
       std::string text;
@@ -127,7 +118,7 @@ class live_report {
 
   std::shared_ptr<request> of_;
   std::string logger_;
-  asio::steady_timer timer_;
+  async_event ended_;
   std::chrono::steady_clock::time_point start_;
   std::array<std::string, 2> pending_;
   std::string tail_;
@@ -151,4 +142,4 @@ class reporting {
   std::shared_ptr<live_report> of_;
 };
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

@@ -10,18 +10,18 @@
 
 // The versions of the protocol, and the names it uses. MCP, "Versioning".
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 inline constexpr std::array<std::string_view, 4> legacy_versions{"2025-11-25", "2025-06-18", "2025-03-26",
                                                                  "2024-11-05"};
 inline constexpr std::string_view latest_legacy = "2025-11-25";
 inline constexpr std::string_view modern_version = "2026-07-28";
 
-/// What one who was asked for `wanted` answers with in a legacy handshake.
+/// Returns the version for the answer to a legacy handshake that requests `wanted`.
 inline std::string_view negotiate(std::string_view wanted) noexcept {
   for (const std::string_view one : legacy_versions)
     if (one == wanted) return one;
-  // The draft before the first one, which clients still list.
+  // The draft before the first version, which clients still list.
   return wanted == "2024-10-07" ? std::string_view("2024-11-05") : latest_legacy;
 }
 inline bool is_legacy(std::string_view version) noexcept {
@@ -42,7 +42,7 @@ inline std::optional<int> log_level(std::string_view name) noexcept {
     if (log_levels[i] == name) return static_cast<int>(i);
   return std::nullopt;
 }
-/// Above all levels: nothing is told.
+/// Above all levels: no message is sent.
 inline constexpr int silent = 8;
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

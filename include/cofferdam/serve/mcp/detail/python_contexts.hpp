@@ -12,14 +12,15 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// The interpreters that a client has made besides the default one, and when each was last used.
+/// The interpreters that a client has made besides the default one, and the time of their last use.
 class python_contexts {
  public:
   using time_point = std::chrono::steady_clock::time_point;
 
-  /// A new one's id. \throws error{errc::too_large} where there are so many already.
+  /// Returns a new id.
+  /// \throws error{errc::too_large} if the limit is reached.
   std::string add(std::size_t most, time_point now) {
     if (all_.size() >= most)
       throw error(errc::too_large, "there are " + std::to_string(most) +
@@ -31,11 +32,11 @@ class python_contexts {
   bool contains(const std::string& id) const { return all_.contains(id); }
   bool remove(const std::string& id) { return all_.erase(id) != 0; }
   bool empty() const noexcept { return all_.empty(); }
-  /// Whether somebody has to begin to look for those that are too old.
+  /// Returns true at the first call: the caller must then start the removal of old contexts.
   bool watch() noexcept { return !std::exchange(watched_, true); }
   void watch_no_more() noexcept { watched_ = false; }
 
-  /// While this lives its interpreter does not get too old.
+  /// While this object lives, its interpreter counts as used.
   class use {
    public:
     use(python_contexts& of, std::string id) : of_(of), id_(std::move(id)) { of_.count(id_, 1); }
@@ -48,7 +49,8 @@ class python_contexts {
     std::string id_;
   };
 
-  /// Takes out those that nobody has used since then. \return their ids.
+  /// Removes the contexts that were not used since then.
+  /// \return their ids.
   std::vector<std::string> take_unused(time_point since) {
     std::vector<std::string> taken;
     for (auto at = all_.begin(); at != all_.end();) {
@@ -80,4 +82,4 @@ class python_contexts {
   bool watched_ = false;
 };
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

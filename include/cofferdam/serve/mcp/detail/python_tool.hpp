@@ -5,54 +5,48 @@
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/base64.hpp>
+#include <cofferdam/core/async_semaphore.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/definitions.hpp>
 #include <cofferdam/serve/mcp/detail/checked_tool.hpp>
-#include <cofferdam/serve/mcp/detail/command_tools.hpp>
 #include <cofferdam/serve/mcp/detail/core.hpp>
+#include <cofferdam/serve/mcp/detail/live_report.hpp>
+#include <cofferdam/serve/mcp/detail/python_answer.hpp>
 #include <cofferdam/serve/mcp/detail/python_contexts.hpp>
 #include <cofferdam/serve/mcp/detail/schemas.hpp>
+#include <cofferdam/serve/mcp/detail/workspace.hpp>
+#include <cofferdam/serve/mcp/server_options.hpp>
 #include <cofferdam/tools/arguments.hpp>
-#include <cofferdam/tools/image_header.hpp>
 
 #include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
 
-#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <exception>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 /// Python as a tool.
 class python_tool {
  public:
   static void add_to(server_core& core) {
     const auto self = std::make_shared<const python_tool>(core.options());
-    add_checked(core, self, self->arguments_, self->definition(), &python_tool::run);
+    add_checked(core, self, self->arguments_, self->definition(core.options()), &python_tool::run);
     add_checked(core, self, self->create_, self->create_definition(), &python_tool::create);
     add_checked(core, self, self->close_, close_definition(), &python_tool::close);
   }
 
   explicit python_tool(const server_options& options)
-      : kept_(options.kept_output()),
-        about_(options.about_environment()),
-        open_world_(options.open_world()),
-        most_contexts_(options.most_contexts()),
-        context_time_(options.context_time()) {
+      : kept_(options.kept_output()), most_contexts_(options.most_contexts()), context_time_(options.context_time()) {
     using tools::argument;
     using tools::argument_kind;
     const auto longest = static_cast<double>(options.longest_time().count());
@@ -81,7 +75,7 @@ class python_tool {
   using self_pointer = std::shared_ptr<const python_tool>;
   static constexpr const char* default_context = "default";
 
-  tool_definition definition() const {
+  tool_definition definition(const server_options& options) const {
     return tool_definition("run_python",
                            "Run Python code in a persistent interpreter, like a notebook cell, and return what it "
                            "printed and the value of its last expression. Variables, imports and functions from "
@@ -95,7 +89,7 @@ class python_tool {
                            "- An exception is returned with its traceback; the variables set before it stay.\n"
                            "- On a timeout the interpreter may be restarted and its variables lost; the result says "
                            "so." +
-                               (about_.empty() ? std::string() : "\n- " + about_))
+                               environment_note(options))
         .title("Run Python")
         .input(arguments_.schema())
         .output(schema_of(R"({"type":"object","properties":{
@@ -110,7 +104,7 @@ class python_tool {
           "context_id":{"type":"string"},"context_restarted":{"type":"boolean"},
           "duration_ms":{"type":"integer","minimum":0},"reason":{"type":"string"}},
           "required":["status","stdout","stderr","context_id","duration_ms"],"additionalProperties":false})"))
-        .hints(false, true, false, open_world_);
+        .hints(false, true, false, options.open_world());
   }
 
   tool_definition create_definition() const {
@@ -119,7 +113,8 @@ class python_tool {
                            "Start a separate Python interpreter and return its context_id for run_python. Use it only "
                            "to keep two pieces of work apart; otherwise run_python's default interpreter is enough. "
                            "Unused interpreters are closed after " +
-                               minutes + " minutes; a call with a closed id fails and says so.")
+                               minutes + (minutes == "1" ? " minute" : " minutes") +
+                               "; a call with a closed id fails and says so.")
         .title("New Python interpreter")
         .output(schema_of(R"({"type":"object","properties":{"context_id":{"type":"string"},
           "expires_after_idle_s":{"type":"integer"}},"required":["context_id"],"additionalProperties":false})"))
@@ -163,7 +158,7 @@ class python_tool {
     co_return said;
   }
 
-  /// Whether there was one. What was never used was never made.
+  /// Returns true if the context existed. A context is made at its first use.
   static awaitable<bool> end_context(std::shared_ptr<workspace> place, std::string id) {
     const std::shared_ptr<opened_runner> opened = place->open_runner_now();
     if (!opened) co_return false;
@@ -171,7 +166,7 @@ class python_tool {
     co_return ended;
   }
 
-  /// Ends the interpreters that nobody uses, as long as there are any.
+  /// Ends unused interpreters, as long as there are any.
   static awaitable<void> end_unused(std::shared_ptr<workspace> place, std::chrono::seconds idle) {
     asio::steady_timer timer(place->executor());
     while (!place->contexts().empty()) {
@@ -181,7 +176,7 @@ class python_tool {
       for (const std::string& one : old) {
         try {
           co_await end_context(place, one);
-        } catch (const std::exception&) {  // the runner is lost, and all of its interpreters with it
+        } catch (const std::exception&) {  // the runner is lost, with all its interpreters
         }
       }
     }
@@ -203,144 +198,18 @@ class python_tool {
     const std::shared_ptr<workspace> place = made.inside()->place;
     const std::shared_ptr<opened_runner> opened = co_await place->runner();
     co_await workspace::take_turn(place);
-    const cofferdam::detail::allotted turn = place->turn();
+    const cofferdam::detail::held_permits turn = place->turn();
     const std::shared_ptr<live_report> report = place->report(made.inside(), made.name());
     const reporting at_end(report);
-    if (report) wanted.on_output([report](output_stream stream, bytes_view piece) { report->feed(stream, piece); });
+    const auto feed = [report](output_stream stream, bytes_view piece) { report->feed(stream, piece); };
+    if (report) wanted.on_output(feed);
     bool was_reset = false;
     if (arguments.boolean("reset")) was_reset = co_await opened->runner.end_context(context);
     const code_result result = co_await opened->runner.run_code(std::move(wanted));
-    co_return show(result, context, was_reset);
-  }
-
-  static answer show(const code_result& result, const std::string& context, bool was_reset) {
-    boost::json::object facts;
-    const std::string time = " (" + seconds_text(result.duration()) + ")";
-    std::string text;
-    bool is_error = false;
-    const char* status = "ok";
-    const bool lost = result.context_lost() || result.driver_restarted();
-    if (result.kind() == error_kind::timeout) {
-      status = "timeout";
-      text =
-          "timed out" + time + (result.context_lost() ? "; the interpreter was restarted, its variables are lost" : "");
-      is_error = true;
-    } else if (is_rejection(result.kind())) {
-      status = "rejected";
-      text = "not run: " + result.reason();
-      is_error = true;
-    } else if (result.kind() != error_kind::none) {
-      status = "failed";
-      text = "could not run: " + result.reason();
-      is_error = true;
-    } else if (result.failure()) {
-      status = "error";
-      text =
-          "error " + one_line(result.failure()->type(), 100) + ": " + one_line(result.failure()->message(), 500) + time;
-    } else if (result.term_signal() != 0) {
-      status = "error";
-      text = "the interpreter was killed by " + signal_name(result.term_signal()) + time;
-    } else if (result.exit_code() != 0) {
-      status = "error";
-      text = "exit code " + std::to_string(result.exit_code()) + time;
-    } else {
-      text = "ok" + time;
-    }
-    text += "\n";
-    if (lost && result.kind() != error_kind::timeout)
-      text += "The interpreter was restarted; its variables are lost.\n";
-    constexpr std::size_t most_value = 10'000;
-    constexpr std::size_t most_json = 64 * 1024;
-    if (!result.value_text().empty()) {
-      std::string value;
-      append_repaired_utf8(value, without_cut_end(std::string_view(result.value_text()).substr(0, most_value)));
-      if (result.value_text().size() > most_value) value += " ...";
-      text += "--- result ---\n" + printable_text(value) + "\n";
-      facts["result"] = value;
-      if (result.value() && result.value_is_exact()) {
-        const std::string exact = boost::json::serialize(*result.value());
-        if (exact.size() <= most_json) facts["result_json"] = exact;
-      }
-    }
-    add_stream(text, "stdout", result.out());
-    add_stream(text, "stderr", result.err());
-    if (result.failure()) {
-      boost::json::object wrong;
-      wrong["type"] = good(result.failure()->type());
-      wrong["message"] = good(result.failure()->message());
-      wrong["traceback"] = good(result.failure()->traceback());
-      facts["error"] = std::move(wrong);
-      // Where standard error has the traceback already, the exception is not told twice.
-      if (result.err().total() == 0)
-        text += "--- traceback ---\n" + printable_text(good(result.failure()->traceback()));
-    }
-    facts["status"] = status;
-    add_streams(facts, result.out(), result.err());
-    facts["context_id"] = context;
-    facts["context_restarted"] = lost || was_reset;
-    facts["duration_ms"] = std::chrono::duration_cast<std::chrono::milliseconds>(result.duration()).count();
-    if (!result.reason().empty()) facts["reason"] = result.reason();
-    add_files(result, text, facts);
-    answer images;
-    add_images(result, facts, images);
-    answer said(text);
-    for (const content& one : images.blocks()) said.add(one);
-    said.structured(std::move(facts)).is_error(is_error);
-    return said;
-  }
-
-  static std::string good(std::string_view text) {
-    std::string made;
-    append_repaired_utf8(made, text);
-    return made;
-  }
-
-  static void add_files(const code_result& result, std::string& text, boost::json::object& facts) {
-    constexpr std::size_t most = 50;
-    boost::json::array all;
-    std::string names;
-    for (const generated_file& each : result.files()) {
-      if (all.size() == most) {
-        names += ", ...";
-        break;
-      }
-      const std::string shown = one_line(each.path());
-      names += (names.empty() ? "" : ", ") + shown;
-      all.emplace_back(shown);
-    }
-    if (all.empty()) return;
-    text += "--- new files ---\n" + names + "\n";
-    facts["new_files"] = std::move(all);
-  }
-
-  static void add_images(const code_result& result, boost::json::object& facts, answer& into) {
-    constexpr std::size_t most_images = 8;
-    constexpr std::size_t most_bytes = std::size_t{4} * 1024 * 1024;
-    boost::json::array shown;
-    for (const display_output& each : result.displays()) {
-      for (const char* const kind : {"image/png", "image/jpeg"}) {
-        const auto found = each.forms().find(kind);
-        if (found == each.forms().end() || shown.size() == most_images || found->second.size() > most_bytes) continue;
-        std::string plain = found->second;
-        std::erase(plain, '\n');
-        const std::optional<bytes> file = base64_decode(plain);
-        const std::optional<tools::image_header> header = file ? tools::read_image_header(*file) : std::nullopt;
-        if (!header || !header->has_size() || tools::mime_type(header->format) != kind) continue;
-        boost::json::object one;
-        one["mime_type"] = kind;
-        one["width"] = header->width;
-        one["height"] = header->height;
-        shown.push_back(std::move(one));
-        into.add(content::image(*file, kind));
-        break;
-      }
-    }
-    if (!shown.empty()) facts["images"] = std::move(shown);
+    co_return python_answer(result, context, was_reset);
   }
 
   std::size_t kept_;
-  std::string about_;
-  bool open_world_;
   std::size_t most_contexts_;
   std::chrono::seconds context_time_;
   tools::argument_list arguments_;
@@ -348,4 +217,4 @@ class python_tool {
   tools::argument_list close_;
 };
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/utf8.hpp>
 #include <cofferdam/serve/detail/tasks.hpp>
@@ -24,12 +25,12 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-using event = cofferdam::detail::recurring_event;
+using cofferdam::detail::async_event;
 using tasks = cofferdam::detail::joined_tasks;
 
-/// What the answer to a request is to the transport: a status of HTTP depends on it.
+/// The kind of a reply for the transport: the HTTP status depends on it.
 enum class reply_kind {
   answered,       ///< a result, or an error of the method
   refused,        ///< the request's envelope is wrong
@@ -38,47 +39,49 @@ enum class reply_kind {
 
 class reply {
  public:
-  explicit reply(std::string text, reply_kind kind = reply_kind::answered) : text(std::move(text)), kind(kind) {}
+  explicit reply(std::string message, reply_kind its_kind = reply_kind::answered)
+      : text(std::move(message)), kind(its_kind) {}
   std::string text;
   reply_kind kind;
 };
 
-/// Where messages to the client go: all that belong to one request, or those that belong to none.
+/// The destination of messages to the client: those of one request, or those without a request.
 class outlet {
  public:
   outlet() = default;
   outlet(const outlet&) = delete;
   outlet& operator=(const outlet&) = delete;
   virtual ~outlet() = default;
-  /// \param droppable  may be left out where the client does not keep up.
+  /// \param droppable  true: may be dropped if the client reads too slowly.
   virtual void send(std::string message, bool droppable) = 0;
-  /// The request's end: its answer, or none where it was cancelled.
+  /// Ends the request: with its answer, or without one if it was cancelled.
   virtual void finish(std::optional<reply> last) = 0;
-  /// Ends the connection for now; the client comes back for the rest. Where the transport cannot, nothing.
+  /// Closes the connection; the client reconnects for the rest. Does nothing if the transport does not support it.
   virtual void interrupt() {}
 };
 
-/// What the server has asked the client for, in the legacy era, and waits for.
+/// The server's own requests to a legacy client that wait for a response.
 class asked_table {
  public:
   class question {
    public:
     explicit question(const asio::any_io_executor& executor) : answered(executor) {}
-    event answered;
+    async_event answered;
     std::optional<boost::json::object> whole;
   };
 
-  /// A response has come. One that nobody waits for is ignored.
+  /// Handles a response. A response without a request is ignored.
   void take(const rpc_message& response) {
     const boost::json::string* const id = response.id.if_string();
     if (id == nullptr) return;
-    const auto found = open_.find(std::string(view(*id)));
+    const auto found = open_.find(std::string(view_of(*id)));
     if (found == open_.end() || found->second->whole) return;
     found->second->whole = response.whole;
-    found->second->answered.happened();
+    found->second->answered.notify();
   }
 
-  /// \return  the response's `result`. \throws error{errc::io_error} where the client answers with an error.
+  /// \return  the response's `result`.
+  /// \throws error{errc::io_error} if the client answers with an error.
   static awaitable<boost::json::object> ask(std::shared_ptr<asked_table> self, std::shared_ptr<outlet> out,
                                             asio::any_io_executor executor, std::string method,
                                             boost::json::object params) {
@@ -87,11 +90,11 @@ class asked_table {
     self->open_[id] = mine;
     const closing at_end(*self, id);
     out->send(rpc_request(id, method, params), false);
-    while (!mine->whole) co_await mine->answered.next();
-    if (const boost::json::object* const result = object_of(*mine->whole, "result")) co_return *result;
+    while (!mine->whole) co_await mine->answered.wait();
+    if (const boost::json::object* const result = object_at(*mine->whole, "result")) co_return *result;
     std::string why = "no reason";
-    if (const boost::json::object* const failure = object_of(*mine->whole, "error"))
-      why = text_of(*failure, "message").value_or(why);
+    if (const boost::json::object* const failure = object_at(*mine->whole, "error"))
+      why = std::string(if_text_at(*failure, "message").value_or(why));
     throw error(errc::io_error, "the client refused " + method + ": \"" + why.substr(0, 500) + "\"");
   }
 
@@ -114,7 +117,7 @@ class asked_table {
 
 class workspace;
 
-/// A request that is being worked on.
+/// A request under way.
 class request {
  public:
   explicit request(rpc_message read) : message(std::move(read)), id(message.id_text()) {}
@@ -141,8 +144,8 @@ class request {
   void log(int severity, std::string_view logger, boost::json::value data) const {
     if (!wants_log(severity)) return;
     boost::json::object params;
-    params["level"] = boost::json::string(view(log_levels.at(static_cast<std::size_t>(severity))));
-    if (!logger.empty()) params["logger"] = boost::json::string(view(logger));
+    params["level"] = boost::json::string(json_view(log_levels.at(static_cast<std::size_t>(severity))));
+    if (!logger.empty()) params["logger"] = boost::json::string(json_view(logger));
     params["data"] = std::move(data);
     out->send(rpc_notification("notifications/message", params), true);
   }
@@ -157,7 +160,7 @@ class request {
     if (!words.empty() && at_least("2025-03-26")) {
       std::string good;
       append_repaired_utf8(good, words);
-      params["message"] = boost::json::string(view(good));
+      params["message"] = boost::json::string(json_view(good));
     }
     out->send(rpc_notification("notifications/progress", params), true);
   }
@@ -171,4 +174,4 @@ class request {
   std::optional<double> last_progress_;
 };
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

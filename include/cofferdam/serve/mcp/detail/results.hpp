@@ -21,15 +21,15 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// A block as clients of that version know it.
+/// Returns a block in the format of that version.
 inline boost::json::object block_for(const content& one, std::string_view version) {
   const boost::json::object& block = one.json();
-  const std::string_view type = view(block.at("type").get_string());
+  const std::string_view type = view_of(block.at("type").get_string());
   std::string words;
   if (type == "resource_link" && version < "2025-06-18") {
-    words = "file: " + text_of(block, "name").value_or("") + " " + text_of(block, "uri").value_or("");
+    words = "file: " + std::string(text_at(block, "name")) + " " + std::string(text_at(block, "uri"));
   } else if (type == "audio" && version < "2025-03-26") {
     words = "(audio left out: this version of the protocol has none)";
   } else {
@@ -48,16 +48,17 @@ inline boost::json::object tool_result(const answer& made, std::string_view vers
   return result;
 }
 
-/// A page of a list.
-/// \param items     all of it. \param revision  changes where the list does.
-/// \throws failure  for a cursor that is none, or one of another list.
+/// Returns a page of a list.
+/// \param items     the whole list.
+/// \param revision  changes with the list.
+/// \throws failure  for an invalid cursor, or one of another list.
 inline boost::json::object page_of(const boost::json::object& params, const char* name, boost::json::array items,
                                    std::size_t size, std::uint64_t revision) {
   std::size_t from = 0;
   if (const boost::json::value* const given = params.if_contains("cursor"); given != nullptr && !given->is_null()) {
     const failure wrong(invalid_params, "Invalid cursor");
     if (!given->is_string()) throw wrong;
-    const std::optional<bytes> raw = base64_decode(view(given->get_string()), base64_alphabet::url);
+    const std::optional<bytes> raw = base64_decode(view_of(given->get_string()), base64_alphabet::url);
     if (!raw) throw wrong;
     const std::string_view text = as_text(*raw);
     const std::size_t colon = text.find(':');
@@ -85,9 +86,9 @@ inline boost::json::object page_of(const boost::json::object& params, const char
 
 inline constexpr std::string_view workspace_uri = "sandbox://workspace/";
 
-/// A path as part of a URI, and back.
+/// Convert a path to a part of a URI, and back.
 inline std::string uri_of(std::string_view path) { return std::string(workspace_uri) + percent_encoded_path(path); }
-/// Nothing for a URI that names no file of a workspace.
+/// Returns no value for a URI that is not a file of a workspace.
 inline std::optional<std::string> path_of(std::string_view uri) {
   if (!uri.starts_with(workspace_uri)) return std::nullopt;
   std::optional<std::string> path = percent_decoded(uri.substr(workspace_uri.size()));
@@ -95,7 +96,7 @@ inline std::optional<std::string> path_of(std::string_view uri) {
   return path;
 }
 
-/// What a file's name says about what is in it.
+/// Returns the MIME type for a file's name.
 inline std::string_view mime_type_of(std::string_view path) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 22> known{{
       {".txt", "text/plain"},        {".md", "text/markdown"},      {".csv", "text/csv"},
@@ -114,4 +115,4 @@ inline std::string_view mime_type_of(std::string_view path) {
   return {};
 }
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

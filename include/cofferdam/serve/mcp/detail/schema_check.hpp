@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/net/json_object_view.hpp>
 #include <cofferdam/serve/mcp/detail/json_rpc.hpp>
 
 #include <boost/json/array.hpp>
@@ -16,10 +17,10 @@
 #include <string_view>
 #include <utility>
 
-// The part of JSON Schema that is checked before a handler of somebody's own runs: `required`, the `type` of the
-// properties at the top, `additionalProperties: false`. MCP, "Tools".
+// Checks a part of JSON Schema before a user's handler runs: `required`, the `type` of the properties at the top,
+// `additionalProperties: false`. MCP, "Tools".
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 inline bool has_json_type(const boost::json::value& value, std::string_view type) {
   if (type == "string") return value.is_string();
@@ -35,19 +36,18 @@ inline bool has_json_type(const boost::json::value& value, std::string_view type
   return true;
 }
 
-/// Whether a property's schema allows a value, as far as its `type` says.
+/// Returns true if a property's `type` allows a value.
 inline bool allows_type(const boost::json::value& property, const boost::json::value& value) {
-  const boost::json::object* const schema = property.if_object();
-  const boost::json::value* const type = schema == nullptr ? nullptr : schema->if_contains("type");
+  const boost::json::value* const type = cofferdam::detail::member(property.if_object(), "type");
   if (type == nullptr) return true;
-  if (type->is_string()) return has_json_type(value, view(type->get_string()));
+  if (type->is_string()) return has_json_type(value, view_of(type->get_string()));
   if (!type->is_array()) return true;
   for (const boost::json::value& each : type->get_array())
-    if (!each.is_string() || has_json_type(value, view(each.get_string()))) return true;
+    if (!each.is_string() || has_json_type(value, view_of(each.get_string()))) return true;
   return false;
 }
 
-/// " must be a string", " must be an integer or null"; empty where any value may be.
+/// Returns " must be a string", " must be an integer or null"; empty if any value is valid.
 inline std::string expected_type(const boost::json::value& property) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 7> words{{{"string", "a string"},
                                                                                 {"boolean", "true or false"},
@@ -59,11 +59,10 @@ inline std::string expected_type(const boost::json::value& property) {
   std::string made;
   const auto add = [&](const boost::json::value& type) {
     for (const auto& [name, text] : words)
-      if (type.is_string() && view(type.get_string()) == name)
+      if (type.is_string() && view_of(type.get_string()) == name)
         made += (made.empty() ? " must be " : " or ") + std::string(text);
   };
-  const boost::json::object* const schema = property.if_object();
-  const boost::json::value* const type = schema == nullptr ? nullptr : schema->if_contains("type");
+  const boost::json::value* const type = cofferdam::detail::member(property.if_object(), "type");
   if (type == nullptr) return made;
   add(*type);
   if (type->is_array())
@@ -71,10 +70,10 @@ inline std::string expected_type(const boost::json::value& property) {
   return made;
 }
 
-/// Why a schema is none of a tool's arguments; empty where it is one.
+/// Returns the reason why a schema cannot describe a tool's arguments; empty if it can.
 inline std::string schema_complaint(const boost::json::object& schema) {
-  if (text_of(schema, "type") != "object") return R"(has no "type": "object")";
-  if (schema.contains("properties") && object_of(schema, "properties") == nullptr)
+  if (if_text_at(schema, "type") != "object") return R"(has no "type": "object")";
+  if (schema.contains("properties") && object_at(schema, "properties") == nullptr)
     return "has 'properties' that are no object";
   const boost::json::value* const required = schema.if_contains("required");
   if (required == nullptr) return {};
@@ -84,9 +83,9 @@ inline std::string schema_complaint(const boost::json::object& schema) {
   return {};
 }
 
-/// Checks what a client has sent against a schema that `schema_complaint` has nothing against. A null that the schema does
-/// not allow is as if the argument was not given, and is taken out.
-/// \return  empty where they are right; else a sentence that names what is wrong, for the model.
+/// Checks a client's arguments against a schema that passed `schema_complaint`. A null that the schema does not allow
+/// counts as a missing argument, and is removed.
+/// \return  empty if they are valid; otherwise one sentence with the errors, for the model.
 inline std::string argument_complaint(const boost::json::object& schema, boost::json::object& arguments) {
   std::string complaints;
   const auto complain = [&complaints](const std::string& one) { complaints += (complaints.empty() ? "" : "; ") + one; };
@@ -94,7 +93,7 @@ inline std::string argument_complaint(const boost::json::object& schema, boost::
     return "'" + one_line(std::string_view(name.data(), name.size()), 60) + "'";
   };
   const boost::json::object none;
-  const boost::json::object* const described = object_of(schema, "properties");
+  const boost::json::object* const described = object_at(schema, "properties");
   const boost::json::object& properties = described == nullptr ? none : *described;
   for (const auto& each : properties) {
     const boost::json::value* const given = arguments.if_contains(each.key());
@@ -121,4 +120,4 @@ inline std::string argument_complaint(const boost::json::object& schema, boost::
   return complaints.empty() ? complaints : "Wrong arguments: " + complaints + ".";
 }
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

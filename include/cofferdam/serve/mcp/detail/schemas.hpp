@@ -9,9 +9,9 @@
 
 #include <string_view>
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// A schema of ours as it is written in the source.
-inline boost::json::object schema_of(std::string_view text) { return boost::json::parse(view(text)).as_object(); }
+/// Parses a schema from the source code.
+inline boost::json::object schema_of(std::string_view text) { return boost::json::parse(json_view(text)).as_object(); }
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

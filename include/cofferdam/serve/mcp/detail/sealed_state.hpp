@@ -22,22 +22,23 @@
 #include <string>
 #include <string_view>
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// What a server gives to a client to give it back: whose it is, what for, until when; taken once.
+/// Seals the state that a server gives to a client and gets back: bound to an owner, a purpose and a time limit;
+/// accepted once.
 class sealed_states {
  public:
-  /// \param purpose  what the state belongs to: method, name, arguments. It is given back for the same only.
+  /// \param purpose  the use of the state: method, name, arguments. The state is accepted only for the same use.
   std::string seal(std::string_view purpose, std::string_view state) {
     boost::json::object inside;
-    inside["state"] = base64_encode(as_bytes(state));  // any bytes
+    inside["state"] = base64_encode(as_bytes(state));  // may have any bytes
     inside["until"] = now() + longest;
     inside["once"] = cofferdam::detail::random_name(22);
     const std::string text = boost::json::serialize(inside);
     return base64_encode(as_bytes(text), base64_alphabet::url) + "." + sign(purpose, text);
   }
 
-  /// \return nothing where it is not ours, not for this, too old, or was used.
+  /// \return no value if it is not ours, for another purpose, too old, or was used.
   std::optional<std::string> open(std::string_view purpose, std::string_view sealed) {
     const std::size_t dot = sealed.find('.');
     if (dot == std::string_view::npos) return std::nullopt;
@@ -45,18 +46,18 @@ class sealed_states {
     if (!raw) return std::nullopt;
     const std::string_view text = as_text(*raw);
     if (!cofferdam::detail::same_secret(sign(purpose, text), sealed.substr(dot + 1))) return std::nullopt;
-    const boost::json::value inside = boost::json::parse(view(text));
+    const boost::json::value inside = boost::json::parse(json_view(text));
     const boost::json::object& object = inside.as_object();
     if (object.at("until").to_number<std::int64_t>() < now()) return std::nullopt;
-    const std::string once = text_of(object, "once").value_or("");
+    const std::string once(text_at(object, "once"));
     if (!used_.insert(once).second) return std::nullopt;
     order_.push_back(once);
-    // Older ones than these are too old anyway, or somebody asks a thousand times a minute.
+    // Older ones have expired anyway, unless a client sends a thousand requests per minute.
     if (order_.size() > 100'000) {
       used_.erase(order_.front());
       order_.pop_front();
     }
-    const std::optional<bytes> state = base64_decode(text_of(object, "state").value_or(""));
+    const std::optional<bytes> state = base64_decode(text_at(object, "state"));
     return state ? std::optional(std::string(as_text(*state))) : std::nullopt;
   }
 
@@ -84,4 +85,4 @@ class sealed_states {
   std::deque<std::string> order_;
 };
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

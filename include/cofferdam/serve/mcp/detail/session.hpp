@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_event.hpp>
 #include <cofferdam/os/random_text.hpp>
 #include <cofferdam/serve/mcp/detail/dispatch.hpp>
 #include <cofferdam/serve/mcp/detail/session_state.hpp>
@@ -21,32 +22,33 @@
 #include <string>
 #include <utility>
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// Whether clients of a session number their requests so that no two are alike: those of one stdio or legacy session do,
-/// those of modern HTTP, who share one by their token, need not.
+/// The uniqueness of request ids in a session: unique in a stdio or legacy session; not unique in modern HTTP, where
+/// clients with one token share a session.
 enum class request_ids { of_one_client, of_many_clients };
 
-/// A client, or several that share a token: takes messages and has each request worked on by a coroutine of its own.
+/// One client, or several that share a token: accepts messages, and runs each request in its own coroutine.
 class session : public session_state, public std::enable_shared_from_this<session> {
  public:
-  session(std::shared_ptr<server_core> core, std::shared_ptr<workspace> place, std::string principal)
-      : session_state(std::move(core), std::move(place), std::move(principal)), none_left_(this->core->executor()) {}
+  session(std::shared_ptr<server_core> its_core, std::shared_ptr<workspace> its_place, std::string its_principal)
+      : session_state(std::move(its_core), std::move(its_place), std::move(its_principal)),
+        none_left_(core->executor()) {}
 
-  /// \param principal  who its client is: the same for all sessions of one who may go on in another.
+  /// \param principal  the identity of its client: equal for all sessions in which a client may resume another one.
   static std::shared_ptr<session> make(const std::shared_ptr<server_core>& core, std::string principal) {
     auto made = std::make_shared<session>(core, std::make_shared<workspace>(core->executor(), core->plan),
                                           std::move(principal));
     core->listen(made);
     return made;
   }
-  /// Of a client whom nothing but its connection tells from others.
+  /// Makes the session of a client that is identified only by its connection.
   static std::shared_ptr<session> make(const std::shared_ptr<server_core>& core) {
     return make(core, "connection " + cofferdam::detail::random_name(22));
   }
 
-  /// Takes a message. Of a request the answer goes to `out`, now or later; nothing does for another.
-  /// \return the request where it is being worked on.
+  /// Accepts a message. The answer to a request is sent to `out`, now or later; other messages have no answer.
+  /// \return the request if it is under way.
   std::shared_ptr<request> receive(rpc_message message, const std::shared_ptr<outlet>& out,
                                    request_ids ids = request_ids::of_one_client) {
     if (message.kind == rpc_kind::response) {
@@ -84,7 +86,7 @@ class session : public session_state, public std::enable_shared_from_this<sessio
       self->bytes_ -= one->message.size;
       boost::json::object().swap(one->message.params);  // the transport may keep the request until the answer is sent
       one->out->finish(one->cancelled ? std::nullopt : self->kept(*one, std::move(last)));
-      if (self->running_.empty()) self->none_left_.happened();
+      if (self->running_.empty()) self->none_left_.notify();
     };
     asio::co_spawn(core->executor(), work(shared_from_this(), one),
                    asio::bind_cancellation_slot(one->cancel.slot(), std::move(done)));
@@ -99,13 +101,22 @@ class session : public session_state, public std::enable_shared_from_this<sessio
 
   std::size_t requests() const noexcept { return running_.size(); }
 
-  /// Cancels what runs, waits for it, and ends what was opened. Not cancelled.
+  /// Cancels all requests, waits for them, and closes what was opened. Cannot be cancelled. Requests that do not end
+  /// after the cancellation end with the environment.
   static awaitable<void> close(std::shared_ptr<session> self) {
     self->closing = true;
     self->leave_subscriptions();
     self->cancel_all();
-    while (!self->running_.empty()) co_await self->none_left_.next();
-    co_await workspace::close(self->place);
+    const auto until = std::chrono::steady_clock::now() + workspace::patience;
+    while (!self->running_.empty() && std::chrono::steady_clock::now() < until) co_await self->none_left_.wait(until);
+    std::exception_ptr failure;
+    try {
+      co_await workspace::close(self->place);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    while (!self->running_.empty()) co_await self->none_left_.wait();
+    if (failure) std::rethrow_exception(failure);
   }
 
  private:
@@ -124,7 +135,7 @@ class session : public session_state, public std::enable_shared_from_this<sessio
     return dispatch::admit(*this, one);
   }
 
-  /// An answer, or an error where there is no room for it.
+  /// Sends an answer, or an error if there is no room for the answer.
   std::optional<reply> kept(const request& one, std::optional<reply> made) const {
     if (!made || unread->has_room(made->text.size())) return made;
     return reply(rpc_error(one.id, internal_error, unread_answers::complaint));
@@ -141,7 +152,7 @@ class session : public session_state, public std::enable_shared_from_this<sessio
       const bool refused = wrong.code() == missing_capability;
       last = reply(rpc_error(one->id, wrong.code(), wrong.what(), wrong.data()),
                    refused ? reply_kind::refused : reply_kind::answered);
-    } catch (...) {  // a handler throws what it likes
+    } catch (...) {  // a handler may throw anything
       told = std::current_exception();
     }
     if (told && !one->cancelled) {
@@ -163,7 +174,7 @@ class session : public session_state, public std::enable_shared_from_this<sessio
 
   void leave_subscriptions() {
     const auto all = subscriptions;
-    for (const auto& one : all) one->ended.happened();
+    for (const auto& one : all) one->ended.notify();
   }
 
   void cancel_all() {
@@ -172,10 +183,10 @@ class session : public session_state, public std::enable_shared_from_this<sessio
       if (one->message.method != "subscriptions/listen") cancel(one);
   }
 
-  event none_left_;
+  async_event none_left_;
   std::map<std::string, std::shared_ptr<request>> running_;
   std::uint64_t last_ = 0;
   std::size_t bytes_ = 0;
 };
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

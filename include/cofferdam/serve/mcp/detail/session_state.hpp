@@ -2,7 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/allotment.hpp>
+#include <cofferdam/core/async_event.hpp>
+#include <cofferdam/core/async_semaphore.hpp>
 #include <cofferdam/serve/mcp/detail/core.hpp>
 #include <cofferdam/serve/mcp/detail/request.hpp>
 #include <cofferdam/serve/mcp/detail/unread_answers.hpp>
@@ -18,14 +19,14 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// What a modern client has asked to be told, and where.
+/// The notifications that a modern client has requested, and their destination.
 class subscription {
  public:
   subscription(const asio::any_io_executor& executor, std::shared_ptr<request> of)
       : ended(executor), of_(std::move(of)) {
-    const boost::json::object* const wanted = object_of(of_->message.params, "notifications");
+    const boost::json::object* const wanted = object_at(of_->message.params, "notifications");
     if (wanted == nullptr) return;
     const auto asks = [wanted](const char* name) {
       const boost::json::value* const one = wanted->if_contains(name);
@@ -36,12 +37,12 @@ class subscription {
     if (const boost::json::value* const uris = wanted->if_contains("resourceSubscriptions");
         uris != nullptr && uris->is_array())
       for (const boost::json::value& one : uris->get_array())
-        if (one.is_string() && uris_.size() < 1000) uris_.insert(std::string(view(one.get_string())));
+        if (one.is_string() && uris_.size() < 1000) uris_.insert(std::string(view_of(one.get_string())));
   }
 
-  event ended;
+  async_event ended;
 
-  /// The first message: what will be told.
+  /// Sends the first message, which lists the notifications.
   void acknowledge(bool has_tools, bool has_prompts, bool has_resources) {
     boost::json::object kept;
     const auto keep = [&](const char* kind, bool has) {
@@ -65,7 +66,7 @@ class subscription {
     boost::json::object params;
     if (is_resource) {
       if (!uris_.contains(std::string(kind))) return;
-      params["uri"] = boost::json::string(view(kind));
+      params["uri"] = boost::json::string(json_view(kind));
       send("notifications/resources/updated", std::move(params), true);
     } else if (kinds_.contains(std::string(kind))) {
       send("notifications/" + std::string(kind) + "/list_changed", std::move(params), true);
@@ -75,7 +76,7 @@ class subscription {
  private:
   void send(const std::string& method, boost::json::object params, bool droppable) {
     boost::json::object meta;
-    meta[view(meta_subscription)] = of_->message.id;
+    meta[json_view(meta_subscription)] = of_->message.id;
     params["_meta"] = std::move(meta);
     of_->out->send(rpc_notification(method, params), droppable);
   }
@@ -85,28 +86,28 @@ class subscription {
   std::set<std::string> uris_;
 };
 
-/// What is known of a client.
+/// The state of a client.
 class session_state : public change_listener {
  public:
-  session_state(std::shared_ptr<server_core> core, std::shared_ptr<workspace> place, std::string principal)
-      : core(std::move(core)),
-        place(std::move(place)),
-        principal(std::move(principal)),
+  session_state(std::shared_ptr<server_core> its_core, std::shared_ptr<workspace> its_place, std::string its_principal)
+      : core(std::move(its_core)),
+        place(std::move(its_place)),
+        principal(std::move(its_principal)),
         asked(std::make_shared<asked_table>()),
         unread(std::make_shared<unread_answers>()),
-        room(this->core->executor(), 1) {}
+        room(core->executor(), 1) {}
 
   std::shared_ptr<server_core> core;
   std::shared_ptr<workspace> place;
-  std::string principal;  // whose requests they are: what is sealed for one is of no use to another
+  std::string principal;  // the owner of the requests: a state sealed for one owner is invalid for others
   std::shared_ptr<asked_table> asked;
   std::shared_ptr<unread_answers> unread;
-  cofferdam::detail::allotment room;  // for who waits first until more of those were read
-  std::string version;                // agreed upon in the legacy handshake; empty before
+  cofferdam::detail::async_semaphore room;  // for the first request that waits until more of those were read
+  std::string version;                      // negotiated in the legacy handshake; empty before
   boost::json::object capabilities;
   int level = 3;  // legacy: warning
   std::set<std::string> watched;
-  std::shared_ptr<outlet> side;  // legacy: for what belongs to no request; null where there is no way
+  std::shared_ptr<outlet> side;  // legacy: for messages that belong to no request; may be null
   std::list<std::shared_ptr<subscription>> subscriptions;
   bool closing = false;
 
@@ -117,7 +118,7 @@ class session_state : public change_listener {
     boost::json::object params;
     if (is_resource) {
       if (!watched.contains(std::string(kind))) return;
-      params["uri"] = boost::json::string(view(kind));
+      params["uri"] = boost::json::string(json_view(kind));
       side->send(rpc_notification("notifications/resources/updated", params), true);
     } else {
       side->send(rpc_notification("notifications/" + std::string(kind) + "/list_changed", params), true);
@@ -125,4 +126,4 @@ class session_state : public change_listener {
   }
 };
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

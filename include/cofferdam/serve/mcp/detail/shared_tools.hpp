@@ -22,12 +22,12 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// A `tool` of the library's, or anybody's, over each client's own environment.
+/// A `tool` of the library or of the user, in each client's own environment.
 class shared_tools {
  public:
-  /// \param what  how it is described; its input schema is the tool's own.
+  /// \param what  the description; its input schema is the tool's own.
   static void add(server_core& core, workspace::tool_maker make, std::optional<tool_definition> what) {
     any_environment none;
     const tools::any_tool sample = make(none);
@@ -40,7 +40,7 @@ class shared_tools {
     core.tools.push_back(std::make_shared<const registered_tool>(std::move(whole), std::move(serve)));
   }
 
-  /// read_file, write_file, list_files, view_image.
+  /// Adds read_file, write_file, list_files and view_image.
   static void add_file_tools(server_core& core) {
     add(
         core, [](any_environment& there) { return tools::any_tool(tools::read_file<any_environment>(there)); },
@@ -88,7 +88,7 @@ class shared_tools {
     const std::shared_ptr<workspace> place = made.inside()->place;
     tools::any_tool& tool = place->tool(made.name(), make);
     co_await workspace::take_turn(place);
-    const cofferdam::detail::allotted turn = place->turn();
+    const cofferdam::detail::held_permits turn = place->turn();
     const std::shared_ptr<live_report> report = place->report(made.inside(), made.name());
     const reporting at_end(report);
     boost::json::value arguments = made.arguments();
@@ -103,4 +103,4 @@ class shared_tools {
   }
 };
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

@@ -28,10 +28,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// One of the standard descriptors as a stream's end. Waited for where that is possible: files and /dev/null are always
-/// ready. What it does to the flags of the descriptor nobody else notices, where the system can open it once more.
+/// A standard descriptor as an end of a stream. It is waited for if possible; files and /dev/null are always ready.
+/// Other users of the descriptor do not see its changed flags, if the system can open it a second time.
 class standard_end {
  public:
   standard_end(const asio::any_io_executor& executor, int number, int flags) {
@@ -56,7 +56,7 @@ class standard_end {
   int number() const noexcept { return fd_.get(); }
   bool is_open() const noexcept { return fd_.get() >= 0; }
 
-  /// Until it is ready, after the system said that it is not.
+  /// Waits until it is ready, after a call has failed with EAGAIN.
   awaitable<void> ready(bool to_read) {
     if (!waits_) throw failed("it cannot be waited for", EAGAIN);
     std::error_code woken;
@@ -94,7 +94,7 @@ class stdio_stream final : public byte_stream::implementation {
       const ssize_t count = ::read(in_.number(), into.data(), into.size());
       if (count >= 0) co_return static_cast<std::size_t>(count);
       if (errno == EINTR) continue;
-      // A terminal whose session has gone.
+      // For a terminal whose session has ended.
       if (errno == EIO) co_return 0;
       if (errno != EAGAIN) throw standard_end::failed("it cannot be read", errno);
       co_await in_.ready(true);
@@ -127,8 +127,8 @@ class stdio_stream final : public byte_stream::implementation {
   standard_end out_;
 };
 
-/// While it lives, the program's descriptor 0 is /dev/null and 1 is what 2 is: prints of the program, and of what it
-/// starts, do not get into the protocol, and nothing else takes input from it.
+/// While this object lives, the program's descriptor 0 is /dev/null and 1 is a copy of 2. So output of the program, and
+/// of its child processes, does not mix with the protocol, and no other code reads its input.
 class standard_streams {
  public:
   standard_streams() : in_(saved(STDIN_FILENO)), out_(saved(STDOUT_FILENO)) {}
@@ -140,7 +140,7 @@ class standard_streams {
     ::dup2(out_.get(), STDOUT_FILENO);
   }
 
-  /// To be called once, with what both are open elsewhere.
+  /// To be called once, with the copies of both descriptors.
   void move_away() {
     const unique_fd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
     const bool has_errors = ::fcntl(STDERR_FILENO, F_GETFD) >= 0;
@@ -162,4 +162,4 @@ class standard_streams {
   bool moved_ = false;
 };
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

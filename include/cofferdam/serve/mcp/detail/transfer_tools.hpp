@@ -6,12 +6,12 @@
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/listing_environment.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/transfer.hpp>
-#include <cofferdam/core/with_environment.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/core/with_opened.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/files/copy_files.hpp>
@@ -40,11 +40,11 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// Files to and fro between a client's environment, the client and the host's own folders.
+/// Transfers files between a client's environment, the client and the host's own folders.
 ///
-/// A folder of the host is opened as a workspace is: what a name or a link in it leads out to is refused.
+/// A folder of the host is treated as a workspace: names and links that lead out of it are refused.
 class transfer_tools {
  public:
   static void add_to(server_core& core) {
@@ -81,9 +81,9 @@ class transfer_tools {
  private:
   using self_pointer = std::shared_ptr<const transfer_tools>;
   static constexpr std::size_t most_inline = std::size_t{1024} * 1024;
-  /// Of a file up to here the digest is told, too: it is read for that.
+  /// The maximum size of a file whose digest is reported too: the file is read for it.
   static constexpr std::size_t most_digested = std::size_t{8} * 1024 * 1024;
-  /// What one call may move to or from the host's folders.
+  /// The maximum bytes that one call may copy from or to the host's folders.
   static constexpr std::uint64_t most_moved = std::uint64_t{1024} * 1024 * 1024;
 
   static tool_definition upload_definition() {
@@ -112,7 +112,7 @@ class transfer_tools {
         .hints(false, false, true, false);
   }
 
-  /// A folder of the host. Nothing runs there.
+  /// A folder of the host, as an environment without commands.
   static local folder(const std::string& path) {
     return local().without_warning().warden(warden_policy::never).workspace(path);
   }
@@ -126,11 +126,11 @@ class transfer_tools {
     const std::shared_ptr<workspace> place = made.inside()->place;
     const std::shared_ptr<any_environment> inside = co_await place->environment();
     co_await workspace::take_turn(place);
-    const cofferdam::detail::allotted turn = place->turn();
+    const cofferdam::detail::held_permits turn = place->turn();
     const std::string source = arguments.text("source");
     const std::string dest = arguments.text("dest");
     const auto copy = [&](local_environment& from) { return copy_in(from, *inside, source, dest); };
-    const transfer moved = co_await with_environment(folder(self->input_), copy);
+    const transfer moved = co_await with(folder(self->input_), copy);
     boost::json::array all;
     std::string text;
     for (const transferred_file& one : moved.files()) {
@@ -150,13 +150,13 @@ class transfer_tools {
 
   static awaitable<transfer> copy_in(local_environment& from, any_environment& to, std::string source,
                                      std::string dest) {
-    const entry what = co_await from.stat(source);
+    const entry what = co_await from.files().stat(source);
     bool into_directory = co_await is_directory(to, dest);
     into_directory = into_directory || dest.ends_with('/');
     if (into_directory || what.is_directory()) {
       file_set set;
       set.exactly(source).into(dest).at_most(most_moved);
-      // A directory keeps its name, as a file does, except where a new one was named for it.
+      // A directory keeps its name, as a file does, unless a new name was given.
       if (what.is_directory() && into_directory) set.into(joined(dest, last_part(source)));
       transfer moved = co_await copy_files(from, to, std::move(set));
       require_all(moved);
@@ -166,7 +166,7 @@ class transfer_tools {
     co_return moved;
   }
 
-  /// A folder in a workspace that is removed with all it holds.
+  /// A folder in a workspace that is removed with its contents.
   class folder_aside {
    public:
     folder_aside(any_environment& inside, std::string path) : inside_(&inside), path_(std::move(path)) {}
@@ -177,7 +177,7 @@ class transfer_tools {
     static awaitable<void> remove_quietly(any_environment& inside, std::string path) {
       try {
         co_await remove(inside, std::move(path));
-      } catch (const error&) {  // it was never made, or goes with the workspace
+      } catch (const error&) {  // it was never made, or is removed with the workspace
       }
     }
     any_environment* inside_;
@@ -195,7 +195,7 @@ class transfer_tools {
     any_environment* inside_;
   };
 
-  /// A file under another name: it is copied to a place of its own first, and appears whole.
+  /// Copies a file to another name: first into a temporary folder, so that it appears as a whole.
   static awaitable<transfer> copy_as(local_environment& from, any_environment& to, std::string source,
                                      std::string dest) {
     const auto move = [&](folder_aside& there) { return move_through(from, to, source, there.path(), dest); };
@@ -222,7 +222,7 @@ class transfer_tools {
     const std::shared_ptr<workspace> place = made.inside()->place;
     const std::shared_ptr<any_environment> inside = co_await place->environment();
     co_await workspace::take_turn(place);
-    const cofferdam::detail::allotted turn = place->turn();
+    const cofferdam::detail::held_permits turn = place->turn();
     const std::string path = workspace_path(arguments.text("path"));
     const std::string deliver = arguments.text("deliver");
     const entry what = co_await stat(*inside, path);
@@ -236,14 +236,14 @@ class transfer_tools {
     boost::json::object facts;
     facts["path"] = one_line(path, 4095);
     facts["uri"] = uri;
-    if (!type.empty()) facts["mime_type"] = boost::json::string(view(type));
+    if (!type.empty()) facts["mime_type"] = boost::json::string(json_view(type));
     std::uint64_t size = what.size();
     std::optional<content> block;
     std::string text = one_line(path, 1000);
     if (deliver == "host") {
       const std::string& root = self->output_;
       const auto copy = [&](local_environment& to) { return copy_out(*inside, to, path); };
-      const transfer moved = co_await with_environment(folder(root), copy);
+      const transfer moved = co_await with(folder(root), copy);
       size = moved.files().front().size();
       const std::string where = (std::filesystem::absolute(root) / path).lexically_normal().string();
       facts["host_path"] = one_line(where, 4095);
@@ -291,4 +291,4 @@ class transfer_tools {
   tools::argument_list download_arguments_;
 };
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

@@ -11,24 +11,24 @@
 #include <string_view>
 #include <utility>
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// How many bytes of answers are kept for a session: those that its clients have not taken yet, and those that they may
-/// come back for.
+/// Counts the bytes of answers that are kept for a session: unread ones, and those that a reconnecting client may
+/// fetch.
 class unread_answers {
  public:
-  /// From here on a request waits for its client to read, and is refused where that does not.
+  /// Above this limit a request waits for its client to read, and is refused if the client does not.
   static constexpr std::size_t most = std::size_t{64} * 1024 * 1024;
-  /// What was begun before, or needs no work, is answered up to here.
+  /// The limit for answers to requests that were begun before, or that need no work.
   static constexpr std::size_t most_begun = 2 * most;
   static constexpr const char* complaint =
       "too many unread answers: more than 64 MiB wait to be read; read those, then ask again";
 
   std::size_t size() const noexcept { return size_; }
   bool is_full() const noexcept { return size_ >= most; }
-  /// Whether the answer to what was begun may be kept. Alone it may have any size.
+  /// Returns true if the answer to a request that was begun may be kept. A single answer may have any size.
   bool has_room(std::size_t answer) const noexcept { return size_ == 0 || size_ + answer <= most_begun; }
-  /// When a client last took a part of a long one.
+  /// The last time at which a client has read a part of a long answer.
   std::chrono::steady_clock::time_point taken() const noexcept { return taken_; }
 
   void add(std::size_t bytes) noexcept { size_ += bytes; }
@@ -40,7 +40,7 @@ class unread_answers {
   std::chrono::steady_clock::time_point taken_ = std::chrono::steady_clock::now();
 };
 
-/// A text for a client, counted for as long as it is there.
+/// A text for a client, counted during its lifetime.
 class unread_text {
  public:
   unread_text(std::shared_ptr<unread_answers> of, std::string text) : of_(std::move(of)), text_(std::move(text)) {
@@ -52,7 +52,7 @@ class unread_text {
 
   std::string_view view() const noexcept { return text_; }
   std::size_t size() const noexcept { return text_.size(); }
-  /// The client has taken a part of it.
+  /// The client has read a part of it.
   void took_part() const noexcept { of_->took_part(); }
 
  private:
@@ -60,4 +60,4 @@ class unread_text {
   std::string text_;
 };
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cofferdam/code/any_runner.hpp>
-#include <cofferdam/core/allotment.hpp>
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_semaphore.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/shielded.hpp>
 #include <cofferdam/serve/mcp/detail/background.hpp>
@@ -17,6 +17,7 @@
 
 #include <asio/any_io_executor.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -25,31 +26,34 @@
 #include <string>
 #include <utility>
 
-namespace cofferdam::inline v0::mcp::detail {
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// A runner, and the environment that it may run in.
+/// A runner, and the environment in which it runs, if any.
 class opened_runner {
  public:
   std::shared_ptr<any_environment> environment;
   any_runner runner;
 };
 
-/// What a server gives each of its clients.
+/// The recipe for the workspace of each client.
 class workspace_plan {
  public:
   lazy<any_environment>::open_action open_environment;
-  /// Is given the open environment where there is one.
+  /// Makes the runner; gets the open environment if there is one.
   std::function<awaitable<std::shared_ptr<opened_runner>>(std::shared_ptr<any_environment>)> open_runner;
-  /// Whether there are files in it before it is opened.
+  /// True if it contains files before it is opened.
   bool has_files = false;
   std::size_t at_once = 8;
   std::size_t waiting = 64;
 };
 
-/// An environment and a runner, made when they are first used, and what runs in them: what a client session has for itself.
+/// The environment and the runner of a client, made at their first use, and the work in them.
 class workspace : public std::enable_shared_from_this<workspace> {
  public:
   using tool_maker = std::function<tools::any_tool(any_environment&)>;
+
+  /// The time that cancelled work has to end before the environment is closed.
+  static constexpr std::chrono::milliseconds patience{1000};
 
   workspace(asio::any_io_executor executor, const workspace_plan& plan)
       : executor_(executor),
@@ -65,18 +69,18 @@ class workspace : public std::enable_shared_from_this<workspace> {
 
   const asio::any_io_executor& executor() const noexcept { return executor_; }
   bool has_environment() const noexcept { return environment_->can_open(); }
-  /// Whether there may be files: it is open, or has some from before.
+  /// Returns true if there may be files: it is open, or contains files from before.
   bool may_have_files() const noexcept { return has_environment() && (environment_->now() || has_files_); }
-  /// Whether anything was opened.
+  /// Returns true if the environment or the runner was opened.
   bool is_open() const noexcept { return environment_->now() || runner_->now(); }
 
   awaitable<std::shared_ptr<any_environment>> environment() { return lazy<any_environment>::get(environment_); }
   awaitable<std::shared_ptr<opened_runner>> runner() { return lazy<opened_runner>::get(runner_); }
-  /// The environment, opened by its first use.
+  /// Returns the environment, which the first use opens.
   any_environment& face() noexcept { return face_; }
   background_commands& commands() noexcept { return commands_; }
   python_contexts& contexts() noexcept { return contexts_; }
-  /// Null where none is open.
+  /// Returns null if none is open.
   std::shared_ptr<opened_runner> open_runner_now() const noexcept { return runner_->now(); }
   tasks& work() noexcept { return *work_; }
 
@@ -86,7 +90,7 @@ class workspace : public std::enable_shared_from_this<workspace> {
     return tools_.emplace(name, make(face_)).first->second;
   }
 
-  /// Tells what work comes to, where the client wants to know; null where not.
+  /// Returns a reporter of the work, if the client wants reports; otherwise null.
   std::shared_ptr<live_report> report(const std::shared_ptr<request>& of, const std::string& logger) {
     if (!live_report::is_wanted(*of)) return nullptr;
     auto made = std::make_shared<live_report>(of, logger);
@@ -94,42 +98,48 @@ class workspace : public std::enable_shared_from_this<workspace> {
     return made;
   }
 
-  /// One of the places for work that runs at once.
-  /// \throws error{errc::too_large} where too many wait.
+  /// Takes a slot for parallel work.
+  /// \throws error{errc::too_large} if too many wait.
   static awaitable<void> take_turn(std::shared_ptr<workspace> self) {
-    if (self->turns_.try_take(1)) co_return;
+    if (self->turns_.try_acquire(1)) co_return;
     if (self->waiting_ >= self->most_waiting_)
       throw error(errc::too_large, "busy: too many calls wait already; wait for some to end");
     const counted mine(self->waiting_);
-    co_await self->turns_.take(1, "call");
+    co_await self->turns_.acquire(1, "call");
   }
-  cofferdam::detail::allotted turn() { return {turns_, 1}; }
+  cofferdam::detail::held_permits turn() { return {turns_, 1}; }
 
-  /// What a failure of the environment's says about it: how often it was opened until then.
+  /// Returns how many times environment and runner were opened, to identify the ones that a failure concerns.
   std::pair<std::uint64_t, std::uint64_t> generation() const noexcept {
     return {environment_->generation(), runner_->generation()};
   }
-  /// What was open then is lost.
+  /// Drops the environment and the runner that were open at that time.
   void drop(const std::pair<std::uint64_t, std::uint64_t>& generation) {
     runner_->drop(generation.second);
     environment_->drop(generation.first);
   }
 
-  /// Ends everything in it. Not cancelled; calls have ended before.
+  /// Ends everything in it. Cannot be cancelled; calls have ended before.
   static awaitable<void> close(std::shared_ptr<workspace> self) {
     if (std::exchange(self->closed_, true)) co_return;
     self->environment_->refuse();
     self->runner_->refuse();
     self->work_->cancel();
-    co_await tasks::join(self->work_);
-    self->commands_.clear();
+    // Work that the environment delays ends with the environment.
+    const auto inside = std::make_shared<tasks>(self->executor_);
+    inside->spawn(close_inside(self));
+    co_await tasks::wait(inside, patience);
     std::exception_ptr failure;
     try {
-      co_await lazy<opened_runner>::close(self->runner_);
+      co_await lazy<any_environment>::close(self->environment_);
     } catch (...) {
       failure = std::current_exception();
     }
-    co_await lazy<any_environment>::close(self->environment_);
+    try {
+      co_await tasks::join(inside);
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+    }
     if (failure) std::rethrow_exception(failure);
   }
 
@@ -145,6 +155,11 @@ class workspace : public std::enable_shared_from_this<workspace> {
     std::size_t& count_;
   };
 
+  static awaitable<void> close_inside(std::shared_ptr<workspace> self) {
+    co_await tasks::join(self->work_);
+    self->commands_.clear();
+    co_await lazy<opened_runner>::close(self->runner_);
+  }
   static awaitable<void> close_environment(std::shared_ptr<any_environment> one) { co_await one->close(); }
   static awaitable<void> close_runner(std::shared_ptr<opened_runner> one) { co_await one->runner.close(); }
 
@@ -163,7 +178,7 @@ class workspace : public std::enable_shared_from_this<workspace> {
 
   asio::any_io_executor executor_;
   std::shared_ptr<tasks> work_;
-  cofferdam::detail::allotment turns_;
+  cofferdam::detail::async_semaphore turns_;
   std::size_t most_waiting_;
   std::size_t waiting_ = 0;
   bool has_files_;
@@ -176,4 +191,4 @@ class workspace : public std::enable_shared_from_this<workspace> {
   python_contexts contexts_;
 };
 
-}  // namespace cofferdam::inline v0::mcp::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

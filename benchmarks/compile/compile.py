@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+# Copyright the cofferdam authors. See LICENSE.
+"""What programs cost to compile, as ratios to a program of Asio alone (bare.cpp).
+
+./dev bench compile [--runs N] [--compilers g++,clang++-16] [--levels=-O0,-O2] [--cases hello,mcp]
+
+Each case is compiled in both modes. The runs of the cases are interleaved; a cell is the ratio of the medians of CPU seconds
+(user and system), of peak memory, and of the object's size.
+"""
+import argparse
+import hashlib
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+BARE = "0eb769462774536ec2cf048f9ea0a3ca611ae6b3fbc8692912d33dcde0d9b5d3"
+CASES = {name: HERE / f"{name}.cpp" for name in ("local", "hello", "docker", "e2b")}
+CASES["python"] = ROOT / "examples/warm_python.cpp"
+CASES["mcp"] = ROOT / "examples/cofferdam_mcp.cpp"
+CASES["umbrella"] = HERE / "umbrella.cpp"
+MODES = {"compiled": ["-DCOFFERDAM_SEPARATE_COMPILATION"], "header-only": []}
+FLAGS = ["-std=c++20", "-DASIO_STANDALONE", "-DASIO_NO_DEPRECATED", "-DASIO_HAS_CO_AWAIT", '-DCOFFERDAM_EXAMPLE_DATA="."']
+
+
+def compile_once(compiler, level, mode_flags, source, folder):
+    """CPU seconds, peak memory in bytes and size in bytes of one compilation."""
+    made = Path(folder) / "object.o"
+    asio = os.environ.get("COFFERDAM_ASIO_INCLUDE_DIR")
+    include = ["-I", str(ROOT / "include")] + (["-I", asio] if asio else [])
+    words = [compiler, *FLAGS, *mode_flags, level, *include, "-c", str(source), "-o", str(made)]
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL) as running:
+        _, status, used = os.wait4(running.pid, 0)
+        running.returncode = os.waitstatus_to_exitcode(status)
+    if running.returncode != 0:
+        sys.exit(f"compile: {' '.join(words)} failed")
+    return used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, made.stat().st_size
+
+
+def measure(compiler, level, cases, runs):
+    jobs = {("bare", ""): (HERE / "bare.cpp", [])}
+    for mode, flags in MODES.items():
+        for name in cases:
+            jobs[name, mode] = (CASES[name], flags)
+    taken = {job: [] for job in jobs}
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(runs):
+            for job, (source, flags) in jobs.items():
+                taken[job].append(compile_once(compiler, level, flags, source, folder))
+    return {job: [statistics.median(column) for column in zip(*rows)] for job, rows in taken.items()}
+
+
+def print_table(compiler, level, found, cases):
+    bare = found["bare", ""]
+    print(f"\n{compiler} {level}; bare Asio: {bare[0]:.1f} s of CPU, {bare[1] / 1e6:.0f} MB, object {bare[2] / 1e6:.2f} MB\n")
+    print("| program | compiled: CPU | memory | object | header-only: CPU | memory | object |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    for name in cases:
+        cells = [f"{value / unit:.2f}" for mode in MODES for value, unit in zip(found[name, mode], bare)]
+        print(f"| {name} | " + " | ".join(cells) + " |")
+    sys.stdout.flush()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--compilers", default="g++,clang++-16")
+    parser.add_argument("--levels", default="-O0,-O2")
+    parser.add_argument("--cases", default=",".join(CASES))
+    options = parser.parse_args()
+    if hashlib.sha256((HERE / "bare.cpp").read_bytes()).hexdigest() != BARE:
+        sys.exit("compile: bare.cpp is not the file that all ratios are to")
+    cases = options.cases.split(",")
+    for compiler in options.compilers.split(","):
+        if not shutil.which(compiler):
+            print(f"\n{compiler} is not here: skipped")
+            continue
+        for level in options.levels.split(","):
+            print_table(compiler, level, measure(compiler, level, cases, options.runs), cases)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+// Uses a backend of your own, the class in custom_backend.hpp: layers stack on it as on every other backend, and `list`
+// works although the class has no listing. Expected output: a count of lines, the file, and a refusal.
+#include <cofferdam/middleware/allow_commands.hpp>
+#include <cofferdam/sandbox.hpp>
+
+#include "custom_backend.hpp"
+
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+
+using namespace cofferdam;
+
+awaitable<void> use(std::string folder) {
+  auto provider = folder_provider(folder) | allow_commands("wc -l [a-z]+\\.txt");
+  co_await with(provider, [](auto& env) -> awaitable<void> {
+    co_await write_text(env, "poem.txt", "one line\nand another\n");
+    command_result counted = co_await env.run_command("wc -l poem.txt");
+    std::cout << format_result(counted) << "\n";
+    std::vector<entry> names = co_await list(env, ".");
+    for (const entry& name : names) std::cout << name.path() << ", " << name.size() << " bytes\n";
+    command_result refused = co_await env.run_command("wc -l *");
+    std::cout << format_result(refused) << "\n";
+  });
+}
+
+int main() {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "cofferdam-own-backend";
+  std::filesystem::create_directories(folder);
+  const int status = cofferdam::run(use(folder.string()));
+  std::filesystem::remove_all(folder);
+  return status;
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+// Runs a command in a virtual machine at E2B. Expected output: the kernel of that machine, or one line that says that
+// there is no key.
+#include <cofferdam/e2b.hpp>
+
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+
+using namespace cofferdam;
+
+awaitable<void> look_around() {
+  e2b::provider machines = e2b::from_template("base").lifetime(std::chrono::minutes(1)).without_internet();
+  co_await with(machines, [](auto& env) -> awaitable<void> {
+    command_result result = co_await env.run_command("uname -sr");
+    std::cout << result.out_text();
+  });
+}
+
+int main() {
+  if (std::getenv("E2B_API_KEY") != nullptr) return cofferdam::run(look_around());
+  std::cout << "no machine: set E2B_API_KEY to a key from https://e2b.dev\n";
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+// The headers of programs that need models, and agents that work with tools in an environment.
+
+#include <cofferdam/llm/agent.hpp>
+#include <cofferdam/llm/agent_event.hpp>
+#include <cofferdam/llm/agent_result.hpp>
+#include <cofferdam/llm/chat_completions_client.hpp>
+#include <cofferdam/llm/chat_model.hpp>
+#include <cofferdam/llm/llm_review.hpp>
+#include <cofferdam/llm/session.hpp>
+#include <cofferdam/tools.hpp>

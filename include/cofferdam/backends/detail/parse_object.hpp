@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/net/untrusted_json.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Parses an untrusted JSON object. The error message has its purpose and nothing of its content, which may contain
+/// secrets.
+inline boost::json::object parse_object(std::string_view text, errc code, const std::string& what) {
+  std::error_code failure;
+  boost::json::value value = parse_untrusted_json(text, failure);
+  if (failure) throw error(code, what + " is not valid JSON", failure);
+  if (!value.is_object()) throw error(code, what + " is JSON, but not an object");
+  return std::move(value.get_object());
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/docker/container_options.hpp>
+#include <cofferdam/backends/docker/detail/warnings.hpp>
+#include <cofferdam/backends/docker/host_view.hpp>
+#include <cofferdam/os/command_request.hpp>
+
+#include <string>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// Returns the environment of every command, as `NAME=value`: the defaults of this library, replaced by the variables
+/// of the container, replaced by those of the options. Warns about forwarded variables that are not set on the host.
+/// \param of_container  the variables of its image or of its configuration.
+inline std::vector<std::string> base_variables(const container_options& options,
+                                               const std::vector<std::string>& of_container, const host_view& host) {
+  std::vector<std::string> variables{"PATH=" + std::string(default_path), "LANG=C.UTF-8", "TERM=dumb", "TMPDIR=/tmp",
+                                     "HOME=" + options.working_directory()};
+  const auto set = [&variables](const std::string& variable) {
+    const std::string start = variable.substr(0, variable.find('=') + 1);
+    std::erase_if(variables, [&](const std::string& each) { return each.starts_with(start); });
+    variables.push_back(variable);
+  };
+  for (const std::string& variable : of_container)
+    if (variable.find('=') != std::string::npos) set(variable);
+  std::vector<std::string> missing;
+  for (const std::string& variable : options.environment(host, &missing)) set(variable);
+  warn_of_missing(missing);
+  return variables;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/docker/detail/exec_place.hpp>
+#include <cofferdam/backends/docker/detail/exec_session.hpp>
+#include <cofferdam/backends/docker/detail/sandbox.hpp>
+#include <cofferdam/backends/docker/detail/sandbox_settings.hpp>
+#include <cofferdam/backends/docker/way.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/protections.hpp>
+#include <cofferdam/os/command_keeper.hpp>
+#include <cofferdam/os/session_files.hpp>
+#include <cofferdam/warden/image.hpp>
+#include <cofferdam/warden/session.hpp>
+#include <cofferdam/warden/warden_settings.hpp>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+// The session of a container, created or adopted: by a warden, or by execs.
+
+/// Returns true if a warden starts the commands, false if each command is an exec.
+/// \param machine  of the container, as the daemon calls it.
+/// \throws error{errc::unsupported}: `by` requires a warden, and there is none for this machine.
+inline bool takes_warden(way by, std::string_view machine) {
+  if (by == way::exec) return false;
+  const bool there_is_one = !warden_image_for(machine).program().empty();
+  if (by != way::automatic && !there_is_one)
+    throw error(errc::unsupported, "docker: the container is for \"" + one_line(machine, 40) +
+                                       "\", and there is a warden for amd64 and arm64 only");
+  return there_is_one;
+}
+
+/// Returns the settings of a warden in the container of a sandbox, which is told if the warden is silent.
+/// \param walls  the isolation of the commands.
+inline warden_settings warden_settings_for(const std::shared_ptr<sandbox>& in, const sandbox_settings& settings,
+                                           protections walls) {
+  warden_settings result;
+  result.commands = settings.commands;
+  result.commands.walls = std::make_shared<const protections>(std::move(walls));
+  result.greeting_timeout = std::chrono::seconds(30);
+  result.heartbeat = std::chrono::milliseconds(500);
+  result.lease = settings.lease;
+  // weak: the sandbox owns the session, and the session these settings
+  result.silent = [kept = std::weak_ptr<sandbox>(in)] {
+    if (const std::shared_ptr<sandbox> self = kept.lock()) self->on_silent_warden();
+  };
+  result.root = settings.options.working_directory();
+  return result;
+}
+
+/// Begins the session of a sandbox whose commands a warden starts.
+inline void begin_session(sandbox& in, warden_session session, std::vector<std::string> variables) {
+  std::shared_ptr<session_files> files = session.files();
+  in.begin(std::move(session), std::move(files), std::move(variables));
+}
+
+/// Begins the session of a sandbox whose commands are execs.
+/// \param walls  the isolation of the commands.
+inline void begin_session(sandbox& in, const sandbox_settings& settings, std::shared_ptr<exec_place> place,
+                          protections walls, std::vector<std::string> variables) {
+  command_settings commands = settings.commands;
+  commands.walls = std::make_shared<const protections>(std::move(walls));
+  exec_session session(std::move(place), std::move(commands));
+  std::shared_ptr<session_files> files = session.files(settings.options.working_directory(), variables);
+  in.begin(std::move(session), std::move(files), std::move(variables));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/path_advice.hpp>
+#include <cofferdam/version.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// Places of a machine that give control over it: those of the kernel, and those with the sockets or the state of
+/// services that run programs as root.
+inline constexpr std::array<std::string_view, 54> powerful_places{
+    // the kernel's
+    "/proc", "/sys", "/dev",
+    // sockets
+    "/run/docker.sock", "/run/docker", "/run/podman", "/run/containerd", "/run/crio", "/run/cri-dockerd.sock",
+    "/run/dockershim.sock", "/run/k3s", "/run/k0s", "/run/flannel", "/run/buildkit", "/run/nerdctl", "/run/user",
+    "/run/systemd", "/run/dbus", "/run/udev", "/run/libvirt", "/run/lxd", "/run/incus", "/run/snapd.socket",
+    "/run/snapd-snap.socket", "/run/machined", "/run/netns", "/run/runc", "/run/balena-engine.sock",
+    "/run/balena-engine", "/run/guest-services", "/run/host-services", "/mnt/wsl/docker-desktop",
+    // secrets of services
+    "/run/secrets", "/run/credentials",
+    // state, including sockets
+    "/var/lib/docker", "/var/lib/containerd", "/var/lib/containers", "/var/lib/crio", "/var/lib/cri-dockerd",
+    "/var/lib/kubelet", "/var/lib/rancher", "/var/lib/k0s", "/var/lib/etcd", "/var/lib/buildkit", "/var/lib/nerdctl",
+    "/var/lib/lxd", "/var/lib/incus", "/var/lib/libvirt", "/var/snap/docker", "/var/snap/lxd", "/var/snap/microk8s",
+    "/etc/kubernetes",
+    // the homes of all users, which contain those of the next list
+    "/home", "/Users"};
+
+/// Places in a user's home with such sockets.
+inline constexpr std::array<std::string_view, 12> powerful_places_at_home{"/.docker/run",
+                                                                          "/.docker/desktop",
+                                                                          "/.docker/machine",
+                                                                          "/.colima",
+                                                                          "/.orbstack/run",
+                                                                          "/.rd",
+                                                                          "/.lima",
+                                                                          "/.local/share/docker",
+                                                                          "/.local/share/containers",
+                                                                          "/.local/share/containerd",
+                                                                          "/.local/share/rancher",
+                                                                          "/.local/share/buildkit"};
+
+/// Names of sockets that give control in any place.
+inline constexpr std::array<std::string_view, 12> powerful_names{
+    "docker.sock", "docker.raw.sock", "docker.sock.raw", "docker.proxy.sock", "docker-cli.sock", "balena-engine.sock",
+    "podman.sock", "containerd.sock", "crio.sock",       "cri-dockerd.sock",  "buildkitd.sock",  "system_bus_socket"};
+
+/// Returns the usual spelling of an absolute path: without `/private` (macOS), and `/run` for `/var/run`.
+inline std::string usual_spelling(std::string_view path) {
+  std::string clean(path);
+  if (cofferdam::detail::is_beneath(clean, "/private/var") || cofferdam::detail::is_beneath(clean, "/private/etc"))
+    clean.erase(0, std::string_view("/private").size());
+  if (cofferdam::detail::is_beneath(clean, "/var/run")) clean.erase(0, std::string_view("/var").size());
+  return clean;
+}
+
+/// Returns true if a container with this folder or file of the daemon's machine could control that machine: the path is
+/// one of the places above, or is beneath or above one.
+/// \param path  absolute, without `.`, `..` and double slashes; empty for `/`.
+inline bool gives_power(std::string_view path) {
+  using cofferdam::detail::is_beneath;
+  const std::string clean = usual_spelling(path);
+  if (clean.empty() || clean == "/") return true;
+  if (clean == "/var" || clean == "/private") return true;  // contains /var/run
+  for (const std::string_view place : powerful_places) {
+    const bool is_homes = place == "/home" || place == "/Users";  // a folder in a user's home is allowed
+    if ((!is_homes && is_beneath(clean, place)) || is_beneath(place, clean)) return true;
+  }
+  // At any depth, because homes may be anywhere on that machine. A path that ends inside one of these places contains
+  // the rest of it.
+  for (const std::string_view place : powerful_places_at_home) {
+    for (std::size_t at = clean.find(place); at != std::string::npos; at = clean.find(place, at + 1))
+      if (is_beneath(std::string_view(clean).substr(at), place)) return true;
+    for (std::size_t slash = place.find('/', 1); slash != std::string_view::npos; slash = place.find('/', slash + 1))
+      if (clean.ends_with(place.substr(0, slash))) return true;
+  }
+  const std::string_view name = std::string_view(clean).substr(clean.rfind('/') + 1);
+  return std::find(powerful_names.begin(), powerful_names.end(), name) != powerful_names.end();
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

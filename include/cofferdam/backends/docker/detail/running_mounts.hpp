@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/docker/detail/engine.hpp>
+#include <cofferdam/backends/docker/detail/json.hpp>
+#include <cofferdam/backends/docker/detail/mount_table.hpp>
+#include <cofferdam/backends/docker/find_daemon.hpp>
+#include <cofferdam/backends/docker/host_view.hpp>
+#include <cofferdam/core/error.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// Returns true for a runtime without own mounts. Other runtimes have their own kernel, or their own mount table.
+/// \param seen  the answer to an inspection.
+inline bool has_usual_runtime(const boost::json::object& seen) {
+  const boost::json::object* const settings = object_at(seen, "HostConfig");
+  const std::string_view runtime = settings == nullptr ? std::string_view() : text_at(*settings, "Runtime");
+  return runtime.empty() || runtime.find("runc") != std::string_view::npos || runtime == "crun" || runtime == "oci";
+}
+
+/// Returns the kernel's mount table of a running container; empty if it is not readable from here.
+/// \param id    of the container.
+/// \param seen  the answer to an inspection after the start.
+inline std::string mount_table_here(const engine& api, const host_view& host, const std::string& id,
+                                    const boost::json::object& seen) {
+  if (api.location().transport() != daemon_transport::unix_socket) return {};
+  const boost::json::object* const state = object_at(seen, "State");
+  const std::int64_t number = state == nullptr ? 0 : number_at(*state, "Pid").value_or(0);
+  if (number <= 0) return {};
+  try {
+    std::string table = host.read("/proc/" + std::to_string(number) + "/mountinfo").value_or(std::string());
+    // A daemon behind the socket may be on another machine; Docker's own mounts name the container.
+    return table.find(id) == std::string::npos ? std::string() : table;
+  } catch (const error&) {  // not readable for this user
+    return {};
+  }
+}
+
+/// \throws error{errc::provider_failed} with a list of the mounts that were not requested.
+inline void require_mounts(std::string_view table, const boost::json::object& asked, engine_kind kind) {
+  const std::vector<std::string> more = unexpected_mounts(table, asked, kind);
+  if (more.empty()) return;
+  std::string list;
+  for (const std::string& each : more) list += (list.empty() ? "" : ", ") + each;
+  throw error(errc::provider_failed, "docker: the container that was started has mounts that nobody asked for: " +
+                                         list + ". It was removed; see what the daemon's runtime adds to containers");
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/warning.hpp>
+
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
+
+/// Returns true at the first call in this process with this text.
+inline bool is_first_time(const std::string& text) {
+  static std::mutex mutex;
+  static std::set<std::string> known;
+  const std::lock_guard lock(mutex);
+  return known.insert(text).second;
+}
+
+/// Warns about variables that were to be forwarded and are not set; once for each in this process.
+inline void warn_of_missing(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names)
+    if (is_first_time("variable " + name)) list += (list.empty() ? "" : ", ") + one_line(name, 120);
+  if (list.empty()) return;
+  cofferdam::detail::warn("docker: to be forwarded to the container, but not set in this process: " + list +
+                          "; commands run without it (container_options::forward_variable)");
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/e2b/detail/envd.hpp>
+#include <cofferdam/backends/e2b/detail/envd_keeper.hpp>
+#include <cofferdam/backends/e2b/detail/sandbox_files.hpp>
+#include <cofferdam/os/command_keeper.hpp>
+#include <cofferdam/os/command_session.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
+
+/// A session whose commands the daemon of a sandbox runs.
+class envd_session : public command_session {
+ public:
+  envd_session() = default;
+  /// \param workspace  its path for the daemon.
+  /// \param used       called before each command.
+  envd_session(std::shared_ptr<envd> place, command_settings settings, std::string workspace,
+               std::function<void()> used)
+      : command_session(std::make_shared<envd_keeper>(std::move(place), std::move(settings), std::move(workspace),
+                                                      std::move(used))) {
+    commands()->watch();
+  }
+
+  bool is_busy() const { return commands()->is_busy(); }
+
+  /// \param variables  the environment of the commands that are needed besides the daemon's file calls.
+  sandbox_files files(workspace_place where, std::vector<std::string> variables) const {
+    return sandbox_files(commands(), std::move(where), std::move(variables));
+  }
+
+ private:
+  std::shared_ptr<envd_keeper> commands() const { return std::static_pointer_cast<envd_keeper>(keeper()); }
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/detail/parse_object.hpp>
+#include <cofferdam/backends/e2b.hpp>
+#include <cofferdam/backends/e2b/api_error.hpp>
+#include <cofferdam/backends/e2b/code_interpreter.hpp>
+#include <cofferdam/backends/e2b/detail/sandbox.hpp>
+#include <cofferdam/backends/e2b/execution.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_event.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/utf8.hpp>
+#include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/net/http_client.hpp>
+#include <cofferdam/net/http_limits.hpp>
+#include <cofferdam/net/http_message.hpp>
+#include <cofferdam/net/json_object_view.hpp>
+#include <cofferdam/net/net_error.hpp>
+#include <cofferdam/net/percent_encoding.hpp>
+#include <cofferdam/net/untrusted_json.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
+
+COFFERDAM_DECL code& code::in(const code_context& where) {
+  context_ = where.id();
+  return *this;
+}
+
+COFFERDAM_DECL code& code::language(std::string name) {
+  language_ = std::move(name);
+  return *this;
+}
+
+COFFERDAM_DECL code& code::variable(std::string name, std::string value) {
+  variables_[std::move(name)] = std::move(value);
+  return *this;
+}
+
+COFFERDAM_DECL code& code::timeout(std::chrono::milliseconds limit) {
+  if (limit <= std::chrono::milliseconds::zero())
+    throw error(errc::invalid_argument, "e2b: the timeout of code must be longer than zero");
+  timeout_ = limit;
+  return *this;
+}
+
+COFFERDAM_DECL code& code::keep(std::size_t output, std::size_t results) {
+  limits_ = execution_limits(output, results);
+  return *this;
+}
+
+COFFERDAM_DECL boost::json::object code::body() const {
+  if (!is_valid_utf8(source_)) throw error(errc::invalid_argument, "e2b: the code is not UTF-8");
+  boost::json::object all;
+  all["code"] = cofferdam::detail::json_text(source_);
+  if (!context_.empty()) all["context_id"] = cofferdam::detail::json_text(context_);
+  if (!language_.empty()) all["language"] = cofferdam::detail::json_text(language_);
+  if (!variables_.empty()) {
+    boost::json::object variables;
+    for (const auto& [name, value] : variables_)
+      variables[cofferdam::detail::json_text(name)] = cofferdam::detail::json_text(value);
+    all["env_vars"] = std::move(variables);
+  }
+  return all;
+}
+
+COFFERDAM_DECL code_interpreter::code_interpreter(environment& in) : inside_(in.get()) {
+  const account& who = inside_->service()->who();
+  const endpoint there = who.sandbox(port, inside_->id(), inside_->info().domain());
+  prefix_ = there.prefix();
+  client_ = {new http_client(inside_->executor(), there.reach(who.tls())),
+             [home = inside_->home()](http_client* dropped) { home.run_soon([dropped] { delete dropped; }); }};
+  redact_ = inside_->place()->redact();
+}
+
+COFFERDAM_DECL awaitable<execution> code_interpreter::run(code what) {
+  return inside_->home().run([inside = inside_, by = client_, redact = redact_, to = request("POST", "/execute"),
+                              what = std::move(what)] { return execute(inside, by, redact, to, what); });
+}
+
+COFFERDAM_DECL awaitable<code_context> code_interpreter::make_context(std::string language, std::string directory) {
+  const std::string clean = workspace_path_or_root(directory, inside_->where().root);
+  boost::json::object body;
+  if (!language.empty()) body["language"] = cofferdam::detail::json_text(language);
+  body["cwd"] = cofferdam::detail::json_text(cofferdam::detail::joined_path(inside_->where().root, clean));
+  http_request what = request("POST", "/contexts");
+  what.content("application/json", boost::json::serialize(body));
+  return inside_->home().run([inside = inside_, by = client_, redact = redact_, what = std::move(what)] {
+    return made_context(inside, by, redact, what);
+  });
+}
+
+COFFERDAM_DECL awaitable<std::vector<code_context>> code_interpreter::contexts() {
+  return inside_->home().run([inside = inside_, by = client_, redact = redact_, what = request("GET", "/contexts")] {
+    return list(inside, by, redact, what);
+  });
+}
+
+COFFERDAM_DECL awaitable<void> code_interpreter::restart(code_context which) {
+  http_request what = request("POST", "/contexts/" + percent_encoded(which.id()) + "/restart");
+  return inside_->home().run([inside = inside_, by = client_, redact = redact_, what = std::move(what)] {
+    return done(inside, by, redact, what, "restart a context");
+  });
+}
+
+COFFERDAM_DECL awaitable<void> code_interpreter::remove(code_context which) {
+  http_request what = request("DELETE", "/contexts/" + percent_encoded(which.id()));
+  return inside_->home().run([inside = inside_, by = client_, redact = redact_, what = std::move(what)] {
+    return done(inside, by, redact, what, "remove a context");
+  });
+}
+
+COFFERDAM_DECL http_request code_interpreter::request(std::string method, std::string_view path) const {
+  http_request made(std::move(method), prefix_ + std::string(path));
+  made.field("User-Agent", std::string(detail::user_agent));
+  made.field("E2b-Sandbox-Id", inside_->id()).field("E2b-Sandbox-Port", std::to_string(port));
+  const secret& token = inside_->place()->token();
+  if (!token.empty()) made.secret_field("X-Access-Token", token.text());
+  if (!inside_->info().traffic_token().empty())
+    made.secret_field("E2B-Traffic-Access-Token", inside_->info().traffic_token().text());
+  return made;
+}
+
+COFFERDAM_DECL awaitable<http_exchange> code_interpreter::ask(shared inside, client by, redactor redact,
+                                                              http_request what, const char* doing,
+                                                              http_limits limits) {
+  co_await inside->until_running();
+  http_exchange answer;
+  std::optional<error> failure;
+  try {
+    answer = co_await by->send(std::move(what), std::move(limits));
+  } catch (const error& reason) {
+    if (reason.code() == errc::cancelled) throw;
+    failure = reason;
+  }
+  if (failure) {
+    const error why = co_await inside->place()->explain(*failure, doing);
+    throw why;
+  }
+  if (answer.status() == 200) co_return answer;
+  const int status = answer.status();
+  bytes body = co_await answer.read_all(most_answer);
+  const std::string said = redact.clean(said_message(redact.clean(as_text(body))));
+  if (status == 502 && said.find("port is not open") != std::string::npos)
+    throw error(errc::unsupported,
+                "e2b: the sandbox has no code interpreter: use a template that has, such as code-interpreter-v1");
+  co_await detail::envd::check_proxy(inside->place(), status, said, doing);
+  throw refused_error(doing, status, said);
+}
+
+COFFERDAM_DECL http_limits code_interpreter::usual(const shared& inside) {
+  http_limits limits;
+  limits.head(inside->place()->request_timeout()).idle(inside->place()->request_timeout());
+  return limits;
+}
+
+COFFERDAM_DECL void code_interpreter::timed_run::end(std::exception_ptr why) {
+  reads = false;
+  failure = std::move(why);
+  limit.cancel();
+  changed.notify();
+}
+
+COFFERDAM_DECL void code_interpreter::timed_run::cancel() {
+  limit.cancel();
+  if (reads && !has_read) stop.emit(asio::cancellation_type::terminal);
+}
+
+COFFERDAM_DECL awaitable<execution> code_interpreter::execute(shared inside, client by, redactor redact,
+                                                              http_request what, code source) {
+  const auto begins = std::chrono::steady_clock::now();
+  what.fields().set("Content-Type", "application/json");
+  const std::string text = boost::json::serialize(source.body());
+  what.body(http_body(text).in_chunks());  // as connect_server_stream has it
+  const auto one = std::make_shared<timed_run>(inside->executor(), source.limits());
+  if (source.timeout() < longest) {
+    one->limit.expires_after(source.timeout());
+    // The limit is enforced by going away: the service interrupts the code then.
+    one->limit.async_wait([one](std::error_code failure) {
+      if (failure || !one->reads || one->has_read) return;
+      one->expired = true;
+      one->stop.emit(asio::cancellation_type::terminal);
+    });
+  }
+  auto over = [one](std::exception_ptr failure) { one->end(failure); };
+  asio::co_spawn(inside->executor(), read(inside, by, std::move(redact), std::move(what), one),
+                 asio::bind_cancellation_slot(one->stop.slot(), std::move(over)));
+  bool cancelled = false;
+  while (one->reads) {
+    const cofferdam::detail::wait_result result = co_await one->changed.wait();
+    if (result != cofferdam::detail::wait_result::cancelled || cancelled) continue;
+    cancelled = true;
+    one->cancel();
+    break;
+  }
+  if (cancelled) throw error(errc::cancelled, "e2b: cannot run code: cancelled; the code is interrupted");
+  if (one->failure && !one->expired) std::rethrow_exception(one->failure);
+  if (one->expired) one->reader.time_out();
+  if (!one->reader.ended())
+    throw error(errc::provider_lost, "e2b: cannot run code: the answer ended before the code did", net_errc::truncated);
+  co_return one->reader.take(std::chrono::steady_clock::now() - begins);
+}
+
+COFFERDAM_DECL awaitable<void> code_interpreter::read(shared inside, client by, redactor redact, http_request what,
+                                                      std::shared_ptr<timed_run> one) {
+  constexpr const char* doing = "run code";
+  http_limits limits = usual(inside);
+  limits.idle(silence);
+  http_exchange answer = co_await ask(inside, by, std::move(redact), std::move(what), doing, limits);
+  std::array<std::byte, 32 * 1024> piece;
+  std::optional<error> failure;
+  try {
+    while (!one->reader.ended()) {
+      const std::size_t count = co_await answer.read_some(std::span(piece));
+      if (count == 0) break;
+      one->reader.feed(as_text(bytes_view(piece).first(count)));
+    }
+  } catch (const error& reason) {
+    if (reason.code() == errc::cancelled) throw;
+    failure = reason;
+  }
+  if (failure) {
+    const error why = co_await inside->place()->explain(*failure, doing);
+    one->has_read = true;
+    throw why;
+  }
+  one->has_read = true;
+}
+
+COFFERDAM_DECL awaitable<code_context> code_interpreter::made_context(shared inside, client by, redactor redact,
+                                                                      http_request what) {
+  constexpr const char* doing = "make a context";
+  http_exchange answer = co_await ask(inside, by, redact, std::move(what), doing, usual(inside));
+  bytes body = co_await answer.read_all(most_answer);
+  code_context made = context_of(cofferdam::detail::parse_object(as_text(body), errc::io_error, "e2b: a context"));
+  co_return made;
+}
+
+COFFERDAM_DECL awaitable<std::vector<code_context>> code_interpreter::list(shared inside, client by, redactor redact,
+                                                                           http_request what) {
+  http_exchange answer = co_await ask(inside, by, redact, std::move(what), "list the contexts", usual(inside));
+  bytes body = co_await answer.read_all(most_answer);
+  std::error_code broken;
+  const std::string_view text = as_text(body);
+  const boost::json::value value = cofferdam::detail::parse_untrusted_json(text, broken);
+  std::vector<code_context> all;
+  if (broken || !value.is_array())
+    throw error(errc::io_error, "e2b: cannot list the contexts: the answer is no JSON array");
+  for (const boost::json::value& each : value.get_array())
+    if (const boost::json::object* const one = each.if_object()) all.push_back(context_of(*one));
+  co_return all;
+}
+
+COFFERDAM_DECL awaitable<void> code_interpreter::done(shared inside, client by, redactor redact, http_request what,
+                                                      const char* doing) {
+  http_exchange answer = co_await ask(inside, by, redact, std::move(what), doing, usual(inside));
+  co_await answer.read_all(most_answer);
+}
+
+COFFERDAM_DECL code_context code_interpreter::context_of(const boost::json::object& said) {
+  using cofferdam::detail::text_at;
+  return code_context(std::string(text_at(said, "id")), std::string(text_at(said, "language")),
+                      std::string(text_at(said, "cwd")));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/e2b.hpp>
+#include <cofferdam/backends/e2b/account.hpp>
+#include <cofferdam/backends/e2b/create_gate.hpp>
+#include <cofferdam/backends/e2b/create_options.hpp>
+#include <cofferdam/backends/e2b/detail/sandbox.hpp>
+#include <cofferdam/backends/e2b/detail/sandbox_files.hpp>
+#include <cofferdam/backends/e2b/folder_watch.hpp>
+#include <cofferdam/backends/e2b/process_follower.hpp>
+#include <cofferdam/backends/e2b/running_process.hpp>
+#include <cofferdam/backends/e2b/sandbox_info.hpp>
+#include <cofferdam/backends/e2b/sandbox_list.hpp>
+#include <cofferdam/backends/e2b/secret.hpp>
+#include <cofferdam/backends/e2b/signed_url.hpp>
+#include <cofferdam/backends/e2b/surroundings.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/environment_operations.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/file_transfer.hpp>
+#include <cofferdam/core/home_strand.hpp>
+#include <cofferdam/core/process.hpp>
+#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/workspace_path.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/this_coro.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b {
+
+COFFERDAM_DECL environment::environment() = default;
+
+COFFERDAM_DECL environment::environment(std::shared_ptr<detail::sandbox> inside) : handle_(std::move(inside)) {}
+
+COFFERDAM_DECL environment::environment(environment&&) noexcept = default;
+
+COFFERDAM_DECL environment& environment::operator=(environment&&) noexcept = default;
+
+COFFERDAM_DECL environment::~environment() = default;
+
+COFFERDAM_DECL awaitable<command_result> environment::run_command(command c) {
+  return handle_.run_command(std::move(c));
+}
+
+COFFERDAM_DECL awaitable<process> environment::start(command c) { return handle_.start(std::move(c)); }
+
+COFFERDAM_DECL awaitable<bytes> environment::read_file(std::string path, std::size_t most) {
+  return handle_.read_file(std::move(path), most);
+}
+
+COFFERDAM_DECL awaitable<void> environment::write_file(std::string path, bytes_view content) {
+  return handle_.write_file(std::move(path), content);
+}
+
+COFFERDAM_DECL file_system environment::files() { return handle_.files(); }
+
+COFFERDAM_DECL awaitable<void> environment::pause() {
+  return get()->home().run([inside = get()] { return detail::sandbox::pause(inside); });
+}
+
+COFFERDAM_DECL awaitable<void> environment::resume() {
+  return get()->home().run([inside = get()] { return detail::sandbox::resume(inside); });
+}
+
+COFFERDAM_DECL awaitable<std::string> environment::snapshot() {
+  return get()->home().run([inside = get()] {
+    inside->require_open();
+    return inside->service()->snapshot(inside->id());
+  });
+}
+
+COFFERDAM_DECL awaitable<void> environment::set_lifetime(std::chrono::milliseconds time) {
+  return get()->home().run([inside = get(), time] { return detail::sandbox::set_lifetime(inside, time); });
+}
+
+COFFERDAM_DECL awaitable<std::vector<sandbox_metrics>> environment::metrics() {
+  return get()->home().run([inside = get()] {
+    inside->require_open();
+    return inside->service()->metrics(inside->id());
+  });
+}
+
+COFFERDAM_DECL awaitable<std::vector<sandbox_log_line>> environment::logs() {
+  return get()->home().run([inside = get()] {
+    inside->require_open();
+    return inside->service()->logs(inside->id());
+  });
+}
+
+COFFERDAM_DECL awaitable<std::vector<running_process>> environment::processes() {
+  return get()->home().run([inside = get()] { return list_processes(inside); });
+}
+
+COFFERDAM_DECL awaitable<bool> environment::end_process(std::int64_t pid) {
+  return get()->home().run([inside = get(), pid] { return kill_process(inside, pid); });
+}
+
+COFFERDAM_DECL awaitable<process_follower> environment::follow(std::int64_t pid) {
+  return get()->home().run([inside = get(), pid] { return begin_following(inside, pid); });
+}
+
+COFFERDAM_DECL awaitable<folder_watch> environment::watch(std::string path, watch_depth depth) {
+  return get()->home().run(
+      [inside = get(), path = std::move(path), depth] { return begin_watch(inside, path, depth); });
+}
+
+COFFERDAM_DECL std::string environment::download_url(const std::string& path,
+                                                     std::optional<std::int64_t> expiration) const {
+  return url(path, file_access::read, expiration);
+}
+
+COFFERDAM_DECL std::string environment::upload_url(const std::string& path,
+                                                   std::optional<std::int64_t> expiration) const {
+  return url(path, file_access::write, expiration);
+}
+
+COFFERDAM_DECL const std::string& environment::id() const { return get()->id(); }
+
+COFFERDAM_DECL const sandbox_info& environment::info() const { return get()->info(); }
+
+COFFERDAM_DECL const std::string& environment::workspace() const { return get()->where().root; }
+
+COFFERDAM_DECL std::string environment::port_url(std::uint16_t port) const {
+  return get()->service()->who().sandbox(port, get()->id(), get()->info().domain()).text();
+}
+
+COFFERDAM_DECL awaitable<void> environment::close() { return handle_.close(); }
+
+COFFERDAM_DECL auto environment::get() const -> const shared& { return handle_.get(); }
+
+COFFERDAM_DECL std::string environment::url(const std::string& path, file_access access,
+                                            std::optional<std::int64_t> expiration) const {
+  return get()->home().look([&] {
+    get()->require_open();
+    const std::string clean = workspace_path(path, get()->where().root);
+    const detail::envd& place = *get()->place();
+    return file_url(place.base(), get()->where().from_home + "/" + clean, access, place.user(), place.token(),
+                    expiration);
+  });
+}
+
+COFFERDAM_DECL awaitable<std::vector<running_process>> environment::list_processes(shared inside) {
+  co_await inside->until_running();
+  boost::json::object nothing;
+  const boost::json::object said = co_await detail::envd::ask(inside->place(), "/process.Process/List",
+                                                              std::move(nothing), "list the processes", true);
+  std::vector<running_process> all;
+  if (const boost::json::array* const found = cofferdam::detail::array_at(said, "processes"))
+    for (const boost::json::value& each : *found)
+      if (const boost::json::object* const one = each.if_object()) all.emplace_back(*one);
+  co_return all;
+}
+
+COFFERDAM_DECL awaitable<bool> environment::kill_process(shared inside, std::int64_t pid) {
+  constexpr const char* doing = "end a process";
+  co_await inside->until_running();
+  boost::json::object process;
+  process["pid"] = pid;
+  boost::json::object message;
+  message["process"] = std::move(process);
+  message["signal"] = "SIGNAL_SIGKILL";
+  connect_answer answer =
+      co_await detail::envd::call(inside->place(), "/process.Process/SendSignal", std::move(message), doing,
+                                  inside->place()->request_timeout(), true);
+  if (!answer.ok() && answer.failure()->code() == connect_code::not_found) co_return false;
+  inside->place()->require_ok(answer, doing);
+  co_return true;
+}
+
+COFFERDAM_DECL awaitable<process_follower> environment::begin_following(shared inside, std::int64_t pid) {
+  co_await inside->until_running();
+  boost::json::object process;
+  process["pid"] = pid;
+  boost::json::object message;
+  message["process"] = std::move(process);
+  connect_stream stream = co_await detail::envd::stream(inside->place(), "/process.Process/Connect", std::move(message),
+                                                        "follow a process", std::string(), std::nullopt);
+  co_return process_follower(inside->place(), std::move(stream));
+}
+
+COFFERDAM_DECL awaitable<folder_watch> environment::begin_watch(shared inside, std::string path, watch_depth depth) {
+  constexpr const char* doing = "watch a folder";
+  co_await inside->until_running();
+  detail::sandbox_files files = inside->files();
+  const std::string there = co_await files.directory_path(std::move(path));
+  const bool below = depth == watch_depth::tree;
+  if (below && !inside->place()->can().watches_below())
+    throw error(errc::unsupported, "e2b: the sandbox's daemon cannot watch what is beneath a folder");
+  boost::json::object message;
+  message["path"] = cofferdam::detail::json_text(inside->where().from_home + (there == "." ? "" : there.substr(1)));
+  if (below) message["recursive"] = true;
+  connect_stream stream = co_await detail::envd::stream(inside->place(), "/filesystem.Filesystem/WatchDir",
+                                                        std::move(message), doing, std::string(), std::nullopt);
+  // The first message reports that it has begun; otherwise there is none.
+  const std::optional<std::string_view> first = co_await stream.next();
+  if (!first && stream.failure()) {
+    const error why = co_await detail::envd::ended_by(inside->place(), *stream.failure(), doing);
+    throw why;
+  }
+  co_return folder_watch(inside->place(), std::move(stream));
+}
+
+template <class Change>
+provider& provider::with(Change change) {
+  auto copy = std::make_shared<detail::sandbox_settings>(*settings_);
+  change(*copy);
+  settings_ = std::move(copy);
+  return *this;
+}
+
+COFFERDAM_DECL provider& provider::api_key(std::string key) {
+  return with([&](detail::sandbox_settings& to) { to.who.api_key = secret(std::move(key)); });
+}
+
+COFFERDAM_DECL provider& provider::domain(std::string name) {
+  return with([&](detail::sandbox_settings& to) { to.who.domain = std::move(name); });
+}
+
+COFFERDAM_DECL provider& provider::api_url(std::string url) {
+  return with([&](detail::sandbox_settings& to) { to.who.api_url = std::move(url); });
+}
+
+COFFERDAM_DECL provider& provider::sandbox_url(std::string url) {
+  return with([&](detail::sandbox_settings& to) { to.who.sandbox_url = std::move(url); });
+}
+
+COFFERDAM_DECL provider& provider::account(account_options all) {
+  return with([&](detail::sandbox_settings& to) { to.who = std::move(all); });
+}
+
+COFFERDAM_DECL provider& provider::ca_file(std::string path) {
+  return with([&](detail::sandbox_settings& to) { to.who.ca_file = std::move(path); });
+}
+
+COFFERDAM_DECL provider& provider::allow_plain_http() {
+  return with([](detail::sandbox_settings& to) { to.who.allow_plain_http = true; });
+}
+
+COFFERDAM_DECL provider& provider::form(dialect which) {
+  return with([&](detail::sandbox_settings& to) { to.who.form = which; });
+}
+
+COFFERDAM_DECL provider& provider::request_timeout(std::chrono::milliseconds limit) {
+  require_positive(limit, "request_timeout");
+  return with([&](detail::sandbox_settings& to) { to.who.request_timeout = limit; });
+}
+
+COFFERDAM_DECL provider& provider::first_pause(std::chrono::milliseconds time) {
+  require_positive(time, "first_pause");
+  return with([&](detail::sandbox_settings& to) { to.who.first_pause = time; });
+}
+
+COFFERDAM_DECL provider& provider::gate(create_gate one) {
+  return with([&](detail::sandbox_settings& to) { to.who.gate = std::move(one); });
+}
+
+COFFERDAM_DECL provider& provider::template_id(std::string name) {
+  return with([&](detail::sandbox_settings& to) { to.create.template_id = std::move(name); });
+}
+
+COFFERDAM_DECL provider& provider::lifetime(std::chrono::milliseconds time) {
+  require_positive(time, "lifetime");
+  return with([&](detail::sandbox_settings& to) { to.create.lifetime = time; });
+}
+
+COFFERDAM_DECL provider& provider::metadata(std::string key, std::string value) {
+  return with([&](detail::sandbox_settings& to) { to.create.metadata[std::move(key)] = std::move(value); });
+}
+
+COFFERDAM_DECL provider& provider::auto_pause() {
+  return with([](detail::sandbox_settings& to) { to.create.auto_pause = true; });
+}
+
+COFFERDAM_DECL provider& provider::variable(std::string name, std::string value) {
+  static_cast<void>(command().variable(name, value));  // checks the variable
+  return with([&](detail::sandbox_settings& to) { to.create.variables[std::move(name)] = std::move(value); });
+}
+
+COFFERDAM_DECL provider& provider::without_internet() {
+  return with([](detail::sandbox_settings& to) { to.create.allow_internet = false; });
+}
+
+COFFERDAM_DECL provider& provider::network(network_rules rules) {
+  return with([&](detail::sandbox_settings& to) { to.create.network = std::move(rules); });
+}
+
+COFFERDAM_DECL provider& provider::without_token() {
+  return with([](detail::sandbox_settings& to) { to.create.secure = false; });
+}
+
+COFFERDAM_DECL provider& provider::create_fields(boost::json::object fields) {
+  return with([&](detail::sandbox_settings& to) { to.create.extra = std::move(fields); });
+}
+
+COFFERDAM_DECL provider& provider::user(std::string name) {
+  if (name.find_first_of(std::string_view(":\0\r\n", 4)) != std::string::npos)
+    throw error(errc::invalid_argument, "e2b: a user's name holds no ':', no NUL and no line break");
+  return with([&](detail::sandbox_settings& to) { to.user = std::move(name); });
+}
+
+COFFERDAM_DECL provider& provider::workspace(std::string path) {
+  const bool is_absolute = path.starts_with('/');
+  const std::string clean = workspace_path_or_root(path, is_absolute ? "/" : "");
+  return with([&](detail::sandbox_settings& to) { to.workspace = is_absolute ? "/" + clean : clean; });
+}
+
+COFFERDAM_DECL provider& provider::default_timeout(std::chrono::milliseconds limit) {
+  require_positive(limit, "default_timeout");
+  return with([&](detail::sandbox_settings& to) { to.commands.default_timeout = limit; });
+}
+
+COFFERDAM_DECL provider& provider::kill_grace(std::chrono::milliseconds time) {
+  if (time < std::chrono::milliseconds::zero())
+    throw error(errc::invalid_argument, "e2b: kill_grace must not be negative");
+  return with([&](detail::sandbox_settings& to) { to.commands.kill_grace = time; });
+}
+
+COFFERDAM_DECL provider& provider::variables_from(surroundings around) {
+  return with([&](detail::sandbox_settings& to) { to.around = std::move(around); });
+}
+
+COFFERDAM_DECL awaitable<environment> provider::open() const { return open_with(settings_); }
+
+COFFERDAM_DECL awaitable<environment> provider::open_with(std::shared_ptr<const detail::sandbox_settings> settings) {
+  asio::any_io_executor executor = co_await asio::this_coro::executor;
+  const cofferdam::detail::home_strand home(std::move(executor));
+  const auto opens = [&home, &settings] { return detail::sandbox::open(home.executor(), settings); };
+  std::shared_ptr<detail::sandbox> inside = co_await home.run(opens);
+  co_return environment(std::move(inside));
+}
+
+COFFERDAM_DECL void provider::require_positive(std::chrono::milliseconds time, const char* name) {
+  if (time <= std::chrono::milliseconds::zero())
+    throw error(errc::invalid_argument, std::string("e2b: ") + name + " must be longer than zero");
+}
+
+COFFERDAM_DECL provider from_template(std::string name) {
+  return provider(std::make_shared<detail::sandbox_settings>()).template_id(std::move(name));
+}
+
+COFFERDAM_DECL provider in_sandbox(std::string id) {
+  check_sandbox_id(id);
+  auto settings = std::make_shared<detail::sandbox_settings>();
+  settings->connect_to = std::move(id);
+  return provider(std::move(settings));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/detail/local_state.hpp>
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/environment_operations.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/home_strand.hpp>
+#include <cofferdam/core/process.hpp>
+#include <cofferdam/core/protections.hpp>
+#include <cofferdam/core/streaming_environment.hpp>
+#include <cofferdam/core/warning.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/this_coro.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+template <class Unused>
+basic_local_environment<Unused>::basic_local_environment() = default;
+
+template <class Unused>
+basic_local_environment<Unused>::basic_local_environment(std::shared_ptr<detail::local_state> state)
+    : handle_(std::move(state)) {}
+
+template <class Unused>
+basic_local_environment<Unused>::basic_local_environment(basic_local_environment&&) noexcept = default;
+
+template <class Unused>
+basic_local_environment<Unused>& basic_local_environment<Unused>::operator=(basic_local_environment&&) noexcept =
+    default;
+
+template <class Unused>
+basic_local_environment<Unused>::~basic_local_environment() = default;
+
+template <class Unused>
+awaitable<command_result> basic_local_environment<Unused>::run_command(command c) {
+  return handle_.run_command(std::move(c));
+}
+
+template <class Unused>
+awaitable<process> basic_local_environment<Unused>::start(command c) {
+  return handle_.start(std::move(c));
+}
+
+template <class Unused>
+std::vector<background_command> basic_local_environment<Unused>::background() const {
+  return handle_.get()->home().look([this] { return handle_.get()->background(); });
+}
+
+template <class Unused>
+awaitable<void> basic_local_environment<Unused>::end_background(std::uint32_t number) {
+  return handle_.get()->home().run(
+      [state = handle_.get(), number] { return detail::local_state::end_background(state, number); });
+}
+
+template <class Unused>
+awaitable<bytes> basic_local_environment<Unused>::read_file(std::string path, std::size_t most) {
+  return handle_.read_file(std::move(path), most);
+}
+
+template <class Unused>
+awaitable<void> basic_local_environment<Unused>::write_file(std::string path, bytes_view content) {
+  return handle_.write_file(std::move(path), content);
+}
+
+template <class Unused>
+file_system basic_local_environment<Unused>::files() {
+  return handle_.files();
+}
+
+template <class Unused>
+const std::filesystem::path& basic_local_environment<Unused>::workspace() const {
+  return handle_.get()->workspace();
+}
+
+template <class Unused>
+awaitable<void> basic_local_environment<Unused>::close() {
+  return handle_.close();
+}
+
+template <class Unused>
+template <class Change>
+basic_local<Unused>& basic_local<Unused>::with(Change change) {
+  auto copy = std::make_shared<detail::local_settings>(*settings_);
+  change(*copy);
+  settings_ = std::move(copy);
+  return *this;
+}
+
+template <class Unused>
+basic_local<Unused>& basic_local<Unused>::temporary_base(std::filesystem::path folder) {
+  return with([&](detail::local_settings& all) { all.temporary_base = std::move(folder); });
+}
+
+template <class Unused>
+basic_local<Unused>& basic_local<Unused>::workspace(std::filesystem::path folder) {
+  return with([&](detail::local_settings& all) { all.workspace = std::move(folder); });
+}
+
+template <class Unused>
+basic_local<Unused>& basic_local<Unused>::shell(std::string path) {
+  return with([&](detail::local_settings& all) { all.shell = std::move(path); });
+}
+
+template <class Unused>
+basic_local<Unused>& basic_local<Unused>::default_timeout(std::chrono::milliseconds limit) {
+  if (limit <= std::chrono::milliseconds::zero())
+    throw error(errc::invalid_argument, "local: the default timeout must be longer than zero (no_timeout says: none)");
+  return with([&](detail::local_settings& all) { all.commands.default_timeout = limit; });
+}
+
+template <class Unused>
+basic_local<Unused>& basic_local<Unused>::kill_grace(std::chrono::milliseconds time) {
+  require_not_negative(time, "kill_grace");
+  return with([&](detail::local_settings& all) { all.commands.kill_grace = time; });
+}
+
+template <class Unused>
+basic_local<Unused>& basic_local<Unused>::output_grace(std::chrono::milliseconds time) {
+  require_not_negative(time, "output_grace");
+  return with([&](detail::local_settings& all) { all.commands.output_grace = time; });
+}
+
+template <class Unused>
+basic_local<Unused>& basic_local<Unused>::paths(path_policy policy) {
+  return with([&](detail::local_settings& all) { all.paths = policy; });
+}
+
+template <class Unused>
+basic_local<Unused>& basic_local<Unused>::warden(warden_policy policy) {
+  return with([&](detail::local_settings& all) { all.policy = policy; });
+}
+
+template <class Unused>
+basic_local<Unused>& basic_local<Unused>::warden_program(std::filesystem::path program) {
+  return with([&](detail::local_settings& all) { all.warden = std::move(program); });
+}
+
+template <class Unused>
+basic_local<Unused>& basic_local<Unused>::tracing(tracing_policy policy) {
+  return with([&](detail::local_settings& all) { all.tracing = policy; });
+}
+
+template <class Unused>
+basic_local<Unused>& basic_local<Unused>::landlock(unsigned abi) {
+  return with([&](detail::local_settings& all) { all.landlock = abi; });
+}
+
+template <class Unused>
+basic_local<Unused>& basic_local<Unused>::undumpable() {
+  return with([](detail::local_settings& all) { all.dumpable = false; });
+}
+
+template <class Unused>
+basic_local<Unused>& basic_local<Unused>::without_warning() {
+  return with([](detail::local_settings& all) { all.warns = false; });
+}
+
+template <class Unused>
+awaitable<local_environment> basic_local<Unused>::open() const {
+  return open_with(settings_);
+}
+
+template <class Unused>
+awaitable<local_environment> basic_local<Unused>::open_with(std::shared_ptr<const detail::local_settings> settings) {
+  if (settings->warns) warn_once();
+  asio::any_io_executor executor = co_await asio::this_coro::executor;
+  const detail::home_strand home(std::move(executor));
+  const auto opens = [&home, &settings] { return detail::local_state::open(home.executor(), settings); };
+  std::shared_ptr<detail::local_state> state = co_await home.run(opens);
+  co_return local_environment(std::move(state));
+}
+
+template <class Unused>
+void basic_local<Unused>::warn_once() {
+  static std::atomic_flag warned;
+  if (!warned.test_and_set())
+    detail::warn(
+        "local() is no wall: commands run on this machine as you. For code you do not trust use another "
+        "backend; local().without_warning() silences this");
+}
+
+template <class Unused>
+void basic_local<Unused>::require_not_negative(std::chrono::milliseconds time, const char* name) {
+  if (time < std::chrono::milliseconds::zero())
+    throw error(errc::invalid_argument, std::string("local: ") + name + " must not be negative");
+}
+
+template <class Unused>
+std::shared_ptr<const detail::local_settings> basic_local<Unused>::defaults() {
+  return std::make_shared<detail::local_settings>();
+}
+
+COFFERDAM_INSTANTIATE(class basic_local_environment<void>)
+COFFERDAM_INSTANTIATE(class basic_local<void>)
+
+}  // namespace cofferdam::inline COFFERDAM_ABI

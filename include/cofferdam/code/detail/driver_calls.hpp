@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/code/code_request.hpp>
+#include <cofferdam/code/code_result.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/home_strand.hpp>
+#include <cofferdam/core/process.hpp>
+#include <cofferdam/core/streaming_environment.hpp>
+#include <cofferdam/version.hpp>
+
+#include <asio/any_io_executor.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+// The calls from runners to their drivers. The bodies are in driver_core.hpp, which only impl/*.ipp include.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The environment of a driver, of any type.
+class driver_place {
+ public:
+  driver_place() = default;
+  driver_place(const driver_place&) = delete;
+  driver_place& operator=(const driver_place&) = delete;
+  virtual ~driver_place() = default;
+  virtual awaitable<process> start(command c) = 0;
+  virtual awaitable<command_result> run_command(command c) = 0;
+};
+
+/// An environment with a driver in it. It must not be moved.
+template <streaming_environment E>
+class placed_environment final : public driver_place {
+ public:
+  explicit placed_environment(E opened) : environment(std::move(opened)) {}
+  awaitable<process> start(command c) override { return environment.start(std::move(c)); }
+  awaitable<command_result> run_command(command c) override { return environment.run_command(std::move(c)); }
+
+  E environment;
+};
+
+template <class Settings>
+class driver_core;
+
+/// \param strand  the strand of the driver, or of the driver and its environment.
+template <class Settings>
+std::shared_ptr<driver_core<Settings>> make_core(asio::any_io_executor strand,
+                                                 std::shared_ptr<const Settings> settings);
+
+template <class Settings>
+const home_strand& home_of(const driver_core<Settings>& core);
+
+template <class Settings>
+const Settings& settings_of(const driver_core<Settings>& core);
+
+/// Returns the interpreter's version; an empty string if there is no driver.
+template <class Settings>
+std::string version_of(const driver_core<Settings>& core);
+
+/// Starts a driver if none works. See `driver_core::ensure`.
+template <class Settings>
+awaitable<void> ensure_driver(std::shared_ptr<driver_core<Settings>> core, driver_place& place);
+
+/// Runs a piece of code. See `driver_core::run_anywhere`.
+template <class Settings>
+awaitable<code_result> run_by_driver(std::shared_ptr<driver_core<Settings>> core, driver_place& place,
+                                     code_request request);
+
+template <class Settings>
+awaitable<std::vector<std::string>> contexts_of(std::shared_ptr<driver_core<Settings>> core);
+
+template <class Settings>
+awaitable<bool> end_context_of(std::shared_ptr<driver_core<Settings>> core, std::string name);
+
+/// Ends the driver. Must not be cancelled.
+template <class Settings>
+awaitable<void> close_driver(std::shared_ptr<driver_core<Settings>> core);
+
+/// Ends the driver on its strand, for destructors. The environment is destroyed there afterwards.
+template <class Settings>
+void abandon_driver(std::shared_ptr<driver_core<Settings>> core, std::unique_ptr<driver_place> place) noexcept;
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -1,0 +1,486 @@
+# SPDX-License-Identifier: BSL-1.0
+# Copyright the cofferdam authors. See LICENSE.
+"""The namespace, channel and output of one run: everything around the code that is executed."""
+import base64
+import json
+import os
+import struct
+import sys
+
+from base import DRIVER, MOST_REPORT, read_exactly, write_all
+from values import Encoder, clean, decode, is_plain, remember_source, text_of
+
+
+class HostFunctionError(RuntimeError):
+    """A function of the host has failed, or refused."""
+
+
+class Final(BaseException):
+    """Ends the run with a final value. No Exception, so that `except Exception` does not swallow it."""
+
+
+class Channel:
+    def __init__(self, descriptor):
+        import threading
+        self.descriptor = descriptor
+        self.owner = os.getpid()
+        self.lock = threading.Lock()
+        self.calling = threading.Lock()
+        self.calls = 0
+        self.waiting = b""
+
+    def send(self, letter, what, waits=False):
+        """`waits`: it goes with the next message, which comes soon."""
+        if os.getpid() != self.owner:
+            return  # a process that the run has forked says nothing
+        body = json.dumps(what, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
+        with self.lock:
+            text = self.waiting + struct.pack(">I", len(body) + 1) + letter + body
+            self.waiting = text if waits else b""
+            if not waits:
+                self.write(text)
+
+    def write(self, text):
+        write_all(self.descriptor, text)
+
+    def receive(self):
+        """The next message of the driver; None at the end."""
+        size = read_exactly(self.descriptor, 4)
+        body = size and read_exactly(self.descriptor, struct.unpack(">I", size)[0])
+        return json.loads(body) if body else None
+
+    def call(self, name, arguments):
+        if os.getpid() != self.owner:
+            raise HostFunctionError("%s: only the run itself can call the host, not a process it has forked" % name)
+        encoder = Encoder(MOST_REPORT // 4)
+        encoded = {}
+        for key, value in arguments.items():
+            encoded[key] = encoder.encode(value)
+            if not encoder.exact:
+                raise TypeError("%s: the argument %r cannot be passed to the host: %s" % (
+                    name, key, why_inexact(key, value, *encoder.first)))
+        with self.calling:
+            self.calls += 1
+            mine = self.calls
+            self.send(b"c", {"call": mine, "name": name, "arguments": encoded})
+            while True:
+                reply = self.receive()
+                if reply is None:
+                    raise HostFunctionError("%s: the host is gone" % name)
+                if reply.get("call") == mine:
+                    break
+        if reply.get("ok"):
+            return decode(reply.get("value"))
+        kind = {"TypeError": TypeError, "NameError": NameError}.get(reply.get("type"), HostFunctionError)
+        raise kind(reply.get("message", "the host's function failed"))
+
+
+def why_inexact(name, value, kind, why):
+    """What is wrong with an argument, and what to pass instead. `kind`: of the first thing in it that has no form."""
+    called = kind.__qualname__
+    if kind.__module__ not in ("builtins", "__main__"):
+        called = "%s.%s" % (kind.__module__, called)
+    text = "it %s of the type %s" % ("is" if type(value) is kind else "holds a value", called)
+    if why:
+        return clean("%s; %s (4 MiB and 100 levels are the most)" % (text, why))
+    if type(value) is not kind:
+        name = "value"
+    instead = "numbers, text, bytes, lists, dicts and the like"
+    enum = sys.modules.get("enum")
+    if enum and issubclass(kind, enum.Enum):
+        instead = name + ".value"
+    elif issubclass(kind, (int, float, str, bytes, list, tuple, dict, set, frozenset)):
+        plain = [one for one in kind.__mro__ if one.__module__ == "builtins"]
+        instead = "%s(%s)" % (plain[0].__name__, name)
+    elif hasattr(kind, "tolist") and hasattr(kind, "__len__"):
+        instead = name + ".tolist()"
+    elif hasattr(kind, "tolist") and hasattr(kind, "item"):  # a number of numpy's
+        instead = name + ".item()"
+    elif hasattr(kind, "__index__") or hasattr(kind, "__float__"):
+        instead = "%s(%s)" % ("int" if hasattr(kind, "__index__") else "float", name)
+    return clean("%s, which the host does not know; pass %s" % (text, instead))
+
+
+class Silence(Channel):
+    def write(self, text):
+        pass
+
+
+TYPES = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict, "bytes": bytes}
+
+
+def make_function(channel, about):
+    """A function of the host, with the very signature: Python itself checks and names the arguments."""
+    names, only_by_name, defaults, kinds = [], [], [], {}
+    for one in about["parameters"]:
+        if "default" in one:
+            defaults.append(decode(one["default"]))
+        (only_by_name if defaults and "default" not in one else names).append(one["name"])
+        if one.get("type") in TYPES:
+            kinds[one["name"]] = TYPES[one["type"]]
+    given = names + only_by_name
+    call = "call"
+    while call in given or call == about["name"]:
+        call += "_"
+    source = "def %s(%s):\n    return %s(%r, {%s})\n" % (
+        about["name"], ", ".join(names + (["*"] if only_by_name else []) + only_by_name), call, about["name"],
+        ", ".join("%r: %s" % (name, name) for name in given))
+    made = {"__name__": "__main__", call: channel.call}
+    exec(compile(source, DRIVER, "exec"), made)
+    function = made[about["name"]]
+    function.__defaults__ = tuple(defaults)
+    function.__annotations__ = kinds
+    function.__doc__ = about.get("doc") or None
+    return function
+
+
+FORMATS = [("_repr_html_", "text/html"), ("_repr_markdown_", "text/markdown"), ("_repr_svg_", "image/svg+xml"),
+           ("_repr_png_", "image/png"), ("_repr_jpeg_", "image/jpeg"), ("_repr_latex_", "text/latex"),
+           ("_repr_json_", "application/json"), ("_repr_javascript_", "application/javascript"),
+           ("_repr_pdf_", "application/pdf")]
+
+
+# These types themselves, no subclasses: they have no form but their text.
+WITHOUT_FORMS = {int, float, complex, bool, str, bytes, list, tuple, dict, set, frozenset}
+
+
+def rich_forms(value, most):
+    """Mime type -> text, or base64 where the type is binary."""
+    forms = {"text/plain": text_of(value, 65536)}
+    if isinstance(value, type) or type(value) in WITHOUT_FORMS:
+        return forms
+    raw = {}
+    try:
+        bundle = value._repr_mimebundle_(include=None, exclude=None)
+        raw.update(bundle[0] if type(bundle) is tuple else bundle)
+    except Exception:
+        pass
+    for method, mime in FORMATS:
+        if mime in raw:
+            continue
+        try:
+            made = getattr(value, method)()
+        except Exception:  # it has none, or it fails: the other forms stand
+            continue
+        raw[mime] = made[0] if type(made) is tuple else made
+    for mime, made in raw.items():
+        try:
+            if made is None or type(mime) is not str or not is_plain(mime):
+                continue
+            if isinstance(made, (bytes, bytearray)):
+                made = base64.b64encode(made).decode()
+            elif not isinstance(made, str):
+                made = json.dumps(made, allow_nan=False)
+            made = clean(made)
+        except Exception:
+            continue
+        most -= len(made)
+        if most < 0:
+            break
+        forms[mime] = made
+    return forms
+
+
+REHEARSAL = """{"code": "1 + 1", "prelude": "", "variables": {"_": 1}, "functions": [], "final": null,
+                "environment": {}, "limits": {}, "most_value": 1000, "quiet": false}"""
+
+
+class Interpreter:
+    """Executes the pieces of code of one process."""
+
+    def __init__(self, channel, is_context):
+        self.channel = channel
+        self.is_context = is_context
+        self.pid = os.getpid()
+        self.count = 0
+        self.running = False
+        self.loop = None
+        self.main = sys.modules["__main__"]
+        self.extras = {}  # what runs were given for themselves: name -> that
+        self.environment = {}  # what stood where a request has put variables of its own
+
+    def on_interrupt(self, number, frame):
+        if self.running:
+            raise KeyboardInterrupt
+
+    def limit(self, limits):
+        for name, value in limits.items():
+            import resource
+            number = getattr(resource, "RLIMIT_" + name)
+            _, hard = resource.getrlimit(number)
+            if hard != resource.RLIM_INFINITY:
+                value = min(value, hard)
+            resource.setrlimit(number, (value, value))
+
+    def prepare(self, request):
+        names = self.main.__dict__
+        for name, value in request["environment"].items():
+            before = os.environ.get(name)
+            os.environ[name] = value
+            self.environment[name] = before
+        for name, given in self.extras.items():
+            if names.get(name) is given:
+                del names[name]
+        self.extras = {}
+        self.final = None
+        self.has_final = False
+        if request["functions"] and HostFunctionError.__name__ not in names:
+            self.extras[HostFunctionError.__name__] = HostFunctionError
+        for about in request["functions"]:
+            self.extras[about["name"]] = make_function(self.channel, about)
+        if request.get("final"):
+            self.extras[request["final"]["name"]] = self.make_final(**request["final"])
+        names.update(self.extras)
+        names["display"] = self.display
+        names["__builtins__"] = __builtins__ if type(__builtins__) is not dict else sys.modules["builtins"]
+        import keyword
+        for given, value in request["variables"].items():
+            name = given if given.isascii() else normal_form(given)
+            if not name.isidentifier() or keyword.iskeyword(name):
+                raise ValueError("a variable cannot be called %r" % given)
+            if name != given and name in request["variables"]:
+                raise ValueError("the variables %r and %r have one name in Python: %r" % (given, name, name))
+            try:
+                names[name] = decode(value)
+            except ValueError as failure:
+                raise ValueError("the variable %r: %s" % (given, failure)) from None
+
+    def restore_environment(self):
+        for name, value in self.environment.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        self.environment = {}
+
+    def make_final(self, name, fields):
+        def final(*args, **kwargs):
+            if fields:
+                if len(args) > len(fields):
+                    raise TypeError("%s takes the values %s" % (name, ", ".join(fields)))
+                values = dict(zip(fields, args))
+                for key, value in kwargs.items():
+                    if key in values or key not in fields:
+                        raise TypeError("%s: %r is unknown or given twice" % (name, key))
+                    values[key] = value
+                missing = [field for field in fields if field not in values]
+                if missing:
+                    raise TypeError("%s: %s missing" % (name, ", ".join(missing)))
+            elif len(args) == 1 and not kwargs:
+                values = {"output": args[0]}
+            elif kwargs and not args:
+                values = kwargs
+            else:
+                raise TypeError("%s takes one value, or named ones" % name)
+            self.final = values
+            self.has_final = True
+            raise Final()
+
+        final.__name__ = final.__qualname__ = name
+        return final
+
+    def display(self, *values, **ignored):
+        """Shows values in the richest form they have."""
+        for value in values:
+            self.show(value, False)
+
+    def show(self, value, is_value):
+        flush()
+        # The value of the last expression goes with the report, but where figures are still to be drawn.
+        waits = is_value and "matplotlib.pyplot" not in sys.modules
+        self.channel.send(b"d", {"forms": rich_forms(value, MOST_REPORT // 4), "value": is_value}, waits)
+
+    def show_figures(self):
+        """What matplotlib has drawn and nobody has shown, as a notebook does."""
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        if pyplot is None:
+            return
+        import io
+        for number in list(pyplot.get_fignums()):
+            picture = io.BytesIO()
+            figure = pyplot.figure(number)
+            figure.savefig(picture, format="png", bbox_inches="tight")
+            self.channel.send(b"d", {"forms": {"text/plain": text_of(figure, 4096),
+                                               "image/png": base64.b64encode(picture.getvalue()).decode()},
+                                     "value": False})
+        pyplot.close("all")
+
+    def evaluate(self, code):
+        """Runs a code object of the user; awaits what is to be awaited at its top level."""
+        result = eval(code, self.main.__dict__)
+        if code.co_flags & 0x80:  # CO_COROUTINE
+            import asyncio
+            if self.loop is None:
+                self.loop = asyncio.new_event_loop()
+                asyncio.set_event_loop(self.loop)
+            result = self.loop.run_until_complete(result)
+        return result
+
+    def execute(self, source, filename):
+        """The value of the last statement where it is an expression."""
+        import _ast as ast  # where ast has these from, which costs every fork
+        remember_source(filename, source)
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        tree = compile(source, filename, "exec", ast.PyCF_ONLY_AST | flags, True)
+        last = None
+        if tree.body and isinstance(tree.body[-1], ast.Expr):
+            last = ast.Expression(tree.body.pop().value)
+        if last is not None:
+            last = compile(last, filename, "eval", flags, True)
+        if tree.body:
+            self.evaluate(compile(tree, filename, "exec", flags, True))
+        return None if last is None else self.evaluate(last)
+
+    def run(self, request):
+        """Executes one request and reports; the exit code."""
+        self.count += 1
+        filename = "<code %d>" % self.count if self.is_context else "<code>"
+        report = {"ok": False, "exit": 1}
+        failure = None
+        try:
+            try:
+                self.limit(request["limits"])
+                self.prepare(request)
+                self.running = True
+                if request.get("prelude"):
+                    self.execute(request["prelude"], "<prelude>")
+                value = self.execute(request["code"], filename)
+                if self.has_final:  # somebody has swallowed it
+                    value = None
+                if value is not None:
+                    self.report_value(report, value, request)
+                    self.main.__dict__["_"] = value
+                self.show_figures()
+            finally:
+                self.running = False
+            report.update(ok=True, exit=0)
+        except Final:
+            report.update(ok=True, exit=0)
+        except SystemExit as ended:
+            report["exit"] = exit_code(ended.code)
+            report["ok"] = report["exit"] == 0
+            if report["exit"]:
+                report["error"] = {"type": "SystemExit", "message": text_of(ended.code, 4096)}
+        except BaseException as raised:
+            failure = raised
+            report["exit"] = 130 if isinstance(raised, KeyboardInterrupt) else 1
+        if os.getpid() != self.pid:  # a fork of the code's own ends here too
+            if failure is not None:
+                describe(failure, filename)
+            flush()
+            os._exit(report["exit"])
+        try:
+            self.restore_environment()
+            if failure is not None:
+                report["error"] = describe(failure, filename, request["quiet"])
+            if self.has_final:
+                encoder = Encoder(request["most_value"])
+                report["final"] = {key: encoder.encode(value) for key, value in self.final.items()}
+                report["final_exact"] = encoder.exact
+        except BaseException as worse:  # out of memory, most likely
+            report["error"] = {"type": type(failure or worse).__name__, "message": "(it cannot be described)"}
+        failure = None
+        flush()
+        try:
+            try:
+                self.channel.send(b"r", report)
+            except (MemoryError, RecursionError, ValueError) as worse:
+                error = {"type": type(worse).__name__, "message": "the value of the last expression cannot be sent"}
+                self.channel.send(b"r", {"ok": False, "exit": 1, "error": error})
+        except OSError:  # the code has closed it
+            pass
+        return report["exit"]
+
+    def rehearse(self):
+        """Does what each run does, before there is one. A fork shares its parent's memory until it first writes to it,
+        and Python writes wherever it looks: that takes most of the time of a short run."""
+        import linecache
+        names = self.main.__dict__
+        before = dict(names)
+        real, self.channel = self.channel, Silence(self.channel.descriptor)
+        try:
+            request = json.loads(REHEARSAL)
+            struct.unpack(">I", struct.pack(">I", 7))
+            self.run(request)
+        finally:
+            self.channel = real
+            self.count = 0
+            names.clear()
+            names.update(before)
+            for name in ("<code>", "<code 1>"):
+                linecache.cache.pop(name, None)
+
+    def report_value(self, report, value, request):
+        encoder = Encoder(request["most_value"])
+        report["value"] = encoder.encode(value)
+        report["value_exact"] = encoder.exact
+        report["text"] = text_of(value, 65536)
+        self.show(value, True)
+
+
+def normal_form(name):
+    """As Python reads names in source."""
+    try:
+        import unicodedata
+    except ImportError:
+        return name
+    return unicodedata.normalize("NFKC", name)
+
+
+def exit_code(code):
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 255
+    try:
+        print(code, file=sys.stderr)
+    except Exception:
+        pass
+    return 1
+
+
+STREAMS = []  # the run's own, whatever its code puts into their place
+
+
+def flush():
+    for stream in [sys.stdout, sys.stderr, *STREAMS]:
+        try:
+            stream.flush()
+        except Exception:
+            pass
+
+
+def describe(failure, filename, quiet=False):
+    """Prints an exception as Python does, unless that is not wanted, and says what it is."""
+    import traceback
+    line, step = 0, failure.__traceback__
+    while step is not None:
+        if step.tb_frame.f_code.co_filename == filename:
+            line = step.tb_lineno
+        step = step.tb_next
+    if isinstance(failure, SyntaxError) and failure.filename == filename and line == 0:
+        line = failure.lineno or 0
+    whole = traceback.TracebackException(type(failure), failure, failure.__traceback__)
+    todo, seen = [whole], set()
+    while todo:
+        one = todo.pop()
+        if one is not None and id(one) not in seen:
+            seen.add(id(one))
+            one.stack = traceback.StackSummary.from_list([at for at in one.stack if at.filename != DRIVER])
+            todo += [one.__cause__, one.__context__, *(getattr(one, "exceptions", None) or [])]
+    text = clean("".join(whole.format()))
+    if len(text) > 65536:
+        text = text[:32768] + "\n... (left out) ...\n" + text[-32768:]
+    try:
+        message = clean(str(failure))
+    except Exception:
+        message = "(its text fails)"
+    try:
+        if not quiet:
+            sys.stderr.write(text)
+    except Exception:
+        try:
+            write_all(2, text.encode("utf-8"))
+        except OSError:
+            pass
+    return {"type": type(failure).__name__, "message": message[:65536], "line": line, "traceback": text}

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: BSL-1.0
+# Copyright the cofferdam authors. See LICENSE.
+"""The process that preloads modules and forks a keeper for each run."""
+import array
+import json
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
+
+from base import LEFT, PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, PR_SET_PDEATHSIG, give_back, prctl
+from run import begin_run
+from values import remember_source
+
+
+class Nursery:
+    def __init__(self, link, config):
+        self.link = link
+        self.config = config
+        self.runs = {}  # pid of a keeper -> number
+        self.pids = {}  # number -> that pid
+        self.own = set()  # children of what was preloaded
+        self.patience = None  # until it looks again for what could not be ended
+
+    def say(self, **what):
+        try:
+            self.link.send(json.dumps(what).encode())
+        except OSError:  # the driver is gone, which the next look at the link shows
+            pass
+
+    def main(self):
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
+        prctl(PR_SET_DUMPABLE, 0)
+        problem = preload(self.config)
+        self.own = set(self.children())
+        import gc
+        import warnings
+        warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+        gc.collect()
+        gc.freeze()
+        give_back()
+        wake, woken = os.pipe()
+        os.set_blocking(wake, False)
+        os.set_blocking(woken, False)
+        signal.signal(signal.SIGCHLD, lambda *ignored: None)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+        self.descriptors = [wake, woken, self.link.fileno()]
+        self.say(ready=True, problem=problem)
+        selector = selectors.DefaultSelector()
+        selector.register(wake, selectors.EVENT_READ)
+        selector.register(self.link, selectors.EVENT_READ)
+        if hasattr(selector, "fileno"):
+            self.descriptors.append(selector.fileno())
+        while True:
+            ready = [key.fd for key, _ in selector.select(self.patience)]
+            if wake in ready:
+                try:
+                    os.read(wake, 4096)
+                except BlockingIOError:
+                    pass
+            self.reap()
+            if self.link.fileno() in ready and not self.hear():
+                limit = time.monotonic() + 5
+                while self.runs and time.monotonic() < limit:
+                    for pid in self.runs:
+                        self.kill(pid)
+                    self.reap()
+                    time.sleep(0.001)
+                self.end_strays()
+                os._exit(0)
+
+    def hear(self):
+        room = array.array("i", [0, 0, 0])
+        text, extra, _, _ = self.link.recvmsg(65536, socket.CMSG_SPACE(3 * room.itemsize))
+        if not text:
+            return False
+        order = json.loads(text)
+        if "fork" in order:
+            for level, kind, data in extra:
+                if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                    room = array.array("i", data[:3 * room.itemsize])
+            self.fork(order["fork"], list(room), order["context"])
+        else:
+            pid = self.pids.get(order.get("kill", order.get("interrupt")))
+            if "kill" in order:
+                if pid is not None:
+                    self.kill(pid)
+            elif pid is not None:
+                os.kill(pid, signal.SIGINT)  # the keeper passes it on, and says so
+            else:
+                self.say(interrupted=order["interrupt"])
+        return True
+
+    def fork(self, number, descriptors, is_context):
+        try:
+            pid = os.fork()
+        except OSError as failure:
+            for fd in descriptors:
+                os.close(fd)
+            self.say(ended=number, status=None, problem="fork: " + os.strerror(failure.errno))
+            return
+        if pid == 0:
+            code = 70
+            try:
+                code = self.keep(number, descriptors, is_context)
+            finally:
+                os._exit(code)
+        for fd in descriptors:
+            os.close(fd)
+        self.runs[pid] = number
+        self.pids[number] = pid
+
+    def keep(self, number, descriptors, is_context):
+        """The life of a keeper. It ends well only where it has told how its run has ended."""
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
+        self.runs, self.pids, self.own = {}, {}, set()
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        run = os.fork()
+        if run == 0:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+            code = 70
+            try:
+                code = begin_run(self, descriptors, is_context)
+            finally:
+                os._exit(code)
+
+        def interrupt(*ignored):
+            os.kill(run, signal.SIGINT)
+            self.say(interrupted=number)
+
+        signal.signal(signal.SIGINT, interrupt)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+        for fd in descriptors:
+            os.close(fd)
+        # Does once now what it will do at the end: see Interpreter.rehearse.
+        json.dumps({"ended": number, "status": 0, "left": False}).encode()
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        signal.pthread_sigmask(signal.SIG_BLOCK, [])
+        time.monotonic()
+        while True:  # what the run has left may end before it, and is reaped
+            about = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+            if about.si_pid == run:
+                signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+                self.kill(run)  # what is left of its group
+                _, status = os.waitpid(run, 0)
+                break
+            os.waitpid(about.si_pid, 0)
+        left = self.end_strays()
+        self.say(ended=number, status=status, left=left)
+        return LEFT if left else 0
+
+    @staticmethod
+    def kill(pid):
+        """A pid of ours is not given to another process before we have reaped it; its group is its own."""
+        for send in (os.kill, os.killpg):
+            try:
+                send(pid, signal.SIGKILL)
+            except OSError:
+                pass
+
+    def reap(self):
+        """Not all of those that die all the time: others wait meanwhile."""
+        ended, left, more = [], self.patience is not None, True
+        for _ in range(256):
+            try:
+                about = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                about = None
+            if about is None:
+                more = False
+                break
+            _, status = os.waitpid(about.si_pid, 0)
+            self.own.discard(about.si_pid)
+            number = self.runs.pop(about.si_pid, None)
+            if number is not None:
+                del self.pids[number]
+                if status == LEFT << 8:
+                    left = True
+                elif status != 0:  # else it has said all
+                    ended.append((number, status))
+        if ended or left:
+            left = self.end_strays(1 if ended else 0.1)
+            for number, status in ended:
+                if os.WIFSIGNALED(status):  # the keeper was killed, and its run with it
+                    self.say(ended=number, status=signal.SIGKILL, left=left)
+                else:
+                    self.say(ended=number, status=None, problem="its process could not be made or kept")
+        self.patience = 0 if more else 0.05 if left else None
+
+    def end_strays(self, longest=5):
+        """Kills what dead runs have left. True where something could not be ended."""
+        limit = time.monotonic() + longest
+        pause = 0.0
+        while True:
+            if not self.runs and not self.own:
+                try:
+                    os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                except ChildProcessError:
+                    return False  # the short way: there is no child at all
+            strays = [pid for pid in self.children() if pid not in self.runs and pid not in self.own]
+            if not strays:
+                return False
+            spared = {self.group_of(pid) for pid in [os.getpid(), *self.runs, *self.own]}
+            for group in {self.group_of(pid) for pid in strays} - spared:
+                try:  # whole, and at one moment: those that fork all the time would be gone before their turn
+                    if group > 1:
+                        os.killpg(group, signal.SIGKILL)
+                except OSError:
+                    pass
+            for pid in strays:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                    os.waitpid(pid, os.WNOHANG)
+                except OSError:
+                    pass
+            if time.monotonic() > limit:
+                return True
+            time.sleep(pause)
+            pause = 0.002
+
+    @staticmethod
+    def group_of(pid):
+        """0 where there is no such process any more."""
+        try:
+            return os.getpgid(pid)
+        except OSError:
+            return 0
+
+    @staticmethod
+    def children():
+        me = os.getpid()
+        try:
+            with open("/proc/self/task/%d/children" % me) as stream:
+                return [int(word) for word in stream.read().split()]
+        except OSError:
+            pass
+        found = []
+        try:
+            names = os.listdir("/proc")
+        except OSError:
+            return found
+        for name in names:
+            if name.isdigit():
+                try:
+                    with open("/proc/%s/stat" % name, "rb") as stream:
+                        text = stream.read()
+                    if int(text[text.rindex(b")") + 2:].split()[1]) == me:
+                        found.append(int(name))
+                except (OSError, ValueError):
+                    pass
+        return found
+
+
+class HelperFinder:
+    """Imports the modules that the host gave, from memory."""
+
+    def __init__(self, sources):
+        self.sources = sources
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in self.sources:
+            return None
+        import importlib.machinery
+        return importlib.machinery.ModuleSpec(name, self, origin="<%s>" % name)
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        name = module.__name__
+        remember_source("<%s>" % name, self.sources[name])
+        exec(compile(self.sources[name], "<%s>" % name, "exec"), module.__dict__)
+
+
+def end_of_library():
+    """Where in sys.path the standard library is over: what guests can write stands behind it, so that it stays what it
+    is."""
+    for index, path in enumerate(sys.path):
+        if os.path.basename(path) in ("site-packages", "dist-packages"):
+            return index
+    return len(sys.path)
+
+
+class ForkByDefault:
+    """Since Python 3.14 multiprocessing has its processes forked by an interpreter of its own, which cannot import a
+    __main__ that is no file: a pool waits for it without end. In runs the default stays what it was."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "multiprocessing.context":
+            return None
+        import importlib.machinery
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def exec_module(module):
+                execute(module)
+                fork_by_default(module)
+
+            spec.loader.exec_module = exec_module
+        return spec
+
+
+def fork_by_default(context):
+    try:
+        context._default_context._default_context = context._concrete_contexts["fork"]
+    except (AttributeError, KeyError):  # a Python that does this otherwise: code can still ask for "fork"
+        pass
+
+
+def preload(config):
+    """What went wrong, or None."""
+    import traceback
+    import types
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    sys.dont_write_bytecode = True
+    sys.argv = [""]
+    if config["packages"]:
+        sys.path.insert(end_of_library(), os.path.abspath(config["packages"]))
+    if config["helpers"]:
+        sys.meta_path.insert(0, HelperFinder(config["helpers"]))
+    own = ["_ast", "atexit", "io", "keyword", "linecache", "reprlib", "resource", "threading", "traceback"]
+    for name in own + config["preload"]:
+        try:
+            __import__(name)
+        except BaseException as failure:
+            text = "".join(traceback.format_exception_only(type(failure), failure)).strip()
+            return "the module %r cannot be preloaded: %s" % (name, text[-2000:])
+    if "multiprocessing.context" in sys.modules:
+        fork_by_default(sys.modules["multiprocessing.context"])
+    else:
+        sys.meta_path.insert(0, ForkByDefault())
+    return None

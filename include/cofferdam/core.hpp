@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+// The headers of programs that need commands, files, layers and recipes, without a backend.
+
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/borrowed_environment.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/format_result.hpp>
+#include <cofferdam/core/layer.hpp>
+#include <cofferdam/core/process.hpp>
+#include <cofferdam/core/run.hpp>
+#include <cofferdam/core/stream_output.hpp>
+#include <cofferdam/core/with.hpp>
+#include <cofferdam/files/copy_files.hpp>
+#include <cofferdam/files/download.hpp>
+#include <cofferdam/files/file_set.hpp>
+#include <cofferdam/files/upload.hpp>
+#include <cofferdam/middleware/allow_commands.hpp>
+#include <cofferdam/middleware/limit_output.hpp>
+#include <cofferdam/middleware/read_only.hpp>
+#include <cofferdam/middleware/timeout.hpp>
+#include <cofferdam/middleware/trace.hpp>
+#include <cofferdam/middleware/upload_files.hpp>
+#include <cofferdam/middleware/variables.hpp>

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/process.hpp>
+#include <cofferdam/version.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The owner of the state of an open environment, shared by the environment classes of all backends. `State` works on a
+/// strand, `home()`, and has
+///
+/// * `static run(self, c)`, `start(self, c)` and `close(self)`: coroutines on that strand;
+/// * `static with_files(self, operation)`: calls `operation(files)` with an object that has `read_file`, `write_file`
+///   and the operations of a `file_system`;
+/// * `abandon()`: ends everything and waits for nothing;
+/// * `nothing_open`: the error message if there is no environment.
+///
+/// The shared state outlives the operations under way. Movable while idle; the destructor and an assignment abandon the
+/// state. The function bodies are in environment_operations.hpp, which only impl/*.ipp include.
+template <class State>
+class environment_handle {
+ public:
+  environment_handle() = default;
+  explicit environment_handle(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}
+  environment_handle(environment_handle&&) noexcept = default;
+  environment_handle& operator=(environment_handle&& other) noexcept;
+  ~environment_handle();
+
+  /// \throws error{errc::environment_closed} if there is no state.
+  const std::shared_ptr<State>& get() const;
+
+  awaitable<command_result> run_command(command c) const;
+  awaitable<process> start(command c) const;
+  awaitable<bytes> read_file(std::string path, std::size_t most) const;
+  awaitable<void> write_file(std::string path, bytes_view content) const;
+  file_system files() const;
+  /// Cannot be cancelled.
+  awaitable<void> close() const;
+
+ private:
+  /// Releases everything that a dropped environment owns, on the thread that drops it.
+  void abandon() noexcept;
+
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

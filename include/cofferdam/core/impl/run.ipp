@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/run.hpp>
+
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/error.hpp>
+#include <asio/io_context.hpp>
+#include <asio/signal_set.hpp>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <errno.h>
+#include <signal.h>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+
+/// The actions for SIGINT and SIGTERM while a program runs. Restores handlers of the program's own at the end.
+class ending_signals {
+ public:
+  /// Adds both to a set, but for what the program ignores. After one has come, the kernel gives it its default action,
+  /// so that a second one ends a program that does not return to its loop.
+  void add_to(asio::signal_set& set) {
+    for (each& one : all_) {
+      ::sigaction(one.number, nullptr, &one.before);
+      if (is_handler(one.before, SIG_IGN)) continue;
+      set.add(one.number);
+      struct sigaction now {};
+      ::sigaction(one.number, nullptr, &now);
+      // Another set has it already: then it is not this one's to change.
+      if (is_handler(one.before, now.sa_handler)) continue;
+      one.is_replaced = !is_handler(one.before, SIG_DFL);
+      now.sa_flags |= static_cast<int>(SA_RESETHAND);
+      ::sigaction(one.number, &now, nullptr);
+    }
+  }
+  ending_signals() = default;
+  ending_signals(const ending_signals&) = delete;
+  ending_signals& operator=(const ending_signals&) = delete;
+  ~ending_signals() {
+    for (const each& one : all_)
+      if (one.is_replaced) ::sigaction(one.number, &one.before, nullptr);
+  }
+
+ private:
+  class each {
+   public:
+    int number = 0;
+    bool is_replaced = false;
+    struct sigaction before {};
+  };
+
+  static bool is_handler(const struct sigaction& action, void (*handler)(int)) noexcept {
+    return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == handler;
+  }
+
+  std::array<each, 2> all_{each{SIGINT}, each{SIGTERM}};
+};
+
+COFFERDAM_DECL run_outcome run_loop(awaitable<void> work) {
+  run_outcome end;
+  ending_signals actions;
+  asio::cancellation_signal stop;
+  asio::io_context loop(1);
+  asio::signal_set signals(loop);
+  actions.add_to(signals);
+  signals.async_wait([&end, &signals, &stop](std::error_code cancelled, int number) {
+    if (cancelled) return;
+    end.signal = number;
+    signals.clear();
+    stop.emit(asio::cancellation_type::terminal);
+  });
+  auto ended = [&end, &signals](std::exception_ptr failure) {
+    end.has_ended = true;
+    if (!end.failure) end.failure = std::move(failure);
+    signals.clear();
+    signals.cancel();
+  };
+  asio::co_spawn(loop, std::move(work), asio::bind_cancellation_slot(stop.slot(), std::move(ended)));
+  for (bool runs = true; runs;) {
+    try {
+      loop.run();
+      runs = false;
+    } catch (...) {  // of another handler of the program: everything is closed in order
+      if (!end.failure) end.failure = std::current_exception();
+      stop.emit(asio::cancellation_type::terminal);
+    }
+  }
+  if (!end.has_ended && !end.failure)
+    end.failure =
+        std::make_exception_ptr(error(errc::cancelled, "run: the loop was stopped before its coroutine ended"));
+  return end;
+}
+
+/// The same; a loop that cannot be made is a failure too.
+inline run_outcome outcome_of(awaitable<void> work) {
+  run_outcome end;
+  try {
+    end = run_loop(std::move(work));
+  } catch (const std::exception&) {
+    end.failure = std::current_exception();
+  }
+  return end;
+}
+
+/// Returns true if an operation was cancelled, and nothing else was wrong.
+inline bool is_cancellation(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::system_error& thrown) {
+    return thrown.code() == errc::cancelled || thrown.code() == asio::error::operation_aborted;
+  } catch (...) {
+    return false;
+  }
+}
+
+COFFERDAM_DECL int exit_status(const run_outcome& end, int value) noexcept {
+  if (!end.failure) return value;
+  const int status = end.signal == 0 ? 1 : 128 + end.signal;
+  if (end.signal != 0 && is_cancellation(end.failure)) return status;
+  try {
+    std::rethrow_exception(end.failure);
+  } catch (const std::exception& thrown) {
+    std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, thrown.what());
+  } catch (...) {
+    std::fprintf(stderr, "%s: an exception that is no std::exception\n", program_invocation_short_name);
+  }
+  return status;
+}
+
+}  // namespace detail
+
+COFFERDAM_DECL int run(awaitable<void> work) { return detail::exit_status(detail::outcome_of(std::move(work)), 0); }
+
+COFFERDAM_DECL int run(awaitable<int> work) {
+  std::optional<int> value;
+  const detail::run_outcome end = detail::outcome_of(detail::store<int>(std::move(work), value));
+  return detail::exit_status(end, value.value_or(1));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI

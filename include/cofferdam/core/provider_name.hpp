@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// The name of a provider, as programs take it from their users: a kind, and after a colon what the kind needs:
+/// "local", "docker:python:3.12-slim", "e2b:base".
+class provider_name {
+ public:
+  /// Splits a name at its first colon.
+  /// \param kinds  the valid kinds, each followed by a colon and a word for what it takes, if it takes something:
+  ///               `{"local", "docker:IMAGE"}`. Whatever follows the colon may be left out of the name.
+  /// \throws error{errc::invalid_argument} for any other kind, with the valid ones.
+  static provider_name parse(std::string_view text, std::initializer_list<std::string_view> kinds) {
+    const std::size_t colon = text.find(':');
+    const std::string_view kind = text.substr(0, colon);
+    std::string known;
+    for (const std::string_view each : kinds) {
+      const std::size_t end = each.find(':');
+      if (kind == each.substr(0, end)) return found(text, colon, end != std::string_view::npos);
+      known += (known.empty() ? "" : ", ") + std::string(each);
+    }
+    throw error(errc::invalid_argument, "there is no provider \"" + one_line(text, 60) + "\"; there are: " + known);
+  }
+
+  /// Returns the part before the colon.
+  const std::string& kind() const noexcept { return kind_; }
+  /// Returns the part after the colon, or `usual` if there is none.
+  std::string value_or(std::string usual) const { return value_.empty() ? std::move(usual) : value_; }
+
+ private:
+  static provider_name found(std::string_view text, std::size_t colon, bool takes_value) {
+    provider_name name;
+    name.kind_ = text.substr(0, colon);
+    if (colon == std::string_view::npos) return name;
+    name.value_ = text.substr(colon + 1);
+    if (!takes_value)
+      throw error(errc::invalid_argument, "the provider \"" + name.kind_ + "\" takes nothing after it, not \"" +
+                                              one_line(name.value_, 60) + "\"");
+    if (name.value_.empty())
+      throw error(errc::invalid_argument, "the provider \"" + one_line(text, 60) + "\" has nothing after its colon");
+    return name;
+  }
+
+  std::string kind_;
+  std::string value_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/version.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/execution/blocking.hpp>
+#include <asio/execution/context.hpp>
+#include <asio/execution/outstanding_work.hpp>
+#include <asio/execution/relationship.hpp>
+#include <asio/execution_context.hpp>
+#include <asio/prefer.hpp>
+#include <asio/query.hpp>
+#include <asio/recycling_allocator.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A strand that a thread outside the event loop can also enter, for example to destroy an environment.
+///
+/// Functions given to the strand run one at a time and in order, on the threads of the inner executor. They never wait:
+/// if an outside thread holds the gate, they are scheduled again when that thread leaves. An outside thread does not
+/// need a running event loop: it enters at once, or the thread that holds the gate does its job before leaving.
+///
+/// Asio's own strand is a part of its execution context and must not outlive it, takes a place in a list of that
+/// context, and is too large for `any_io_executor` to hold without an allocation. This one needs the context only to
+/// run something.
+class strand_gate : public std::enable_shared_from_this<strand_gate> {
+ public:
+  /// A piece of work that the holder of the gate does before leaving.
+  class job {
+   public:
+    job() = default;
+    job(const job&) = delete;
+    job& operator=(const job&) = delete;
+    virtual ~job() = default;
+    virtual void run() = 0;
+  };
+
+  explicit strand_gate(asio::any_io_executor inner);
+  strand_gate(const strand_gate&) = delete;
+  strand_gate& operator=(const strand_gate&) = delete;
+  ~strand_gate() { waiting_.drop(); }
+
+  // ---- a thread outside ----
+
+  /// Enters if no other thread holds the gate, and then returns true. Each success needs one leave().
+  bool try_enter() noexcept {
+    const std::lock_guard lock(mutex_);
+    return try_enter_locked();
+  }
+
+  /// Waits for the gate. A thread that holds it enters again at once.
+  void enter() {
+    std::unique_lock lock(mutex_);
+    left_by_all_.wait(lock, [this] { return try_enter_locked(); });
+  }
+
+  /// Enters, or hands the job to the thread that holds the gate. `work` is empty then.
+  bool enter_or_hand_over(std::unique_ptr<job>& work) {
+    const std::lock_guard lock(mutex_);
+    if (try_enter_locked()) return true;
+    jobs_.push_back(std::move(work));
+    return false;
+  }
+
+  /// Does the jobs that were handed over, and lets others enter.
+  void leave() noexcept {
+    std::unique_lock lock(mutex_);
+    if (depth_ == 1) do_jobs(lock);
+    if (--depth_ != 0) return;
+    owner_ = std::thread::id();
+    left_by_all_.notify_all();
+    const bool must_schedule = std::exchange(is_stalled_, false);
+    lock.unlock();
+    if (must_schedule) schedule(later_);
+  }
+
+  // ---- the functions of the strand ----
+
+  /// Returns true if the calling thread runs a function of the strand.
+  bool running_in_this_thread() const noexcept {
+    const std::lock_guard lock(mutex_);
+    return runs_functions_ && owner_ == std::this_thread::get_id();
+  }
+
+  /// Runs a function on the strand: in place, if that is allowed and nothing else holds the strand.
+  template <class Function>
+  void execute(Function&& function, bool may_run_in_place) {
+    if (!may_run_in_place) return queue(std::forward<Function>(function), later_);
+    if (running_in_this_thread()) {
+      std::decay_t<Function> mine(std::forward<Function>(function));
+      mine();
+      return;
+    }
+    if (!is_in_loop()) return queue(std::forward<Function>(function), inner_);
+    const std::shared_ptr<strand_gate> kept = shared_from_this();
+    if (!begin_turn_in_place()) return queue(std::forward<Function>(function), later_);
+    auto turn_of_one = [this, &function] {
+      const turn_end at_end(*this);
+      std::decay_t<Function> mine(std::forward<Function>(function));
+      mine();
+    };
+    // The call goes through the loop, which passes an exception on to the caller of run().
+    call_in_loop([](void* what) { (*static_cast<decltype(turn_of_one)*>(what))(); }, &turn_of_one);
+  }
+
+  asio::execution_context& context() const noexcept { return asio::query(inner_, asio::execution::context); }
+
+  /// Keeps the inner executor's context at work until the same number of end_work(). Called on any thread.
+  void begin_work() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (work_++ == 0 && !at_work_) at_work_ = asio::prefer(inner_, asio::execution::outstanding_work.tracked);
+  }
+  /// Counts more work, if begin_work() has been called before.
+  void begin_more_work() noexcept { ++work_; }
+  void end_work() noexcept {
+    if (--work_ != 0) return;
+    asio::any_io_executor ended;
+    const std::lock_guard lock(mutex_);
+    if (work_ == 0) ended = std::exchange(at_work_, asio::any_io_executor());
+  }
+
+ private:
+  /// A function that waits for the strand.
+  class waiting_function {
+   public:
+    waiting_function() = default;
+    waiting_function(const waiting_function&) = delete;
+    waiting_function& operator=(const waiting_function&) = delete;
+    virtual void run() = 0;            // calls the function and destroys this object
+    virtual void drop() noexcept = 0;  // destroys this object
+    waiting_function* next = nullptr;
+
+   protected:
+    ~waiting_function() = default;
+  };
+
+  /// Takes its memory where Asio takes that of handlers.
+  template <class Function>
+  class kept_function final : public waiting_function {
+   public:
+    template <class Given>
+    static kept_function* make(Given&& function) {
+      asio::recycling_allocator<kept_function> memory;
+      kept_function* const place = memory.allocate(1);
+      try {
+        return ::new (static_cast<void*>(place)) kept_function(std::forward<Given>(function));
+      } catch (...) {
+        memory.deallocate(place, 1);
+        throw;
+      }
+    }
+    void run() override {
+      Function mine(std::move(function_));
+      drop();
+      mine();
+    }
+    void drop() noexcept override {
+      this->~kept_function();
+      asio::recycling_allocator<kept_function>().deallocate(this, 1);
+    }
+
+   private:
+    template <class Given>
+    explicit kept_function(Given&& function) : function_(std::forward<Given>(function)) {}
+    ~kept_function() = default;
+
+    Function function_;
+  };
+
+  /// Functions, first come, first served.
+  class function_queue {
+   public:
+    bool empty() const noexcept { return first_ == nullptr; }
+    void push(waiting_function* function) noexcept {
+      (first_ == nullptr ? first_ : last_->next) = function;
+      last_ = function;
+    }
+    waiting_function* pop() noexcept {
+      waiting_function* const function = first_;
+      if (function != nullptr) first_ = std::exchange(function->next, nullptr);
+      return function;
+    }
+    /// Puts all functions of another queue before those of this queue.
+    void put_first(function_queue& others) noexcept {
+      if (others.empty()) return;
+      if (!empty()) {
+        others.last_->next = first_;
+        others.last_ = last_;
+      }
+      *this = std::exchange(others, function_queue());
+    }
+    void drop() noexcept {
+      while (waiting_function* const function = pop()) function->drop();
+    }
+
+   private:
+    waiting_function* first_ = nullptr;
+    waiting_function* last_ = nullptr;
+  };
+
+  /// The function given to the inner executor: it runs the waiting functions, or drops them if a context that ends
+  /// drops it.
+  class turn {
+   public:
+    explicit turn(std::shared_ptr<strand_gate> gate) noexcept : gate_(std::move(gate)) {}
+    turn(turn&&) noexcept = default;
+    turn& operator=(turn&&) = delete;
+    ~turn() {
+      if (gate_) gate_->drop_all();
+    }
+    void operator()() {
+      const std::shared_ptr<strand_gate> gate = std::move(gate_);
+      gate->take_turn();
+    }
+
+   private:
+    std::shared_ptr<strand_gate> gate_;
+  };
+
+  /// The end of a turn, also after an exception. The functions that have not run come first in the next turn.
+  class turn_end {
+   public:
+    explicit turn_end(strand_gate& gate) noexcept : gate_(gate) {}
+    turn_end(const turn_end&) = delete;
+    turn_end& operator=(const turn_end&) = delete;
+    ~turn_end() { gate_.end_turn(ready); }
+
+    function_queue ready;
+
+   private:
+    strand_gate& gate_;
+  };
+
+  /// Returns true if the inner executor is that of an io_context, and this thread runs that io_context.
+  bool is_in_loop() const noexcept;
+  /// Calls a function at once, where is_in_loop().
+  void call_in_loop(void (*function)(void*), void* what) const;
+
+  bool try_enter_locked() noexcept {
+    const std::thread::id caller = std::this_thread::get_id();
+    if (depth_ != 0 && owner_ != caller) return false;
+    owner_ = caller;
+    ++depth_;
+    return true;
+  }
+
+  void do_jobs(std::unique_lock<std::mutex>& lock) noexcept {
+    while (!jobs_.empty()) {
+      const std::vector<std::unique_ptr<job>> jobs = std::exchange(jobs_, {});
+      lock.unlock();
+      for (const std::unique_ptr<job>& each : jobs) each->run();
+      lock.lock();
+    }
+  }
+
+  template <class Function>
+  void queue(Function&& function, const asio::any_io_executor& executor) {
+    waiting_function* const waiting = kept_function<std::decay_t<Function>>::make(std::forward<Function>(function));
+    {
+      const std::lock_guard lock(mutex_);
+      waiting_.push(waiting);
+      if (std::exchange(is_scheduled_, true)) return;
+      if (depth_ != 0) {  // held by an outside thread, which schedules a turn when it leaves
+        is_stalled_ = true;
+        return;
+      }
+    }
+    schedule(executor);
+  }
+
+  void schedule(const asio::any_io_executor& executor) { executor.execute(turn(shared_from_this())); }
+
+  bool begin_turn_in_place() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (depth_ != 0 || is_scheduled_) return false;
+    is_scheduled_ = true;
+    begin_turn_locked();
+    return true;
+  }
+
+  void begin_turn_locked() noexcept {
+    owner_ = std::this_thread::get_id();
+    depth_ = 1;
+    runs_functions_ = true;
+  }
+
+  void take_turn() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (depth_ != 0) {  // held by an outside thread
+        is_stalled_ = true;
+        return;
+      }
+      begin_turn_locked();
+    }
+    turn_end at_end(*this);
+    {
+      const std::lock_guard lock(mutex_);
+      at_end.ready.put_first(waiting_);
+    }
+    while (waiting_function* const function = at_end.ready.pop()) function->run();
+  }
+
+  void end_turn(function_queue& left) noexcept {
+    std::unique_lock lock(mutex_);
+    do_jobs(lock);
+    waiting_.put_first(left);
+    runs_functions_ = false;
+    depth_ = 0;
+    owner_ = std::thread::id();
+    left_by_all_.notify_all();
+    is_scheduled_ = !waiting_.empty();
+    const bool must_schedule = is_scheduled_;
+    lock.unlock();
+    if (must_schedule) schedule(later_);
+  }
+
+  void drop_all() noexcept {
+    function_queue dropped;
+    {
+      const std::lock_guard lock(mutex_);
+      dropped.put_first(waiting_);
+      is_scheduled_ = false;
+    }
+    dropped.drop();
+  }
+
+  const asio::any_io_executor inner_;
+  const asio::any_io_executor later_;  // never runs in place
+  const bool is_loop_;                 // the inner executor is an io_context's
+  mutable std::mutex mutex_;
+  std::condition_variable left_by_all_;
+  std::thread::id owner_;
+  int depth_ = 0;
+  bool runs_functions_ = false;  // true if the owner runs functions of the strand
+  bool is_scheduled_ = false;    // a turn is scheduled, or runs, or will be scheduled when the gate is left
+  bool is_stalled_ = false;      // the holder of the gate schedules a turn when leaving
+  function_queue waiting_;
+  std::vector<std::unique_ptr<job>> jobs_;
+  std::atomic<std::size_t> work_ = 0;
+  asio::any_io_executor at_work_;
+};
+
+/// Leaves a gate at the end of a scope.
+class gate_exit {
+ public:
+  explicit gate_exit(strand_gate& entered) noexcept : entered_(entered) {}
+  gate_exit(const gate_exit&) = delete;
+  gate_exit& operator=(const gate_exit&) = delete;
+  ~gate_exit() { entered_.leave(); }
+
+ private:
+  strand_gate& entered_;
+};
+
+/// The executor of a strand with a gate. It may outlive the context of the inner executor if nothing is given to it
+/// then.
+class gated_executor {
+ public:
+  explicit gated_executor(std::shared_ptr<strand_gate> gate) noexcept : gate_(std::move(gate)) {}
+  gated_executor(const gated_executor& other) noexcept
+      : gate_(other.gate_), never_blocks_(other.never_blocks_), is_at_work_(other.is_at_work_) {
+    if (is_at_work_) gate_->begin_more_work();
+  }
+  gated_executor(gated_executor&& other) noexcept
+      : gate_(std::move(other.gate_)),
+        never_blocks_(other.never_blocks_),
+        is_at_work_(std::exchange(other.is_at_work_, false)) {}
+  gated_executor& operator=(gated_executor other) noexcept {
+    std::swap(gate_, other.gate_);
+    std::swap(never_blocks_, other.never_blocks_);
+    std::swap(is_at_work_, other.is_at_work_);
+    return *this;
+  }
+  ~gated_executor() {
+    if (is_at_work_) gate_->end_work();
+  }
+
+  const std::shared_ptr<strand_gate>& gate() const noexcept { return gate_; }
+  bool running_in_this_thread() const noexcept { return gate_->running_in_this_thread(); }
+
+  friend bool operator==(const gated_executor& a, const gated_executor& b) noexcept { return a.gate_ == b.gate_; }
+  friend bool operator!=(const gated_executor& a, const gated_executor& b) noexcept { return !(a == b); }
+
+  gated_executor require(asio::execution::blocking_t::never_t) const noexcept { return with_blocking(true); }
+  gated_executor require(asio::execution::blocking_t::possibly_t) const noexcept { return with_blocking(false); }
+  gated_executor require(asio::execution::outstanding_work_t::tracked_t) const noexcept {
+    gated_executor changed(*this);
+    if (!std::exchange(changed.is_at_work_, true)) gate_->begin_work();
+    return changed;
+  }
+  gated_executor require(asio::execution::outstanding_work_t::untracked_t) const noexcept {
+    gated_executor changed(gate_);
+    changed.never_blocks_ = never_blocks_;
+    return changed;
+  }
+  // A hint without effect.
+  gated_executor require(asio::execution::relationship_t::fork_t) const noexcept { return *this; }
+  gated_executor require(asio::execution::relationship_t::continuation_t) const noexcept { return *this; }
+
+  asio::execution_context& query(asio::execution::context_t) const noexcept { return gate_->context(); }
+  asio::execution::blocking_t query(asio::execution::blocking_t) const noexcept {
+    if (never_blocks_) return asio::execution::blocking.never;
+    return asio::execution::blocking.possibly;
+  }
+  asio::execution::outstanding_work_t query(asio::execution::outstanding_work_t) const noexcept {
+    if (is_at_work_) return asio::execution::outstanding_work.tracked;
+    return asio::execution::outstanding_work.untracked;
+  }
+  asio::execution::relationship_t query(asio::execution::relationship_t) const noexcept {
+    return asio::execution::relationship.fork;
+  }
+
+  template <class Function>
+  void execute(Function&& function) const {
+    gate_->execute(std::forward<Function>(function), !never_blocks_);
+  }
+
+ private:
+  gated_executor with_blocking(bool never) const noexcept {
+    gated_executor changed(*this);
+    changed.never_blocks_ = never;
+    return changed;
+  }
+
+  std::shared_ptr<strand_gate> gate_;
+  bool never_blocks_ = false;
+  bool is_at_work_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

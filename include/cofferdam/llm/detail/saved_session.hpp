@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/llm/chat_history.hpp>
+#include <cofferdam/llm/chat_message.hpp>
+#include <cofferdam/llm/detail/conversation.hpp>
+#include <cofferdam/net/json_object_view.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+// The JSON that session::save() returns and session::resume() reads.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+inline boost::json::object save_session(const conversation& history, const chat_usage& usage) {
+  boost::json::object saved;
+  saved["version"] = 1;
+  saved["history"] = history_to_json(history.messages());
+  saved["head"] = history.kept();
+  saved["task"] = history.task_end();
+  saved["input_tokens"] = usage.input;
+  saved["output_tokens"] = usage.output;
+  return saved;
+}
+
+/// Sets what save_session() saved.
+/// \throws error{errc::invalid_argument} for any other JSON; nothing is set then.
+inline void resume_session(const boost::json::value& saved, conversation& history, chat_usage& usage) {
+  const json_object_view object = saved.if_object();
+  const boost::json::value* const messages = member(object, "history");
+  if (messages == nullptr || count_at(object, "version") != 1U)
+    throw error(errc::invalid_argument, "session: this is no saved session of a version that is known here");
+  std::vector<chat_message> read = history_from_json(*messages);
+  const std::size_t kept = count_at(object, "head").value_or(0);
+  const std::size_t task_end = count_at(object, "task").value_or(0);
+  if (kept > task_end || task_end > read.size())
+    throw error(errc::invalid_argument, "session: the saved session contradicts itself");
+  history = conversation(std::move(read), kept, task_end);
+  usage.input = count_at(object, "input_tokens").value_or(0);
+  usage.output = count_at(object, "output_tokens").value_or(0);
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/llm/agent.hpp>
+#include <cofferdam/llm/agent_event.hpp>
+#include <cofferdam/llm/chat_message.hpp>
+#include <cofferdam/llm/detail/conversation.hpp>
+#include <cofferdam/llm/detail/session_tools.hpp>
+#include <cofferdam/llm/detail/workspace_exchange.hpp>
+
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The state of a session, without its agent. Neither copied nor moved: the tools refer to the environment.
+class session_state {
+ public:
+  session_state(agent its_agent, any_environment inside)
+      : who(std::move(its_agent)), environment(std::move(inside)), tools(who.make_tools(environment)) {}
+  session_state(const session_state&) = delete;
+  session_state& operator=(const session_state&) = delete;
+
+  void tell(const agent_event& what) const {
+    if (listener) listener(what);
+  }
+
+  agent who;
+  any_environment environment;
+  session_tools tools;
+  workspace_exchange files;
+  agent_listener listener;
+  conversation history;
+  chat_usage usage;      // of all runs
+  bool running = false;  // a run is under way
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

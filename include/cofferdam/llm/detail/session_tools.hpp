@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/llm/agent.hpp>
+#include <cofferdam/llm/chat_model.hpp>
+#include <cofferdam/tools/finish.hpp>
+#include <cofferdam/tools/tool.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The tools of a session, and their descriptions for the model.
+class session_tools {
+ public:
+  explicit session_tools(std::vector<tools::any_tool> tools) : tools_(std::move(tools)) {}
+
+  void add(tools::any_tool tool) { tools_.push_back(std::move(tool)); }
+
+  /// Adds `finish` if the agent needs it, and describes tools that were added since the last call.
+  /// \param environment  of `finish`; outlives this.
+  /// \throws error{errc::invalid_argument} if two tools have the same name.
+  void prepare(const agent& who, any_environment& environment) {
+    if (descriptions_ && descriptions_->size() == tools_.size()) return;
+    const bool has_end =
+        std::any_of(tools_.begin(), tools_.end(), [](const tools::any_tool& each) { return each.ends_work(); });
+    if (!has_end && !who.is_text_finish()) tools_.emplace_back(tools::finish(environment));
+    std::vector<chat_tool> list;
+    for (const tools::any_tool& each : tools_) {
+      for (const chat_tool& other : list)
+        if (other.name() == each.name())
+          throw error(errc::invalid_argument, "session: two tools are called \"" + one_line(each.name()) + "\"");
+      list.emplace_back(std::string(each.name()), std::string(each.description()), each.parameters());
+    }
+    descriptions_ = std::make_shared<const std::vector<chat_tool>>(std::move(list));
+  }
+
+  std::vector<tools::any_tool>& all() noexcept { return tools_; }
+  /// Null before the first `prepare`.
+  const std::shared_ptr<const std::vector<chat_tool>>& descriptions() const noexcept { return descriptions_; }
+
+ private:
+  std::vector<tools::any_tool> tools_;
+  std::shared_ptr<const std::vector<chat_tool>> descriptions_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

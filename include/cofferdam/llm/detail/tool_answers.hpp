@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/llm/chat_message.hpp>
+#include <cofferdam/llm/detail/tool_round.hpp>
+#include <cofferdam/tools/tool.hpp>
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Turns the calls of each round into messages that answer them, and notices a model that repeats the same invalid
+/// call.
+class tool_answers {
+ public:
+  /// Returns one message for each call, in the calls' order. An interrupted call has an answer that states this.
+  std::vector<chat_message> messages(const std::vector<round_call>& calls) {
+    std::vector<chat_message> made;
+    std::size_t images = 0;
+    for (const round_call& each : calls) {
+      std::string text = each.answer ? each.answer->text() : "Error: no result (interrupted).";
+      if (each.invalid) text += complaint_about(each);
+      chat_message answer = chat_message::tool(each.id, std::move(text));
+      if (each.answer) add_images(answer, each.answer->images(), images);
+      made.push_back(std::move(answer));
+    }
+    return made;
+  }
+
+  /// Returns true if the model has sent the same invalid call five times.
+  bool is_stuck() const noexcept { return stuck_; }
+
+ private:
+  static constexpr std::size_t most_images_a_turn = 8;
+
+  /// Counts an invalid call. Returns an additional text for the answer: empty for the first two.
+  std::string complaint_about(const round_call& call) {
+    const std::size_t times = ++mistakes_[call.name + "\n" + call.text];
+    if (times >= 5) stuck_ = true;
+    if (times < 3) return {};
+    return "\nYou have sent the same invalid call " + std::to_string(times) +
+           " times; change the arguments or use another tool.";
+  }
+
+  /// \param count  number of images in this turn so far.
+  static void add_images(chat_message& answer, const std::vector<tools::tool_image>& images, std::size_t& count) {
+    std::size_t left_out = 0;
+    for (const tools::tool_image& image : images) {
+      if (++count > most_images_a_turn) {
+        ++left_out;
+      } else {
+        answer.add(chat_part::image(image.content(), image.mime_type()));
+      }
+    }
+    if (left_out != 0)
+      answer.add(
+          chat_part("\n[image left out: there are at most " + std::to_string(most_images_a_turn) + " in a turn]"));
+  }
+
+  std::map<std::string, std::size_t> mistakes_;
+  bool stuck_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_transfer.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/transfer.hpp>
+#include <cofferdam/core/warning.hpp>
+#include <cofferdam/files/file_set.hpp>
+#include <cofferdam/files/upload.hpp>
+#include <cofferdam/llm/detail/save_files.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The files that a session copies between the host and its environment.
+class workspace_exchange {
+ public:
+  void input(file_set set) { inputs_ = std::move(set); }
+  void output(std::filesystem::path directory) { output_ = std::move(directory); }
+  void unfinished(std::uint64_t most_bytes) { unfinished_bytes_ = most_bytes; }
+
+  /// Copies the input files in, if that has not been done yet. Returns their paths in the workspace.
+  /// \throws error{errc::io_error} if a file could not be copied; the next call tries again.
+  template <class = void>
+  awaitable<std::vector<std::string>> bring_in(any_environment& environment) {
+    std::vector<std::string> paths;
+    if (!inputs_) co_return paths;
+    const transfer report = co_await upload(environment, *inputs_);
+    if (!report.ok()) throw input_failure(report);
+    inputs_.reset();
+    for (const transferred_file& each : report.files()) paths.push_back(each.destination());
+    co_return paths;
+  }
+
+  /// Copies the files that the model finished to the output directory. Without one, warns that they are lost.
+  template <class = void>
+  awaitable<transfer> save_finished(any_environment& environment, std::vector<std::string> paths) {
+    transfer saved;
+    if (paths.empty()) co_return saved;
+    if (!output_) {
+      warn_of_unsaved(paths);
+      co_return saved;
+    }
+    saved = co_await save_files(environment, std::move(paths), *output_);
+    co_return saved;
+  }
+
+  /// Copies the workspace of a run that has not finished to `unfinished/` in the output directory, if that is wanted.
+  template <class = void>
+  awaitable<transfer> save_unfinished(any_environment& environment) {
+    transfer saved;
+    if (!output_ || !unfinished_bytes_) co_return saved;
+    saved = co_await save_workspace(environment, *output_ / "unfinished", *unfinished_bytes_);
+    co_return saved;
+  }
+
+ private:
+  static error input_failure(const transfer& report) {
+    std::string reasons;
+    for (const failed_file& each : report.failed())
+      if (reasons.size() < 500) reasons += (reasons.empty() ? "" : "; ") + std::string(each.reason().what());
+    return error(errc::io_error, "session: input files could not be copied in: " + reasons,
+                 report.failed().front().reason().code());
+  }
+
+  static void warn_of_unsaved(const std::vector<std::string>& paths) {
+    const std::string sentence =
+        "session: the model finished with " + std::to_string(paths.size()) +
+        (paths.size() == 1 ? " file (\"" : " files (the first is \"") + one_line(paths.front(), 100) +
+        "\"), and there is no output folder: nothing was copied; say output_dir(), or read them from the environment "
+        "before it is closed";
+    warn(sentence);
+  }
+
+  std::optional<file_set> inputs_;
+  std::optional<std::filesystem::path> output_;
+  std::optional<std::uint64_t> unfinished_bytes_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+// The headers of programs that need an MCP server.
+
+#include <cofferdam/core.hpp>
+#include <cofferdam/serve/mcp/call.hpp>
+#include <cofferdam/serve/mcp/content.hpp>
+#include <cofferdam/serve/mcp/definitions.hpp>
+#include <cofferdam/serve/mcp/server_options.hpp>
+#include <cofferdam/serve/mcp_server.hpp>

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/layer.hpp>
+#include <cofferdam/core/workspace_path.hpp>
+
+#include <concepts>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+
+inline error read_only_error(std::string_view doing, std::string_view path) {
+  return error(errc::permission_denied,
+               std::string(doing) + " " + shown_path(path) + ": the files of this environment are read-only");
+}
+
+/// Files that can only be read.
+class read_only_files final : public file_system_adaptor<read_only_files> {
+ public:
+  explicit read_only_files(file_system files) : files_(std::move(files)) {}
+
+  template <class Operation>
+  auto call(Operation operation) {
+    return operation(std::as_const(files_));
+  }
+
+  awaitable<void> make_directory(std::string path) override { throw read_only_error("make directory", path); }
+  awaitable<void> remove(std::string path) override { throw read_only_error("remove", path); }
+  awaitable<void> rename(std::string from, std::string) override { throw read_only_error("rename", from); }
+  awaitable<transfer> put_files(file_source&) override { throw read_only_error("put files into", "."); }
+
+ private:
+  file_system files_;
+};
+
+}  // namespace detail
+
+/// The environment type of `read_only()`.
+template <code_exec_environment Inner>
+class read_only_layer : public layer<read_only_layer<Inner>, Inner> {
+ public:
+  /// Has no environment: operations throw `error{errc::environment_closed}`.
+  read_only_layer()
+    requires std::default_initializable<Inner>
+  = default;
+  explicit read_only_layer(Inner inner) : layer<read_only_layer<Inner>, Inner>(std::move(inner)) {}
+
+  awaitable<void> write_file(std::string path, bytes_view) { throw detail::read_only_error("write", path); }
+  template <std::same_as<bytes> Bytes>
+  awaitable<void> write_file(std::string path, Bytes&&) {
+    throw detail::read_only_error("write", path);
+  }
+
+  file_system files()
+    requires file_environment<Inner>
+  {
+    return file_system(std::make_shared<detail::read_only_files>(this->inner().files()));
+  }
+};
+
+/// Refuses every change of files through the environment's own operations: `provider | read_only()`.
+///
+/// **Commands can still write files**: a layer does not see their file accesses; only isolation can prevent them. This
+/// layer is for your own code, such as tools, that should only read an environment. Layers that write, such as
+/// `upload_files`, belong to its left.
+/// \throws error{errc::permission_denied} from `write_file` and from `make_directory`, `remove`, `rename` and
+///     `put_files` of `files()`.
+class read_only : public pipeable {
+ public:
+  template <code_exec_environment Inner>
+  read_only_layer<Inner> attach(Inner inner) const {
+    return read_only_layer<Inner>(std::move(inner));
+  }
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/layer.hpp>
+
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// The counters of `trace`. They count operations that were begun, successful or not.
+/// \par Threads  any.
+class operation_counts {
+ public:
+  /// Returns the number of commands, run or started.
+  std::uint64_t commands() const noexcept { return commands_; }
+  /// Returns the number of `read_file` calls.
+  std::uint64_t reads() const noexcept { return reads_; }
+  /// Returns the number of `write_file` calls.
+  std::uint64_t writes() const noexcept { return writes_; }
+  /// Returns the number of `files()` operations.
+  std::uint64_t file_operations() const noexcept { return file_operations_; }
+
+  void add_command() noexcept { ++commands_; }
+  void add_read() noexcept { ++reads_; }
+  void add_write() noexcept { ++writes_; }
+  void add_file_operation() noexcept { ++file_operations_; }
+
+ private:
+  std::atomic<std::uint64_t> commands_ = 0;
+  std::atomic<std::uint64_t> reads_ = 0;
+  std::atomic<std::uint64_t> writes_ = 0;
+  std::atomic<std::uint64_t> file_operations_ = 0;
+};
+
+namespace detail {
+
+/// Files whose operations are counted.
+class traced_files final : public file_system_adaptor<traced_files> {
+ public:
+  traced_files(file_system files, std::shared_ptr<operation_counts> counts)
+      : files_(std::move(files)), counts_(std::move(counts)) {}
+
+  template <class Operation>
+  auto call(Operation operation) {
+    counts_->add_file_operation();
+    return operation(std::as_const(files_));
+  }
+
+ private:
+  file_system files_;
+  std::shared_ptr<operation_counts> counts_;
+};
+
+}  // namespace detail
+
+/// The environment type of `trace(counts)`.
+template <code_exec_environment Inner>
+class trace_layer : public layer<trace_layer<Inner>, Inner> {
+ public:
+  /// Has no environment: operations throw `error{errc::environment_closed}`.
+  trace_layer()
+    requires std::default_initializable<Inner>
+  = default;
+  trace_layer(Inner inner, std::shared_ptr<operation_counts> counts)
+      : layer<trace_layer<Inner>, Inner>(std::move(inner)), counts_(std::move(counts)) {}
+
+  std::optional<command_result> admit(command&) {
+    counts().add_command();
+    return std::nullopt;
+  }
+
+  awaitable<bytes> read_file(std::string path, std::size_t most) {
+    counts().add_read();
+    return this->inner().read_file(std::move(path), most);
+  }
+  awaitable<void> write_file(std::string path, bytes_view content) {
+    counts().add_write();
+    return this->inner().write_file(std::move(path), content);
+  }
+  /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
+  template <std::same_as<bytes> Bytes>
+  awaitable<void> write_file(std::string path, Bytes&& content) {
+    return cofferdam::write_bytes(*this, std::move(path), std::move(content));
+  }
+
+  file_system files()
+    requires file_environment<Inner>
+  {
+    counts();  // throws if there is no environment
+    return file_system(std::make_shared<detail::traced_files>(this->inner().files(), counts_));
+  }
+
+ private:
+  operation_counts& counts() const {
+    if (!counts_)
+      throw error(errc::environment_closed, "trace: there is no environment (default-constructed or moved from)");
+    return *counts_;
+  }
+
+  std::shared_ptr<operation_counts> counts_;
+};
+
+/// Counts the operations of all environments of a provider: `provider | trace(counts)`. A command that a layer to its
+/// right refuses is not counted.
+/// \par Cost  1 atomic addition an operation; 1 allocation for `files()`.
+class trace : public pipeable {
+ public:
+  /// \param counts  not null; shared by all environments.
+  explicit trace(std::shared_ptr<operation_counts> counts) : counts_(std::move(counts)) {
+    if (!counts_) throw error(errc::invalid_argument, "trace: there is nothing to count in (a null pointer)");
+  }
+
+  template <code_exec_environment Inner>
+  trace_layer<Inner> attach(Inner inner) const {
+    return trace_layer<Inner>(std::move(inner), counts_);
+  }
+
+ private:
+  std::shared_ptr<operation_counts> counts_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI

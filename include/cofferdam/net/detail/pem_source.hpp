@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/version.hpp>
+
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// PEM text, or a file with PEM text.
+class pem_source {
+ public:
+  pem_source() = default;
+  pem_source(std::string text, bool is_path) : text_(std::move(text)), is_path_(is_path), given_(true) {}
+
+  bool given() const noexcept { return given_; }
+  /// Returns its name for error messages; never the text.
+  std::string name() const;
+  /// \param what  the purpose of the text, for the error message.
+  std::string load(const char* what) const;
+
+ private:
+  std::string text_;
+  bool is_path_ = false;
+  bool given_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/net/byte_stream.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+COFFERDAM_DECL awaitable<void> byte_stream::implementation::send_file(int file, std::uint64_t offset,
+                                                                      std::uint64_t count) {
+  return send_by_pieces(file, offset, count);
+}
+
+COFFERDAM_DECL awaitable<void> byte_stream::implementation::send_by_pieces(int file, std::uint64_t offset,
+                                                                           std::uint64_t count) {
+  bytes piece(static_cast<std::size_t>(std::min<std::uint64_t>(count, std::uint64_t{256} * 1024)));
+  while (count != 0) {
+    const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(count, piece.size()));
+    const ssize_t got = ::pread(file, piece.data(), wanted, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0)
+      throw error(errc::invalid_argument, "a file that is to be sent cannot be read",
+                  std::error_code(errno, std::system_category()));
+    if (got == 0) throw file_is_shorter();
+    const auto size = static_cast<std::size_t>(got);
+    co_await write(bytes_view(piece).first(size));
+    offset += size;
+    count -= size;
+  }
+}
+
+COFFERDAM_DECL error byte_stream::implementation::file_is_shorter() {
+  return error(errc::invalid_argument, "a file that is to be sent has become shorter meanwhile");
+}
+
+COFFERDAM_DECL awaitable<std::size_t> byte_stream::read_some(std::span<std::byte> into) {
+  if (into.empty()) throw error(errc::invalid_argument, "byte_stream: there is no room to read into");
+  return get().read_some(into);
+}
+
+COFFERDAM_DECL awaitable<void> byte_stream::send_file(int file, std::uint64_t offset, std::uint64_t count) {
+  return get().send_file(file, offset, count);
+}
+
+COFFERDAM_DECL void byte_stream::close() noexcept {
+  if (open_) open_->close();
+}
+
+COFFERDAM_DECL auto byte_stream::get() const -> implementation& {
+  if (!open_) throw error(errc::invalid_argument, "byte_stream: there is none (default-constructed or moved from)");
+  return *open_;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/base64.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/net/port_number.hpp>
+#include <cofferdam/net/proxy.hpp>
+
+#include <asio/ip/address.hpp>
+#include <asio/ip/network_v4.hpp>
+#include <asio/ip/network_v6.hpp>
+
+#include <boost/url/parse.hpp>
+#include <boost/url/url_view.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+
+/// Returns true if a rule (an address or a network) covers this address.
+inline bool covers(const std::string& rule, const asio::ip::address& address) {
+  std::error_code failure;
+  const asio::ip::address same = asio::ip::make_address(rule, failure);
+  if (!failure) return same == address;
+  failure.clear();
+  if (address.is_v4()) {
+    const asio::ip::network_v4 network = asio::ip::make_network_v4(rule, failure);
+    return !failure &&
+           asio::ip::network_v4(address.to_v4(), network.prefix_length()).canonical() == network.canonical();
+  }
+  const asio::ip::network_v6 network = asio::ip::make_network_v6(rule, failure);
+  return !failure && asio::ip::network_v6(address.to_v6(), network.prefix_length()).canonical() == network.canonical();
+}
+
+}  // namespace detail
+
+COFFERDAM_DECL http_proxy http_proxy::parse(std::string_view url, std::string_view setting) {
+  const auto wrong = [&](const char* why) {
+    return error(errc::invalid_argument, std::string(setting) + " is no proxy that can be used: " + why);
+  };
+  const std::string whole = url.find("://") == std::string_view::npos ? "http://" + std::string(url) : std::string(url);
+  const auto parsed = boost::urls::parse_uri(whole);
+  if (!parsed) throw wrong("write it as http://HOST:PORT");
+  const boost::urls::url_view& all = *parsed;
+  if (all.scheme_id() != boost::urls::scheme::http)
+    throw wrong("only http:// proxies are spoken to; what goes through them is encrypted all the same");
+  if (all.has_query() || all.has_fragment() || (!all.encoded_path().empty() && all.encoded_path() != "/"))
+    throw wrong("there is more in it than a host and a port");
+  http_proxy made;
+  made.host_ = all.host_address();
+  if (made.host_.empty()) throw wrong("it has no host");
+  if (all.has_port() && !all.port().empty()) {
+    const auto port = all.port();
+    const std::optional<std::uint16_t> number = detail::port_number(std::string_view(port.data(), port.size()));
+    if (!number) throw wrong("its port is not a number from 1 to 65535");
+    made.port_ = *number;
+  }
+  if (all.has_userinfo()) made.authorization_ = "Basic " + base64_encode(as_bytes(all.user() + ":" + all.password()));
+  return made;
+}
+
+COFFERDAM_DECL proxy_rules::proxy_rules(std::string_view proxy, std::string_view exceptions, std::string_view setting) {
+  if (proxy.empty()) return;
+  proxy_ = http_proxy::parse(proxy, setting);
+  while (!exceptions.empty()) {
+    const std::size_t end = std::min(exceptions.find_first_of(", \t"), exceptions.size());
+    if (end > 0) exceptions_.push_back(exception_of(exceptions.substr(0, end)));
+    exceptions.remove_prefix(std::min(end + 1, exceptions.size()));
+  }
+}
+
+COFFERDAM_DECL std::optional<http_proxy> proxy_rules::on_the_way_to(std::string_view host, std::uint16_t port) const {
+  if (!proxy_) return std::nullopt;
+  const std::string name = plain(host);
+  std::error_code no_address;
+  const asio::ip::address address = asio::ip::make_address(name, no_address);
+  if (name == "localhost" || name.ends_with(".localhost") || (!no_address && address.is_loopback()))
+    return std::nullopt;
+  const bool excepted = std::any_of(exceptions_.begin(), exceptions_.end(), [&](const exception& one) {
+    if (one.port != 0 && one.port != port) return false;
+    if (one.name.empty()) return false;
+    if (one.name == "*") return true;
+    if (!no_address) return detail::covers(one.name, address);
+    return name == one.name || (name.size() > one.name.size() && name.ends_with(one.name) &&
+                                name[name.size() - one.name.size() - 1] == '.');
+  });
+  if (excepted) return std::nullopt;
+  return proxy_;
+}
+
+COFFERDAM_DECL std::string proxy_rules::plain(std::string_view host) {
+  if (host.ends_with('.')) host.remove_suffix(1);
+  std::string name(host);
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return name;
+}
+
+COFFERDAM_DECL proxy_rules::exception proxy_rules::exception_of(std::string_view text) {
+  exception made;
+  const std::size_t colon = text.rfind(':');
+  const bool has_port = colon != std::string_view::npos && (text.find(':') == colon || text[colon - 1] == ']');
+  if (has_port) {
+    const std::optional<std::uint16_t> number = detail::port_number(text.substr(colon + 1));
+    if (!number) return made;  // matches nothing
+    made.port = *number;
+    text = text.substr(0, colon);
+  }
+  if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
+  if (text.starts_with("*.")) text.remove_prefix(2);
+  if (text.starts_with('.')) text.remove_prefix(1);
+  made.name = plain(text);
+  return made;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/number_text.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+
+/// Returns the same JSON with every number that has a point or an exponent formatted by `number_text`.
+inline std::string with_readable_numbers(std::string_view json) {
+  std::string result;
+  result.reserve(json.size());
+  std::size_t copied = 0;
+  for (std::size_t at = 0; at < json.size(); ++at) {
+    if (json[at] == '"') {
+      for (++at; at < json.size() && json[at] != '"'; ++at)
+        if (json[at] == '\\') ++at;
+    } else if (json[at] == '-' || (json[at] >= '0' && json[at] <= '9')) {
+      const std::size_t end = std::min(json.find_first_not_of("0123456789+-.eE", at), json.size());
+      const std::string_view token = json.substr(at, end - at);
+      double number = 0;
+      if (token.find_first_of(".eE") != std::string_view::npos &&
+          std::from_chars(token.data(), token.data() + token.size(), number).ec == std::errc()) {
+        result.append(json.substr(copied, at - copied)).append(number_text(number));
+        copied = end;
+      }
+      at = end - 1;
+    }
+  }
+  result.append(json.substr(copied));
+  return result;
+}
+
+}  // namespace detail
+
+/// Serializes JSON for people and models: as `boost::json::serialize`, but with `12.0` instead of `1.2E1`. The text
+/// reads back as the same value.
+inline std::string readable_json(const boost::json::value& value) {
+  return detail::with_readable_numbers(boost::json::serialize(value));
+}
+inline std::string readable_json(const boost::json::object& value) {
+  return detail::with_readable_numbers(boost::json::serialize(value));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI

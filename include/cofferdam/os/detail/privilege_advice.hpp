@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/captured.hpp>
+#include <cofferdam/core/command_result.hpp>
+
+#include <array>
+#include <string_view>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Returns true if a stream has sudo's message about no_new_privs.
+inline bool tells_of_no_new_privileges(const captured& stream) {
+  // The second sentence is that of releases before 1.9.
+  constexpr std::array<std::string_view, 2> sentences{"\"no new privileges\" flag is set",
+                                                      "sudo: effective uid is not 0"};
+  for (const bytes* part : {&stream.head(), &stream.tail()}) {
+    const std::string_view text(reinterpret_cast<const char*>(part->data()), part->size());
+    for (const std::string_view sentence : sentences)
+      if (text.find(sentence) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+/// Adds advice to the result of a command that has failed because sudo can gain no privileges. Keeps other advice.
+/// \param result  with its output.
+inline void advise_without_sudo(command_result& result) {
+  if (result.ok() || !result.advice().empty()) return;
+  if (!tells_of_no_new_privileges(result.err()) && !tells_of_no_new_privileges(result.out())) return;
+  result.advice(
+      "Commands cannot gain privileges here (no_new_privs), so sudo fails whatever the password is. Do it without "
+      "root: "
+      "install into the working directory, for example with 'python3 -m venv' or '--prefix'.");
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/os/unique_fd.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+// The processes of this machine, as this program sees them in /proc. Used if the process that should end them does not.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// One process that is alive.
+class table_entry {
+ public:
+  pid_t pid = 0;
+  pid_t parent = 0;
+  std::uint64_t start_time = 0;  // distinguishes it from a later process with the same number
+  std::string name;
+};
+
+/// Returns a file of /proc, or an empty text if it cannot be read.
+inline std::string proc_text(const std::string& path) {
+  const unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  if (!fd) return text;
+  char piece[4096];
+  for (;;) {
+    const ssize_t got = ::read(fd.get(), piece, sizeof piece);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return text;
+    text.append(piece, static_cast<std::size_t>(got));
+  }
+}
+
+/// Reads `/proc/PID/stat`.
+/// \return        false if the process is gone, or all of its threads have ended. A process of which only the first
+///                thread has ended has the state of a zombie, but is alive.
+/// \par Source    proc(5).
+inline bool parse_stat(std::string_view text, table_entry& into) {
+  const std::size_t open = text.find('(');
+  const std::size_t close = text.rfind(')');
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return false;
+  into.name = std::string(text.substr(open + 1, close - open - 1));
+  std::string_view rest = text.substr(close + 1);
+  constexpr std::size_t parent_at = 1;  // counted from the state
+  constexpr std::size_t threads_at = 17;
+  constexpr std::size_t start_time_at = 19;
+  bool is_zombie = false;
+  for (std::size_t field = 0; field <= start_time_at; ++field) {
+    const std::size_t start = rest.find_first_not_of(' ');
+    if (start == std::string_view::npos) return false;
+    rest.remove_prefix(start);
+    const std::string_view word = rest.substr(0, rest.find(' '));
+    if (field == 0 && word == "X") return false;
+    if (field == 0) is_zombie = word == "Z";
+    if (field == parent_at) std::from_chars(word.data(), word.data() + word.size(), into.parent);
+    if (field == threads_at && is_zombie) {
+      unsigned threads = 0;
+      std::from_chars(word.data(), word.data() + word.size(), threads);
+      if (threads <= 1) return false;
+    }
+    if (field == start_time_at) std::from_chars(word.data(), word.data() + word.size(), into.start_time);
+    rest.remove_prefix(word.size());
+  }
+  return true;
+}
+
+/// Returns true if a signal or a tracer has stopped a process.
+inline bool is_stopped(pid_t pid) {
+  const std::string text = proc_text("/proc/" + std::to_string(pid) + "/stat");
+  const std::size_t close = text.rfind(')');
+  if (close == std::string::npos || close + 2 >= text.size()) return false;
+  return text[close + 2] == 'T' || text[close + 2] == 't';
+}
+
+/// Returns every living process of this machine, without zombies.
+inline std::vector<table_entry> process_table() {
+  std::vector<table_entry> all;
+  DIR* const folder = ::opendir("/proc");
+  if (folder == nullptr) return all;
+  while (const dirent* const one = ::readdir(folder)) {
+    table_entry entry;
+    const std::string_view name(one->d_name);
+    const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), entry.pid);
+    if (failure != std::errc() || end != name.data() + name.size()) continue;
+    if (parse_stat(proc_text("/proc/" + std::string(name) + "/stat"), entry)) all.push_back(std::move(entry));
+  }
+  ::closedir(folder);
+  return all;
+}
+
+/// Returns the living descendants of a process, without that process itself.
+inline std::vector<table_entry> living_below(pid_t root) {
+  const std::vector<table_entry> all = process_table();
+  std::set<pid_t> known{root};
+  std::vector<table_entry> found;
+  for (bool more = true; more;) {
+    more = false;
+    for (const table_entry& one : all) {
+      if (!known.contains(one.parent) || !known.insert(one.pid).second) continue;
+      found.push_back(one);
+      more = true;
+    }
+  }
+  return found;
+}
+
+/// Returns the variables that a process was started with, each followed by a NUL. If the first thread has ended, those
+/// of another thread are read.
+inline std::string variables_of(pid_t pid) {
+  const std::string folder = "/proc/" + std::to_string(pid);
+  std::string variables(1, '\0');
+  variables += proc_text(folder + "/environ");
+  if (variables.size() > 1) return variables;
+  DIR* const threads = ::opendir((folder + "/task").c_str());
+  if (threads == nullptr) return variables;
+  while (const dirent* const one = ::readdir(threads)) {
+    if (one->d_name[0] == '.') continue;
+    variables += proc_text(folder + "/task/" + one->d_name + "/environ");
+    if (variables.size() > 1) break;
+  }
+  ::closedir(threads);
+  return variables;
+}
+
+/// Returns the processes that were started with this variable, at any place in the process tree.
+/// \param setting  `NAME=value`.
+inline std::vector<table_entry> living_with_variable(std::string_view setting) {
+  std::vector<table_entry> found;
+  std::string wanted(1, '\0');
+  wanted += setting;
+  wanted += '\0';
+  for (table_entry& one : process_table()) {
+    const std::string variables = variables_of(one.pid);
+    if (variables.find(wanted) != std::string::npos) found.push_back(std::move(one));
+  }
+  return found;
+}
+
+/// Sends SIGKILL to a process, unless its number belongs to another one by now.
+inline void kill_entry(const table_entry& one) noexcept {
+  try {
+    const unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, one.pid, 0)));
+    table_entry now;
+    if (!pidfd || !parse_stat(proc_text("/proc/" + std::to_string(one.pid) + "/stat"), now)) return;
+    if (now.start_time == one.start_time) signal_process(pidfd.get(), SIGKILL);
+  } catch (const std::bad_alloc&) {  // out of memory: it is not killed
+  }
+}
+
+/// Returns "812 (sh), 813 (sleep)", with at most twenty processes.
+inline std::string list_of(const std::vector<table_entry>& processes) {
+  constexpr std::size_t most = 20;
+  std::string text;
+  for (std::size_t i = 0; i < processes.size() && i < most; ++i) {
+    if (i != 0) text += ", ";
+    text += std::to_string(processes[i].pid) + " (" + one_line(processes[i].name, 40) + ")";
+  }
+  if (processes.size() > most) text += " and " + std::to_string(processes.size() - most) + " more";
+  return text;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/file_system.hpp>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// The files of a place that only a session reaches: what an environment and its `file_system` need of them, with the
+/// same errors. After the session has been closed, operations throw `error{errc::environment_closed}`.
+/// \par Threads  as the session.
+class session_files : public file_system::implementation {
+ public:
+  /// Returns the content of a file.
+  /// \param most  bytes; a longer file is error{errc::too_large}.
+  virtual awaitable<bytes> read_file(std::string path, std::size_t most) = 0;
+
+  /// Writes a file, whole or not at all.
+  /// \param content  kept by the caller until the awaitable completes.
+  virtual awaitable<void> write_file(std::string path, bytes_view content) = 0;
+
+  /// Returns what `spawn_request::directory_path` must be for a command's working directory.
+  /// \throws error{errc::outside_workspace}, error{errc::not_found}, error{errc::not_a_directory}.
+  virtual awaitable<std::string> directory_path(std::string working_directory) = 0;
+};
+
+namespace detail {
+
+/// Writes all operations of `session_files` by the hook of a `file_system_adaptor`.
+template <class Derived>
+class session_files_adaptor : public file_system_adaptor<Derived, cofferdam::session_files> {
+ public:
+  awaitable<bytes> read_file(std::string path, std::size_t most) override {
+    return this->derived().call([path = std::move(path), most](auto& files) { return files.read_file(path, most); });
+  }
+  awaitable<void> write_file(std::string path, bytes_view content) override {
+    return this->derived().call(
+        [path = std::move(path), content](auto& files) { return files.write_file(path, content); });
+  }
+  awaitable<std::string> directory_path(std::string working_directory) override {
+    return this->derived().call(
+        [path = std::move(working_directory)](auto& files) { return files.directory_path(path); });
+  }
+};
+
+}  // namespace detail
+}  // namespace cofferdam::inline COFFERDAM_ABI

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+// The headers of programs that need code in Python: a warm interpreter in any backend, Pyodide, and guards before them.
+
+#include <cofferdam/code/allow_imports.hpp>
+#include <cofferdam/code/any_runner.hpp>
+#include <cofferdam/code/check_syntax.hpp>
+#include <cofferdam/code/code_request.hpp>
+#include <cofferdam/code/code_result.hpp>
+#include <cofferdam/code/guard.hpp>
+#include <cofferdam/code/host_function.hpp>
+#include <cofferdam/code/limit_code.hpp>
+#include <cofferdam/code/pyodide.hpp>
+#include <cofferdam/code/python.hpp>
+#include <cofferdam/code/reject_patterns.hpp>
+#include <cofferdam/core.hpp>

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/async_semaphore.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/net/http_call.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/experimental/parallel_group.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+// The requests of a server: their shared memory, and the time limit for their arrival.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Awaits the reading of a request's body, up to a time limit.
+/// \return false if it was stopped at the limit.
+/// \throws the exceptions of `reading`.
+inline awaitable<bool> arrived_in_time(asio::any_io_executor executor, std::chrono::milliseconds time,
+                                       awaitable<void> reading) {
+  asio::steady_timer limit(executor, time);
+  auto both = asio::experimental::make_parallel_group(asio::co_spawn(executor, std::move(reading), detail::deferred),
+                                                      limit.async_wait(detail::deferred));
+  auto result = co_await both.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
+  const std::exception_ptr failure = std::get<1>(result);
+  const bool is_late = std::get<0>(result)[0] != 0 && !std::get<2>(result);
+  if (failure && is_late) co_return false;
+  if (failure) std::rethrow_exception(failure);
+  co_return true;
+}
+
+/// Units of the memory that all share, and of an owner's part of it.
+class shared_units {
+ public:
+  shared_units(std::shared_ptr<async_semaphore> part, held_permits of_owner, held_permits of_all) noexcept
+      : part_(std::move(part)), of_owner_(std::move(of_owner)), of_all_(std::move(of_all)) {}
+
+ private:
+  std::shared_ptr<async_semaphore> part_;  // outlives the permits taken from it
+  held_permits of_owner_;
+  held_permits of_all_;
+};
+
+/// The memory of all requests. An owner has at most a part of it, and waits for more in its own queue, so that an owner
+/// with large requests does not delay others.
+template <class Owner>
+class request_memory {
+ public:
+  /// \param one     the maximum for one request.
+  /// \param shares  number of equal parts; an owner has at most one part, but enough for one request.
+  request_memory(const asio::any_io_executor& executor, std::size_t most, std::size_t one, std::size_t shares = 4)
+      : executor_(executor), all_(executor, std::max(most, one)), part_(std::max(most / shares, one)) {}
+
+  awaitable<std::unique_ptr<shared_units>> take(Owner owner, std::size_t units) {
+    const std::shared_ptr<async_semaphore> part = part_of(owner);
+    co_await part->acquire(units, "read a request");
+    held_permits of_owner(*part, units);
+    co_await all_.acquire(units, "read a request");
+    co_return std::make_unique<shared_units>(part, std::move(of_owner), held_permits(all_, units));
+  }
+
+ private:
+  std::shared_ptr<async_semaphore> part_of(const Owner& owner) {
+    std::erase_if(parts_, [](const auto& one) { return one.second.expired(); });
+    std::shared_ptr<async_semaphore> part = parts_[owner].lock();
+    if (!part) part = std::make_shared<async_semaphore>(executor_, part_);
+    parts_[owner] = part;
+    return part;
+  }
+
+  asio::any_io_executor executor_;
+  async_semaphore all_;
+  std::size_t part_;
+  std::map<Owner, std::weak_ptr<async_semaphore>> parts_;  // of the owners that have some, or wait for it
+};
+
+/// A request's body, and its share of the memory of all requests.
+class request_body {
+ public:
+  /// A body up to this size takes no share: the buffers of its connection are as large.
+  static constexpr std::size_t small = std::size_t{16} * 1024;
+
+  std::string_view text() const noexcept { return as_text(content_); }
+  /// True while it waits for memory.
+  bool is_waiting() const noexcept { return is_waiting_; }
+  /// Drops the text after parsing, and keeps the memory for the parsed values.
+  void drop_text() noexcept { bytes().swap(content_); }
+
+  /// Reads the body. Takes memory once more than a small body has arrived; an announced length alone takes none.
+  /// \param units  the amount to take.
+  /// \param into  kept by the caller, as the others, until this completes.
+  template <class Owner>
+  static awaitable<void> read(request_memory<Owner>& memory, Owner owner, std::size_t units, http_call& call,
+                              request_body& into) {
+    std::array<std::byte, small> piece;
+    for (;;) {
+      const std::size_t count = co_await call.read_some(piece);
+      if (count == 0) break;
+      if (!into.room_ && into.content_.size() + count > small) {
+        into.is_waiting_ = true;
+        into.room_ = co_await memory.take(owner, units);
+        into.is_waiting_ = false;
+        into.content_.reserve(units);
+      }
+      into.content_.insert(into.content_.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(count));
+    }
+  }
+
+ private:
+  std::unique_ptr<shared_units> room_;
+  bytes content_;
+  bool is_waiting_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

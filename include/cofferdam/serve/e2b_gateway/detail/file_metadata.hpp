@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/net/http_message.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/routing.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
+
+/// The metadata that clients have set for files by `X-Metadata-KEY` fields. envd keeps it in attributes of the files.
+/// Here it is kept by path: it follows moves and removals by clients, but not by commands.
+/// \par Source  envd's API, envd.yaml.
+class metadata_store {
+ public:
+  using values = std::map<std::string, std::string>;
+
+  /// Parses the fields of an upload.
+  /// \throws http_refusal 400 for fields that envd does not accept.
+  static values of(const http_fields& fields) {
+    constexpr std::string_view prefix = "X-Metadata-";
+    constexpr std::size_t longest_key = 246;
+    constexpr std::size_t most = 4096;
+    values all;
+    std::size_t size = 0;
+    for (const http_field& one : fields) {
+      const std::string_view name = one.name();
+      if (name.size() < prefix.size() || !cofferdam::detail::same_ignoring_case(name.substr(0, prefix.size()), prefix))
+        continue;
+      std::string key(name.substr(prefix.size()));
+      for (char& c : key) c = cofferdam::detail::lowered(c);
+      if (key.empty() || key.size() > longest_key)
+        throw http_refusal(400, "file metadata: a key has 1 to " + std::to_string(longest_key) + " characters");
+      for (const char c : one.value())
+        if (c < ' ' || c > '~') throw http_refusal(400, "file metadata: a value is printable US-ASCII");
+      size += key.size() + one.value().size();
+      all.insert_or_assign(std::move(key), std::string(one.value()));
+    }
+    if (size > most)
+      throw http_refusal(400, "file metadata: more than " + std::to_string(most) + " bytes of keys and values");
+    return all;
+  }
+
+  /// Replaces the metadata of a file.
+  /// \throws http_refusal 507 if there is no room for it.
+  void assign(const std::string& path, const values& all) {
+    forget(path);
+    if (all.empty()) return;
+    const std::size_t size = size_of(path, all);
+    if (size > most_bytes - bytes_) throw http_refusal(507, "file metadata: the sandbox has 4 MiB of it already");
+    bytes_ += size;
+    files_.emplace(path, all);
+  }
+  /// Forgets a path that was removed, and everything below it.
+  void removed(const std::string& path) {
+    forget(path);
+    for (auto at = files_.lower_bound(path + "/"); at != files_.end() && at->first.starts_with(path + "/");) {
+      bytes_ -= size_of(at->first, at->second);
+      at = files_.erase(at);
+    }
+  }
+  /// Moves the metadata of a path, and of everything below it.
+  void moved(const std::string& from, const std::string& to) {
+    std::map<std::string, values> taken;
+    const auto take = [&](auto at) {
+      bytes_ -= size_of(at->first, at->second);
+      taken.emplace(to + at->first.substr(from.size()), std::move(at->second));
+      return files_.erase(at);
+    };
+    if (const auto found = files_.find(from); found != files_.end()) take(found);
+    for (auto at = files_.lower_bound(from + "/"); at != files_.end() && at->first.starts_with(from + "/");)
+      at = take(at);
+    removed(to);
+    for (auto& [path, all] : taken) {
+      bytes_ += size_of(path, all);
+      files_.insert_or_assign(path, std::move(all));
+    }
+  }
+
+  /// Adds a field `metadata` to a file's description, if the file has any.
+  void describe(boost::json::object& file, const std::string& path) const {
+    const auto found = files_.find(path);
+    if (found == files_.end()) return;
+    boost::json::object all;
+    for (const auto& [key, value] : found->second) all[boost::json::string_view(key.data(), key.size())] = value;
+    file["metadata"] = std::move(all);
+  }
+
+ private:
+  static constexpr std::size_t most_bytes = std::size_t{4} * 1024 * 1024;
+
+  static std::size_t size_of(const std::string& path, const values& all) noexcept {
+    std::size_t size = path.size() + 128;
+    for (const auto& [key, value] : all) size += key.size() + value.size() + 128;
+    return size;
+  }
+  void forget(const std::string& path) noexcept {
+    const auto found = files_.find(path);
+    if (found == files_.end()) return;
+    bytes_ -= size_of(found->first, found->second);
+    files_.erase(found);
+  }
+
+  std::map<std::string, values> files_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail

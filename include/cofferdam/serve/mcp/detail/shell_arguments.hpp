@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/tools/arguments.hpp>
+
+// The common part of the tools that run a shell command.
+
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
+
+/// The argument `cmd`. \param description  for the model.
+inline tools::argument command_line_argument(const char* description) {
+  return tools::argument("cmd", tools::argument_kind::text, description).required().between(1, 100'000);
+}
+
+/// The argument `cwd`.
+inline tools::argument directory_argument() {
+  return tools::argument("cwd", tools::argument_kind::text, "Directory to run in, relative to the workspace root.")
+      .between(1, 4095)
+      .otherwise(".");
+}
+
+/// Returns the command for the arguments `cmd` and `cwd`.
+inline command shell_command(const tools::checked_arguments& arguments) {
+  command line = shell(arguments.text("cmd"));
+  line.working_directory(arguments.text("cwd"));
+  return line;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+// The headers of programs that need tools for a model: their descriptions, arguments and answers.
+
+#include <cofferdam/core.hpp>
+#include <cofferdam/tools/arguments.hpp>
+#include <cofferdam/tools/code_exec.hpp>
+#include <cofferdam/tools/described_tool.hpp>
+#include <cofferdam/tools/finish.hpp>
+#include <cofferdam/tools/list_files.hpp>
+#include <cofferdam/tools/read_file.hpp>
+#include <cofferdam/tools/run_python.hpp>
+#include <cofferdam/tools/schema.hpp>
+#include <cofferdam/tools/tool.hpp>
+#include <cofferdam/tools/view_image.hpp>
+#include <cofferdam/tools/write_file.hpp>

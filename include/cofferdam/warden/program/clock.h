@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+//
+// Time limits, grace periods and the lease; and the end of everything.
+#pragma once
+
+#include "warden.h"
+
+namespace {
+
+// ---- time -----------------------------------------------------------------------------------------------------------
+
+/// Records the scheduling settings of the warden, before there is a guest.
+void warden::note_turn() {
+  processors_size_ = kernel(__NR_sched_getaffinity, 0, sizeof processors_, address(processors_));
+  policy_ = kernel(__NR_sched_getscheduler, 0);
+  nice_ = 20 - kernel(__NR_getpriority, 0, 0);
+}
+
+/// Restores the scheduling of one of our processes (0: this one): guests of the same user may move it to a busy
+/// processor, or lower its priority. Only the former can be undone without privileges.
+void warden::give_turn(u32 pid) {
+  kernel(__NR_prctl, 29, 50'000, 0, 0, 0);  // PR_SET_TIMERSLACK; privileged guests can change it for us
+  u64 now[16] = {};
+  const long size = kernel(__NR_sched_getaffinity, pid, sizeof now, address(now));
+  if (size > 0 && processors_size_ > 0 && memcmp(now, processors_, sizeof now) != 0)
+    kernel(__NR_sched_setaffinity, pid, processors_size_, address(processors_));
+  const i32 no_priority = 0;
+  if ((policy_ == 0 || policy_ == 3) && kernel(__NR_sched_getscheduler, pid) != policy_)  // SCHED_OTHER, SCHED_BATCH
+    kernel(__NR_sched_setscheduler, pid, policy_, address(&no_priority));
+  if (20 - kernel(__NR_getpriority, 0, pid) != nice_) kernel(__NR_setpriority, 0, pid, nice_);
+}
+
+u64 warden::next_time() {
+  u64 next = lease_end_ < orphans_at_ ? lease_end_ : orphans_at_;
+  for (u32 i = 0; i < jobs_end_; ++i) {
+    const job& one = jobs_[i];
+    if (!one.used) continue;
+    if (one.deadline < next) next = one.deadline;
+    if (one.kill_at < next) next = one.kill_at;
+    if (one.answer_by < next) next = one.answer_by;
+  }
+  return next;
+}
+
+void warden::pass_time() {
+  const u64 now = now_us();
+  if (lease_end_ <= now) kill_everything(true);
+  for (u32 i = 0; i < jobs_end_; ++i) {
+    job& one = jobs_[i];
+    if (!one.used) continue;
+    if (one.deadline <= now) begin_end(one, wire::exit_reason::timeout, one.grace_ms);
+    if (one.kill_at <= now) order_kill(one);
+    if (one.answer_by <= now && one.keeper >= 0) take_over(one);
+  }
+  if (orphans_at_ <= now) sweep_orphans();
+}
+
+/// Ends everything: at the end of the stream or of the lease, or after a protocol error. The warden exits when no
+/// process is left.
+void warden::kill_everything(bool by_lease) {
+  lease_end_ = never;
+  if (!closing_) {
+    closing_ = true;
+    drop(in_);
+    if (!is_socket_) drop(out_);
+    drop(worker_);
+    // The worker removes its unfinished files first, unless that takes too long.
+    for (int wait = 0; worker_pid_ != 0 && wait < 200; ++wait) {
+      if (wait != 0) {
+        const time_spec moment{0, 1000000};
+        kernel(__NR_nanosleep, address(&moment), 0);
+      }
+      if (kernel(__NR_wait4, worker_pid_, 0, wnohang | wall_children, 0) != 0) worker_pid_ = 0;
+    }
+    if (own_pid() == 1) end_process(0);  // then the kernel ends the whole namespace
+  }
+  for (u32 i = 0; i < jobs_end_; ++i) {
+    job& one = jobs_[i];
+    if (!one.used) continue;
+    begin_end(one, by_lease ? wire::exit_reason::lease : wire::exit_reason::killed, 0);
+    one.out.cap = one.err.cap = 0;  // the rest of the output is discarded
+    drop(one.out.fd);
+    drop(one.err.fd);
+    conclude(one);
+  }
+  for (u32 i = 0; i < keepers_end_; ++i)
+    if (keepers_[i].pid != 0 && keepers_[i].job < 0) retire(keepers_[i]);
+}
+
+}  // namespace

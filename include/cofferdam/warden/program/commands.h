@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+//
+// Input and output of commands, and how commands end.
+#pragma once
+
+#include "warden.h"
+
+namespace {
+
+// ---- input and output -----------------------------------------------------------------------------------------------
+
+void warden::arm_outlet(job& one, outlet& from, source what) {
+  if (from.fd < 0 || from.armed) return;
+  if (from.credit == 0 && from.cap != 0) return;
+  if (out_free() < room_for_answers + wire::longest_payload) return;
+  from.armed = true;
+  rearm(from.fd, in_event | one_shot, what, index_of(one));
+}
+
+void warden::pump(job& one, outlet& from, source what) {
+  from.armed = false;
+  if (from.fd < 0) {
+    from.last = 0;
+    return;
+  }
+  long got;
+  if (from.cap == 0) {
+    static u8 lost[64 * 1024];
+    got = read_fd(from.fd, lost, sizeof lost);
+    if (got > 0) from.dropped += static_cast<u64>(got);
+  } else {
+    if (from.credit == 0 || out_free() < room_for_answers + wire::longest_payload) return;
+    u64 most = wire::longest_payload;
+    if (most > from.credit) most = from.credit;
+    if (most > from.cap) most = from.cap;
+    const frame_type type = what == source::out ? frame_type::output : frame_type::error_output;
+    u8* to = frame(type, one.id, most);
+    got = read_fd(from.fd, to, most);
+    const size_t kept = got > 0 ? static_cast<size_t>(got) : 0;
+    out_end_ -= most - kept;
+    if (kept == 0) {
+      out_end_ -= wire::header_size;
+    } else {
+      writer(to - wire::header_size).put(static_cast<u32>(kept));
+      from.credit -= kept;
+      from.cap -= kept;
+    }
+  }
+  if (got <= 0 || --from.last == ~0U) from.last = 0;
+  if (got == 0 || (got < 0 && got != -EAGAIN)) {  // -EIO: no process has the terminal open any more
+    drop(from.fd);
+    conclude(one);
+    return;
+  }
+  arm_outlet(one, from, what);
+}
+
+void warden::take_input(job& one, const u8* payload, size_t size) {
+  const u8 number = static_cast<u8>(frame_type::input);
+  if ((one.flags & wire::spawn_descriptors) != 0 || one.in_ends) give_up(wire::fault::unexpected, number);
+  if ((one.flags & (wire::spawn_open_input | wire::spawn_terminal)) == 0) give_up(wire::fault::unexpected, number);
+  if (one.in_size + one.in_returned + size > wire::input_window) give_up(wire::fault::too_much_input, number);
+  if (one.in_closed) {  // the command has closed it
+    one.in_returned += static_cast<u32>(size);
+    feed(one);
+    return;
+  }
+  if (one.in_data == nullptr) {
+    const long at = kernel(__NR_mmap, 0, wire::input_window, 3, 0x22, -1, 0);  // read, write; private, anonymous
+    if (at < 0 && at > -4096) {
+      close_input(one);
+      return;
+    }
+    one.in_data = reinterpret_cast<u8*>(at);
+  }
+  if (one.in_begin + one.in_size + size > wire::input_window) {
+    memmove(one.in_data, one.in_data + one.in_begin, one.in_size);
+    one.in_begin = 0;
+  }
+  memcpy(one.in_data + one.in_begin + one.in_size, payload, size);
+  one.in_size += static_cast<u32>(size);
+  feed(one);
+}
+
+void warden::end_input(job& one) {
+  if ((one.flags & wire::spawn_descriptors) != 0 || one.in_ends) return;
+  one.in_ends = true;
+  if (one.in_size == 0) feed(one);
+}
+
+void warden::feed(job& one) {
+  one.in_armed = false;
+  while (!one.in_closed && one.in_size != 0) {
+    const long written = write_fd(one.in, one.in_data + one.in_begin, one.in_size);
+    if (written == -EAGAIN) {
+      one.in_armed = true;
+      rearm(one.in, out_event | one_shot, source::in, index_of(one));
+      break;
+    }
+    if (written < 0) {  // its reading end is closed
+      one.in_returned += one.in_size;
+      one.in_size = 0;
+      close_input(one);
+      break;
+    }
+    one.in_line = one.in_data[one.in_begin + static_cast<u32>(written) - 1] != '\n';
+    one.in_begin += static_cast<u32>(written);
+    one.in_size -= static_cast<u32>(written);
+    one.in_returned += static_cast<u32>(written);
+  }
+  if (one.in_size == 0) {
+    one.in_begin = 0;
+    if (one.in_ends && !one.in_closed) {
+      if ((one.flags & wire::spawn_terminal) != 0) {
+        const u8 ends[2] = {4, 4};  // in the middle of a line the first one only passes the line on
+        write_fd(one.in, ends, one.in_line ? 2 : 1);
+      }
+      close_input(one);
+    }
+  }
+  if (one.in_returned >= wire::input_window / 4 || (one.in_size == 0 && one.in_returned != 0)) {
+    writer(frame(frame_type::input_credit, one.id, 4)).put(one.in_returned);
+    one.in_returned = 0;
+  }
+}
+
+void warden::close_input(job& one) {
+  // A terminal is held until nothing of the job is left: some programs close their descriptors before they exit, and
+  // would die of SIGHUP if the terminal went with them.
+  one.in_closed = true;
+  if ((one.flags & wire::spawn_terminal) == 0 || one.emptied) drop(one.in);
+  if (one.in_data != nullptr) kernel(__NR_munmap, address(one.in_data), wire::input_window);
+  one.in_data = nullptr;
+  one.in_size = 0;
+}
+
+// ---- how commands end -----------------------------------------------------------------------------------------------
+
+void warden::order_signal(const job& one, u8 scope, u8 number) {
+  if (one.keeper < 0) return;
+  order what{};
+  what.kind = order_kind::signal;
+  what.scope = scope;
+  what.number = number;
+  send_message(keepers_[one.keeper].orders, &what, sizeof what, nullptr, 0, nullptr, 0);
+}
+
+/// Ends a command: SIGTERM to all its processes, the grace period, SIGKILL. Only the first reason counts; a shorter
+/// grace period always counts.
+void warden::begin_end(job& one, wire::exit_reason reason, u32 grace_ms) {
+  if (one.reason == wire::exit_reason::none && !one.exited) one.reason = reason;
+  one.deadline = never;
+  if (one.emptied || one.answer_by != never || one.lost) return;
+  if (grace_ms == 0) return order_kill(one);
+  const u64 when = now_us() + u64{grace_ms} * 1000;
+  // a lingering command has a time, but no reason yet
+  if (one.kill_at == never || one.reason == wire::exit_reason::none)
+    order_signal(one, static_cast<u8>(wire::signal_scope::tree), sig_term);
+  if (when < one.kill_at) one.kill_at = when;
+}
+
+void warden::order_kill(job& one) {
+  one.kill_at = never;
+  if (one.keeper < 0 || one.answer_by != never) return;
+  keeper& by = keepers_[one.keeper];
+  give_turn(0);  // the guest may have lowered our share of the processor
+  give_turn(by.pid);
+  kernel(__NR_kill, by.pid, sig_cont);  // the guest may have stopped it
+  order what{};
+  what.kind = order_kind::kill;
+  send_message(by.orders, &what, sizeof what, nullptr, 0, nullptr, 0);
+  one.answer_by = now_us() + 250000;
+}
+
+void warden::take_exit(job& one, const report& what) {
+  one.exited = one.tells = true;
+  one.deadline = never;
+  one.exit = what;
+  close_input(one);
+  if (what.left == 0) return;
+  if ((one.flags & wire::spawn_keep) != 0)
+    // The host takes this frame as the end of the output; later output belongs to the remaining processes.
+    one.out.last = one.err.last = most_last;
+  else if (one.reason == wire::exit_reason::none && !one.lost)
+    one.kill_at = now_us() + u64{one.linger_ms} * 1000;
+}
+
+void warden::tell_exit(job& one) {
+  const report& what = one.exit;
+  u32 killed_for_memory = 0;
+  const bool by_signal = what.detail == static_cast<u8>(wire::exit_how::signaled);
+  // 128 + SIGKILL is the status of a shell
+  const bool looks_killed = by_signal ? what.code == sig_kill : what.code == 128 + sig_kill;
+  if (looks_killed && one.reason == wire::exit_reason::none) killed_for_memory = oom_kills();
+  one.tells = false;
+  writer(frame(frame_type::exited, one.id, wire::exited_size))
+      .put(what.detail)
+      .put(what.code)
+      .put(static_cast<u8>(one.reason))
+      .put(now_us() - one.begin)
+      .put(what.user_us)
+      .put(what.system_us)
+      .put(what.peak_kib)
+      .put(killed_for_memory)
+      .put(what.left);
+}
+
+void warden::pump_last(job& one, outlet& from, source what) {
+  u32 before = 0;
+  while (from.last != before) {
+    before = from.last;
+    pump(one, from, what);
+  }
+}
+
+/// Sends the remaining output of jobs that have ended, as far as the host has room for it, and then the report of their
+/// end.
+void warden::tell_exits() {
+  for (u32 i = 0; i < jobs_end_; ++i) {
+    job& one = jobs_[i];
+    if (!one.tells) continue;
+    pump_last(one, one.out, source::out);
+    pump_last(one, one.err, source::err);
+    if (one.tells && (one.out.last | one.err.last) == 0) tell_exit(one);
+  }
+}
+
+/// Removes a job without remaining processes or output.
+void warden::conclude(job& one) {
+  if (!one.used || !one.emptied || one.out.fd >= 0 || one.err.fd >= 0) return;
+  if (one.tells) tell_exit(one);
+  close_input(one);
+  writer(frame(frame_type::done, one.id, 16)).put(one.out.dropped).put(one.err.dropped);
+  one.used = false;
+  --busy_count_;
+  while (jobs_end_ != 0 && !jobs_[jobs_end_ - 1].used) --jobs_end_;
+}
+
+/// Finds the kernel's count of processes killed by a memory limit, in the control group of all our processes. A line of
+/// self/cgroup is `number:controllers:path`; version 2 has number 0 and no controllers.
+void warden::find_oom_counter() {
+  char text[2048];
+  if (proc_fd <= 0 || read_file_at(proc_fd, "self/cgroup", text, sizeof text) <= 0) return;
+  for (char* at = text; *at != 0 && oom_fd_ < 0;) {
+    char* end = at;
+    while (*end != 0 && *end != '\n') ++end;
+    char* const next = *end != 0 ? end + 1 : end;
+    *end = 0;
+    char path[sizeof text + 64];
+    const bool unified = memcmp(at, "0::", 3) == 0;
+    while (*at != 0 && *at != ':') ++at;
+    const bool memory = memcmp(at, ":memory:", 8) == 0;
+    if (unified)
+      put_text(put_text(put_text(path, "/sys/fs/cgroup"), at + 2), "/memory.events");
+    else if (memory)
+      put_text(put_text(put_text(path, "/sys/fs/cgroup/memory"), at + 8), "/memory.oom_control");
+    int opened = unified || memory ? open_at(at_fdcwd, path, o_rdonly) : -1;
+    if (opened < 0 && memory)  // if only our own group is mounted
+      opened = open_at(at_fdcwd, "/sys/fs/cgroup/memory/memory.oom_control", o_rdonly);
+    if (opened >= 0) oom_fd_ = static_cast<int>(kernel(__NR_fcntl, opened, dup_closing, 10));
+    close_fd(opened);
+    at = next;
+  }
+  oom_kills();
+}
+
+u32 warden::oom_kills() {
+  if (oom_fd_ < 0) return 0;
+  char text[1024];
+  const long size = kernel(__NR_pread64, oom_fd_, address(text), sizeof text - 1, 0);
+  if (size <= 0) return 0;
+  text[size] = 0;
+  for (const char* at = text; *at != 0; ++at) {
+    if (memcmp(at, "oom_kill ", 9) != 0 || (at != text && at[-1] != '\n')) continue;
+    at += 9;
+    u32 count = 0;
+    take_number(at, text + size, count);
+    const u32 more = count - oom_seen_;
+    oom_seen_ = count;
+    return more;
+  }
+  return 0;
+}
+
+}  // namespace

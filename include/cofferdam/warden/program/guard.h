@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+//
+// Landlock and seccomp for one command: they protect the processes that watch it, which may have the same user id.
+#pragma once
+
+#include "system.h"
+
+// ---- Landlock -------------------------------------------------------------------------------------------------------
+
+inline constexpr long nr_landlock_create_ruleset = 444, nr_landlock_add_rule = 445, nr_landlock_restrict_self = 446;
+
+/// Returns the kernel's Landlock ABI, or a number below 1 without Landlock.
+inline long landlock_abi() { return kernel(nr_landlock_create_ruleset, 0, 0, 1); }  // LANDLOCK_CREATE_RULESET_VERSION
+
+/// Refuses signals to processes outside, connections to their abstract sockets, and tracing them. Landlock ABI 6.
+inline long enter_scope() {
+  struct {
+    u64 files, network, scoped;
+  } const rules{0, 0, 3};  // LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | LANDLOCK_SCOPE_SIGNAL
+  const long ruleset = kernel(nr_landlock_create_ruleset, address(&rules), sizeof rules, 0);
+  if (ruleset < 0) return ruleset;
+  return kernel(nr_landlock_restrict_self, ruleset, 0);  // exec closes the descriptor
+}
+
+/// Refuses tracing of processes outside: every Landlock domain does. Landlock ABI 2.
+///
+/// A ruleset has to handle at least one right, and one that handles a right of files forbids moving files between
+/// directories unless it grants REFER. So the ruleset handles REFER and one other right, and grants both everywhere.
+inline long enter_domain() {
+  constexpr u64 make_block = u64{1} << 11, refer = u64{1} << 13;
+  const u64 handled = make_block | refer;
+  const long ruleset = kernel(nr_landlock_create_ruleset, address(&handled), sizeof handled, 0);
+  if (ruleset < 0) return ruleset;
+  const int root = open_at(at_fdcwd, "/", o_path | o_directory);
+  if (root < 0) return root;
+  struct __attribute__((packed)) {
+    u64 granted;
+    i32 beneath;
+  } const rule{handled, root};
+  const long result = kernel(nr_landlock_add_rule, ruleset, 1, address(&rule), 0);  // LANDLOCK_RULE_PATH_BENEATH
+  if (result < 0) return result;
+  return kernel(nr_landlock_restrict_self, ruleset, 0);
+}
+
+// ---- seccomp --------------------------------------------------------------------------------------------------------
+
+/// One instruction of the filter (struct sock_filter).
+struct filter_step {
+  u16 code = 0;
+  u8 if_equal = 0;
+  u8 if_not = 0;
+  u32 value = 0;
+};
+
+/// The system calls of one ABI that the filter checks. An unused slot repeats another call.
+struct filtered_calls {
+  u32 abi;         ///< AUDIT_ARCH_*
+  u32 mask;        ///< applied to the call's number
+  u32 set_limits;  ///< prlimit64
+  u32 tracing[8];  ///< ptrace, process_vm_readv, process_vm_writev, kcmp, pidfd_getfd
+};
+
+#if defined(__x86_64__)
+// x32 shares the ABI's number, and its calls have bit 30. Before Linux 5.4 some numbers worked with and without the
+// bit, so both tables of numbers are refused with and without it.
+inline constexpr filtered_calls filtered[2] = {
+    {0xc000003e, ~0x40000000U, 302, {101, 310, 311, 312, 438, 521, 539, 540}},  // x86-64 and x32
+    {0x40000003, ~0U, 340, {26, 347, 348, 349, 438, 438, 438, 438}},            // i386
+};
+#else
+inline constexpr filtered_calls filtered[2] = {
+    {0xc00000b7, ~0U, 261, {117, 270, 271, 272, 438, 438, 438, 438}},  // aarch64
+    {0x40000028, ~0U, 369, {26, 376, 377, 378, 438, 438, 438, 438}},   // 32-bit programs
+};
+#endif
+
+/// The filter. Changing a limit of another process fails with EPERM, and so does tracing if `on_tracing` refuses it.
+/// The kernel compares process numbers as int, so only the low 32 bits count; of a pointer all 64 count. Only 0 can be
+/// recognized as the process itself; its own number is refused too. All ABIs of these machines are listed; a call of
+/// any other ABI ends the process.
+struct filter_text {
+  filter_step steps[40];
+  u16 size;
+  u16 on_tracing;
+
+  static constexpr u32 allow = 0x7fff0000, refuse = 0x00050000 | EPERM, kill = 0x80000000;
+
+  constexpr filter_text() : steps{}, size(0), on_tracing(0) {
+    constexpr u16 load = 0x20, equal = 0x15, mask = 0x54, answer = 0x06;
+    // Targets beyond the current block, resolved at the end.
+    constexpr u8 to_limits = 250, to_tracing = 251, to_allow = 252, to_refuse = 253, to_kill = 254, to_next_abi = 255;
+    u16 abi_at[2] = {};
+    add(load, 4);  // seccomp_data::arch
+    for (int i = 0; i < 2; ++i) {
+      const filtered_calls& calls = filtered[i];
+      abi_at[i] = size;
+      add(equal, calls.abi, 0, i == 0 ? to_next_abi : to_kill);
+      add(load, 0);  // seccomp_data::nr
+      add(mask, calls.mask);
+      add(equal, calls.set_limits, to_limits, 0);
+      for (int k = 0; k < 8; ++k) {
+        bool repeated = false;
+        for (int j = 0; j < k; ++j) repeated = repeated || calls.tracing[j] == calls.tracing[k];
+        if (!repeated) add(equal, calls.tracing[k], to_tracing, 0);
+      }
+      add(answer, allow);
+    }
+    const u16 limits_at = size;
+    add(load, 16);  // the first argument: the process whose limits change
+    add(equal, 0, to_allow, 0);
+    add(load, 32);  // the third argument: the new limits, or null
+    add(equal, 0, 0, to_refuse);
+    add(load, 36);
+    add(equal, 0, to_allow, to_refuse);
+    const u16 refuse_at = size;
+    add(answer, refuse);
+    on_tracing = size;
+    add(answer, refuse);
+    const u16 allow_at = size;
+    add(answer, allow);
+    const u16 kill_at = size;
+    add(answer, kill);
+    for (u16 i = 0; i < size; ++i) {
+      for (u8* target : {&steps[i].if_equal, &steps[i].if_not}) {
+        u16 at = 0;
+        switch (*target) {
+          case to_limits: at = limits_at; break;
+          case to_tracing: at = on_tracing; break;
+          case to_allow: at = allow_at; break;
+          case to_refuse: at = refuse_at; break;
+          case to_kill: at = kill_at; break;
+          case to_next_abi: at = abi_at[1]; break;
+          default: continue;
+        }
+        *target = static_cast<u8>(at - i - 1);
+      }
+    }
+  }
+
+ private:
+  constexpr void add(u16 code, u32 value, u8 if_equal = 0, u8 if_not = 0) {
+    steps[size++] = filter_step{code, if_equal, if_not, value};
+  }
+};
+inline constexpr filter_text filter{};
+
+/// Returns true if the kernel accepts filters (CONFIG_SECCOMP_FILTER).
+inline bool takes_filters() { return kernel(__NR_prctl, 22, 2, 0, 0, 0) == -EFAULT; }  // PR_SET_SECCOMP, a null program
+
+/// Sets the filter permanently for the calling process and all its descendants. Needs no_new_privs.
+inline long enter_filter(bool refuses_tracing) {
+  filter_step steps[sizeof filter.steps / sizeof *filter.steps];
+  memcpy(steps, filter.steps, sizeof steps);
+  if (!refuses_tracing) steps[filter.on_tracing].value = filter_text::allow;
+  struct {
+    u16 size;
+    const filter_step* steps;
+  } const program{filter.size, steps};
+  // Without SECCOMP_FILTER_FLAG_SPEC_ALLOW (Linux 4.17), kernels before 5.16 slow every program under a filter.
+  long result = kernel(__NR_seccomp, 1, 4, address(&program));  // SECCOMP_SET_MODE_FILTER
+  if (result == -EINVAL) result = kernel(__NR_seccomp, 1, 0, address(&program));
+  if (result == -ENOSYS) result = kernel(__NR_prctl, 22, 2, address(&program), 0, 0);
+  return result;
+}

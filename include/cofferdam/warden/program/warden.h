@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+//
+// The one process that waits in one place: its tables, its state and the names of what it does. The bodies stand in
+// frames.h, commands.h, keepers.h, clock.h, worker.h and warden.cpp, which are one translation unit.
+#pragma once
+
+#include <cofferdam/warden/wire.hpp>
+
+#include "files.h"
+#include "guard.h"
+#include "processes.h"
+#include "supervisor.h"
+#include "system.h"
+
+using wire::frame_type;
+
+namespace {
+
+constexpr u32 most_jobs = 2048;
+constexpr u32 most_idle = 8;
+constexpr u64 never = ~u64{0};
+
+/// A supervisor process.
+struct keeper {
+  u32 pid = 0;  ///< 0: the slot is free
+  int orders = -1;
+  i32 job = -1;            ///< its index; -1: idle
+  u8 stopped = 0;          ///< number of times that it was stopped
+  bool dying = false;      ///< it was ordered to exit
+  bool unfit = false;      ///< it could not start a command
+  bool condemned = false;  ///< it has been killed, and what it watches is killed by us, whether or not it is dead yet
+};
+
+/// One output of a job, if it passes through the warden.
+struct outlet {
+  int fd = -1;
+  u64 credit = 0;
+  u64 cap = 0;      ///< bytes that may still be sent
+  u64 dropped = 0;  ///< bytes beyond
+  u32 last = 0;     ///< number of reads that may still happen before the end of the command is reported
+  bool armed = false;
+};
+
+struct job {
+  bool used = false;
+  u32 id = 0;
+  i32 keeper = -1;
+  u32 flags = 0;
+  outlet out;
+  outlet err;
+  int in = -1;
+  bool in_armed = false;
+  bool in_ends = false;
+  bool in_closed = false;
+  bool in_line = false;   ///< the last byte written ended no line
+  u8* in_data = nullptr;  ///< wire::input_window bytes
+  u32 in_begin = 0;
+  u32 in_size = 0;
+  u32 in_returned = 0;  ///< consumed, and not yet given back as credit
+  u64 begin = 0;
+  u64 deadline = never;   ///< the command's time limit
+  u64 kill_at = never;    ///< SIGKILL is due
+  u64 answer_by = never;  ///< its supervisor has to have confirmed by then that it kills, or else that nothing is left
+  u32 grace_ms = 0;
+  u32 linger_ms = 0;
+  wire::exit_reason reason = wire::exit_reason::none;
+  bool exited = false;   ///< `exited` has been sent, or is about to be
+  bool tells = false;    ///< `exited` waits for what stands in the pipes
+  bool emptied = false;  ///< nothing of it is left but what stands in the pipes
+  bool kills = false;    ///< its supervisor has confirmed that it kills
+  bool lost = false;     ///< its supervisor is gone, and what it had started is ours now
+  report exit = {};
+};
+
+// The large tables. All zero at first, so that they take no room in the image and no memory until they are used; a zero
+// job or keeper is a free one.
+alignas(job) constinit u8 job_bytes[most_jobs * sizeof(job)] = {};
+alignas(keeper) constinit u8 keeper_bytes[(most_jobs + most_idle) * sizeof(keeper)] = {};
+alignas(8) constinit u8 from_worker_data[wire::header_size + wire::longest_payload] = {};
+alignas(8) constinit u8 to_worker_data[wire::file_window + 64 * 1024] = {};
+alignas(8) constinit u8 out_data[1024 * 1024] = {};
+alignas(8) constinit u8 in_data[wire::header_size + wire::longest_spawn] = {};
+
+class warden {
+ public:
+  [[noreturn]] void serve(bool on_socket);
+
+ private:
+  [[noreturn]] void loop();
+
+  // The source of an epoll event; the index of a job or keeper is in the lower bits.
+  enum class source : u32 { transport = 1, signals, keeper, out, err, in, worker };
+
+  // ---- epoll ----
+  struct __attribute__((packed)) event_x86 {
+    u32 events;
+    u64 data;
+  };
+  struct event_other {
+    u32 events;
+    u64 data;
+  };
+#if defined(__x86_64__)
+  using event = event_x86;
+#else
+  using event = event_other;
+#endif
+  static constexpr u32 in_event = 1, out_event = 4, one_shot = 1U << 30;
+
+  void watch(int operation, int fd, u32 events, source what, u32 index) {
+    event wanted{events, static_cast<u64>(what) << 32 | index};
+    kernel(__NR_epoll_ctl, poller_, operation, fd, address(&wanted));
+  }
+  void add(int fd, u32 events, source what, u32 index) { watch(1, fd, events, what, index); }
+  void rearm(int fd, u32 events, source what, u32 index) { watch(3, fd, events, what, index); }
+  // A forked supervisor shares what a closed descriptor stood for until it has closed its own: so it is taken out by
+  // hand.
+  void drop(int& fd) {
+    if (fd < 0) return;
+    watch(2, fd, 0, source::transport, 0);
+    close_fd(fd);
+  }
+
+  // ---- frames to the host ----
+  size_t out_free() const { return sizeof out_data - (out_end_ - out_begin_); }
+  u8* frame(frame_type type, u32 id, size_t size) {
+    if (sizeof out_data - out_end_ < wire::header_size + size) {
+      memmove(out_data, out_data + out_begin_, out_end_ - out_begin_);
+      out_end_ -= out_begin_;
+      out_begin_ = 0;
+    }
+    u8* to = out_data + out_end_;
+    to = writer(to).put(static_cast<u32>(size)).put(static_cast<u8>(type)).put(id).end();
+    out_end_ += wire::header_size + size;
+    return to;
+  }
+  void flush();
+  [[noreturn]] void give_up(wire::fault what, u8 type);
+
+  // ---- frames from the host ----
+  void receive();
+  void take_frames();
+  void take_frame(frame_type type, u32 id, const u8* payload, size_t size);
+  void configure(const u8* payload, size_t size);
+  void spawn(u32 id, const u8* payload, size_t size);
+  void hand_over(job& one, const u8* payload, size_t size, const int* standard, int directory);
+  void fail(u32 id, wire::fail_stage stage, long result);
+  void take_input(job& one, const u8* payload, size_t size);
+  void end_input(job& one);
+  bool start_worker();
+  void relay_to_worker(frame_type type, u32 id, const u8* payload, size_t size);
+  void feed_worker();
+  void arm_worker();
+  void drain_worker();
+
+  // ---- jobs ----
+  job* find(u32 id) {
+    for (u32 i = 0; i < jobs_end_; ++i)
+      if (jobs_[i].used && jobs_[i].id == id) return &jobs_[i];
+    return nullptr;
+  }
+  u32 index_of(const job& one) const { return static_cast<u32>(&one - jobs_); }
+  bool make_pipes(job& one, int* standard, const spawn_head& head);
+  void arm_outlet(job& one, outlet& from, source what);
+  void pump(job& one, outlet& from, source what);
+  void feed(job& one);
+  void close_input(job& one);
+  void begin_end(job& one, wire::exit_reason reason, u32 grace_ms);
+  void order_kill(job& one);
+  void order_signal(const job& one, u8 scope, u8 number);
+  void pump_last(job& one, outlet& from, source what);
+  void take_exit(job& one, const report& what);
+  [[gnu::noinline]] void tell_exit(job& one);
+  void tell_exits();
+  void conclude(job& one);
+
+  // ---- supervisors ----
+  long fork_keeper();
+  void open_own_score();
+  long raise_own_score(char* before);
+  void become_child(int end, int root = -1);
+  keeper* start_keeper();
+  keeper* idle_keeper();
+  void take_reports(keeper& one);
+  void take_report(keeper& one, const report& what);
+  void set_idle(keeper& one);
+  void retire(keeper& one);
+  void lose(keeper& one);
+  void condemn(keeper& one);
+  void take_over(job& one);
+  void take_signals();
+  void expect_orphans();
+  void sweep_orphans();
+  static bool is_kept(u32 pid);
+
+  // ---- time ----
+  void note_turn();
+  void give_turn(u32 pid);
+  u64 next_time();
+  void pass_time();
+  void kill_everything(bool by_lease);
+  void find_oom_counter();
+  u32 oom_kills();
+
+  static warden* self_;
+
+  job* const jobs_ = reinterpret_cast<job*>(job_bytes);
+  keeper* const keepers_ = reinterpret_cast<keeper*>(keeper_bytes);
+  int in_ = -1;
+  int out_ = -1;
+  bool is_socket_ = false;
+  bool out_waits_ = false;
+  bool input_paused_ = false;
+  bool closing_ = false;  ///< the stream has ended: everything goes
+  int poller_ = -1;
+  int signals_ = -1;
+  int nothing_ = -1;
+  int oom_fd_ = -1;
+  int score_fd_ = -1;  ///< our own oom_score_adj, which an undumpable process cannot open
+  u32 oom_seen_ = 0;
+  u32 machine_limit_ = most_jobs;
+  bool configured_ = false;
+  u32 configured_flags_ = 0;
+  u32 files_uid_ = wire::keep_id;
+  u32 files_gid_ = wire::keep_id;
+  int root_ = -EINVAL;
+  bool tells_orphans_ = true;
+  u8 empty_looks_ = 0;
+  u64 lease_us_ = 0;
+  u64 lease_end_ = never;
+  u64 orphans_at_ = never;
+  u64 orphans_since_ = 0;
+  u64 processors_[16] = {};  ///< those that we may run on
+  long processors_size_ = 0;
+  long policy_ = 0;
+  long nice_ = 0;
+  limit_values files_before_{};
+  u32 jobs_end_ = 0;
+  u32 keepers_end_ = 0;
+  u32 idle_count_ = 0;
+  u32 busy_count_ = 0;
+
+  u32 worker_pid_ = 0;
+  u32 worker_stopped_ = 0;
+  int worker_ = -1;
+  bool worker_armed_ = false;
+  u32 asked_ = 0;  ///< requests that the worker has not answered
+  size_t to_worker_begin_ = 0;
+  size_t to_worker_end_ = 0;
+  size_t from_worker_size_ = 0;
+
+  int queued_[32] = {};
+  u32 queued_count_ = 0;
+
+  size_t in_size_ = 0;
+  size_t out_begin_ = 0;
+  size_t out_end_ = 0;
+  // Room in out_data for what must never wait (how commands ended), and for what answers the host directly.
+  static constexpr size_t room_for_ends = 320 * 1024;
+  static constexpr u64 kill_time_us = 2'000'000;  // for a supervisor to end everything, before we do
+  static constexpr u32 most_last = 256;           // reads of 64 KiB: later output must not delay the end
+  static constexpr size_t room_for_answers = 400 * 1024;
+};
+
+warden* warden::self_ = nullptr;
+
+}  // namespace

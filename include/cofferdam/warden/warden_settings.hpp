@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/os/command_keeper.hpp>
+#include <cofferdam/warden/protocol.hpp>
+#include <cofferdam/warden/tracing_policy.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// The settings that a session sends to its warden.
+class warden_settings {
+ public:
+  command_settings commands;
+  /// The maximum wait for the greeting.
+  std::chrono::milliseconds greeting_timeout{std::chrono::seconds(5)};
+  /// The directory beneath which file operations stay, as the warden sees it; empty: no file operations.
+  std::string root;
+  /// The newest Landlock ABI to use, if the kernel has it. From 6 on (Linux 6.12), guests can signal and trace only
+  /// their own descendants. From 2 on (Linux 5.19), they can trace only their own descendants, and cannot mount. Below
+  /// 2, and with 0, Landlock is not used.
+  std::uint32_t landlock = std::numeric_limits<std::uint32_t>::max();
+  /// Prevents guests from changing the limits of other processes, including the warden and the host, if the kernel can
+  /// (seccomp). Only tests switch it off.
+  bool system_call_filter = true;
+  /// The permission to trace processes if no Landlock domain keeps a guest from tracing the warden and the host.
+  tracing_policy tracing = tracing_policy::contained;
+  /// The resource limits of each process of a command; at most 16. If one cannot be set, the command is not started.
+  std::vector<wire::resource_limit> limits;
+  /// The user and group of commands and file operations; `wire::keep_id`: those of the warden.
+  std::uint32_t uid = wire::keep_id;
+  std::uint32_t gid = wire::keep_id;
+  /// The maximum time without a sign of life from the host, after which the warden ends everything. Zero: no maximum.
+  std::chrono::milliseconds lease{0};
+  /// The interval between pings of the warden while commands or requests are under way. If there is no answer by the
+  /// next ping, `silent` is called: the warden may be stopped, or its machine too busy. Zero: no pings.
+  std::chrono::milliseconds heartbeat{0};
+  /// The warden's place for error messages: `the container x`. Empty if the stream's own errors name it.
+  std::string place;
+  /// Called on the session's executor. It may call `warden_session::lose` to give the warden up; otherwise pings
+  /// continue.
+  std::function<void()> silent;
+  /// The time after a command's limit, grace period and linger time by which the warden must have reported the end.
+  /// After it, the host requests the end and rouses the warden, for the grace period and
+  /// `running_command::end_patience` (three times as long if the warden was never seen stopped). If that does not help,
+  /// `end_all` is called and the session is lost; without `end_all` the command fails with error{errc::provider_lost}.
+  /// Zero: no limit.
+  std::chrono::milliseconds lateness{std::chrono::seconds(2)};
+  /// Continues a warden that was stopped by a signal, and returns true if it was stopped. Called on the session's
+  /// executor.
+  std::function<bool()> rouse;
+  /// Kills everything that the warden has started, and the warden. Called on the session's executor.
+  std::function<void()> end_all;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI

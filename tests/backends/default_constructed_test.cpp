@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/backends/docker.hpp>
+#include <cofferdam/backends/e2b.hpp>
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/borrowed_environment.hpp>
+#include <cofferdam/middleware/allow_commands.hpp>
+#include <cofferdam/middleware/limit_output.hpp>
+#include <cofferdam/middleware/timeout.hpp>
+#include <cofferdam/middleware/trace.hpp>
+#include <cofferdam/middleware/upload_files.hpp>
+#include <cofferdam/middleware/variables.hpp>
+
+#include "support/fake_environment.hpp"
+#include "support/run.hpp"
+
+#include <asio/co_spawn.hpp>
+#include <asio/experimental/parallel_group.hpp>
+#include <asio/io_context.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+#include <asio/use_future.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <concepts>
+#include <exception>
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+// Environments are made before they are open: asio hands them over by completion tokens that default-construct them.
+
+namespace default_constructed_tests {
+
+using namespace cofferdam;
+using namespace std::chrono_literals;
+using cofferdam_test::plain_fake;
+using cofferdam_test::run;
+
+static_assert(std::default_initializable<docker::environment> && std::default_initializable<e2b::environment>);
+static_assert(std::default_initializable<timeout_layer<docker::environment>>);
+static_assert(!std::default_initializable<plain_fake>, "the near miss: a layer has one only if what it wraps has");
+static_assert(!std::default_initializable<timeout_layer<plain_fake>>);
+static_assert(!std::default_initializable<allow_commands_layer<timeout_layer<plain_fake>>>);
+
+/// Every operation of an environment that is not open throws environment_closed, with a sentence.
+template <class E>
+void expect_closed(const std::string& name) {
+  const auto refuses = [&](const char* operation, auto call) {
+    run([&]() -> awaitable<void> {
+      E closed;
+      bool thrown = false;
+      try {
+        co_await call(closed);
+      } catch (const error& failure) {
+        thrown = true;
+        EXPECT_EQ(failure.code(), errc::environment_closed) << name << ": " << operation;
+        EXPECT_NE(std::string(failure.what()).find("there is no"), std::string::npos) << failure.what();
+      }
+      EXPECT_TRUE(thrown) << name << ": " << operation;
+    });
+  };
+  refuses("run_command", [](E& e) { return e.run_command(shell("true")); });
+  refuses("start", [](E& e) { return e.start(shell("true")); });
+  refuses("read_file", [](E& e) { return e.read_file("a", 1); });
+  refuses("write_file", [](E& e) { return e.write_file("a", bytes_view()); });
+  refuses("stat", [](E& e) { return e.files().stat("a"); });
+  refuses("list", [](E& e) { return e.files().list("."); });
+  refuses("make_directory", [](E& e) { return e.files().make_directory("a"); });
+  refuses("remove", [](E& e) { return e.files().remove("a"); });
+  refuses("rename", [](E& e) { return e.files().rename("a", "b"); });
+  refuses("get_files", [](E& e) { return e.files().get_files(std::vector<file_request>()); });
+  refuses("close", [](E& e) { return e.close(); });
+  E first;
+  E second = std::move(first);
+  first = std::move(second);
+}
+
+TEST(DefaultConstructed, an_environment_that_is_not_open_refuses_every_operation) {
+  expect_closed<local_environment>("local");
+  expect_closed<docker::environment>("docker");
+  expect_closed<e2b::environment>("e2b");
+  expect_closed<any_environment>("any_environment");
+  expect_closed<borrowed_environment<local_environment>>("borrowed");
+}
+
+TEST(DefaultConstructed, a_layer_around_nothing_refuses_every_operation) {
+  expect_closed<timeout_layer<local_environment>>("timeout");
+  expect_closed<limit_output_layer<local_environment>>("limit_output");
+  expect_closed<variables_layer<local_environment>>("variables");
+  expect_closed<trace_layer<local_environment>>("trace");
+  expect_closed<upload_files_layer<local_environment>>("upload_files");
+  expect_closed<allow_commands_layer<timeout_layer<any_environment>>>("allow_commands");
+}
+
+/// Can be used as soon as it exists: nothing of its own refuses.
+class always_open {
+ public:
+  awaitable<command_result> run_command(command) { co_return command_result::exited(0); }
+  awaitable<bytes> read_file(std::string, std::size_t) { co_return bytes(); }
+  awaitable<void> write_file(std::string, bytes_view) { co_return; }
+  awaitable<void> close() { co_return; }
+};
+
+TEST(DefaultConstructed, an_allowlist_without_patterns_of_its_own_lets_nothing_through) {
+  run([]() -> awaitable<void> {
+    allow_commands_layer<always_open> closed;
+    try {
+      command_result result = co_await closed.run_command(shell("rm -rf /"));
+      ADD_FAILURE() << "it ran: " << result.exit_code();
+    } catch (const error& failure) {
+      EXPECT_EQ(failure.code(), errc::environment_closed);
+    }
+  });
+}
+
+/// The future's value. An open environment keeps its context busy, so the context runs only until the future is ready.
+template <class T>
+T finish(asio::io_context& context, std::future<T> future) {
+  // Asio sets a future on a thread of its own, so no handler of this context may follow.
+  while (future.wait_for(0s) != std::future_status::ready) {
+    context.restart();
+    context.run_one_for(10ms);
+  }
+  return future.get();
+}
+
+TEST(DefaultConstructed, an_environment_is_opened_through_a_future) {
+  const cofferdam_test::watchdog limit(60s);
+  asio::io_context context;
+  const auto spawn = [&](auto work) { return asio::co_spawn(context, std::move(work), asio::use_future); };
+  const auto recipe = local().without_warning() | timeout(5s) | allow_commands("echo .*");
+  local_environment plain = finish(context, spawn(local().without_warning().open()));
+  auto layered = finish(context, spawn(recipe.open()));
+  const command_result allowed = finish(context, spawn(layered.run_command(shell("echo hi"))));
+  const command_result refused = finish(context, spawn(layered.run_command(shell("id"))));
+  EXPECT_EQ(allowed.out().text(), "hi\n");
+  EXPECT_EQ(refused.kind(), error_kind::command_not_allowed);
+  finish(context, spawn(plain.close()));
+  finish(context, spawn(layered.close()));
+}
+
+TEST(DefaultConstructed, environments_are_opened_side_by_side_in_a_parallel_group) {
+  run([]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    const local recipe = local().without_warning();
+    auto group = asio::experimental::make_parallel_group(asio::co_spawn(executor, recipe.open(), detail::deferred),
+                                                         asio::co_spawn(executor, recipe.open(), detail::deferred));
+    auto opened = co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+    auto& [order, first_failure, first, second_failure, second] = opened;
+    EXPECT_EQ(order.size(), 2u);
+    EXPECT_FALSE(first_failure);
+    EXPECT_FALSE(second_failure);
+    EXPECT_NE(first.workspace(), second.workspace());
+    co_await first.close();
+    co_await second.close();
+  });
+}
+
+}  // namespace default_constructed_tests

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// Commands in sandboxes behind a real reverse proxy, Go's own, as E2B's edge has one.
+
+#include <cofferdam/backends/e2b.hpp>
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/net/http_client.hpp>
+#include <cofferdam/net/transport.hpp>
+#include <cofferdam/serve/e2b_gateway.hpp>
+
+#include "net/http_server_support.hpp"
+#include "support/gateway_thread.hpp"
+#include "support/require.hpp"
+#include "support/run.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <asio/co_spawn.hpp>
+#include <asio/this_coro.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace go_proxy_tests {
+
+using namespace cofferdam;
+using namespace std::chrono_literals;
+using cofferdam_test::gateway_thread;
+
+const std::string key = "e2b_0123456789";
+constexpr int workers = 24;
+
+bool has_go() { return std::system("go version >/dev/null 2>&1") == 0; }
+
+/// Go's reverse proxy before one URL, built from go_proxy/main.go.
+class go_proxy {
+ public:
+  /// \param pause  as go_proxy/main.go has it; empty: none.
+  explicit go_proxy(const std::string& target, const std::string& pause = "") {
+    const std::string program = folder_.path().string() + "/go_proxy";
+    const std::string build =
+        "export GOCACHE=\"${GOCACHE:-${HOME:-/tmp}/.cache/go-build}\" GO111MODULE=off GOTOOLCHAIN=local; "
+        "go build -o '" +
+        program + "' '" COFFERDAM_SOURCE_DIR "/tests/backends/e2b/go_proxy/main.go'";
+    if (std::system(build.c_str()) != 0) throw std::runtime_error("go build failed");
+    int to_it[2];
+    int from_it[2];
+    if (::pipe2(to_it, O_CLOEXEC) != 0 || ::pipe2(from_it, O_CLOEXEC) != 0) throw std::runtime_error("pipe2 failed");
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_adddup2(&actions, to_it[0], 0);
+    ::posix_spawn_file_actions_adddup2(&actions, from_it[1], 1);
+    std::string name = program;
+    std::string url = target;
+    std::string late = pause;
+    char* const words[] = {name.data(), url.data(), pause.empty() ? nullptr : late.data(), nullptr};
+    const int failure = ::posix_spawn(&pid_, program.c_str(), &actions, nullptr, words, environ);
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::close(to_it[0]);
+    ::close(from_it[1]);
+    input_ = to_it[1];
+    if (failure != 0) throw std::runtime_error("posix_spawn failed");
+    std::string text;
+    char c = 0;
+    while (::read(from_it[0], &c, 1) == 1 && c != '\n') text += c;
+    ::close(from_it[0]);
+    port_ = static_cast<std::uint16_t>(std::stoi(text));
+  }
+  go_proxy(const go_proxy&) = delete;
+  go_proxy& operator=(const go_proxy&) = delete;
+  ~go_proxy() {
+    ::close(input_);  // its standard input ends, and so does it
+    ::waitpid(pid_, nullptr, 0);
+  }
+
+  std::uint16_t port() const { return port_; }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+
+ private:
+  cofferdam_test::temporary_folder folder_;
+  pid_t pid_ = 0;
+  int input_ = -1;
+  std::uint16_t port_ = 0;
+};
+
+/// Runs `work(i)` for i of 0 to `count`, many at a time, and waits for all of them.
+awaitable<void> all_of(int count, std::function<awaitable<void>(int)> work) {
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  int next = 0;
+  int done = 0;
+  const auto worker = [&]() -> awaitable<void> {
+    while (next < count) {
+      const int mine = next++;
+      co_await work(mine);
+    }
+  };
+  std::exception_ptr broke;
+  for (int i = 0; i < workers; ++i)
+    asio::co_spawn(executor, worker, [&](std::exception_ptr failure) {
+      if (failure) broke = failure;
+      ++done;
+    });
+  while (done < workers) co_await cofferdam_test::pause(5ms);
+  if (broke) std::rethrow_exception(broke);
+}
+
+/// Returns how many of `count` commands were lost on their way.
+awaitable<int> lost_of(e2b::environment& env, int count) {
+  int lost = 0;
+  const auto one = [&](int i) -> awaitable<void> {
+    const std::string word = "word-" + std::to_string(i);
+    try {
+      command_result result = co_await env.run_command(argv("echo", word));
+      if (result.out().text() != word + "\n") ++lost;
+    } catch (const error& failure) {
+      if (lost++ == 0) std::printf("first lost: %s\n", failure.what());
+    }
+  };
+  co_await all_of(count, one);
+  co_return lost;
+}
+
+/// The same, in a sandbox of its own.
+int lost_through(const std::string& url, int count) {
+  int lost = 0;
+  const auto work = [&]() -> awaitable<void> {
+    e2b::provider recipe =
+        e2b::from_template("base").variables_from(e2b::surroundings()).api_key(key).api_url(url).sandbox_url(url);
+    e2b::environment env = co_await recipe.open();
+    lost = co_await lost_of(env, count);
+    co_await env.close();
+  };
+  cofferdam_test::run(work, 400s);
+  return lost;
+}
+
+TEST(E2bGoProxy, none_of_two_thousand_commands_is_lost_behind_gos_reverse_proxy) {
+  COFFERDAM_NEEDS("go", has_go(), "that E2B's commands survive Go's reverse proxy");
+  gateway_thread gateway(local().without_warning(), e2b_gateway::options().api_key(key));
+  const go_proxy proxy(gateway.url());
+  EXPECT_EQ(lost_through(proxy.url(), 2000), 0);
+}
+
+TEST(E2bGoProxy, none_is_lost_either_where_the_proxy_sees_the_end_of_each_request_late) {
+  COFFERDAM_NEEDS("go", has_go(), "that E2B's commands survive Go's reverse proxy on a busy machine");
+  gateway_thread gateway(local().without_warning(), e2b_gateway::options().api_key(key));
+  const go_proxy proxy(gateway.url(), "30ms");
+  EXPECT_EQ(lost_through(proxy.url(), 100), 0);
+}
+
+/// Returns how many of `count` answers, each begun as soon as the request has arrived, are incomplete.
+awaitable<int> cut_of(http_client& client, int count, bool in_chunks) {
+  int cut = 0;
+  // Longer than what the proxy collects before it sends.
+  const std::string text(6000, 'x');
+  const auto one = [&](int) -> awaitable<void> {
+    http_body body{std::string_view(text)};
+    if (in_chunks) body = std::move(body).in_chunks();
+    http_request what("POST", "/");
+    what.body(std::move(body));
+    try {
+      const http_response answer = co_await client.request(std::move(what));
+      if (answer.text() != "begun, and over") ++cut;
+    } catch (const error&) {
+      ++cut;
+    }
+  };
+  co_await all_of(count, one);
+  co_return cut;
+}
+
+// The control: what this proxy does to a stream whose request has a Content-Length.
+TEST(E2bGoProxy, a_stream_is_cut_where_its_request_has_a_content_length_and_whole_where_it_came_in_chunks) {
+  COFFERDAM_NEEDS("go", has_go(), "that Go's reverse proxy cuts answers to requests with a Content-Length");
+  cofferdam_test::site upstream;
+  const cofferdam_test::site::handler streams = [](http_call& call) -> awaitable<void> {
+    const bytes content = co_await call.read_all();
+    co_await call.begin(http_reply(200));
+    co_await call.write("begun");
+    co_await cofferdam_test::pause(100ms);
+    co_await call.write(", and over");
+  };
+  const std::function<awaitable<void>(http_server&)> work = [&](http_server&) -> awaitable<void> {
+    const go_proxy proxy("http://127.0.0.1:" + std::to_string(upstream.port), "30ms");
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    http_client client(executor, tcp_connector("127.0.0.1", proxy.port()));
+    const int with_length = co_await cut_of(client, 100, false);
+    EXPECT_GT(with_length, 0);
+    const int in_chunks = co_await cut_of(client, 100, true);
+    EXPECT_EQ(in_chunks, 0);
+    co_await client.close();
+  };
+  cofferdam_test::run(upstream.open(streams, http_server_settings(), work), 400s);
+}
+
+}  // namespace go_proxy_tests

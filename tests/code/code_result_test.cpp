@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// Members of a temporary result return values, and setters of a temporary host function return a value.
+
+#include <cofferdam/code/code_result.hpp>
+#include <cofferdam/code/host_function.hpp>
+#include <cofferdam/tools/tool.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <gtest/gtest.h>
+
+#include <concepts>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace code_result_tests {
+
+namespace {
+
+using namespace cofferdam;
+
+static_assert(std::same_as<decltype(std::declval<code_result>().out()), captured>);
+static_assert(std::same_as<decltype(std::declval<code_result>().value()), std::optional<boost::json::value>>);
+static_assert(std::same_as<decltype(std::declval<code_result>().failure()), std::optional<code_error>>);
+static_assert(std::same_as<decltype(std::declval<code_result>().files()), std::vector<generated_file>>);
+static_assert(std::same_as<decltype(std::declval<code_result>().walls()), protections>);
+static_assert(std::same_as<decltype(std::declval<code_error>().traceback()), std::string>);
+static_assert(
+    std::same_as<decltype(std::declval<const code_result&>().value()), const std::optional<boost::json::value>&>);
+static_assert(std::same_as<decltype(std::declval<tools::tool_result>().text()), std::string>);
+static_assert(std::same_as<decltype(std::declval<const tools::tool_result&>().text()), const std::string&>);
+
+TEST(CodeResult, a_loop_over_the_files_of_a_temporary_sees_them) {
+  const std::string name(100, 'n');
+  const auto made = [&] {
+    code_result result;
+    result.files({generated_file(name, 3, true)}, true).value(boost::json::value(12.0), true, std::string(100, 'v'));
+    return result;
+  };
+  std::string seen;
+  for (const generated_file& file : made().files()) seen += file.path();
+  EXPECT_EQ(seen, name);
+  const std::string& text = made().value_text();
+  EXPECT_EQ(text, std::string(100, 'v'));
+  const auto& value = made().value();
+  EXPECT_EQ(value->as_double(), 12.0);
+}
+
+awaitable<boost::json::value> answer(boost::json::object) { co_return boost::json::value(42); }
+
+// `auto& one = host_function(…).doc(…)` would refer to what is gone.
+TEST(HostFunction, a_setter_of_a_temporary_yields_a_value) {
+  static_assert(std::same_as<decltype(std::declval<host_function>().doc("")), host_function>);
+  static_assert(std::same_as<decltype(std::declval<host_function>().parameter("a", "int")), host_function>);
+  static_assert(std::same_as<decltype(std::declval<host_function>().parameter("a", "int", 5)), host_function>);
+  static_assert(std::same_as<decltype(std::declval<host_function&>().doc("")), host_function&>);
+  const auto& kept = host_function("f", &answer).parameter("a", "int").parameter("b", "int", 5).doc("Answers.");
+  EXPECT_EQ(kept.name(), "f");
+  EXPECT_EQ(kept.doc(), "Answers.");
+  EXPECT_EQ(kept.parameters().size(), 2U);
+  host_function named("g", &answer);
+  named.doc("x").parameter("a", "");
+  EXPECT_EQ(named.doc(), "x");
+  EXPECT_EQ(named.parameters().size(), 1U);
+}
+
+}  // namespace
+
+}  // namespace code_result_tests

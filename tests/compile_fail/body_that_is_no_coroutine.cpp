@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// A body that returns nothing that can be awaited, and one without a parameter: the same sentence.
+// expect: cofferdam: .*takes a reference to the environment or runner and names its return type
+
+#include <cofferdam/core/with.hpp>
+
+#include "minimal_provider.hpp"
+
+cofferdam::awaitable<void> work() {
+#ifdef FIXED
+  co_await cofferdam::with(minimal::provider(), [](auto&) -> cofferdam::awaitable<void> { co_return; });
+#else
+  co_await cofferdam::with(minimal::provider(), []() -> cofferdam::awaitable<void> { co_return; });
+#endif
+}
+
+int main() {}

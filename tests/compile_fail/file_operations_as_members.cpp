@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// An environment with file operations of its own offers them by files(); as members they would never be called.
+// expect: as members of the environment nobody calls them
+
+#include <cofferdam/core/with.hpp>
+
+#include "minimal_provider.hpp"
+
+#include <string>
+#include <vector>
+
+struct listing : minimal::environment {
+#ifndef FIXED
+  cofferdam::awaitable<std::vector<cofferdam::entry>> list(std::string, cofferdam::list_options) { return {}; }
+#endif
+};
+
+struct recipe {
+  cofferdam::awaitable<listing> open() const { co_return listing(); }
+};
+
+cofferdam::awaitable<void> work() {
+  co_await cofferdam::with(recipe(), [](auto&) -> cofferdam::awaitable<void> { co_return; });
+}
+
+int main() {}

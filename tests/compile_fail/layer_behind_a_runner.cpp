@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// A layer for environments behind a runner of code: the message has the right order.
+// expect: cofferdam: what stands on the left is a runner of code.*local\(\) \| timeout\(5s\) \| python\(\)
+// within: 12
+
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/code/python.hpp>
+#include <cofferdam/middleware/timeout.hpp>
+
+int main() {
+  using namespace std::chrono_literals;
+#ifdef FIXED
+  auto recipe = cofferdam::local() | cofferdam::timeout(1s) | cofferdam::python();
+#else
+  auto recipe = cofferdam::local() | cofferdam::python() | cofferdam::timeout(1s);
+#endif
+  static_cast<void>(recipe);
+}

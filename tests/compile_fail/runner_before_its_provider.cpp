@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// A runner to the left of the provider that it runs in: the message has the right order.
+// expect: cofferdam: the provider comes first, and the runner of code behind it: local\(\) \| python\(\)
+// within: 12
+
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/code/python.hpp>
+
+int main() {
+#ifdef FIXED
+  auto recipe = cofferdam::local() | cofferdam::python();
+#else
+  auto recipe = cofferdam::python() | cofferdam::local();
+#endif
+  static_cast<void>(recipe);
+}

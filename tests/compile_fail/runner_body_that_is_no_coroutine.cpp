@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// A body for a runner whose return value cannot be awaited.
+// expect: cofferdam: .*takes a reference to the environment or runner and names its return type
+
+#include <cofferdam/core/with.hpp>
+
+struct runner {
+  cofferdam::awaitable<cofferdam::code_result> run_code(cofferdam::code_request) { co_return cofferdam::code_result(); }
+  cofferdam::awaitable<void> close() { co_return; }
+};
+
+struct recipe {
+  cofferdam::awaitable<runner> open() const { co_return runner(); }
+};
+
+cofferdam::awaitable<void> work() {
+#ifdef FIXED
+  co_await cofferdam::with(recipe(), [](auto&) -> cofferdam::awaitable<void> { co_return; });
+#else
+  co_await cofferdam::with(recipe(), [](auto&) {});
+#endif
+}
+
+int main() {}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// A runner that is open already, where its recipe is expected: the message has the right use.
+// expect: cofferdam: this runner is open already.*call the members
+// within: 12
+
+#include <cofferdam/core/with.hpp>
+
+struct runner {
+  cofferdam::awaitable<cofferdam::code_result> run_code(cofferdam::code_request);
+  cofferdam::awaitable<void> close();
+};
+
+struct recipe {
+  cofferdam::awaitable<runner> open() const;
+};
+
+cofferdam::awaitable<void> work() {
+#ifdef FIXED
+  recipe place;
+#else
+  runner place;
+#endif
+  co_await cofferdam::with(place, [](auto&) -> cofferdam::awaitable<void> { co_return; });
+}
+
+int main() {}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// The same for what stream_output calls.
+// only: g++ < 13
+// expect: cofferdam: .*Name the lambda in a statement of its own
+
+#include <cofferdam/core/stream_output.hpp>
+
+#include "minimal_provider.hpp"
+
+#include <string>
+
+struct streaming : minimal::environment {
+  cofferdam::awaitable<cofferdam::process> start(cofferdam::command) { co_return cofferdam::process(); }
+};
+
+cofferdam::awaitable<void> work(streaming& environment, std::string prefix) {
+#ifdef FIXED
+  auto print = [prefix](const cofferdam::chunk&) {};
+  cofferdam::command_result result = co_await cofferdam::stream_output(environment, cofferdam::shell("true"), print);
+#else
+  cofferdam::command_result result =
+      co_await cofferdam::stream_output(environment, cofferdam::shell("true"), [prefix](const cofferdam::chunk&) {});
+#endif
+  static_cast<void>(result);
+}
+
+int main() {}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+#include <cofferdam/core/async_semaphore.hpp>
+
+#include "support/run.hpp"
+
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+
+#include <gtest/gtest.h>
+
+#include <exception>
+#include <optional>
+#include <string>
+
+namespace {
+
+using namespace cofferdam;
+using detail::async_semaphore;
+using detail::held_permits;
+
+/// Takes permits when its turn comes, and writes its name.
+void wait_for(asio::io_context& loop, async_semaphore& all, std::size_t permits, std::string name, std::string& order,
+              asio::cancellation_signal* signal = nullptr) {
+  const auto work = [&all, permits, name, &order]() -> awaitable<void> {
+    co_await all.acquire(permits, "test");
+    order += name;
+  };
+  const auto note = [&order, name](std::exception_ptr failure) {
+    if (failure) order += "-" + name;
+  };
+  if (signal != nullptr) {
+    asio::co_spawn(loop, work, asio::bind_cancellation_slot(signal->slot(), note));
+  } else {
+    asio::co_spawn(loop, work, note);
+  }
+}
+
+TEST(AsyncSemaphore, permits_are_given_in_the_order_of_asking) {
+  asio::io_context loop;
+  async_semaphore all(loop.get_executor(), 2);
+  std::string order;
+  wait_for(loop, all, 2, "a", order);
+  wait_for(loop, all, 2, "b", order);
+  wait_for(loop, all, 1, "c", order);
+  loop.poll();
+  EXPECT_EQ(order, "a");
+  all.release(1);
+  loop.poll();
+  EXPECT_EQ(order, "a") << "c would fit, but b was first";
+  all.release(1);
+  loop.poll();
+  EXPECT_EQ(order, "ab");
+  all.release(2);
+  loop.poll();
+  EXPECT_EQ(order, "abc");
+  EXPECT_EQ(all.available(), 1U);
+}
+
+TEST(AsyncSemaphore, one_that_is_cancelled_leaves_the_queue_and_takes_nothing) {
+  asio::io_context loop;
+  async_semaphore all(loop.get_executor(), 1);
+  asio::cancellation_signal signal;
+  std::string order;
+  wait_for(loop, all, 1, "a", order);
+  wait_for(loop, all, 1, "b", order, &signal);
+  wait_for(loop, all, 1, "c", order);
+  loop.poll();
+  signal.emit(asio::cancellation_type::terminal);
+  loop.poll();
+  EXPECT_EQ(order, "a-b");
+  all.release(1);
+  loop.poll();
+  EXPECT_EQ(order, "a-bc");
+  EXPECT_EQ(all.available(), 0U);
+}
+
+TEST(AsyncSemaphore, what_was_granted_to_one_that_is_cancelled_goes_to_the_next) {
+  asio::io_context loop;
+  async_semaphore all(loop.get_executor(), 1);
+  asio::cancellation_signal signal;
+  std::string order;
+  wait_for(loop, all, 1, "a", order);
+  wait_for(loop, all, 1, "b", order, &signal);
+  wait_for(loop, all, 1, "c", order);
+  loop.poll();
+  all.release(1);  // the permit belongs to b, which has not resumed yet
+  signal.emit(asio::cancellation_type::terminal);
+  loop.poll();
+  EXPECT_TRUE(order == "abc" || order == "a-bc" || order == "ab") << order;
+  if (order == "ab") all.release(1);
+  loop.poll();
+  EXPECT_EQ(order.back(), 'c');
+  EXPECT_EQ(all.available(), 0U);
+}
+
+TEST(AsyncSemaphore, a_failure_reaches_all_who_wait_and_all_who_come) {
+  asio::io_context loop;
+  async_semaphore all(loop.get_executor(), 0);
+  std::string order;
+  wait_for(loop, all, 1, "a", order);
+  wait_for(loop, all, 1, "b", order);
+  loop.poll();
+  all.fail(error(errc::provider_lost, "gone"));
+  wait_for(loop, all, 1, "c", order);
+  loop.poll();
+  for (const char* name : {"-a", "-b", "-c"}) EXPECT_NE(order.find(name), std::string::npos) << order;
+}
+
+TEST(AsyncSemaphore, coroutines_that_are_thrown_away_while_they_wait_take_nothing_along) {
+  std::optional<asio::io_context> loop(std::in_place);
+  std::string order;
+  auto all = std::make_shared<async_semaphore>(loop->get_executor(), 1);
+  asio::co_spawn(
+      *loop, [all]() -> awaitable<void> { co_await all->acquire(2, "test"); }, [](std::exception_ptr) {});
+  loop->poll();
+  loop.reset();
+  EXPECT_EQ(all->available(), 1U);
+}
+
+TEST(AsyncSemaphore, a_guard_gives_back_once) {
+  asio::io_context loop;
+  async_semaphore all(loop.get_executor(), 3);
+  ASSERT_TRUE(all.try_acquire(2));
+  EXPECT_FALSE(all.try_acquire(2));
+  {
+    held_permits first(all, 2);
+    held_permits second = std::move(first);
+    held_permits third;
+    third = std::move(second);
+    EXPECT_EQ(all.available(), 1U);
+    third.release();
+    EXPECT_EQ(all.available(), 3U);
+  }
+  EXPECT_EQ(all.available(), 3U);
+}
+
+}  // namespace

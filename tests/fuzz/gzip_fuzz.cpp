@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// Any bytes as gzip: the same content or the same refusal wherever they are cut, and never more content than the limit.
+// Input: one byte for the size of the pieces; if its highest bit is set, a header is put before the rest.
+
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/net/gzip_decoder.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+namespace {
+
+constexpr std::size_t most = 200'000;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+struct outcome {
+  std::string content;
+  bool is_complete = false;
+  cofferdam::errc refused{};
+  bool operator==(const outcome&) const = default;
+};
+
+outcome decode(std::string_view stream, std::size_t piece) {
+  outcome found;
+  cofferdam::gzip_decoder decoder(most);
+  try {
+    while (!stream.empty()) {
+      const std::string_view next = stream.substr(0, piece);
+      stream.remove_prefix(next.size());
+      decoder.feed(cofferdam::as_bytes(next));
+      while (decoder.next() == cofferdam::gzip_decoder::event::output) {
+        require(!decoder.output().empty() && decoder.output().size() <= 32 * 1024);
+        found.content += cofferdam::as_text(decoder.output());
+      }
+    }
+    found.is_complete = decoder.is_complete();
+  } catch (const cofferdam::error& refusal) {
+    found.refused = static_cast<cofferdam::errc>(refusal.code().value());
+    found.content.clear();  // how much of it was given before depends on the pieces
+  }
+  require(found.content.size() <= most);
+  return found;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  std::string stream;
+  if ((data[0] & 0x80U) != 0) stream.assign("\x1f\x8b\x08\0\0\0\0\0\0\3", 10);
+  stream.append(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const outcome whole = decode(stream, stream.size() + 1);
+  require(decode(stream, 1) == whole);
+  require(decode(stream, (data[0] & 0x7FU) + std::size_t{1}) == whole);
+  return 0;
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/core/base64.hpp>
+#include <cofferdam/net/gzip_decoder.hpp>
+
+#include "support/error_of.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace {
+
+using namespace cofferdam;
+using cofferdam_test::code_of;
+using cofferdam_test::sentence_of;
+
+struct decoded {
+  std::string content;
+  bool is_complete = false;
+  std::size_t longest_piece = 0;
+};
+
+decoded decode(std::string_view stream, std::size_t cut, std::uint64_t most = 1'000'000) {
+  decoded all;
+  gzip_decoder decoder(most);
+  for (std::size_t at = 0; at < stream.size(); at += cut) {
+    decoder.feed(as_bytes(stream.substr(at, cut)));
+    while (decoder.next() == gzip_decoder::event::output) {
+      all.content += as_text(decoder.output());
+      all.longest_piece = std::max(all.longest_piece, decoder.output().size());
+    }
+  }
+  all.is_complete = decoder.is_complete();
+  return all;
+}
+
+std::string from_base64(std::string_view text) {
+  const std::optional<bytes> raw = base64_decode(text);
+  return std::string(as_text(raw.value()));
+}
+
+struct sample {
+  const char* name;
+  const char* stream;  // base64, made by zlib 1.2.13
+  std::uint32_t checksum;
+  std::size_t size;
+};
+
+const std::vector<sample>& samples() {
+  static const std::vector<sample> all{
+      {"stored", "H4sIAAAAAAAEAwENAPL/aGVsbG8sIHN0b3JlZPDsX38NAAAA", 2136993008U, 13},
+      {"fixed", "H4sIAAAAAAAEA8tIzcnJV8hAItMyK1JTAFc55CUXAAAA", 635713879U, 23},
+      {"dynamic",
+       "H4sIAAAAAAACA+1VZbtWRRQFEQUBEZSQ0C1lcOkuUUBUQkQEQamZPbP3kC9cuIWiYhEKBhIGAopKIyXS3Z3SoChloCihoLDm/ga/"
+       "eT+c5znn3Wutvdaa9zknW/YbctyY86abc+W+JU/efLfmv61AwdvvKFS4SNE7ixUvUfKuu+meUqXLlC137333P1A+qULFSpWrVK1W"
+       "vUbNWrXr1K1Xv8GDDR96uFHjJo80ffSxx5s1b9HyiVZPtn6qzdNt2z3TvsOzz3Xs1LlLV2PZedHQrXuPnr16J/r0Te7XPyU1LT1j"
+       "wPMvDHzxpZcHvfLqa6+/MXjI0GFvvjV8xNvvvPveyPdHjR4z9oMPP/p43CfjJ0z89LNJn3/x5eQpU6dNnzFz1lez58ydN//rBd8s"
+       "XLR4ydJly1esXLV6zdp16zds3LR5y9Zt23fs3LV7z9593+4/cPDQ4SNHjx3/7vsTP/x48tTpM2d/+vmXX8/99vv5P/68cPHS5b/+"
+       "vnL1n3+vZfuf5+8fPPVN6cY9yCYn0nqTJNKpe0qvPv0okeqTKY57mgEZ5BKaRFngLHAW+D8HkxcywRm2EpySJWecela2TBSYjXGO"
+       "2YsjxxgYUTxZ8USGxHrxQTgENnFiSEWhZpicdUFIyAdL4o1aJ0TC4EUOxD04lkiNwzwo9gRxTKyWVdjAQiCmECT4OLZKjE0W3qFj"
+       "4dlHce+FsZCiD08ieNnBjgio7EC1ihSkIHkDdUg6RlqOcTk4MhokM7QT+PcKswZYCwLkhVVxgxZICSyygiQIQiykqi7AWtwAi15N"
+       "9MABqYLzhhW2yLtggGIAsJyswV1Uhudo0hhPIVYe9wQN6tAX2orJGAWgQsbEWOethUGrkLeOMuuLZXEkk1WQoI6OMv2hNcGmaAxe"
+       "wcXlMwvB4RmxEET1OG4A8YBDYHXWxoQq+GCQIJV4Rcug40isMeycARyFeYBCsPhXWHxaOLbFHkMj2AoMfvbBXQf7uLD+3AcAAA==",
+       4272994555U, 2012},
+      {"header", "H4sIHgAAAAAAAwMAYWJjbmFtZS50eHQAYSBjb21tZW50AJwxK88syVBIVMhITUxJLQIASh1+fw0AAAA=", 2138971466U, 13},
+      {"members", "H4sIAAAAAAAAA8vPS9VRAAAc1fpKBQAAAB+LCAAAAAAAAAMDAAAAAAAAAAAAH4sIAAAAAAAEAwEDAPz/dHdvZorKEQMAAAA=",
+       2782001760U, 8},
+  };
+  return all;
+}
+
+/// A mebibyte of zeros.
+const char* const zeros =
+    "H4sIAAAAAAACA+3BMQEAAADCoPVPbQhfoAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAPgMc6jinAAAQ"
+    "AA==";
+
+TEST(GzipDecoder, reads_what_zlib_writes_wherever_it_is_cut) {
+  for (const sample& one : samples()) {
+    const std::string stream = from_base64(one.stream);
+    for (std::size_t cut = 1; cut <= stream.size(); ++cut) {
+      const decoded all = decode(stream, cut);
+      cofferdam::detail::crc32 checksum;
+      checksum.add(as_bytes(std::string_view(all.content)));
+      ASSERT_EQ(all.content.size(), one.size) << one.name << " " << cut;
+      ASSERT_EQ(checksum.value(), one.checksum) << one.name << " " << cut;
+      ASSERT_TRUE(all.is_complete) << one.name << " " << cut;
+    }
+  }
+  EXPECT_EQ(decode(from_base64(samples()[0].stream), 7).content, "hello, stored");
+  EXPECT_EQ(decode(from_base64(samples()[4].stream), 7).content, "one, two") << "two members, and an empty one between";
+}
+
+TEST(GzipDecoder, a_stream_that_ends_early_is_not_complete) {
+  for (const sample& one : samples()) {
+    const std::string stream = from_base64(one.stream);
+    for (std::size_t size = 0; size < stream.size(); ++size) {
+      const decoded all = decode(std::string_view(stream).substr(0, size), 1000);
+      if (all.is_complete) {
+        EXPECT_EQ(one.name, std::string("members")) << size;  // behind the first, or the second
+      }
+    }
+  }
+}
+
+TEST(GzipDecoder, every_flipped_bit_is_refused_or_is_one_that_says_nothing) {
+  // In the header only the time, the speed flags and the system are without effect.
+  const std::string stream = from_base64(samples()[1].stream);
+  const std::string content = decode(stream, 1000).content;
+  for (std::size_t bit = 0; bit < stream.size() * 8; ++bit) {
+    std::string other = stream;
+    other[bit / 8] = static_cast<char>(other[bit / 8] ^ (1 << (bit % 8)));
+    decoded all;
+    std::error_code code;
+    try {
+      all = decode(other, 1000);
+    } catch (const error& refusal) {
+      code = refusal.code();
+    }
+    const bool is_idle = bit / 8 >= 4 && bit / 8 < 10;
+    const bool is_text_flag = bit == 3 * 8;
+    if (is_idle || is_text_flag) {
+      EXPECT_TRUE(!code && all.is_complete && all.content == content) << bit;
+    } else {
+      EXPECT_TRUE(code == errc::io_error || !all.is_complete) << bit;
+    }
+  }
+}
+
+TEST(GzipDecoder, a_bomb_is_refused_at_the_limit_and_pieces_are_small) {
+  const std::string stream = from_base64(zeros);
+  ASSERT_LT(stream.size(), 1200U);
+  EXPECT_EQ(code_of([&] { decode(stream, 1000, (1 << 20) - 1); }), errc::too_large);
+  const decoded all = decode(stream, 1, 1 << 20);
+  EXPECT_EQ(all.content, std::string(1 << 20, '\0'));
+  EXPECT_LE(all.longest_piece, std::size_t{32} * 1024);
+}
+
+TEST(GzipDecoder, says_what_is_wrong) {
+  using namespace std::string_view_literals;
+  EXPECT_EQ(sentence_of([] { decode("PK\3\4", 10); }), "gzip: no header");
+  EXPECT_EQ(sentence_of([] { decode("\x1f\x8b\x07\0\0\0\0\0\0\3"sv, 10); }), "gzip: another method than DEFLATE");
+  EXPECT_EQ(sentence_of([] { decode("\x1f\x8b\x08\x80\0\0\0\0\0\3"sv, 10); }), "gzip: a flag that RFC 1952 reserves");
+  EXPECT_EQ(sentence_of([] { decode("\x1f\x8b\x08\0\0\0\0\0\0\3\7"sv, 20); }),
+            "gzip: a block of a kind that there is not");
+  const std::string whole = from_base64(samples()[0].stream);
+  EXPECT_EQ(sentence_of([&] { decode(whole + "x", 1000); }), "gzip: no header");
+}
+
+}  // namespace

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// The end of the serving programs, and their messages about wrong options: COFFERDAM_MCP_PROGRAM,
+// COFFERDAM_GATEWAY_PROGRAM and COFFERDAM_AGENT_PROGRAM are their paths.
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+
+namespace program_end_test {
+
+std::string quoted(const std::string& word) { return "'" + word + "' "; }
+
+/// Returns what a shell line writes.
+std::string output_of(const std::string& line) {
+  std::FILE* const pipe = ::popen(line.c_str(), "r");
+  if (pipe == nullptr) throw std::runtime_error("popen failed");
+  std::string text;
+  char piece[4096];
+  for (std::size_t got = 0; (got = std::fread(piece, 1, sizeof piece, pipe)) != 0;) text.append(piece, got);
+  ::pclose(pipe);
+  return text;
+}
+
+/// Runs serve/program_end.py, and expects all of its checks to be good.
+void run_script(const std::string& kind, const std::string& program, const std::string& arguments) {
+  const std::string line = "timeout 120 python3 " +
+                           quoted(std::string(COFFERDAM_SOURCE_DIR) + "/tests/serve/program_end.py") + kind + " " +
+                           quoted(program) + arguments + " 2>&1";
+  const std::string text = output_of(line);
+  EXPECT_EQ(text.find("FAILED"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("all passed\n")) << text;
+}
+
+TEST(ProgramEnd, cofferdam_mcp_ends_in_time_with_a_status_that_says_whether_all_has_ended) {
+  run_script("mcp", COFFERDAM_MCP_PROGRAM, "");
+}
+
+TEST(ProgramEnd, e2b_gateway_ends_in_time_with_a_status_that_says_whether_all_has_ended) {
+  run_script("gateway", COFFERDAM_GATEWAY_PROGRAM, "local --allow-host-paths");
+}
+
+/// Returns the output of a program, and "status N" at the end.
+std::string said(const std::string& program, const std::string& arguments) {
+  const std::string line = "timeout 60 " + quoted(program) + arguments + " 2>&1 </dev/null; echo status $?";
+  return output_of(line);
+}
+
+// The option has no effect on a server over stdio, and must not look as if it had.
+TEST(ProgramOptions, no_token_without_http_is_refused_with_a_sentence) {
+  const std::string text = said(COFFERDAM_MCP_PROGRAM, "--no-token");
+  EXPECT_NE(text.find("--no-token is for --http"), std::string::npos) << text;
+  EXPECT_EQ(text.find("status 0"), std::string::npos) << text;
+}
+
+TEST(ProgramOptions, an_unknown_option_is_named_as_unknown_wherever_it_stands) {
+  for (const char* const program : {COFFERDAM_MCP_PROGRAM, COFFERDAM_GATEWAY_PROGRAM, COFFERDAM_AGENT_PROGRAM}) {
+    for (const char* const words : {"--bogus", "--bogus local", "local --bogus"}) {
+      if (program == std::string(COFFERDAM_MCP_PROGRAM) && words == std::string("local --bogus")) continue;
+      const std::string text = said(program, words);
+      EXPECT_NE(text.find("there is no option \"--bogus\"; see --help"), std::string::npos) << program << ": " << text;
+      EXPECT_EQ(text.find("status 0"), std::string::npos) << text;
+    }
+  }
+}
+
+TEST(ProgramOptions, a_known_option_without_its_value_is_told_so) {
+  EXPECT_NE(said(COFFERDAM_MCP_PROGRAM, "--provider").find("--provider needs a value"), std::string::npos);
+  EXPECT_NE(said(COFFERDAM_AGENT_PROGRAM, "--provider").find("--provider needs a value"), std::string::npos);
+}
+
+TEST(ProgramOptions, a_configuration_may_be_named_behind_an_equals_sign) {
+  const std::string text = said(COFFERDAM_MCP_PROGRAM, "--config=/nowhere/at.all");
+  EXPECT_NE(text.find("\"/nowhere/at.all\" cannot be read"), std::string::npos) << text;
+}
+
+TEST(ProgramOptions, help_is_printed_with_status_0) {
+  for (const char* const program : {COFFERDAM_MCP_PROGRAM, COFFERDAM_GATEWAY_PROGRAM, COFFERDAM_AGENT_PROGRAM}) {
+    for (const char* const words : {"--help", "-h"}) {
+      const std::string text = said(program, words);
+      EXPECT_NE(text.find("--help"), std::string::npos) << program << ": " << text;
+      EXPECT_TRUE(text.ends_with("status 0\n")) << text;
+    }
+  }
+}
+
+}  // namespace program_end_test

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/command_files.hpp>
+#include <cofferdam/core/file_system.hpp>
+
+#include <concepts>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace cofferdam_test {
+
+/// File operations by the members that an environment of a test has for them, and by commands where it has none.
+template <class E>
+class member_files {
+ public:
+  explicit member_files(E& environment) : environment_(environment), commands_(environment) {}
+
+  cofferdam::awaitable<cofferdam::entry> stat(std::string path) {
+    if constexpr (requires { environment_.stat(path); }) {
+      return environment_.stat(std::move(path));
+    } else {
+      return commands_.stat(std::move(path));
+    }
+  }
+  cofferdam::awaitable<std::vector<cofferdam::entry>> list(std::string path, cofferdam::list_options options) {
+    if constexpr (requires { environment_.list(path, options); }) {
+      return environment_.list(std::move(path), options);
+    } else {
+      return commands_.list(std::move(path), options);
+    }
+  }
+  cofferdam::awaitable<void> make_directory(std::string path) {
+    if constexpr (requires { environment_.make_directory(path); }) {
+      return environment_.make_directory(std::move(path));
+    } else {
+      return commands_.make_directory(std::move(path));
+    }
+  }
+  cofferdam::awaitable<void> remove(std::string path) {
+    if constexpr (requires { environment_.remove(path); }) {
+      return environment_.remove(std::move(path));
+    } else {
+      return commands_.remove(std::move(path));
+    }
+  }
+  cofferdam::awaitable<void> rename(std::string from, std::string to) {
+    if constexpr (requires { environment_.rename(from, to); }) {
+      return environment_.rename(std::move(from), std::move(to));
+    } else {
+      return commands_.rename(std::move(from), std::move(to));
+    }
+  }
+  cofferdam::awaitable<cofferdam::transfer> put_files(cofferdam::file_source& source) {
+    if constexpr (requires { environment_.put_files(source); }) {
+      return environment_.put_files(source);
+    } else {
+      return commands_.put_files(source);
+    }
+  }
+  cofferdam::awaitable<std::unique_ptr<cofferdam::file_source>> get_files(std::vector<cofferdam::file_request> wanted) {
+    if constexpr (requires { environment_.get_files(wanted); }) {
+      return environment_.get_files(std::move(wanted));
+    } else {
+      return commands_.get_files(std::move(wanted));
+    }
+  }
+
+ private:
+  E& environment_;
+  cofferdam::detail::command_files<E> commands_;
+};
+
+/// Refers to the environment, which stays where it is.
+template <class E>
+class member_file_system final : public cofferdam::file_system_adaptor<member_file_system<E>> {
+ public:
+  explicit member_file_system(E& environment) : environment_(environment) {}
+
+  template <class Operation>
+  auto call(Operation operation) {
+    member_files<E> files(environment_);
+    return operation(files);
+  }
+
+ private:
+  E& environment_;
+};
+
+/// Returns the `files()` of a test's environment.
+template <class E>
+cofferdam::file_system files_by_members(E& environment) {
+  return cofferdam::file_system(std::make_shared<member_file_system<E>>(environment));
+}
+
+}  // namespace cofferdam_test

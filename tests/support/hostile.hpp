@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include "support/census.hpp"
+#include "support/forked_host.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <exception>
+#include <iostream>
+#include <random>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <pwd.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// Hosts that are forked, killed and watched from outside: shared by the tests of attacks on process trees.
+
+namespace cofferdam_test {
+
+// ---- the judge ------------------------------------------------------------------------------------------------------
+
+/// Returns a unique number of seconds to sleep. It marks the processes of one attack, with any parent and with any
+/// environment.
+inline std::string new_marker() {
+  static std::mt19937_64 random{std::random_device{}()};
+  std::string digits = std::to_string(random());
+  digits.resize(std::max<std::size_t>(digits.size(), 15), '7');
+  return "98765." + digits.substr(digits.size() - 15);
+}
+
+/// The living processes that have `marker` among their words.
+inline std::vector<process_entry> marked(const std::string& marker) {
+  std::vector<process_entry> found;
+  for (const process_entry& one : process_table()) {
+    if (one.pid == ::getpid() || one.is_zombie()) continue;
+    if (read_proc("/proc/" + std::to_string(one.pid) + "/cmdline").find(marker) != std::string::npos)
+      found.push_back(one);
+  }
+  return found;
+}
+
+/// Kills the remaining processes of a control. Several scans must find none, because one scan may miss a process that
+/// is being forked.
+inline void kill_marked(const std::string& marker) {
+  int empty_looks = 0;
+  eventually([&] {
+    const std::vector<process_entry> left = marked(marker);
+    for (const process_entry& one : left) ::kill(one.pid, SIGKILL);
+    empty_looks = left.empty() ? empty_looks + 1 : 0;
+    return empty_looks == 5;
+  });
+}
+
+inline std::string shown(const std::vector<process_entry>& processes) {
+  std::ostringstream text;
+  for (const process_entry& one : processes)
+    text << one.name << " " << one.pid << " (" << one.state << ", parent " << one.parent << ") ";
+  return text.str();
+}
+
+inline pid_t only(const std::vector<process_entry>& processes) {
+  return processes.size() == 1 ? processes.front().pid : 0;
+}
+
+/// The processes that `warden` watches commands with.
+inline std::vector<pid_t> supervisors_of(pid_t warden) {
+  std::vector<pid_t> found;
+  for (const process_entry& one : process_table())
+    if (one.parent == warden && !one.is_zombie() && is_warden(one.pid)) found.push_back(one.pid);
+  return found;
+}
+
+inline std::string joined(const std::vector<pid_t>& numbers) {
+  std::string text;
+  for (const pid_t number : numbers) text += " " + std::to_string(number);
+  return text;
+}
+
+/// While it lives, what loses its parent becomes a child of this program, so that nothing a killed host has started can
+/// hide from it, guest or warden.
+class orphanage {
+ public:
+  orphanage() {
+    for (const process_entry& one : process_table())
+      if (one.parent == ::getpid()) before_.insert(one.pid);
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  }
+  orphanage(const orphanage&) = delete;
+  orphanage& operator=(const orphanage&) = delete;
+  ~orphanage() {
+    eventually([&] {
+      const std::vector<process_entry> left = living();
+      for (const process_entry& one : left) ::kill(one.pid, SIGKILL);
+      return left.empty();
+    });
+    ::prctl(PR_SET_CHILD_SUBREAPER, 0);
+  }
+
+  /// Returns the living processes that were started since.
+  std::vector<process_entry> living() const {
+    std::vector<process_entry> table = process_table();
+    std::set<pid_t> ours{::getpid()};
+    for (bool grown = true; grown;) {
+      grown = false;
+      for (const process_entry& one : table)
+        if (ours.contains(one.parent) && !before_.contains(one.pid)) grown = ours.insert(one.pid).second || grown;
+    }
+    std::vector<process_entry> found;
+    for (const process_entry& one : table) {
+      if (one.pid == ::getpid() || !ours.contains(one.pid)) continue;
+      if (!one.is_zombie())
+        found.push_back(one);
+      else if (one.parent == ::getpid())
+        ::waitpid(one.pid, nullptr, WNOHANG);
+    }
+    return found;
+  }
+
+  /// Nothing lives, and nothing has moved while we looked.
+  bool is_empty() const { return living().empty() && living().empty(); }
+
+ private:
+  std::set<pid_t> before_;
+};
+
+// ---- hosts ----------------------------------------------------------------------------------------------------------
+
+/// A user without other processes, so that its signals reach only ours. Only root can become this user.
+class spare_user {
+ public:
+  static const spare_user& instance() {
+    static const spare_user one;
+    return one;
+  }
+  bool is_there() const noexcept { return uid_ != 0; }
+  uid_t uid() const noexcept { return uid_; }
+
+  /// Gives it a folder.
+  void own(const temporary_folder& folder) const {
+    if (is_there() && ::chown(folder.path().c_str(), uid_, uid_) != 0) throw std::runtime_error("chown failed");
+  }
+  /// Becomes it, in a forked host.
+  void become() const {
+    if (!is_there()) return;
+    if (::setgroups(0, nullptr) != 0 || ::setresgid(uid_, uid_, uid_) != 0 || ::setresuid(uid_, uid_, uid_) != 0)
+      throw std::runtime_error("cannot become another user");
+    ::prctl(PR_SET_DUMPABLE, 1);  // /proc/self stays ours
+  }
+
+ private:
+  spare_user() {
+    if (::geteuid() != 0) return;
+    std::set<uid_t> taken;
+    for (const process_entry& one : process_table()) {
+      struct stat status {};
+      if (::stat(("/proc/" + std::to_string(one.pid)).c_str(), &status) == 0) taken.insert(status.st_uid);
+    }
+    // By our number, so that two programs that look at once do not find the same.
+    for (uid_t wanted = 40'000 + static_cast<uid_t>(::getpid()) % 20'000; wanted < 64'000; ++wanted) {
+      if (taken.contains(wanted) || ::getpwuid(wanted) != nullptr) continue;
+      const bool can = in_forked_host([wanted] {
+                         return ::setresgid(wanted, wanted, wanted) == 0 && ::setresuid(wanted, wanted, wanted) == 0
+                                    ? std::string("yes")
+                                    : std::string("no");
+                       }) == "yes";
+      if (can) uid_ = wanted;
+      return;
+    }
+  }
+  uid_t uid_ = 0;
+};
+
+/// Runs `body` in a forked host that is the spare user where there is one.
+template <class Body>
+inline std::string in_spare_host(const temporary_folder& base, Body body) {
+  const spare_user& user = spare_user::instance();
+  user.own(base);
+  return in_forked_host([&] {
+    user.become();
+    return body();
+  });
+}
+
+/// A forked copy of this program that runs `body(fd)` and exits; killed at the latest when this goes.
+class forked_program {
+ public:
+  template <class Body>
+  explicit forked_program(Body body) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe failed");
+    std::cout.flush();
+    pid_ = ::fork();
+    if (pid_ < 0) throw std::runtime_error("fork failed");
+    if (pid_ == 0) {
+      ::close(ends[0]);
+      ::alarm(600);
+      try {
+        body(ends[1]);
+      } catch (const std::exception& thrown) {
+        say(ends[1], std::string("threw: ") + thrown.what() + "\n");
+        ::_exit(9);
+      }
+      ::_exit(0);
+    }
+    ::close(ends[1]);
+    words_ = ends[0];
+  }
+  forked_program(const forked_program&) = delete;
+  forked_program& operator=(const forked_program&) = delete;
+  ~forked_program() {
+    kill();
+    ::close(words_);
+  }
+
+  static void say(int fd, std::string_view text) {
+    if (::write(fd, text.data(), text.size()) < 0) ::_exit(8);
+  }
+
+  pid_t pid() const noexcept { return pid_; }
+  /// Returns the next line of its output; empty if it has ended, or prints nothing for `limit`.
+  std::string line(std::chrono::milliseconds limit = std::chrono::seconds(120)) {
+    std::string text;
+    for (;;) {
+      pollfd one{words_, POLLIN, 0};
+      char byte = 0;
+      if (::poll(&one, 1, static_cast<int>(limit.count())) <= 0 || ::read(words_, &byte, 1) <= 0) return text;
+      if (byte == '\n') return text;
+      text += byte;
+    }
+  }
+  void kill() noexcept {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    pid_ = -1;
+  }
+
+ private:
+  pid_t pid_ = -1;
+  int words_ = -1;
+};
+
+// ---- what guests need -----------------------------------------------------------------------------------------------
+
+inline bool has_perl() { return ::access("/usr/bin/perl", X_OK) == 0; }
+
+inline std::string with_marker(std::string line, const std::string& marker) {
+  for (std::size_t at = 0; (at = line.find('M', at)) != std::string::npos; at += marker.size()) {
+    const bool whole = (at == 0 || std::isalpha(static_cast<unsigned char>(line[at - 1])) == 0) &&
+                       (at + 1 == line.size() || std::isalpha(static_cast<unsigned char>(line[at + 1])) == 0) &&
+                       (at == 0 || line[at - 1] != '-');
+    if (whole)
+      line.replace(at, 1, marker);
+    else
+      at -= marker.size() - 1;
+  }
+  return line;
+}
+
+}  // namespace cofferdam_test
