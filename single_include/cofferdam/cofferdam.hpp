@@ -2635,7 +2635,7 @@ class with_command_files : public E {
                 "file_system files(), or remove final");
   static_assert(!has_file_members<E>,
                 "cofferdam: list, stat, put_files and the like are members of a file_system, which file_system files() "
-                "returns; as members of the environment nobody calls them");
+                "returns; members of the environment are never called");
 
   explicit with_command_files(E wrapped)
       : E(std::move(wrapped)), files_(std::make_shared<command_file_system<E>>(*this)) {}
@@ -10763,7 +10763,7 @@ class layer : public detail::layer_tag {
     static_assert(
         !detail::has_file_members<D>,
         "cofferdam: list, stat, put_files and the like are members of a file_system, which file_system files() "
-        "returns; as members of a layer nobody calls them");
+        "returns; members of a layer are never called");
     return inner_.files();
   }
 
@@ -12333,7 +12333,7 @@ constexpr void explain_recipe() noexcept {
 /// captures by value must be a named object: g++ before 13 would destroy the captures of a temporary twice, so a
 /// temporary does not compile there.
 ///
-/// What is opened stays at one address for the whole run of the body. If the body and the closing both throw, the
+/// The environment or runner keeps its address while the body runs. If the body and the closing both throw, the
 /// body's exception is thrown.
 /// \param recipe      a provider of environments such as `local()`, or a recipe for a runner such as `local() |
 ///                    python()`; by value: temporaries are welcome.
@@ -23750,7 +23750,7 @@ using local = basic_local<>;
 /// cancellation, `close()` and the death of this program end all processes that the command has started, even if they
 /// try to escape. Commands can gain no privileges (no `sudo`, no `su`, no `ping` with file capabilities), and a filter
 /// (seccomp) keeps them from changing the limits of other processes with prlimit(2), which would disarm the warden.
-/// What this costs: `prlimit --pid N` fails with EPERM, also for a command's own number (`ulimit` and setrlimit(2)
+/// Drawbacks: `prlimit --pid N` fails with EPERM, also for a command's own number (`ulimit` and setrlimit(2)
 /// work), and container runtimes inside a command may not start. Scheduling calls on other processes work: they may
 /// slow the warden and this program down.
 ///

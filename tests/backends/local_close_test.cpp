@@ -44,11 +44,15 @@ outcome close_after(Harm harm) {
     process running = co_await env.start(shell("sleep 1000 & echo there; wait"));
     const chunk first = co_await running.read();
     EXPECT_EQ(as_text(first.data()), "there\n");
-    for (const process_entry& one : cofferdam_test::guests_of(env.workspace().parent_path())) {
-      seen.guests.push_back(one.pid);
-      if (cofferdam_test::is_warden(one.parent)) seen.supervisor = one.parent;
-    }
-    EXPECT_EQ(seen.guests.size(), 2U);
+    // The child of the shell has its variables only after its exec.
+    EXPECT_TRUE(cofferdam_test::eventually([&] {
+      seen.guests.clear();
+      for (const process_entry& guest : cofferdam_test::guests_of(env.workspace().parent_path())) {
+        seen.guests.push_back(guest.pid);
+        if (cofferdam_test::is_warden(guest.parent)) seen.supervisor = guest.parent;
+      }
+      return seen.guests.size() == 2;
+    }));
     EXPECT_NE(seen.supervisor, 0);
     harm(seen);
     const auto begun = std::chrono::steady_clock::now();

@@ -121,7 +121,7 @@ using local = basic_local<>;
 /// cancellation, `close()` and the death of this program end all processes that the command has started, even if they
 /// try to escape. Commands can gain no privileges (no `sudo`, no `su`, no `ping` with file capabilities), and a filter
 /// (seccomp) keeps them from changing the limits of other processes with prlimit(2), which would disarm the warden.
-/// What this costs: `prlimit --pid N` fails with EPERM, also for a command's own number (`ulimit` and setrlimit(2)
+/// Drawbacks: `prlimit --pid N` fails with EPERM, also for a command's own number (`ulimit` and setrlimit(2)
 /// work), and container runtimes inside a command may not start. Scheduling calls on other processes work: they may
 /// slow the warden and this program down.
 ///

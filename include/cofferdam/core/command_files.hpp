@@ -379,7 +379,7 @@ class with_command_files : public E {
                 "file_system files(), or remove final");
   static_assert(!has_file_members<E>,
                 "cofferdam: list, stat, put_files and the like are members of a file_system, which file_system files() "
-                "returns; as members of the environment nobody calls them");
+                "returns; members of the environment are never called");
 
   explicit with_command_files(E wrapped)
       : E(std::move(wrapped)), files_(std::make_shared<command_file_system<E>>(*this)) {}

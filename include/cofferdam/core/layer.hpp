@@ -94,7 +94,7 @@ class layer : public detail::layer_tag {
     static_assert(
         !detail::has_file_members<D>,
         "cofferdam: list, stat, put_files and the like are members of a file_system, which file_system files() "
-        "returns; as members of a layer nobody calls them");
+        "returns; members of a layer are never called");
     return inner_.files();
   }
 

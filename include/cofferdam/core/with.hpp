@@ -47,7 +47,7 @@ constexpr void explain_recipe() noexcept {
 /// captures by value must be a named object: g++ before 13 would destroy the captures of a temporary twice, so a
 /// temporary does not compile there.
 ///
-/// What is opened stays at one address for the whole run of the body. If the body and the closing both throw, the
+/// The environment or runner keeps its address while the body runs. If the body and the closing both throw, the
 /// body's exception is thrown.
 /// \param recipe      a provider of environments such as `local()`, or a recipe for a runner such as `local() |
 ///                    python()`; by value: temporaries are welcome.
