@@ -3891,7 +3891,7 @@ class result_fields {
 /// </shell_results>
 /// ```
 ///
-/// A command that a signal ended has `<exit_code>-9</exit_code>` and `<signal>SIGKILL</signal>`. If the result has an
+/// A command that a signal ended has `<signal>SIGKILL</signal>` in place of the exit code. If the result has an
 /// `error_kind`, the kind replaces these fields, followed by `<details>` (the reason), `<advice>` if any, and each
 /// stream that is not empty. A command that ran has `<advice>` last, if any.
 ///
@@ -3912,7 +3912,6 @@ inline std::string format_result(const command_result& result, format_options op
     return fields.take();
   }
   if (result.term_signal() != 0) {
-    fields.add("exit_code", std::to_string(-result.term_signal()));
     fields.add("signal", detail::signal_name(result.term_signal()));
   } else {
     fields.add("exit_code", std::to_string(result.exit_code()));
@@ -18847,7 +18846,8 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// * `nothing_open`: the error message if there is no environment.
 ///
 /// The shared state outlives the operations under way. Movable while idle; the destructor and an assignment abandon the
-/// state. The function bodies are in environment_operations.hpp, which only impl/*.ipp include.
+/// state. The function bodies are in environment_operations.hpp, which only impl/*.ipp and the fake of testing/
+/// include.
 template <class State>
 class environment_handle {
  public:
@@ -19234,12 +19234,12 @@ inline error connect_error(std::error_code cause, std::string_view address,
   std::string text = "docker: cannot connect to " + std::string(address) + ": ";
   errc code = errc::provider_failed;
   if (cause == std::errc::no_such_file_or_directory) {
-    text += "there is no such socket; start the daemon, or say where it is with DOCKER_HOST";
+    text += "there is no such socket; start the daemon, or set DOCKER_HOST to its address";
   } else if (cause == std::errc::permission_denied || cause == std::errc::operation_not_permitted) {
     code = errc::permission_denied;
     text += "permission denied; join the group that owns the socket (usermod -aG docker, then log in again)";
   } else if (cause == std::errc::connection_refused) {
-    text += "nobody listens there; the daemon is not running";
+    text += "nothing listens there; the daemon is not running: start it, or set DOCKER_HOST to its address";
   } else {
     text += one_line(cause.message(), 200);
   }
@@ -53956,7 +53956,8 @@ class engine {
         if (reason.code() == errc::cancelled) throw;
         if (reason.code() != errc::io_error) throw;
         failure = reason;
-        if (where.transport() == daemon_transport::unix_socket && reason.cause())
+        const bool is_refused = reason.cause() == std::errc::connection_refused;
+        if (reason.cause() && (where.transport() == daemon_transport::unix_socket || is_refused))
           failure = connect_error(reason.cause(), where.address(), search.tried());
         else
           failure = error(errc::provider_failed, std::string("docker: ") + reason.what(), reason.cause());
@@ -70170,7 +70171,9 @@ inline command_outcome outcome_of(const code_result& result) {
     outcome.is_error = true;
   } else if (is_rejection(result.kind())) {
     outcome.status = "rejected";
-    outcome.line = "not run: " + result.reason();
+    // The guards' reasons begin so themselves.
+    const std::string_view reason = result.reason();
+    outcome.line = "not run: " + std::string(reason.substr(reason.starts_with("Not run: ") ? 9 : 0));
     outcome.is_error = true;
   } else if (result.kind() != error_kind::none) {
     outcome.status = "failed";

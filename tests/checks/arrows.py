@@ -24,8 +24,8 @@ ARROWS = {
 }
 # The headers of the target cofferdam::core (as in CMakeLists.txt), and the libraries that they must not need.
 CORE_TARGET = re.compile(
-    r"cofferdam/((version|core|local|sandbox)\.hpp|(core|os|files|middleware|warden)/.*|backends/((detail|impl)/)?(local|jail)[a-z_]*\.[hi]pp)$")
-NOT_IN_CORE = re.compile(r"(boost/(json|url)|openssl)\b")
+    r"cofferdam/((version|core|local|sandbox)\.hpp|(core|os|files|middleware|warden)/.*|backends/((detail|impl)/)?(local|jail)[a-z_]*\.[hi]pp|testing/(detail/)?fake_[a-z_]*\.hpp)$")
+NOT_IN_CORE = re.compile(r"(boost/(json|url)|openssl|gtest)\b")
 MOST_LINES = 600
 GENERATED = re.compile(r"^// Written by \./dev [a-z]+ from ", re.M)
 UMBRELLA = "cofferdam/cofferdam.hpp"
@@ -262,6 +262,7 @@ BAD = [
     ("no guard against the single header", {"include/" + A: header()}, "must include <cofferdam/version.hpp>"),
     ("all of Asio", {"include/" + B: header(A, "asio.hpp")}, "all of Asio"),
     ("JSON in core", {"include/" + B: header(A, "boost/json.hpp")}, "must do without"),
+    ("GoogleTest in a fake", {"include/cofferdam/testing/fake_x.hpp": header(A, "gtest/gtest.h")}, "must do without"),
     ("TLS by a detour", {"include/" + LOCAL: header("cofferdam/net/n.hpp")}, "belongs to cofferdam::core, but includes"),
     ("bodies under another #if", {"include/" + LOCAL: header(B, rest=BODIES.replace("!defined", "defined"))}, "last three"),
     ("bodies that do not come last", {"include/" + LOCAL: header(B, rest=BODIES + "int more();\n")}, "last three"),

@@ -6,13 +6,43 @@
 #include <cofferdam/middleware/limit_output.hpp>
 #include <cofferdam/middleware/timeout.hpp>
 #include <cofferdam/middleware/variables.hpp>
+#include <cofferdam/testing/fake_provider.hpp>
 
 #include "conformance/places.hpp"
 #include "support/far_provider.hpp"
 
 #include <chrono>
+#include <string>
 
 namespace cofferdam_test {
+
+namespace {
+
+/// A fake that knows the commands of the file suite that need neither links nor FIFOs.
+cofferdam::any_provider fake_with_file_commands() {
+  using cofferdam::command;
+  using cofferdam::testing::fake_files;
+  using cofferdam::testing::reply;
+  cofferdam::testing::fake_provider fake;
+  fake.on([](const command& c) { return c.words().size() == 2 && c.words().front() == "cat"; },
+          [](const command& c, fake_files& files) { return reply(files.text(c.words().back())); });
+  fake.on("wc -c < big",
+          [](const command&, fake_files& files) { return reply(std::to_string(files.read("big").size())); });
+  fake.on("mkdir d && cd d && touch a b c dd && mkdir e && touch e/f", [](const command&, fake_files& files) {
+    for (const char* name : {"d/a", "d/b", "d/c", "d/dd", "d/e/f"}) files.write(name, "");
+    return reply();
+  });
+  fake.on("tr -d '\\n' < whole | fold -w 1 | sort -u | tr -d '\\n'; wc -c < whole",
+          [](const command&, fake_files& files) {
+            const std::string text = files.text("whole");
+            const bool is_whole = text.find_first_not_of(text.front()) == std::string::npos;
+            return reply((is_whole ? text.substr(0, 1) : "mixed") + std::to_string(text.size()) + "\n");
+          });
+  fake.on("truncate -s 1T huge", reply().exit_code(1));
+  return cofferdam::any_provider(fake);
+}
+
+}  // namespace
 
 std::vector<place> local_places() {
   using namespace cofferdam;
@@ -29,6 +59,11 @@ std::vector<place> local_places() {
   // Its files are those of "local".
   all.push_back({"without_warden", [] { return any_provider(local().without_warning().warden(warden_policy::never)); },
                  "*file_conformance*", ""});
+  // Commands do what a test says, and files are no links, FIFOs or devices.
+  all.push_back({"fake", fake_with_file_commands,
+                 "*command_conformance*:*lifetime_conformance*:*streaming_conformance*:*terminal_conformance*:"
+                 "*link*:*fifo*:*a_stat_tells*",
+                 ""});
   return all;
 }
 

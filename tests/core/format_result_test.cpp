@@ -61,9 +61,9 @@ TEST(FormatResult, silence_is_two_empty_fields) {
             "<shell_results>\n<exit_code>0</exit_code>\n<stdout></stdout>\n<stderr></stderr>\n</shell_results>");
 }
 
-TEST(FormatResult, death_by_a_signal_is_negative_and_named) {
+TEST(FormatResult, a_command_that_a_signal_ended_has_the_signal_and_no_exit_code) {
   EXPECT_EQ(format_result(command_result().term_signal(SIGKILL)),
-            "<shell_results>\n<exit_code>-9</exit_code>\n<signal>SIGKILL</signal>\n<stdout></stdout>\n"
+            "<shell_results>\n<signal>SIGKILL</signal>\n<stdout></stdout>\n"
             "<stderr></stderr>\n</shell_results>");
 }
 

@@ -48,6 +48,19 @@ installed() {
     ! grep -rn -e "$source" -e "$clean" prefix/lib*
 }
 
+# The installed cofferdam-lint stands alone: it finds a mistake, and accepts the mended form.
+lint() {
+  local program=$clean/prefix/bin/cofferdam-lint status=0
+  printf 'awaitable<int> f(bool c) {\n  co_return c ? co_await g() : 0;\n}\n' >wrong.cpp &&
+    printf 'awaitable<int> f(bool c) {\n  if (!c) co_return 0;\n  int x = co_await g();\n  co_return x;\n}\n' >fixed.cpp &&
+    "$program" fixed.cpp && "$program" --version | grep -Eqx 'cofferdam-lint [0-9.]+' || return 1
+  "$program" wrong.cpp >lint.txt || status=$?
+  [ "$status" -eq 1 ] && grep -q '^wrong.cpp:2: co_await in a statement with ?:; write ' lint.txt || return 1
+  status=0
+  "$program" 2>usage.txt || status=$?
+  [ "$status" -eq 2 ] && grep -q '^usage: cofferdam-lint' usage.txt
+}
+
 find_package_core() {
   cmake -G Ninja -S "$here/find_package_core" -B found_core -DCMAKE_PREFIX_PATH="$clean/prefix" &&
     cmake --build found_core && runs found_core/core
@@ -88,14 +101,15 @@ modes_do_not_mix() {
 } &
 {
   try 4 "install" installed
+  try 9 "the installed cofferdam-lint" lint
   try 5 "find_package(cofferdam COMPONENTS core), with neither Boost.JSON nor OpenSSL" find_package_core
   try 6 "find_package(cofferdam)" find_package
   try 7 "find_package(cofferdam COMPONENTS core compiled)" installed_compiled
   try 8 "the two modes do not mix" modes_do_not_mix
 }
 wait
-cat "$clean"/results/[1-8]
-passed=$(cat "$clean"/results/[1-8] | grep -c '^ok ' || true)
-failed=$((8 - passed))
+cat "$clean"/results/[1-9]
+passed=$(cat "$clean"/results/[1-9] | grep -c '^ok ' || true)
+failed=$((9 - passed))
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]

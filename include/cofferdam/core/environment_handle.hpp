@@ -27,7 +27,8 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// * `nothing_open`: the error message if there is no environment.
 ///
 /// The shared state outlives the operations under way. Movable while idle; the destructor and an assignment abandon the
-/// state. The function bodies are in environment_operations.hpp, which only impl/*.ipp include.
+/// state. The function bodies are in environment_operations.hpp, which only impl/*.ipp and the fake of testing/
+/// include.
 template <class State>
 class environment_handle {
  public:

@@ -164,7 +164,7 @@ class result_fields {
 /// </shell_results>
 /// ```
 ///
-/// A command that a signal ended has `<exit_code>-9</exit_code>` and `<signal>SIGKILL</signal>`. If the result has an
+/// A command that a signal ended has `<signal>SIGKILL</signal>` in place of the exit code. If the result has an
 /// `error_kind`, the kind replaces these fields, followed by `<details>` (the reason), `<advice>` if any, and each
 /// stream that is not empty. A command that ran has `<advice>` last, if any.
 ///
@@ -185,7 +185,6 @@ inline std::string format_result(const command_result& result, format_options op
     return fields.take();
   }
   if (result.term_signal() != 0) {
-    fields.add("exit_code", std::to_string(-result.term_signal()));
     fields.add("signal", detail::signal_name(result.term_signal()));
   } else {
     fields.add("exit_code", std::to_string(result.exit_code()));

@@ -190,12 +190,12 @@ inline error connect_error(std::error_code cause, std::string_view address,
   std::string text = "docker: cannot connect to " + std::string(address) + ": ";
   errc code = errc::provider_failed;
   if (cause == std::errc::no_such_file_or_directory) {
-    text += "there is no such socket; start the daemon, or say where it is with DOCKER_HOST";
+    text += "there is no such socket; start the daemon, or set DOCKER_HOST to its address";
   } else if (cause == std::errc::permission_denied || cause == std::errc::operation_not_permitted) {
     code = errc::permission_denied;
     text += "permission denied; join the group that owns the socket (usermod -aG docker, then log in again)";
   } else if (cause == std::errc::connection_refused) {
-    text += "nobody listens there; the daemon is not running";
+    text += "nothing listens there; the daemon is not running: start it, or set DOCKER_HOST to its address";
   } else {
     text += one_line(cause.message(), 200);
   }

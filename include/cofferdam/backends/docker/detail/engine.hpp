@@ -68,7 +68,8 @@ class engine {
         if (reason.code() == errc::cancelled) throw;
         if (reason.code() != errc::io_error) throw;
         failure = reason;
-        if (where.transport() == daemon_transport::unix_socket && reason.cause())
+        const bool is_refused = reason.cause() == std::errc::connection_refused;
+        if (reason.cause() && (where.transport() == daemon_transport::unix_socket || is_refused))
           failure = connect_error(reason.cause(), where.address(), search.tried());
         else
           failure = error(errc::provider_failed, std::string("docker: ") + reason.what(), reason.cause());

@@ -38,7 +38,9 @@ inline command_outcome outcome_of(const code_result& result) {
     outcome.is_error = true;
   } else if (is_rejection(result.kind())) {
     outcome.status = "rejected";
-    outcome.line = "not run: " + result.reason();
+    // The guards' reasons begin so themselves.
+    const std::string_view reason = result.reason();
+    outcome.line = "not run: " + std::string(reason.substr(reason.starts_with("Not run: ") ? 9 : 0));
     outcome.is_error = true;
   } else if (result.kind() != error_kind::none) {
     outcome.status = "failed";

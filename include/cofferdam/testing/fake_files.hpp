@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/entry.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/list_options.hpp>
+#include <cofferdam/core/workspace_path.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::testing {
+
+/// The files of a `fake_provider`, in memory: regular files and directories. A value: copies share nothing. Paths and
+/// errors are those of a real environment.
+class fake_files {
+ public:
+  /// Writes a whole file. Makes missing folders.
+  /// \param mode  permission bits, 0 to 0777.
+  fake_files& write(std::string_view path, bytes content, unsigned mode = 0644) {
+    const std::string name = workspace_path(path);
+    if (is_directory(name)) throw failure(errc::not_a_file, "write", name, "is a directory");
+    make_parents(name);
+    nodes_.insert_or_assign(name, node{std::move(content), mode, false});
+    return *this;
+  }
+  fake_files& write(std::string_view path, std::string_view text, unsigned mode = 0644) {
+    return write(path, to_bytes(text), mode);
+  }
+
+  /// Returns the content of a file.
+  /// \throws error{errc::not_found}, error{errc::not_a_file}; error{errc::too_large} for more than `most` bytes.
+  const bytes& read(std::string_view path, std::size_t most = SIZE_MAX) const {
+    const auto& [name, file] = *find("read", workspace_path(path));
+    if (file.is_directory) throw failure(errc::not_a_file, "read", name, "is a directory");
+    if (file.content.size() > most)
+      throw failure(errc::too_large, "read", name,
+                    "has " + std::to_string(file.content.size()) + " bytes; the limit is " + std::to_string(most));
+    return file.content;
+  }
+
+  /// Returns the content of a file as text. Throws as `read`.
+  std::string text(std::string_view path) const { return std::string(as_text(read(path))); }
+
+  /// Returns true if a file or a directory has this path.
+  bool contains(std::string_view path) const {
+    const std::string name = workspace_path_or_root(path);
+    return name == "." || nodes_.contains(name);
+  }
+
+  /// \throws error{errc::not_found}.
+  entry stat(std::string_view path) const {
+    const std::string name = workspace_path_or_root(path);
+    if (name == ".") return entry(name, file_type::directory, 0, folder_mode);
+    return entry_of(name, find("stat", name)->second);
+  }
+
+  /// Returns everything beneath a directory, as `file_system::list` does.
+  std::vector<entry> list(std::string_view path, const list_options& options = list_options()) const {
+    const std::string folder = workspace_path_or_root(path);
+    if (folder != "." && !find("list", folder)->second.is_directory)
+      throw failure(errc::not_a_directory, "list", folder, "is not a directory");
+    const std::string prefix = folder == "." ? std::string() : folder + "/";
+    cofferdam::detail::listing_room room(options, folder);
+    std::vector<entry> found;
+    for (auto at = nodes_.lower_bound(prefix); at != nodes_.end() && at->first.starts_with(prefix); ++at) {
+      const std::string below = at->first.substr(prefix.size());
+      if (!room.reaches(below)) continue;
+      room.take_names(1);
+      room.take_path(below);
+      found.push_back(entry_of(below, at->second));
+    }
+    return found;
+  }
+
+  /// Makes a directory and its parents. Does nothing if it exists.
+  void make_directory(std::string_view path) {
+    const std::string name = workspace_path_or_root(path);
+    if (name == "." || is_directory(name)) return;
+    if (nodes_.contains(name)) throw failure(errc::already_exists, "make directory", name, "is a file");
+    make_parents(name);
+    nodes_.emplace(name, node{bytes(), folder_mode, true});
+  }
+
+  /// Removes a file, or a directory and its contents.
+  /// \throws error{errc::not_found}.
+  void remove(std::string_view path) {
+    const auto found = find("remove", workspace_path(path));
+    const std::string beneath = found->first + "/";
+    nodes_.erase(found);
+    std::erase_if(nodes_, [&](const auto& each) { return each.first.starts_with(beneath); });
+  }
+
+  /// Renames a file, or a directory and its contents. Replaces a file that has the new name.
+  /// \throws error{errc::not_found}; error{errc::already_exists} if the new name is a directory's or the old one is a
+  ///     directory and the new name is taken; error{errc::invalid_argument} into itself.
+  void rename(std::string_view from, std::string_view to) {
+    const std::string old_name = workspace_path(from);
+    const std::string new_name = workspace_path(to);
+    const bool moves_directory = find("rename", old_name)->second.is_directory;
+    if (old_name == new_name) return;
+    if (is_directory(new_name) || (moves_directory && nodes_.contains(new_name)))
+      throw failure(errc::already_exists, "rename to", new_name, "exists");
+    if (new_name.starts_with(old_name + "/"))
+      throw failure(errc::invalid_argument, "rename", old_name, "cannot move into itself");
+    make_parents(new_name);
+    std::map<std::string, node> moved;
+    std::erase_if(nodes_, [&](auto& each) {
+      if (each.first != old_name && !each.first.starts_with(old_name + "/")) return false;
+      moved.insert_or_assign(new_name + each.first.substr(old_name.size()), std::move(each.second));
+      return true;
+    });
+    for (auto& [name, each] : moved) nodes_.insert_or_assign(name, std::move(each));
+  }
+
+ private:
+  static constexpr unsigned folder_mode = 0755;
+
+  class node {
+   public:
+    bytes content;
+    unsigned mode;
+    bool is_directory;
+  };
+  using node_map = std::map<std::string, node>;
+
+  static error failure(errc code, const std::string& doing, std::string_view path, const std::string& why) {
+    return error(code, doing + " " + cofferdam::detail::shown_path(path) + ": " + why);
+  }
+
+  static entry entry_of(const std::string& path, const node& file) {
+    return entry(path, file.is_directory ? file_type::directory : file_type::regular, file.content.size(), file.mode);
+  }
+
+  bool is_directory(const std::string& name) const {
+    const auto found = nodes_.find(name);
+    return found != nodes_.end() && found->second.is_directory;
+  }
+
+  node_map::const_iterator find(const std::string& doing, const std::string& name) const {
+    const auto found = nodes_.find(name);
+    if (found == nodes_.end()) throw failure(errc::not_found, doing, name, "no such file or directory");
+    return found;
+  }
+
+  void make_parents(const std::string& name) {
+    const std::size_t slash = name.rfind('/');
+    if (slash == std::string::npos) return;
+    const std::string above = name.substr(0, slash);
+    if (is_directory(above)) return;
+    if (nodes_.contains(above)) throw failure(errc::not_a_directory, "make directory", above, "is a file");
+    make_parents(above);
+    nodes_.emplace(above, node{bytes(), folder_mode, true});
+  }
+
+  node_map nodes_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::testing

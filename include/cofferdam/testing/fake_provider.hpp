@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+// A provider in memory, for unit tests of your own layers, tools and agents. Starts no process, and needs neither
+// GoogleTest nor a Boost library: link cofferdam::core. (cofferdam::testing has the conformance suites, for tests of a
+// backend.)
+//
+//   using cofferdam::testing::fake_provider, cofferdam::testing::reply, cofferdam::testing::any_command;
+//
+//   fake_provider fake;
+//   fake.file("a.txt", "contents").on("ls", reply("a.txt\n")).on(argv("make", "all"), reply("").exit_code(2));
+//   fake.on(any_command, [](const command& asked) { return reply("").err("no " + asked.line()).exit_code(127); });
+//   co_await with(fake | my_layer(), [](auto& env) -> awaitable<void> { ... });
+//   EXPECT_EQ(fake.commands().front().line(), "ls");
+//   EXPECT_EQ(fake.files().text("report.md"), "done");
+//
+// With `using namespace cofferdam`, GoogleTest's `::testing` makes the name `testing` ambiguous; hence the first line.
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/environment_handle.hpp>
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/process.hpp>
+#include <cofferdam/testing/detail/fake_state.hpp>
+#include <cofferdam/testing/fake_files.hpp>
+#include <cofferdam/testing/fake_reply.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/this_coro.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::testing {
+
+/// For `fake_provider::on`: all commands without a reply of their own.
+class any_command_t {};
+inline constexpr any_command_t any_command{};
+
+/// An answer to a command: a `reply`, text, or a function of the command and, if it takes them, of the files.
+template <class A>
+concept fake_answer_like = std::convertible_to<A, reply> || requires(A& answer, const command& asked) {
+  { answer(asked) } -> std::convertible_to<reply>;
+} || requires(A& answer, const command& asked, fake_files& files) {
+  { answer(asked, files) } -> std::convertible_to<reply>;
+};
+
+/// An open environment of a `fake_provider`. Behaves as the environments of the backends do.
+/// \par Threads  one at a time for an environment and its processes. Two environments may be used on two threads.
+class fake_environment {
+ public:
+  /// Holds no environment: operations throw `error{errc::environment_closed}`.
+  fake_environment() = default;
+  explicit fake_environment(std::shared_ptr<detail::fake_state> state) : handle_(std::move(state)) {}
+
+  /// Returns the scripted result, at its scripted time; `error_kind::timeout` at the command's time limit.
+  /// \throws error{errc::unsupported} if no reply is scripted; error{errc::environment_closed}; errors of `fail_with`.
+  /// \par Cancellation  terminal: error{errc::cancelled} with the output so far.
+  awaitable<command_result> run_command(command c) { return handle_.run_command(std::move(c)); }
+  /// Starts a command, whose output can be read as it is scripted. Every signal ends it. Its input is recorded in
+  /// `fake_provider::commands()`.
+  awaitable<process> start(command c) { return handle_.start(std::move(c)); }
+  awaitable<bytes> read_file(std::string path, std::size_t most) { return handle_.read_file(std::move(path), most); }
+  awaitable<void> write_file(std::string path, bytes_view content) {
+    return handle_.write_file(std::move(path), content);
+  }
+  /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
+  template <std::same_as<bytes> Bytes>
+  awaitable<void> write_file(std::string path, Bytes&& content) {
+    return cofferdam::write_bytes(*this, std::move(path), std::move(content));
+  }
+  file_system files() { return handle_.files(); }
+  /// Ends the commands under way with error{errc::environment_closed}. A second call does nothing.
+  awaitable<void> close() { return handle_.close(); }
+
+ private:
+  cofferdam::detail::environment_handle<detail::fake_state> handle_;
+};
+
+/// A recipe for environments in memory, with scripted commands and files; see the top of this file. Copies share the
+/// script and the record.
+/// \par Threads  any.
+class fake_provider {
+ public:
+  fake_provider() : script_(std::make_shared<detail::fake_script>()) {}
+
+  /// Scripts the replies to one command: a line for the shell, or words, compared exactly. Its other settings do not
+  /// count. Of several answers, each is given once and the last one from then on. A command's own replies go before
+  /// those of a predicate, and these before `any_command`; of equals, the newest counts.
+  template <fake_answer_like... Answers>
+    requires(sizeof...(Answers) > 0)
+  fake_provider& on(command asked, Answers... answers) {
+    return add(
+        detail::fake_rule::reach::exact,
+        [asked = std::move(asked)](const command& c) {
+          return c.is_shell() == asked.is_shell() && c.line() == asked.line() && c.words() == asked.words();
+        },
+        std::move(answers)...);
+  }
+  /// Scripts the replies to commands for which a function returns true.
+  template <std::predicate<const command&> Matches, fake_answer_like... Answers>
+    requires(sizeof...(Answers) > 0)
+  fake_provider& on(Matches matches, Answers... answers) {
+    return add(detail::fake_rule::reach::predicate, std::move(matches), std::move(answers)...);
+  }
+  /// Scripts the replies to all other commands. Without this, they throw error{errc::unsupported}, which names them.
+  template <fake_answer_like... Answers>
+    requires(sizeof...(Answers) > 0)
+  fake_provider& on(any_command_t, Answers... answers) {
+    return add(
+        detail::fake_rule::reach::everything, [](const command&) { return true; }, std::move(answers)...);
+  }
+
+  /// Adds a file to all environments that are opened after this. Each has its own copy.
+  fake_provider& file(std::string_view path, std::string_view content) {
+    const std::lock_guard lock(script_->mutex);
+    script_->first_files.write(path, content);
+    return *this;
+  }
+
+  /// Returns the valid commands that were run or started, in order, in any environment; also those without a reply.
+  std::vector<command> commands() const {
+    const std::lock_guard lock(script_->mutex);
+    return script_->commands;
+  }
+  /// Returns the commands without a reply: empty at the end of most tests. An agent may pass their errors on to a model
+  /// instead of failing.
+  std::vector<command> unscripted() const {
+    const std::lock_guard lock(script_->mutex);
+    return script_->unscripted;
+  }
+  /// Returns a copy of the files of the environment that was opened last, also after its end. Before the first `open`,
+  /// those of `file`.
+  fake_files files() const {
+    const std::lock_guard lock(script_->mutex);
+    return script_->newest_files ? *script_->newest_files : script_->first_files;
+  }
+  /// Returns how many environments were opened.
+  std::size_t opened() const {
+    const std::lock_guard lock(script_->mutex);
+    return script_->opened;
+  }
+  /// Returns how many environments were closed or dropped.
+  std::size_t closed() const {
+    const std::lock_guard lock(script_->mutex);
+    return script_->closed;
+  }
+
+  awaitable<fake_environment> open() const { return open_with(script_); }
+
+ private:
+  static awaitable<fake_environment> open_with(std::shared_ptr<detail::fake_script> script) {
+    asio::any_io_executor executor = co_await asio::this_coro::executor;
+    co_return fake_environment(std::make_shared<detail::fake_state>(std::move(executor), std::move(script)));
+  }
+
+  template <class Answer>
+  static detail::fake_answer as_answer(Answer answer) {
+    if constexpr (std::convertible_to<Answer, reply>) {
+      return [fixed = reply(std::move(answer))](const command&, fake_files&) { return fixed; };
+    } else if constexpr (requires(const command& asked) { answer(asked); }) {
+      return [answer = std::move(answer)](const command& asked, fake_files&) mutable { return reply(answer(asked)); };
+    } else {
+      return detail::fake_answer(std::move(answer));
+    }
+  }
+
+  template <class Matches, class... Answers>
+  fake_provider& add(detail::fake_rule::reach rank, Matches matches, Answers... answers) {
+    detail::fake_rule rule{rank, std::move(matches), {}};
+    (rule.answers.push_back(as_answer(std::move(answers))), ...);
+    const std::lock_guard lock(script_->mutex);
+    script_->rules.push_back(std::move(rule));
+    return *this;
+  }
+
+  std::shared_ptr<detail::fake_script> script_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::testing

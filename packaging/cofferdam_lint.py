@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+# Copyright the cofferdam authors. See LICENSE.
+"""Finds C++ coroutine code that g++ 12 miscompiles, and detached work.
+
+The rule that avoids the mistakes: one co_await a statement; its operands are names, literals, results of functions, or
+temporaries of types with a constructor; its result goes into one named variable, or nowhere.
+FILE is a C++ file, a Markdown file (its ```cpp blocks are read) or a folder, which is searched for both. The program
+reads tokens, not types: it also reports some harmless forms.
+"""
+import argparse
+import re
+import sys
+from pathlib import Path
+
+VERSION = "@PROJECT_VERSION@"  # replaced when CMake installs the program
+
+TOKEN = re.compile(r"""
+    (?P<skip>\s+|//[^\n]*|/\*.*?\*/|(?m:^[ \t]*\#(?:\\\n|[^\n])*))
+  | (?P<raw>(?:u8|u|U|L)?R"(?P<mark>[^()\s\\]*)\(.*?\)(?P=mark)")
+  | (?P<text>(?:u8|u|U|L)?"(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])+')
+  | (?P<word>[A-Za-z_]\w*) | (?P<number>\d(?:[\w.]|'\w)*)
+  | (?P<sign>->|::|&&|\|\||.)
+""", re.X | re.S)
+CLOSERS = {"(": ")", "[": "]", "{": "}"}
+# Tokens that may precede the brace of a block, besides the end of a parameter list.
+BEFORE_BLOCK = {")", "else", "try", "do", "const", "noexcept", "override", "mutable", "final", ";", "{", "}", ":", "]",
+                "requires"}
+DEFINITIONS = {"namespace", "class", "struct", "union", "enum", "extern"}
+HEADS = {"while", "for", "if", "switch"}
+
+
+class Group:
+    """A bracket and what is in it."""
+
+    def __init__(self, opener, line):
+        self.opener, self.line, self.items, self.is_block = opener, line, [], False
+
+
+def parse(text):
+    root = Group("{", 1)
+    root.is_block = True
+    stack, line = [root], 1
+    for token in TOKEN.finditer(text):
+        kind, value = token.lastgroup, token.group()
+        if kind != "skip":
+            group = stack[-1]
+            if value in CLOSERS:
+                inner = Group(value, line)
+                inner.is_block = value == "{" and is_block(group)
+                group.items.append(inner)
+                stack.append(inner)
+            elif value in CLOSERS.values():
+                if len(stack) > 1:
+                    stack.pop()
+            else:
+                group.items.append(("text" if kind in ("raw", "text") or token["mark"] is not None else value, line))
+        line += value.count("\n")
+    return root
+
+
+def word(item):
+    """The token's text, or the closing bracket of a group: what one sees when looking back at it."""
+    return CLOSERS[item.opener] if isinstance(item, Group) else item[0]
+
+
+def is_block(group):
+    """Whether a brace that opens here starts statements, rather than a value."""
+    if not group.items:
+        return group.opener == "{" and group.is_block
+    before = word(group.items[-1])
+    if before == "}" and not group.is_block:
+        return False
+    if before in BEFORE_BLOCK:
+        return True
+    # `-> awaitable<T> {` of a function or lambda; `class x : y {`
+    back = []
+    for item in reversed(group.items):
+        if word(item) in (";", "}", ",") and not isinstance(item, Group):
+            break
+        if isinstance(item, Group) and item.is_block:
+            break
+        back.append(word(item))
+    if "->" in back and ")" in back[back.index("->"):]:
+        return not any(token in ("=", "return", "co_return", "co_await") for token in back[:back.index("->")])
+    return group.is_block and any(token in DEFINITIONS for token in back)
+
+
+def line_of(item):
+    return item.line if isinstance(item, Group) else item[1]
+
+
+def flatten(items):
+    """Tokens of a statement, brackets and all, with the insides of blocks (lambda bodies) left out."""
+    for item in items:
+        if isinstance(item, Group):
+            yield ("block", item.line) if item.is_block else ("{init" if item.opener == "{" else item.opener, item.line)
+            if not item.is_block:
+                yield from flatten(item.items)
+                yield (CLOSERS[item.opener], item.line)
+        else:
+            yield item
+
+
+def statements(block):
+    """The statements of a block, each a list of items; a block ends the statement it stands in."""
+    current = []
+    for item in block.items:
+        if isinstance(item, tuple) and item[0] == ";":
+            yield current
+            current = []
+        else:
+            current.append(item)
+            if isinstance(item, Group) and item.is_block:
+                yield current
+                current = []
+    if current:
+        yield current
+
+
+def captures_by_value(items, index):
+    """Whether items[index] is a lambda's [...] that takes something by value."""
+    group = items[index]
+    if not isinstance(group, Group) or group.opener != "[" or not group.items:
+        return False
+    if index > 0 and (isinstance(items[index - 1], Group) or re.match(r"[\w\"]", items[index - 1][0])):
+        if isinstance(items[index - 1], Group) or items[index - 1][0] not in ("return", "co_return", "co_await"):
+            return False  # a subscript
+    if len(group.items) == 1 and isinstance(group.items[0], Group):
+        return False  # an attribute
+    first = True
+    for item in group.items:
+        text = word(item)
+        if first and text not in ("&", "this"):
+            return True
+        first = text == ","
+    return False
+
+
+def lambdas_by_value(items):
+    for index, item in enumerate(items):
+        if captures_by_value(items, index):
+            yield item.line
+        if isinstance(item, Group) and not item.is_block:
+            yield from lambdas_by_value(item.items)
+
+
+def judge(statement, found):
+    tokens = list(flatten(statement))
+    texts = [token[0] for token in tokens]
+    if texts and texts[0] == "template":
+        return
+    awaits = [i for i, text in enumerate(texts) if text == "co_await"]
+    if not awaits:
+        return
+    line = tokens[awaits[0]][1]
+    if len(awaits) > 1:
+        found.append((tokens[awaits[1]][1], "more than one co_await in a statement; write each in a statement of its own"))
+    if "?" in texts:
+        found.append((line, "co_await in a statement with ?:; write if and else, or name the value in a statement before"))
+    head = next((text for text in texts if text not in ("else", "block")), "")
+    if head in HEADS and len(statement) > 1:
+        position = next(i for i, item in enumerate(statement) if word(item) == head)
+        inside = statement[position + 1:]
+        group = next((item for item in inside if isinstance(item, Group) and item.opener == "("), None)
+        if group is not None and any(token[0] == "co_await" for token in flatten([group])) and not (
+                head == "while" and declares_what_it_awaits([word(item) for item in group.items])):
+            found.append((line, f"co_await in the head of {head}; await into a named variable first"))
+    for i in awaits:
+        if i > 0 and texts[i - 1] in ("&&", "||"):
+            found.append((line, "co_await after && or ||; await into a named variable first, inside an if"))
+    if "{init" in texts:
+        found.append((line, "braces around a value in a statement with co_await; name the value in a statement before"))
+    if texts[0] == "auto" and "[" in texts[:4] and "=" in texts:
+        found.append((line, "structured binding of a co_await; name the result first, then bind it"))
+    for where in lambdas_by_value(statement):
+        found.append((where, "a lambda that captures by value in a co_await operand; name the lambda in a statement before"))
+
+
+def declares_what_it_awaits(texts):
+    """True for `while (chunk piece = co_await process.read())`, which g++ 12 compiles as it should."""
+    if "=" not in texts or any(text in ("&&", "||", "?", ";") for text in texts):
+        return False
+    at = texts.index("=")
+    return at >= 2 and texts[at + 1:at + 2] == ["co_await"] and all(re.fullmatch(r"\w+|::|&", text) for text in texts[:at])
+
+
+def walk(group, found):
+    if group.is_block:
+        for statement in statements(group):
+            judge(statement, found)
+    for index, item in enumerate(group.items):
+        if isinstance(item, Group):
+            walk(item, found)
+            before = word(group.items[index - 1]) if index else ""
+            if item.opener == "(" and item.items:
+                if before == "upload_files" and word(item.items[0]) == "}":
+                    found.append((item.line, "upload_files({; write upload_files(\"a\", \"b\"), without braces"))
+                if before in ("co_spawn", "with"):
+                    for where in lambdas_by_value(item.items):
+                        found.append((where, f"a lambda that captures by value, as a temporary in {before}; name the lambda in a statement before"))
+        elif item[0] == "detached":
+            found.append((item[1], "detached work loses its exception; pass a completion handler, or await the work"))
+
+
+def judge_text(text):
+    found = []
+    walk(parse(text), found)
+    return sorted(set(found))
+
+
+def markdown_blocks(text):
+    """The C++ of a Markdown file, with the line it starts at."""
+    for match in re.finditer(r"^```cpp[^\n]*\n(.*?)^```", text, re.M | re.S):
+        yield text.count("\n", 0, match.start()) + 1, match[1]
+
+
+CPP = {".h", ".hh", ".hpp", ".hxx", ".ipp", ".c++", ".cc", ".cpp", ".cxx", ".cppm", ".ixx"}
+
+
+def judge_file(path):
+    """The (line, message) pairs of a C++ or Markdown file."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if path.suffix != ".md":
+        return judge_text(text)
+    return [(start + line, what) for start, block in markdown_blocks(text) for line, what in judge_text(block)]
+
+
+def files_of(path):
+    """The file itself, or the C++ and Markdown files of a folder; hidden folders are left out."""
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.rglob("*") if file.suffix in CPP | {".md"} and file.is_file()
+                  and not any(part.startswith(".") for part in file.relative_to(path).parts))
+
+
+def main():
+    version = "not installed" if VERSION.startswith("@") else VERSION
+    parser = argparse.ArgumentParser(prog="cofferdam-lint", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     epilog="Exit status: 0 without findings, 1 with findings, 2 for wrong arguments.")
+    parser.add_argument("--version", action="version", version=f"cofferdam-lint {version}")
+    parser.add_argument("paths", metavar="FILE", nargs="+", type=Path)
+    paths = parser.parse_args().paths
+    for path in paths:
+        if not path.exists():
+            parser.error(f"{path}: does not exist; name a file or a folder")
+    count = 0
+    try:
+        for path in [file for path in paths for file in files_of(path)]:
+            for line, what in judge_file(path):
+                print(f"{path}:{line}: {what}")
+                count += 1
+    except OSError as error:
+        parser.error(f"{error.filename}: {error.strerror}")
+    sys.exit(1 if count else 0)
+
+
+if __name__ == "__main__":
+    main()
