@@ -50197,6 +50197,11 @@ inline std::string connect_advice(std::error_code cause) {
   if (cause == std::errc::too_many_files_open) return "; raise the limit on open files, or use fewer connections";
   return "";
 }
+/// Returns the system's error of the same number: those of Asio 1.22's own category equal no std::errc.
+inline std::error_code as_system_error(std::error_code failure) {
+  if (failure.category() != asio::error::get_system_category()) return failure;
+  return std::error_code(failure.value(), std::system_category());
+}
 inline error connect_error(const std::string& name, const std::string& where, std::error_code cause) {
   return error(errc::io_error, "cannot connect to " + name + where + ": " + cause.message() + connect_advice(cause),
                cause);
@@ -50338,7 +50343,7 @@ inline awaitable<asio::ip::tcp::socket> connect_tcp_socket(std::string host, std
       co_return std::move(socket);
     }
     if (failure == asio::error::operation_aborted && !limit.expired()) throw connect_cancelled(name);
-    last = limit.expired() ? make_error_code(net_errc::timed_out) : failure;
+    last = limit.expired() ? make_error_code(net_errc::timed_out) : as_system_error(failure);
   }
   if (last == net_errc::timed_out) throw connect_timed_out(name, where);
   throw connect_error(name, where, last);

@@ -187,6 +187,8 @@ TEST(TcpConnector, a_failure_names_the_host_and_the_address) {
   for (const char* host : {"127.0.0.1", "localhost"}) {
     const cofferdam::error refused = failure_of([&] { return connect(cofferdam::tcp_connector(host, port)); });
     EXPECT_EQ(refused.code(), errc::io_error);
+    EXPECT_EQ(refused.cause(), std::errc::connection_refused) << refused.what();
+    EXPECT_NE(std::string(refused.what()).find("is the server running"), std::string::npos) << refused.what();
     const std::string name = std::string(host) + ":" + std::to_string(port);
     EXPECT_NE(std::string(refused.what()).find(name), std::string::npos) << refused.what();
     EXPECT_NE(std::string(refused.what()).find("("), std::string::npos) << refused.what();
