@@ -48816,9 +48816,9 @@ class basic_warden_files {
     co_await ask("rename", clean, frame.text(clean).text(target));
   }
 
-  awaitable<transfer> put_files(file_source& source) {
-    const auto put = [this, &source](const file_header& header) { return put_one(source, header); };
-    transfer report = co_await put_each(source, put);
+  awaitable<transfer> put_files(file_source& from) {
+    const auto put = [this, &from](const file_header& header) { return put_one(from, header); };
+    transfer report = co_await put_each(from, put);
     co_return report;
   }
 
@@ -48881,7 +48881,7 @@ class basic_warden_files {
     co_return answer;
   }
 
-  awaitable<transferred_file> put_one(file_source& source, const file_header& header) const;
+  awaitable<transferred_file> put_one(file_source& from, const file_header& header) const;
 
   std::shared_ptr<frame_sink> sink_;
   std::shared_ptr<file_requests> requests_;
