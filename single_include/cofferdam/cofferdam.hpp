@@ -43358,6 +43358,130 @@ class reaper {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
+// ---- cofferdam/os/command_request.hpp ----
+
+
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// The default search path for programs.
+inline constexpr std::string_view default_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Refuses an invalid command: empty, with a NUL byte, or with a word longer than Linux takes.
+inline std::optional<command_result> refuse_invalid(const command& c) {
+  const auto invalid = [](std::string reason, std::string advice) {
+    return command_result::refused(error_kind::invalid_argument, std::move(reason), std::move(advice));
+  };
+  const auto too_long = [&](const std::string& what, std::size_t size) {
+    return invalid(what + " has " + std::to_string(size) + " bytes; Linux takes at most " +
+                       std::to_string(command::longest_string - 1),
+                   "Write the text to a file first, and run a short command that uses the file.");
+  };
+  constexpr const char* no_nul = "Remove the NUL byte; write binary data to a file instead.";
+  if (c.is_shell()) {
+    if (c.line().find('\0') != std::string::npos) return invalid("The command holds a NUL byte", no_nul);
+    if (c.line().find_first_not_of(" \t\n") == std::string::npos) return invalid("The command is empty", "");
+    if (c.line().size() >= command::longest_string) return too_long("The command", c.line().size());
+    return std::nullopt;
+  }
+  if (c.words().empty() || c.words().front().empty()) return invalid("The command is empty", "");
+  for (const std::string& word : c.words()) {
+    if (word.find('\0') != std::string::npos) return invalid("A word of the command holds a NUL byte", no_nul);
+    if (word.size() >= command::longest_string) return too_long("A word of the command", word.size());
+  }
+  return std::nullopt;
+}
+
+/// Makes the spawn request of a command.
+/// \param shell      an absolute path; runs lines as `shell -c -- LINE`.
+/// \param variables  "NAME=value" each; the command's own variables override them. The resulting PATH decides where
+///                   programs are searched.
+inline spawn_request request_for(const command& c, const std::string& shell, std::vector<std::string> variables) {
+  spawn_request request;
+  request.variables = std::move(variables);
+  for (const command::variable_setting& setting : c.variables()) {
+    const std::string start = setting.name() + "=";
+    std::erase_if(request.variables, [&](const std::string& one) { return one.starts_with(start); });
+    request.variables.push_back(start + setting.value());
+  }
+  if (c.is_shell()) {
+    request.candidates.push_back(shell);
+    request.words = {std::filesystem::path(shell).filename().string(), "-c", "--", c.line()};
+    return request;
+  }
+  std::string_view path = default_path;
+  for (const std::string& variable : request.variables)
+    if (variable.starts_with("PATH=")) path = std::string_view(variable).substr(5);
+  request.candidates = program_candidates(c.words().front(), path);
+  request.words = c.words();
+  return request;
+}
+
+/// Returns the program of a command, for error messages.
+inline std::string shown_program(const command& c) {
+  return c.is_shell() ? "the shell" : "\"" + one_line(c.words().front()) + "\"";
+}
+
+/// Returns the reason in the result of a command that ran past its time limit.
+inline std::string timeout_reason(std::chrono::milliseconds limit) {
+  std::string text = std::to_string(limit.count() / 1000);
+  if (const auto rest = limit.count() % 1000; rest != 0) {
+    std::string digits = std::to_string(1000 + rest).substr(1);
+    while (digits.back() == '0') digits.pop_back();
+    text += '.' + digits;
+  }
+  return "Command timed out after " + text + (text == "1" ? " second" : " seconds");
+}
+
+/// Makes the result of a command that could not be started: the failed step, the system's error code, and a remedy.
+/// \param program  from `shown_program`.
+inline command_result refuse_unstarted(const std::string& program, spawn_stage stage, std::error_code cause) {
+  const int number = cause.value();
+  error_kind kind = error_kind::execution_error;
+  std::string advice;
+  switch (stage) {
+    case spawn_stage::clone:
+      if (number == EAGAIN) kind = error_kind::process_limit;
+      if (number == ENOMEM) kind = error_kind::out_of_memory;
+      advice = "The system cannot start another process now. Wait for other commands to end.";
+      break;
+    case spawn_stage::directory: advice = "The working directory cannot be entered."; break;
+    case spawn_stage::exec:
+      if (number == ENOENT)
+        advice = "There is no such program on the PATH, or the interpreter that its first line names does not exist.";
+      if (number == ENOENT && program.front() == '"' && program.find(' ') != std::string::npos)
+        advice =
+            "No program has this name, which has a blank in it. Give each word as an argument of its own, or have a "
+            "shell run the line.";
+      if (number == EACCES)
+        advice = "It is a directory or not executable. Set its x bit, or run it by its interpreter.";
+      if (number == ENOEXEC) advice = "It is not a program, and has no '#!' line. Run it by its interpreter.";
+      if (number == ETXTBSY) advice = "Something has it open for writing. Close it first.";
+      if (number == E2BIG) {
+        kind = error_kind::invalid_argument;
+        advice = "All words and variables together are too long for Linux. Put the text into a file.";
+      }
+      break;
+    case spawn_stage::descriptors:
+    case spawn_stage::none: break;
+  }
+  command_result result =
+      command_result::refused(kind, "Cannot run " + program + ": " + cause.message(), std::move(advice));
+  result.cause(cause);
+  return result;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
 // ---- cofferdam/os/detail/command_lifecycle.hpp ----
 
 
@@ -44297,20 +44421,10 @@ class basic_running_command final : public end_listener {
     if (result_.kind() != error_kind::none) return;  // it never ran: the reason is set
     if (ended_by() == end_reason::timeout) {
       result_.kind(error_kind::timeout);
-      result_.reason("Command timed out after " + seconds_text(*limits_.timeout));
+      result_.reason(timeout_reason(*limits_.timeout));
     } else if (!life_.has_status()) {
       transport_->describe_unknown_status(result_);
     }
-  }
-
-  static std::string seconds_text(std::chrono::milliseconds time) {
-    std::string text = std::to_string(time.count() / 1000);
-    if (const auto rest = time.count() % 1000; rest != 0) {
-      std::string digits = std::to_string(1000 + rest).substr(1);
-      while (digits.back() == '0') digits.pop_back();
-      text += '.' + digits;
-    }
-    return text + (text == "1" ? " second" : " seconds");
   }
 
   std::shared_ptr<command_registry> registry_;
@@ -44845,118 +44959,6 @@ class basic_command_keeper : public std::enable_shared_from_this<command_keeper>
 };
 
 }  // namespace detail
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/os/command_request.hpp ----
-
-
-#include <cerrno>
-#include <filesystem>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The default search path for programs.
-inline constexpr std::string_view default_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-/// Refuses an invalid command: empty, with a NUL byte, or with a word longer than Linux takes.
-inline std::optional<command_result> refuse_invalid(const command& c) {
-  const auto invalid = [](std::string reason, std::string advice) {
-    return command_result::refused(error_kind::invalid_argument, std::move(reason), std::move(advice));
-  };
-  const auto too_long = [&](const std::string& what, std::size_t size) {
-    return invalid(what + " has " + std::to_string(size) + " bytes; Linux takes at most " +
-                       std::to_string(command::longest_string - 1),
-                   "Write the text to a file first, and run a short command that uses the file.");
-  };
-  constexpr const char* no_nul = "Remove the NUL byte; write binary data to a file instead.";
-  if (c.is_shell()) {
-    if (c.line().find('\0') != std::string::npos) return invalid("The command holds a NUL byte", no_nul);
-    if (c.line().find_first_not_of(" \t\n") == std::string::npos) return invalid("The command is empty", "");
-    if (c.line().size() >= command::longest_string) return too_long("The command", c.line().size());
-    return std::nullopt;
-  }
-  if (c.words().empty() || c.words().front().empty()) return invalid("The command is empty", "");
-  for (const std::string& word : c.words()) {
-    if (word.find('\0') != std::string::npos) return invalid("A word of the command holds a NUL byte", no_nul);
-    if (word.size() >= command::longest_string) return too_long("A word of the command", word.size());
-  }
-  return std::nullopt;
-}
-
-/// Makes the spawn request of a command.
-/// \param shell      an absolute path; runs lines as `shell -c -- LINE`.
-/// \param variables  "NAME=value" each; the command's own variables override them. The resulting PATH decides where
-///                   programs are searched.
-inline spawn_request request_for(const command& c, const std::string& shell, std::vector<std::string> variables) {
-  spawn_request request;
-  request.variables = std::move(variables);
-  for (const command::variable_setting& setting : c.variables()) {
-    const std::string start = setting.name() + "=";
-    std::erase_if(request.variables, [&](const std::string& one) { return one.starts_with(start); });
-    request.variables.push_back(start + setting.value());
-  }
-  if (c.is_shell()) {
-    request.candidates.push_back(shell);
-    request.words = {std::filesystem::path(shell).filename().string(), "-c", "--", c.line()};
-    return request;
-  }
-  std::string_view path = default_path;
-  for (const std::string& variable : request.variables)
-    if (variable.starts_with("PATH=")) path = std::string_view(variable).substr(5);
-  request.candidates = program_candidates(c.words().front(), path);
-  request.words = c.words();
-  return request;
-}
-
-/// Returns the program of a command, for error messages.
-inline std::string shown_program(const command& c) {
-  return c.is_shell() ? "the shell" : "\"" + one_line(c.words().front()) + "\"";
-}
-
-/// Makes the result of a command that could not be started: the failed step, the system's error code, and a remedy.
-/// \param program  from `shown_program`.
-inline command_result refuse_unstarted(const std::string& program, spawn_stage stage, std::error_code cause) {
-  const int number = cause.value();
-  error_kind kind = error_kind::execution_error;
-  std::string advice;
-  switch (stage) {
-    case spawn_stage::clone:
-      if (number == EAGAIN) kind = error_kind::process_limit;
-      if (number == ENOMEM) kind = error_kind::out_of_memory;
-      advice = "The system cannot start another process now. Wait for other commands to end.";
-      break;
-    case spawn_stage::directory: advice = "The working directory cannot be entered."; break;
-    case spawn_stage::exec:
-      if (number == ENOENT)
-        advice = "There is no such program on the PATH, or the interpreter that its first line names does not exist.";
-      if (number == ENOENT && program.front() == '"' && program.find(' ') != std::string::npos)
-        advice =
-            "No program has this name, which has a blank in it. Give each word as an argument of its own, or have a "
-            "shell run the line.";
-      if (number == EACCES)
-        advice = "It is a directory or not executable. Set its x bit, or run it by its interpreter.";
-      if (number == ENOEXEC) advice = "It is not a program, and has no '#!' line. Run it by its interpreter.";
-      if (number == ETXTBSY) advice = "Something has it open for writing. Close it first.";
-      if (number == E2BIG) {
-        kind = error_kind::invalid_argument;
-        advice = "All words and variables together are too long for Linux. Put the text into a file.";
-      }
-      break;
-    case spawn_stage::descriptors:
-    case spawn_stage::none: break;
-  }
-  command_result result =
-      command_result::refused(kind, "Cannot run " + program + ": " + cause.message(), std::move(advice));
-  result.cause(cause);
-  return result;
-}
-
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
 // ---- cofferdam/os/command_session.hpp ----

@@ -8,6 +8,7 @@
 #include <cofferdam/os/spawn.hpp>
 
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -74,6 +75,17 @@ inline spawn_request request_for(const command& c, const std::string& shell, std
 /// Returns the program of a command, for error messages.
 inline std::string shown_program(const command& c) {
   return c.is_shell() ? "the shell" : "\"" + one_line(c.words().front()) + "\"";
+}
+
+/// Returns the reason in the result of a command that ran past its time limit.
+inline std::string timeout_reason(std::chrono::milliseconds limit) {
+  std::string text = std::to_string(limit.count() / 1000);
+  if (const auto rest = limit.count() % 1000; rest != 0) {
+    std::string digits = std::to_string(1000 + rest).substr(1);
+    while (digits.back() == '0') digits.pop_back();
+    text += '.' + digits;
+  }
+  return "Command timed out after " + text + (text == "1" ? " second" : " seconds");
 }
 
 /// Makes the result of a command that could not be started: the failed step, the system's error code, and a remedy.

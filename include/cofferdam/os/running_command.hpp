@@ -13,6 +13,7 @@
 #include <cofferdam/core/with_cleanup.hpp>
 #include <cofferdam/os/command_ends.hpp>
 #include <cofferdam/os/command_pipes.hpp>
+#include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/detail/command_lifecycle.hpp>
 #include <cofferdam/os/detail/command_limits.hpp>
 #include <cofferdam/os/detail/command_registry.hpp>
@@ -522,20 +523,10 @@ class basic_running_command final : public end_listener {
     if (result_.kind() != error_kind::none) return;  // it never ran: the reason is set
     if (ended_by() == end_reason::timeout) {
       result_.kind(error_kind::timeout);
-      result_.reason("Command timed out after " + seconds_text(*limits_.timeout));
+      result_.reason(timeout_reason(*limits_.timeout));
     } else if (!life_.has_status()) {
       transport_->describe_unknown_status(result_);
     }
-  }
-
-  static std::string seconds_text(std::chrono::milliseconds time) {
-    std::string text = std::to_string(time.count() / 1000);
-    if (const auto rest = time.count() % 1000; rest != 0) {
-      std::string digits = std::to_string(1000 + rest).substr(1);
-      while (digits.back() == '0') digits.pop_back();
-      text += '.' + digits;
-    }
-    return text + (text == "1" ? " second" : " seconds");
   }
 
   std::shared_ptr<command_registry> registry_;

@@ -34,7 +34,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <system_error>
 #include <type_traits>
@@ -236,10 +235,8 @@ class fake_process final : public process::implementation {
       result_.exit_code(-1).term_signal(signal_);
     } else if (due >= limit) {
       clock_ = limit;
-      std::ostringstream seconds;
-      seconds << static_cast<double>(limit.count()) / 1000;
       result_.exit_code(-1).term_signal(SIGTERM).kind(error_kind::timeout);
-      result_.reason("Command timed out after " + seconds.str() + (limit.count() == 1000 ? " second" : " seconds"));
+      result_.reason(timeout_reason(limit));
     } else if (failure_) {
       throw *failure_;
     }
